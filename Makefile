@@ -1,0 +1,39 @@
+# Every target does its own set-up in .venv; only python3 (3.11 or later) and make are needed.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: reproduce test test-full lint bench clean
+
+reproduce: .venv/run
+	$(BIN)/tombola reproduce --out reproduction
+
+test: lint
+	$(BIN)/python -m pytest -n 2 -m "not full"
+
+test-full: .venv/test
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/bench
+	$(BIN)/python benchmarks/run.py
+
+.venv/run: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+.venv/test: .venv/run
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
+	touch $@
+
+.venv/bench: .venv/test
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
+	touch $@
+
+clean:
+	rm -rf .venv reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis

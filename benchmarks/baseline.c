@@ -1,0 +1,185 @@
+/* The bandit loops of tombola as one would write them by hand in C, each for its learner alone and without delays.
+
+They read the same table in the same order, ask for rows as far ahead, throw the same coins, and write down the same
+sums, so their results can be compared with tombola's to the last bit (compile with -ffp-contract=off). */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { AHEAD = 16, MOST = 1024 };
+enum { LOSS, EXPECTED, COMPARATOR, SWITCHES, SUMS };
+
+typedef struct {
+    const double *losses;
+    const int64_t *labels;
+    const uint32_t *order;
+    int64_t rounds, k, best;
+} Table;
+
+typedef struct {
+    double *sums, *plays, *curve;
+    const int64_t *marks;
+    int64_t marks_size, mark, last;
+} Tally;
+
+/* A macro, because gcc takes a function that only prefetches for one without effect, and drops every call of it. */
+#define LOOK_AHEAD(table, t)                                                                                          \
+    if ((t) + AHEAD < (table)->rounds)                                                                                \
+    __builtin_prefetch((table)->losses + (int64_t)(table)->order[(t) + AHEAD] * (table)->k)
+
+/* Return the loss of the action in round t, and write down what happened. */
+static inline double play(const Table *table, Tally *tally, int64_t t, int64_t action) {
+    const double *row = table->losses + (int64_t)table->order[t] * table->k;
+    double loss = row[table->labels[action]];
+    tally->sums[LOSS] += loss;
+    tally->sums[EXPECTED] += loss;
+    tally->sums[COMPARATOR] += row[table->labels[table->best]];
+    if (t > 0 && action != tally->last)
+        tally->sums[SWITCHES] += 1.0;
+    tally->last = action;
+    tally->plays[action] += 1.0;
+    if (tally->mark < tally->marks_size && t + 1 == tally->marks[tally->mark]) {
+        memcpy(tally->curve + SUMS * tally->mark, tally->sums, SUMS * sizeof(double));
+        tally->mark++;
+    }
+    return loss;
+}
+
+static inline double uniform(uint64_t *s) {
+    uint64_t total = s[0] + s[3], result = ((total << 23) | (total >> 41)) + s[0], shifted = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= shifted;
+    s[3] = (s[3] << 45) | (s[3] >> 19);
+    return (double)(result >> 11) * 0x1p-53;
+}
+
+static inline int64_t draw(const double *mix, int64_t k, uint64_t *coins) {
+    double point = uniform(coins);
+    int64_t last = 0;
+    for (int64_t a = 0; a < k; a++)
+        if (mix[a] > 0.0) {
+            last = a;
+            point -= mix[a];
+            if (point < 0.0)
+                break;
+        }
+    return last;
+}
+
+static inline int64_t lowest(const double *values, int64_t k) {
+    int64_t best = 0;
+    for (int64_t a = 1; a < k; a++)
+        if (values[a] < values[best])
+            best = a;
+    return best;
+}
+
+void ucb1(const Table *table, Tally *tally, uint64_t *coins, double scale) {
+    double seen[MOST] = {0}, means[MOST] = {0}, shrink[MOST] = {0};
+    (void)coins;
+    for (int64_t t = 0; t < table->rounds; t++) {
+        LOOK_AHEAD(table, t);
+        int64_t action = t;
+        if (t >= table->k) {
+            double width = sqrt(scale * log((double)t)), least = INFINITY;
+            action = 0;
+            for (int64_t a = 0; a < table->k; a++) {
+                double index = means[a] - width * shrink[a];
+                if (index < least) {
+                    least = index;
+                    action = a;
+                }
+            }
+        }
+        double loss = play(table, tally, t, action);
+        seen[action] += 1.0;
+        means[action] += (loss - means[action]) / seen[action];
+        shrink[action] = 1.0 / sqrt(seen[action]);
+    }
+}
+
+void successive_elimination(const Table *table, Tally *tally, uint64_t *coins, double width) {
+    double seen[MOST] = {0}, means[MOST] = {0};
+    int64_t active[MOST], left = table->k, turn = 0;
+    (void)coins;
+    for (int64_t a = 0; a < table->k; a++)
+        active[a] = a;
+    for (int64_t t = 0; t < table->rounds; t++) {
+        LOOK_AHEAD(table, t);
+        if (turn == left) {
+            if (left > 1) {
+                double ceiling = INFINITY;
+                for (int64_t i = 0; i < left; i++)
+                    ceiling = fmin(ceiling, means[active[i]] + width / sqrt(seen[active[i]]));
+                int64_t kept = 0;
+                for (int64_t i = 0; i < left; i++)
+                    if (means[active[i]] - width / sqrt(seen[active[i]]) <= ceiling)
+                        active[kept++] = active[i];
+                left = kept;
+            }
+            turn = 0;
+        }
+        int64_t action = active[turn++];
+        double loss = play(table, tally, t, action);
+        seen[action] += 1.0;
+        means[action] += (loss - means[action]) / seen[action];
+    }
+}
+
+void exp3(const Table *table, Tally *tally, uint64_t *coins, double rate) {
+    double totals[MOST] = {0}, weights[MOST], mix[MOST], base = 0.0;
+    int64_t k = table->k;
+    for (int64_t a = 0; a < k; a++)
+        weights[a] = 1.0;
+    for (int64_t t = 0; t < table->rounds; t++) {
+        LOOK_AHEAD(table, t);
+        double total = 0.0;
+        for (int64_t a = 0; a < k; a++)
+            total += weights[a];
+        if (total < 1e-100) {
+            base = rate * totals[lowest(totals, k)];
+            total = 0.0;
+            for (int64_t a = 0; a < k; a++)
+                total += weights[a] = exp(base - rate * totals[a]);
+        }
+        for (int64_t a = 0; a < k; a++)
+            mix[a] = weights[a] / total;
+        int64_t action = draw(mix, k, coins);
+        double loss = play(table, tally, t, action);
+        totals[action] += loss / mix[action];
+        weights[action] = exp(base - rate * totals[action]);
+    }
+}
+
+void tsallis_inf(const Table *table, Tally *tally, uint64_t *coins, double parameter) {
+    double totals[MOST] = {0}, gaps[MOST], mix[MOST], y = sqrt((double)table->k);
+    int64_t k = table->k;
+    (void)parameter;
+    for (int64_t t = 0; t < table->rounds; t++) {
+        LOOK_AHEAD(table, t);
+        double half_eta = 1.0 / sqrt((double)t + 1.0), smallest = totals[lowest(totals, k)], total = 1.0;
+        for (int64_t a = 0; a < k; a++)
+            gaps[a] = (totals[a] - smallest) * half_eta;
+        for (int step = 0; step < 60; step++) {
+            double slope = 0.0;
+            total = 0.0;
+            for (int64_t a = 0; a < k; a++) {
+                double inverse = 1.0 / (y + gaps[a]);
+                mix[a] = inverse * inverse;
+                total += mix[a];
+                slope += mix[a] * inverse;
+            }
+            if (fabs(total - 1.0) <= 1e-11)
+                break;
+            y = fmax(1.0, y + total * (sqrt(total) - 1.0) / slope);
+        }
+        for (int64_t a = 0; a < k; a++)
+            mix[a] /= total;
+        int64_t action = draw(mix, k, coins);
+        double loss = play(table, tally, t, action);
+        totals[action] += loss / mix[action];
+    }
+}

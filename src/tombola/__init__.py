@@ -1,0 +1,96 @@
+"""tombola: learn over a finite pool of rows drawn in random order.
+
+Everything public is here; names are loaded when they are first used, so that `import tombola` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from tombola import bounds as bounds
+    from tombola import exact as exact
+    from tombola import instances as instances
+    from tombola.comparing import compare as compare
+    from tombola.errors import TombolaError as TombolaError
+    from tombola.laws import check_learner as check_learner
+    from tombola.learners.bandit import KLUCB as KLUCB
+    from tombola.learners.bandit import UCB1 as UCB1
+    from tombola.learners.bandit import UCB2 as UCB2
+    from tombola.learners.bandit import Exp3 as Exp3
+    from tombola.learners.bandit import ExploreThenCommit as ExploreThenCommit
+    from tombola.learners.bandit import SuccessiveElimination as SuccessiveElimination
+    from tombola.learners.bandit import ThompsonSampling as ThompsonSampling
+    from tombola.learners.bandit import TsallisInf as TsallisInf
+    from tombola.learners.base import Learner as Learner
+    from tombola.learners.base import MixedLearner as MixedLearner
+    from tombola.learners.full import AdaHedge as AdaHedge
+    from tombola.learners.full import BirthdayTest as BirthdayTest
+    from tombola.learners.full import FixedAction as FixedAction
+    from tombola.learners.full import FlipFlop as FlipFlop
+    from tombola.learners.full import FollowTheLeader as FollowTheLeader
+    from tombola.learners.full import Hedge as Hedge
+    from tombola.learners.full import HedgeAnytime as HedgeAnytime
+    from tombola.learners.full import Uniform as Uniform
+    from tombola.playing import Trace as Trace
+    from tombola.playing import play as play
+    from tombola.pool import Pool as Pool
+    from tombola.reductions import External as External
+    from tombola.reductions import Interleaved as Interleaved
+    from tombola.reductions import Lemma as Lemma
+    from tombola.reductions import Paper as Paper
+    from tombola.reductions import Revealed as Revealed
+    from tombola.reductions import Simulation as Simulation
+    from tombola.runs import Runs as Runs
+    from tombola.session import Session as Session
+    from tombola.session import Ticket as Ticket
+
+_PUBLIC = {
+    "tombola": ["bounds", "exact", "instances"],
+    "tombola.comparing": ["compare"],
+    "tombola.errors": ["TombolaError"],
+    "tombola.laws": ["check_learner"],
+    "tombola.learners.bandit": [
+        "KLUCB",
+        "UCB1",
+        "UCB2",
+        "Exp3",
+        "ExploreThenCommit",
+        "SuccessiveElimination",
+        "ThompsonSampling",
+        "TsallisInf",
+    ],
+    "tombola.learners.base": ["Learner", "MixedLearner"],
+    "tombola.learners.full": [
+        "AdaHedge",
+        "BirthdayTest",
+        "FixedAction",
+        "FlipFlop",
+        "FollowTheLeader",
+        "Hedge",
+        "HedgeAnytime",
+        "Uniform",
+    ],
+    "tombola.playing": ["Trace", "play"],
+    "tombola.pool": ["Pool"],
+    "tombola.reductions": ["External", "Interleaved", "Lemma", "Paper", "Revealed", "Simulation"],
+    "tombola.runs": ["Runs"],
+    "tombola.session": ["Session", "Ticket"],
+}
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tombola' has no attribute {name!r}")
+    home = _HOME[name]
+    value = import_module(f"tombola.{name}") if home == "tombola" else getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

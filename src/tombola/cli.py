@@ -1,0 +1,123 @@
+"""The command line: parse, call one public function, print."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+Seeds = Annotated[int, typer.Option(help="The only source of randomness.", min=0)]
+Workers = Annotated[int, typer.Option(help="How many threads share the work.", min=1)]
+CORES = os.cpu_count() or 1
+
+
+@app.callback()
+def tombola() -> None:
+    """Learn over a finite pool of rows drawn in random order."""
+
+
+@app.command()
+def reproduce(
+    out: Annotated[Path, typer.Option(help="Folder for rows and pictures.")] = Path("reproduction"),
+    claims: Annotated[str, typer.Option(help="Names of claims, with commas between; all if left out.")] = "",
+    full: Annotated[bool, typer.Option("--full", help="Publication quality: hours, not minutes.")] = False,  # noqa: FBT002 - a flag
+    seed: Seeds = 1,
+    workers: Workers = CORES,
+) -> None:
+    """Measure the claims of the paper, and say for each whether it came out as expected."""
+    from tombola.claims import CLAIMS
+    from tombola.claims.reproduce import reproduce as run
+    from tombola.errors import ParameterError
+
+    known = {kind.name: kind for kind in CLAIMS}
+    wanted = [name.strip() for name in claims.split(",") if name.strip()] or list(known)
+    for name in wanted:
+        if name not in known:
+            raise ParameterError(f"--claims: expected names of {', '.join(known)}, got {name!r}; write one of those.")
+    done = run([known[name]() for name in wanted], out, full=full, seed=seed, workers=workers)
+    table = _table("claim", "statement", "measured", "verdict")
+    for one in done:
+        mark = "as expected" if one.as_expected else f"expected: {one.claim.expected}"
+        table.add_row(one.claim.name, one.claim.statement, one.verdict.measured, f"{one.verdict.outcome} ({mark})")
+    _print(table)
+    _print(f"rows and pictures are in {out}")
+    raise typer.Exit(0 if all(one.as_expected for one in done) else 1)
+
+
+@app.command()
+def compare(
+    table: Annotated[Path, typer.Argument(help="Losses: CSV, TSV or NPZ, one column per action.")],
+    feedback: Annotated[
+        str, typer.Option(help="bandit: see the loss of the played action; full: see the whole row.")
+    ] = "bandit",
+    order: Annotated[str, typer.Option(help="random, iid or given.")] = "random",
+    repetitions: Annotated[int, typer.Option(help="How many shuffles.", min=1)] = 40,
+    delay: Annotated[int, typer.Option(help="Rounds between a play and its feedback.", min=0)] = 0,
+    switching_price: Annotated[float, typer.Option(help="What a change of action costs, in losses.", min=0)] = 0.0,
+    rescale: Annotated[  # noqa: FBT002 - a flag, on the command line
+        bool, typer.Option("--rescale", help="Map the smallest number to 0 and the largest to 1.")
+    ] = False,
+    seed: Seeds = 1,
+    workers: Workers = CORES,
+) -> None:
+    """Say which learner would have done best on this table, worked through in random order."""
+    from tombola.comparing import compare as run
+    from tombola.errors import ParameterError
+    from tombola.learners import DEFAULTS
+    from tombola.readers import read_pool
+
+    if feedback not in DEFAULTS:
+        raise ParameterError(f"--feedback: expected bandit or full, got {feedback!r}; write --feedback bandit.")
+    pool = read_pool(table, rescale=rescale)
+    runs = run(
+        pool, DEFAULTS[feedback], [order],
+        repetitions=repetitions, delay=delay, switching_price=switching_price, workers=workers, seed=seed,
+    )  # fmt: skip
+    _print(
+        f"{table}: {pool.rows} rows, {pool.k} actions; best fixed action: {pool.actions[pool.best]}, "
+        f"mean loss {pool.means[pool.best]:.4g}"
+    )
+    ranking = runs.ranking()
+    listed = _table("learner", "mean loss", "regret [95 % interval]", "switches", "above the first")
+    for name in ranking:
+        end = runs.cell(name).sums[:, -1, :].mean(axis=0)
+        above = "" if name == ranking[0] else str(runs.difference(name, ranking[0]))
+        listed.add_row(name, f"{end[0] / pool.rows:.4g}", str(runs.regret(name)), f"{end[3]:.0f}", above)
+    _print(listed)
+
+
+def main() -> None:
+    """Run the command line; bad input is one sentence and exit status 2, never a traceback."""
+    from tombola.errors import TombolaError
+
+    try:
+        app()
+    except (TombolaError, OSError) as error:
+        _tell(f"tombola: {error}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        _tell("tombola: stopped.")
+        sys.exit(130)
+
+
+def _table(*columns: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _print(what: Any) -> None:
+    from rich.console import Console
+
+    Console(highlight=False, markup=False).print(what)
+
+
+def _tell(text: str) -> None:
+    typer.echo(text, err=True)

@@ -1,0 +1,48 @@
+"""Delay: how many rounds pass between a play and its feedback.
+
+Feedback of round t with delay d can be used from the start of round t + d + 1 (d = 0: before the next round).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola import validate
+from tombola.errors import DelayError, ParameterError
+from tombola.types import Rounds
+
+DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
+
+
+def delays(delay: DelayLike, horizon: int) -> int | Rounds:
+    """Return one delay for all rounds, or an array with the delay of every round.
+
+    A callable is asked for every round 1..horizon.
+
+    >>> delays(3, 10), delays(lambda t: t % 2, 4).tolist()
+    (3, [1, 0, 1, 0])
+    """
+    if isinstance(delay, int | np.integer) and not isinstance(delay, bool):
+        try:
+            return min(validate.whole("delay", "delay", int(delay), least=0), horizon)
+        except ParameterError as error:
+            raise DelayError(str(error)) from None
+    values = [delay(t) for t in range(1, horizon + 1)] if callable(delay) else delay
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.zeros((0, 0))
+    if array.shape != (horizon,) or array.dtype.kind not in "iu":
+        raise DelayError(
+            f"delay must be a whole number, or one whole number for each of the {horizon} rounds, got {array.dtype} of "
+            f"shape {array.shape}; write for example delay=10."
+        )
+    if (array < 0).any():
+        raise DelayError(
+            f"delay must be 0 or more, got {int(array.min())} in round {int(np.argmin(array)) + 1}; "
+            "write 0 for feedback at once."
+        )
+    capped: Rounds = np.minimum(array, horizon).astype(np.int64)
+    return capped

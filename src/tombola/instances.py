@@ -1,0 +1,210 @@
+"""Instances: pools that show something, each with its source.
+
+The given order of a pool is the bad one where there is one; shuffled, the same rows are what the paper calls a
+random-order input. Counts are exact wherever a share is named, so that the best action is known and not estimated.
+"""
+
+import math
+
+import numpy as np
+
+from tombola import validate
+from tombola.errors import ParameterError
+from tombola.pool import Pool
+from tombola.types import Floats, Rounds, Seed
+
+DEEPEST = 20
+
+
+def birthday(horizon: int) -> Pool:
+    """Return the pool that fools the birthday test: losses 1/T, 2/T, .., T/T against 0 (paper L255).
+
+    No loss comes twice, so a test for repeated losses never fires, although it soon does on i.i.d. draws.
+
+    >>> birthday(4).losses.tolist()
+    [[0.25, 0.0], [0.5, 0.0], [0.75, 0.0], [1.0, 0.0]]
+    """
+    T = validate.whole("birthday", "horizon", horizon, least=1)
+    return Pool(np.column_stack([np.arange(1, T + 1) / T, np.zeros(T)]))
+
+
+def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int = -1, seed: Seed) -> Pool:
+    """Return 0/1 losses of this mean, but for one action that is better by `gap`.
+
+    The instance of the lower bounds (Auer, Cesa-Bianchi, Freund and Schapire 2002, Theorem 5.1), as a pool: column by
+    column, the ones are counted exactly (rounded to whole rows) and shuffled independently.
+
+    >>> gap(100, 3, 0.2, seed=0).losses.sum(axis=0).tolist()
+    [50.0, 50.0, 30.0]
+    """
+    T, k = _size("gap", horizon, actions)
+    validate.number("gap", "mean", mean, least=0, most=1)
+    validate.number("gap", "gap", gap, least=0, most=mean)
+    ones = np.full(k, round(T * mean))
+    ones[_action("gap", "best", best, k)] = round(T * (mean - gap))
+    return Pool(_shuffled(_columns(T, ones), _generator("gap", seed)))
+
+
+def split(horizon: int, share: float = 0.55) -> Pool:
+    """Return rows (1, 0), a share of them, and (0, 1), the rest, in an order in which a leader always loses.
+
+    The two alternate for as long as they can (folklore; compare Shalev-Shwartz 2012, Example 2.2): each time the leader
+    is followed, it loses, so that following it costs twice the loss of the best action.
+
+    >>> split(5, 0.6).losses.tolist()
+    [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    """
+    T = validate.whole("split", "horizon", horizon, least=1)
+    first = round(T * validate.number("split", "share", share, least=0, most=1))
+    both = min(first, T - first)
+    rest = 0 if first > both else 1
+    return Pool(np.eye(2)[[0, 1] * both + [rest] * (T - 2 * both)])
+
+
+def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
+    """Return 0/1 losses with the same total for every action: nothing to learn, all regret is noise.
+
+    >>> balanced(10, 3, seed=0).losses.sum(axis=0).tolist()
+    [5.0, 5.0, 5.0]
+    """
+    T, k = _size("balanced", horizon, actions)
+    return Pool(_shuffled(_columns(T, np.full(k, T // 2)), _generator("balanced", seed)))
+
+
+def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
+    """Return losses that rise and fall together: a row is hard or easy for all, and the last action is better by `gap`.
+
+    The differences are the same in every row, so full feedback shows them in one round; bandit feedback, which never
+    shows a difference, has to see them through the noise of the rows.
+
+    >>> correlated(4, 2, gap=0.25, seed=0).losses.sum(axis=0).tolist()
+    [2.5, 1.5]
+    """
+    T, k = _size("correlated", horizon, actions)
+    validate.number("correlated", "gap", gap, least=0, most=1)
+    hard = _generator("correlated", seed).permutation(np.arange(T) < T // 2).astype(np.float64)
+    losses = np.repeat(gap + (1 - gap) * hard[:, None], k, axis=1)
+    losses[:, -1] = (1 - gap) * hard
+    return Pool(losses)
+
+
+def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
+    """Return losses in {0, 1/2, 1}: most rows are the same for all actions, and several actions are equally good.
+
+    Four rows in five tell nothing. In the others the last half of the actions (at least two) lose 0 or 1/2, with equal
+    totals, and the rest lose 1/2 more on average. It shows what a rule for ties does.
+
+    >>> pool = heavy_ties(50, 4, seed=0)
+    >>> int((pool.losses.max(axis=1) == pool.losses.min(axis=1)).sum()) >= 40
+    True
+    """
+    T, k = _size("heavy_ties", horizon, actions)
+    rng = _generator("heavy_ties", seed)
+    telling = T // 5
+    steps = _shuffled(_columns(telling, np.full(k, telling // 2)), rng) / 2
+    steps[:, : k - max(2, k // 2)] += 0.5
+    same = np.repeat(rng.integers(0, 3, size=(T - telling, 1)) / 2, k, axis=1)
+    return Pool(rng.permutation(np.concatenate([steps, same])))
+
+
+def littlestone(rounds: int, *, seed: Seed) -> Pool:
+    """Return thresholds on a line against a binary search with random labels (Littlestone 1988; spec section 6).
+
+    Point t is the middle of what the labels so far leave open, and its label is a fair coin. An action is one of the
+    2^rounds thresholds at that resolution, a row is their 0/1 losses on one point. In the given order every action
+    has, whatever was seen, an expected loss of 1/2, so that every learner expects rounds/2 mistakes, while
+    one threshold makes none; shuffled, following the leader expects at most 1 + 1/2 + .. + 1/rounds (VC dimension 1).
+
+    >>> pool = littlestone(3, seed=0)
+    >>> pool.losses.shape, float(pool.losses.sum(axis=0).min())
+    ((3, 8), 0.0)
+    """
+    T = validate.whole("littlestone", "rounds", rounds, least=1)
+    if T > DEEPEST:
+        raise ParameterError(
+            f"littlestone: rounds must be at most {DEEPEST}, since there are 2^rounds actions, got {T}; "
+            f"write for example rounds=10."
+        )
+    return Pool(mistake_tree(_generator("littlestone", seed).integers(0, 2, size=T).tolist()))
+
+
+def mistake_tree(labels: list[int]) -> Floats:
+    """Return the rows that these labels give in a binary search over 2^len(labels) thresholds.
+
+    >>> mistake_tree([1, 0]).tolist()
+    [[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0]]
+    """
+    thresholds = np.arange(2 ** len(labels))
+    low, high = 0, thresholds.size
+    rows = []
+    for label in labels:
+        point = (low + high) // 2
+        rows.append((thresholds < point) != (label == 1))
+        low, high = (low, point) if label == 1 else (point, high)
+    return np.array(rows, dtype=np.float64)
+
+
+def random_walk(horizon: int, actions: int = 2, *, seed: Seed) -> Pool:
+    """Return the multi-scale random walk, hard with switching costs (Dekel, Ding, Koren and Peres 2014, section 3).
+
+    W(t) = W(rho(t)) + N(0, sigma^2) with rho(t) = t - 2^delta(t), 2^delta(t) the largest power of two that divides t.
+    All actions lose W(t) + 1/2, the best one (drawn at random) epsilon less, clipped to [0, 1]; sigma = 1/(9 log2 T)
+    and epsilon = (k/T)^(1/3) sigma. In the given order two actions can only be compared by switching between them, and
+    regret with switches is of order T^(2/3); shuffled, the walk is noise like any other.
+
+    >>> losses = random_walk(64, seed=0).losses
+    >>> float(abs(losses[:, 0] - losses[:, 1]).max().round(4))
+    0.0058
+    """
+    T = validate.whole("random_walk", "horizon", horizon, least=2)
+    k = validate.whole("random_walk", "actions", actions, least=2)
+    rng = _generator("random_walk", seed)
+    sigma = 1 / (9 * math.log2(T))
+    best = rng.integers(k)
+    noise = rng.normal(0.0, sigma, size=T + 1)
+    walk = np.zeros(T + 1)
+    for t in range(1, T + 1):
+        walk[t] = walk[t & (t - 1)] + noise[t]  # t & (t - 1) drops the lowest bit: t - 2^delta(t)
+    losses = np.repeat(walk[1:, None] + 0.5, k, axis=1)
+    losses[:, best] -= (k / T) ** (1 / 3) * sigma
+    return Pool(losses.clip(0.0, 1.0))
+
+
+def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
+    """Return blocks of delay + 1 equal rows, (1, 0) or (0, 1) by a fair coin (after Weinberger and Ordentlich 2002).
+
+    In the given order, with this delay, nothing is known of a block while it lasts: every learner expects T/2 and a
+    regret of about sqrt((d + 1) T / (2 pi)). Shuffled, the delay only adds d.
+
+    >>> delay_trap(6, 2, seed=3).losses.tolist()
+    [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]
+    """
+    T = validate.whole("delay_trap", "horizon", horizon, least=1)
+    length = validate.whole("delay_trap", "delay", delay, least=0) + 1
+    coins = _generator("delay_trap", seed).integers(0, 2, size=-(-T // length))
+    return Pool(np.eye(2)[np.repeat(coins, length)[:T]])
+
+
+def _size(owner: str, horizon: int, actions: int) -> tuple[int, int]:
+    return validate.whole(owner, "horizon", horizon, least=1), validate.whole(owner, "actions", actions, least=1)
+
+
+def _action(owner: str, name: str, action: int, k: int) -> int:
+    """Check an action that may be counted from the end."""
+    if validate.whole(owner, name, action, least=-k) >= k:
+        raise ParameterError(f"{owner}: {name} must be one of {k} actions, got {action}; write for example {name}=0.")
+    return action
+
+
+def _generator(owner: str, seed: Seed) -> np.random.Generator:
+    return np.random.default_rng(validate.seed_sequence(owner, seed))
+
+
+def _columns(rows: int, ones: Rounds) -> Floats:
+    """Return columns of 0/1 losses with these numbers of ones, first."""
+    return (np.arange(rows)[:, None] < ones).astype(np.float64)
+
+
+def _shuffled(columns: Floats, rng: np.random.Generator) -> Floats:
+    """Return every column shuffled on its own."""
+    return rng.permuted(columns, axis=0)

@@ -1,0 +1,331 @@
+"""Laws: what every learner must obey, for ours and for yours.
+
+`check_learner(MyLearner())` plays a learner on small ugly pools and raises LearnerError with one sentence at the first
+law it breaks. Statistical laws use fixed seeds and five standard deviations: a lawful learner is refused with
+probability below 1e-6 for each frequency compared.
+"""
+
+import math
+import tempfile
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tombola.comparing import compare
+from tombola.delay import DelayLike
+from tombola.engine import loops
+from tombola.engine.coins import new_coins
+from tombola.engine.compiler import compiles, plain
+from tombola.engine.player import Player
+from tombola.errors import LearnerError
+from tombola.learners.base import Learner
+from tombola.playing import Trace, play
+from tombola.pool import Pool
+from tombola.session import Session, Ticket
+
+Law: TypeAlias = Callable[[Learner], None]
+
+ROUNDS, ACTIONS = 60, 3
+
+
+def check_learner(learner: Learner) -> list[str]:
+    """Check every law, and return their names.
+
+    >>> from tombola import UCB1
+    >>> len(check_learner(UCB1()))
+    12
+    """
+    for law in LAWS:
+        law(learner)
+    return [law.__name__ for law in LAWS]
+
+
+def is_a_frozen_recipe(learner: Learner) -> None:
+    """A learner is a frozen dataclass with a kind of feedback."""
+    recipe: Any = learner
+    if not is_dataclass(recipe) or learner.feedback not in ("full", "bandit"):
+        _broken(
+            learner,
+            "a dataclass with feedback 'full' or 'bandit'",
+            repr(learner),
+            "decorate it with @dataclass(frozen=True)",
+        )
+    try:
+        recipe.surprise = 1
+    except (FrozenInstanceError, AttributeError):
+        return
+    _broken(
+        learner,
+        "parameters that cannot change",
+        "a field that could be set",
+        "decorate it with @dataclass(frozen=True)",
+    )
+
+
+def refuses_unknown_keywords(learner: Learner) -> None:
+    """An unknown parameter is an error, never swallowed."""
+    known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
+    kind: Any = type(learner)
+    try:
+        kind(**known, surprise=1)
+    except TypeError:
+        return
+    _broken(learner, "a TypeError for an unknown parameter", "none", "leave **kwargs out of its constructor")
+
+
+def same_seed_same_run(learner: Learner) -> None:
+    """The same seed gives the same play."""
+    pool = _pool(1)
+    _same(learner, play(learner, pool, seed=7), play(learner, pool, seed=7), "with the same seed twice")
+
+
+def plays_the_same_without_jit(learner: Learner) -> None:
+    """Compiled and plain Python agree to the bit."""
+    if not compiles():
+        return
+    for delay in (0, 4):
+        with plain():
+            interpreted = play(learner, _pool(2), delay=delay, seed=3)
+        _same(learner, play(learner, _pool(2), delay=delay, seed=3), interpreted, "compiled and in plain Python")
+
+
+def streams_as_it_plays(learner: Learner) -> None:
+    """A session that gets the same feedback at the same times plays the same, to the bit."""
+    uneven = np.random.default_rng(5).integers(0, 9, ROUNDS)
+    for delay in (0, 3, uneven):
+        trace = play(learner, _pool(3), delay=delay, seed=11)
+        tickets = _stream(learner, _pool(3), trace, delay)
+        for t, ticket in enumerate(tickets):
+            if ticket.action != trace.actions[t] or not _equal(ticket.chance, trace.chances[t]):
+                _broken(
+                    learner,
+                    f"round {t + 1} of a session to be that of play",
+                    f"{ticket}",
+                    "keep everything that changes in the state",
+                )
+
+
+def any_number_of_workers(learner: Learner) -> None:
+    """One worker or two: the same runs."""
+    one, two = (compare(_pool(4), [learner], repetitions=3, workers=w, seed=2).columns() for w in (1, 2))
+    if one != two:
+        _broken(
+            learner, "the same runs with 1 and 2 workers", "different ones", "keep everything that changes in the state"
+        )
+
+
+def unseen_feedback_has_no_influence(learner: Learner) -> None:
+    """What has not been revealed cannot change an action."""
+    for delay in (0, 5):
+        change = 30
+        other = np.array(_pool(6).losses, dtype=np.float64)
+        other[change:] = 1.0 - other[change:]
+        one = play(learner, _pool(6), order="given", delay=delay, seed=4).actions[: change + delay + 1]
+        two = play(learner, Pool(other), order="given", delay=delay, seed=4).actions[: change + delay + 1]
+        if not np.array_equal(one, two):
+            _broken(
+                learner,
+                "actions that depend on revealed feedback only",
+                "others after a change of later rows",
+                "use only what observe is given",
+            )
+
+
+def chance_is_the_true_probability(learner: Learner) -> None:
+    """The chance of a ticket is the frequency with which its action comes up (NaN: it has no formula)."""
+    player, _ = _after(learner, rounds=20)
+    if player.learner.plans:
+        return
+    before, throws = player.memory.copy(), 1000
+    choose = player.step(loops.step_choose, player.memory, player.coins)
+    seen: dict[int, list[float]] = {}
+    for _ in range(throws):
+        player.memory[:] = before
+        action, chance = choose(player.memory, player.coins)
+        seen.setdefault(int(action), []).append(float(chance))
+    for action, chances in seen.items():
+        chance, share = chances[0], len(chances) / throws
+        off = 5 * math.sqrt(max(chance * (1 - chance), 0.0) / throws) if chance == chance else math.inf
+        if not all(_equal(chance, c) for c in chances) or abs(share - chance) > off + 1e-12:
+            _broken(
+                learner,
+                f"chance {chance:g} of action {action} to be its frequency",
+                f"{share:g} in {throws} throws",
+                "return the true chance, or NaN",
+            )
+
+
+def late_feedback_uses_the_tickets_chance(learner: Learner) -> None:
+    """No learner keeps "the last probability": what came between a play and its feedback changes nothing in it."""
+    if learner.feedback != "bandit" or not learner.mixes or learner.plans:
+        return
+    player, _ = _after(learner, rounds=20)
+    choose = player.step(loops.step_choose, player.memory, player.coins)
+    learn = player.step(loops.step_bandit, player.memory, 0, 1.0, 0.0)
+    ticket = choose(player.memory, player.coins)
+    for _ in range(5):
+        learn(player.memory, *choose(player.memory, player.coins), 0.75)
+    before = player.memory.copy()
+    learn(player.memory, *ticket, 0.5)
+    at_once = player.memory.copy()
+    player.memory[:] = before
+    for _ in range(40):
+        choose(player.memory, player.coins)
+    kept = player.memory == before  # what `mix` notes for itself may differ
+    learn(player.memory, *ticket, 0.5)
+    if not np.array_equal(player.memory[kept], at_once[kept]):
+        _broken(
+            learner,
+            "feedback to count by its ticket's chance",
+            "an update that depends on later plays",
+            "use the chance that observe is given",
+        )
+
+
+def survives_ugly_pools(learner: Learner) -> None:
+    """One action, one row, all losses 0 or 1, ties everywhere: actions stay in range and chances are probabilities."""
+    rng = np.random.default_rng(0)
+    ugly = [np.zeros((1, 1)), np.ones((7, 1)), np.zeros((33, 4)), np.ones((33, 4)), np.full((17, 2), 0.5)]
+    ugly += [rng.integers(0, 2, (50, 3)).astype(float), np.eye(5)[rng.integers(0, 5, 40)], np.ones((1, 3))]
+    for losses in ugly:
+        for delay in (0, 2, losses.shape[0]):
+            trace = _safely(learner, Pool(losses), delay)
+            right = (trace.actions >= 0).all() and (trace.actions < losses.shape[1]).all()
+            chances = trace.chances[~np.isnan(trace.chances)]
+            if not right or (chances <= 0).any() or (chances > 1 + 1e-12).any():
+                _broken(
+                    learner,
+                    "actions in range and chances in (0, 1]",
+                    repr(trace),
+                    f"look at losses of shape {losses.shape}",
+                )
+            _same(learner, play(learner, Pool(losses), delay=delay, seed=1), trace, "compiled and in plain Python")
+
+
+def mixes_are_probabilities(learner: Learner) -> None:
+    """A mix has no negative entry and sums to 1."""
+    _, mixes = _after(learner, rounds=ROUNDS)
+    for t, mix in enumerate(mixes):
+        if not ((mix >= 0).all() and abs(float(mix.sum()) - 1.0) <= 1e-9):
+            _broken(learner, "a mix that sums to 1", f"{mix.tolist()} in round {t + 1}", "normalise it")
+
+
+def survives_save_and_load(learner: Learner) -> None:
+    """A session saved in the middle and loaded again goes on as if nothing had happened."""
+    pool = _pool(8)
+    session = Session(learner, actions=pool.k, horizon=pool.rows, seed=5)
+    tickets = [session.act() for _ in range(2)]
+    for t in range(2, 25):
+        tickets.append(session.act())
+        _tell(session, pool, t - 2, tickets[t - 2])
+    with tempfile.TemporaryDirectory() as folder:
+        session.save(Path(folder) / "session.json")
+        again = Session.load(Path(folder) / "session.json", learner)
+    for t in range(25, ROUNDS):
+        one, two = session.act(), again.act()
+        if one[:2] != two[:2] or not _equal(one.chance, two.chance):
+            _broken(learner, f"{one} after loading", f"{two}", "keep everything that changes in the state")
+        for live in (session, again):
+            _tell(live, pool, t, one)
+
+
+LAWS: tuple[Law, ...] = (
+    is_a_frozen_recipe,
+    refuses_unknown_keywords,
+    survives_ugly_pools,
+    same_seed_same_run,
+    plays_the_same_without_jit,
+    streams_as_it_plays,
+    any_number_of_workers,
+    unseen_feedback_has_no_influence,
+    chance_is_the_true_probability,
+    late_feedback_uses_the_tickets_chance,
+    mixes_are_probabilities,
+    survives_save_and_load,
+)
+
+
+def _broken(learner: Learner, expected: str, came: str, remedy: str) -> None:
+    raise LearnerError(f"{type(learner).__name__}: expected {expected}, got {came}; {remedy}.")
+
+
+def _pool(seed: int) -> Pool:
+    """A small pool with ties: losses are multiples of 1/4, one action a little better."""
+    losses = np.random.default_rng(seed).integers(0, 5, (ROUNDS, ACTIONS)) / 4
+    losses[:, -1] *= 0.75
+    return Pool(losses)
+
+
+def _equal(one: float, two: float) -> bool:
+    return one == two or (math.isnan(one) and math.isnan(two))
+
+
+def _same(learner: Learner, one: Trace, two: Trace, how: str) -> None:
+    for name in ("actions", "chances", "losses", "expected_losses"):
+        if not np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True):
+            _broken(learner, f"the same {name} {how}", "different ones", "keep everything that changes in the state")
+
+
+def _tell(session: Session, pool: Pool, t: int, ticket: Ticket) -> None:
+    row = pool.losses[t]
+    session.observe(ticket, loss=row if session.learner.feedback == "full" else row[ticket.action])
+
+
+def _stream(learner: Learner, pool: Pool, trace: Trace, delay: DelayLike) -> list[Ticket]:
+    """Drive a session with the feedback of a play: that of round s before round s + d + 1."""
+    session = Session(learner, actions=pool.k, horizon=pool.rows, seed=11)
+    waits = np.broadcast_to(np.asarray(delay), pool.rows)
+    arrivals = np.arange(pool.rows) + waits + 1
+    tickets: list[Ticket] = []
+    for t in range(pool.rows):
+        for s in np.flatnonzero(arrivals == t):
+            _tell_row(session, pool, int(trace.order[s]), tickets[s])
+        tickets.append(session.act())
+    return tickets
+
+
+def _tell_row(session: Session, pool: Pool, row: int, ticket: Ticket) -> None:
+    losses = pool.losses[row]
+    session.observe(ticket, loss=losses if session.learner.feedback == "full" else losses[ticket.action])
+
+
+def _after(learner: Learner, rounds: int) -> tuple[Player, list[Any]]:
+    """Return a player that has played some rounds, and the mixes it had."""
+    pool = _pool(9)
+    player = Player(learner, pool.k, pool.rows, new_coins(np.random.SeedSequence(1)))
+    choose = player.step(loops.step_choose, player.memory, player.coins)
+    due = player.step(loops.step_due, player.memory)
+    full = learner.feedback == "full"
+    row = np.array(pool.losses[0])
+    learn = (
+        player.step(loops.step_full, player.memory, 1, row)
+        if full
+        else player.step(loops.step_bandit, player.memory, 0, 1.0, 0.0)
+    )
+    mixes = []
+    for t in range(rounds):
+        if due(player.memory):
+            player.plan()
+        action, chance = choose(player.memory, player.coins)
+        if player.mix is not None:
+            mixes.append(player.mix.copy())
+        if full:
+            learn(player.memory, t + 1, np.array(pool.losses[t]))
+        else:
+            learn(player.memory, action, chance, float(pool.losses[t, action]))
+    return player, mixes
+
+
+def _safely(learner: Learner, pool: Pool, delay: DelayLike) -> Trace:
+    """Play in plain Python, which notices an action out of range; compiled code would go there."""
+    try:
+        with plain():
+            return play(learner, pool, delay=delay, seed=1)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise LearnerError(
+            f"{type(learner).__name__}: expected a play on losses of shape {pool.losses.shape}, "
+            f"got {type(error).__name__} ({error}); run it with NUMBA_DISABLE_JIT=1 and look."
+        ) from error

@@ -1,0 +1,88 @@
+"""Exp3: exponential weights on estimated losses (Auer, Cesa-Bianchi, Freund and Schapire 2002), in its loss form.
+
+Bubeck and Cesa-Bianchi 2012, Figure 3.1 and Theorem 3.1; Lattimore and Szepesvari 2020, Theorem 11.2.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import bounds, validate
+from tombola.learners.bandit.statistics import lowest
+from tombola.learners.base import Feedback, MixedLearner
+from tombola.types import Floats
+
+FAINT = 1e-100
+
+
+class State(NamedTuple):
+    """The estimated total loss of every action, and weight(a) = exp(base - rate total(a))."""
+
+    rate: float
+    base: Floats
+    totals: Floats
+    weights: Floats
+
+
+def rebase(state: State) -> None:
+    """Give the best action the weight 1, long before the weights get lost in rounding to zero."""
+    state.base[0] = state.rate * state.totals[lowest(state.totals)]
+    for action in range(state.totals.size):
+        state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
+
+
+def sum_of(weights: Floats) -> float:
+    """Return the sum of the weights."""
+    total = 0.0
+    for action in range(weights.size):
+        total += weights[action]
+    return total
+
+
+@dataclass(frozen=True)
+class Exp3(MixedLearner):
+    """Play action a with chance proportional to exp(-rate total(a)), where total(a) adds up loss / chance of its plays.
+
+    `rate` = None is tuned to the horizon, sqrt(2 ln k / (k T)); then the regret is at most sqrt(2 k T ln k), in every
+    order. The estimates are right on average also when the feedback is late.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(Exp3(), Pool([[1.0, 0.0]] * 200), seed=0)
+    >>> int(trace.actions.sum()) > 150
+    True
+    """
+
+    rate: float | None = None
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        if self.rate is not None:
+            validate.number("Exp3", "rate", self.rate, above=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with equal weights."""
+        tuned = math.sqrt(2 * math.log(actions) / (actions * horizon))
+        rate = tuned if self.rate is None else self.rate
+        return State(rate, np.zeros(1), np.zeros(actions), np.ones(actions))
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Divide the weights by their sum."""
+        total = sum_of(state.weights)
+        if total < FAINT:
+            rebase(state)
+            total = sum_of(state.weights)
+        for action in range(mix.size):
+            mix[action] = state.weights[action] / total
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Add loss / chance to the estimated total of the action."""
+        state.totals[action] += loss / chance
+        state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
+
+    def bound(self, actions: int, horizon: int) -> float:
+        """Bound the regret in every order."""
+        return bounds.exp3(horizon, actions, self.rate)

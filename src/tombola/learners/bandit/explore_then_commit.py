@@ -1,0 +1,79 @@
+"""Explore, then commit: try all actions equally, then stay with the best (Robbins 1952; Slivkins 2019, section 1.2)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import bounds, validate
+from tombola.learners.bandit.statistics import learn, lowest
+from tombola.learners.base import Feedback, Learner
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """The action committed to (-1 before), whose turn it is, and the actions with too few answers."""
+
+    rounds: float
+    committed: Floats
+    turn: Floats
+    short: Floats
+    seen: Floats
+    means: Floats
+
+
+def tuned(actions: int, horizon: int) -> int:
+    """Return ceil((T / k)^(2/3) (ln T)^(1/3)), but no more than fits into the horizon, and at least 1."""
+    rounds = math.ceil(math.pow(horizon / actions, 2 / 3) * math.pow(math.log(horizon), 1 / 3))
+    return max(1, min(rounds, horizon // actions))
+
+
+@dataclass(frozen=True)
+class ExploreThenCommit(Learner):
+    """Play the actions in turn until each has been answered `rounds` times, then the one with the best mean for good.
+
+    `rounds` = None is tuned to the horizon, m = ceil((T / k)^(2/3) (ln T)^(1/3)). In random order its regret is at
+    most (k-1) m + sqrt(2 ln k (F+m) (F+1) / m), F = T - k m (proof: `bounds.explore_then_commit`). A delay prolongs
+    the exploration until the answers are there; feedback after the commitment changes nothing.
+
+    >>> from tombola import Pool, play
+    >>> play(ExploreThenCommit(rounds=2), Pool([[1.0, 0.0]] * 8), seed=0).actions.tolist()
+    [0, 1, 0, 1, 1, 1, 1, 1]
+    """
+
+    rounds: int | None = None
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        if self.rounds is not None:
+            validate.whole("ExploreThenCommit", "rounds", self.rounds, least=1)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with the turn of action 0."""
+        rounds = tuned(actions, horizon) if self.rounds is None else self.rounds
+        short = np.full(1, float(actions))
+        return State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Play the action committed to, or the next in turn."""
+        if state.committed[0] < 0.0 and state.short[0] == 0.0:
+            state.committed[0] = lowest(state.means)
+        if state.committed[0] >= 0.0:
+            return int(state.committed[0]), 1.0
+        action = int(state.turn[0])
+        state.turn[0] = 0.0 if action + 1 == state.seen.size else action + 1.0
+        return action, 1.0
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Update the mean of the action."""
+        learn(state.seen, state.means, action, loss)
+        if state.seen[action] == state.rounds:
+            state.short[0] -= 1.0
+
+    def bound(self, actions: int, horizon: int) -> float:
+        """Bound the regret in random order."""
+        rounds = tuned(actions, horizon) if self.rounds is None else self.rounds
+        return bounds.explore_then_commit(horizon, actions, rounds)

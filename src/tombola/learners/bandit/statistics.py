@@ -1,0 +1,61 @@
+"""Running statistics that bandit learners share."""
+
+import math
+
+from tombola.types import Floats
+
+TINY = 1e-12
+STEPS = 100
+
+
+def learn(seen: Floats, means: Floats, action: int, loss: float) -> None:
+    """Count one more loss of an action and move its mean."""
+    seen[action] += 1.0
+    means[action] += (loss - means[action]) / seen[action]
+
+
+def least_tried(seen: Floats, chosen: Floats) -> int:
+    """Return, among the actions without any feedback yet, the one chosen least often; -1 if all have some.
+
+    Without delay this tries every action once, in turn; with delay it goes round in turn until feedback comes.
+    """
+    best = -1
+    for action in range(seen.size):
+        if seen[action] == 0.0 and (best < 0 or chosen[action] < chosen[best]):
+            best = action
+    return best
+
+
+def lowest(values: Floats) -> int:
+    """Return the action with the smallest value, the lowest index among equals."""
+    best = 0
+    for action in range(1, values.size):
+        if values[action] < values[best]:
+            best = action
+    return best
+
+
+def lower(mean: float, far: float) -> float:
+    """Return the smallest q with kl(mean, q) <= far, to 1e-12.
+
+    Newton's method for u = ln q. kl is convex in u, and both starting points are left of the root (Pinsker's
+    inequality; leaving out the term -(1 - mean) ln(1 - q) >= 0 of kl), so u climbs to the root and never passes it.
+    """
+    if mean <= TINY or far <= 0.0:
+        return mean if far <= 0.0 else 0.0
+    if mean >= 1.0:
+        return math.exp(-far)
+    fixed = mean * math.log(mean) + (1.0 - mean) * math.log(1.0 - mean) - far
+    u = fixed / mean
+    pinsker = mean - math.sqrt(0.5 * far)
+    if pinsker > 0.0:
+        u = max(u, math.log(pinsker))
+    for _ in range(STEPS):
+        q = math.exp(u)
+        if q >= mean:
+            break
+        step = (fixed - mean * u - (1.0 - mean) * math.log(1.0 - q)) * (1.0 - q) / (mean - q)
+        if step <= TINY:
+            break
+        u += step
+    return min(mean, math.exp(u))

@@ -1,0 +1,77 @@
+"""Successive elimination: drop an action once it is surely worse than another (Slivkins 2019, section 1.3)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola.learners.bandit.statistics import learn
+from tombola.learners.base import Feedback, Learner
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """The active actions (the first `left` of `active`), whose turn it is, and what was seen of every action."""
+
+    width: float
+    turn: Floats
+    left: Floats
+    active: Floats
+    seen: Floats
+    means: Floats
+
+
+def eliminate(state: State) -> None:
+    """Drop every active action a with mean(a) - r(a) > min_b (mean(b) + r(b)); nothing seen is an infinite radius."""
+    ceiling = math.inf
+    for place in range(int(state.left[0])):
+        action = int(state.active[place])
+        if state.seen[action] > 0.0:
+            ceiling = min(ceiling, state.means[action] + state.width / math.sqrt(state.seen[action]))
+    kept = 0
+    for place in range(int(state.left[0])):
+        action = int(state.active[place])
+        if state.seen[action] == 0.0 or state.means[action] - state.width / math.sqrt(state.seen[action]) <= ceiling:
+            state.active[kept] = action
+            kept += 1
+    state.left[0] = kept
+
+
+@dataclass(frozen=True)
+class SuccessiveElimination(Learner):
+    """Play every active action once, drop those that are surely worse than another, and begin again.
+
+    Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), with r = sqrt(2 ln T / n) and n the answers for an
+    action. When feedback is late it goes on in turn, and decides at the end of each turn on what has been answered.
+    Its bound (`bounds.successive_elimination`) is proved for i.i.d. rows only, so `bound` is None.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(SuccessiveElimination(), Pool([[1.0, 0.0]] * 100), seed=0)
+    >>> trace.actions.tolist() == [0, 1] * 37 + [1] * 26
+    True
+    """
+
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with all actions active."""
+        width = math.sqrt(2 * math.log(horizon))
+        everyone = np.arange(actions, dtype=np.float64)
+        return State(width, np.zeros(1), np.full(1, float(actions)), everyone, np.zeros(actions), np.zeros(actions))
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Play the next active action; at the end of a turn, eliminate first."""
+        if state.turn[0] == state.left[0]:
+            if state.left[0] > 1.0:
+                eliminate(state)
+            state.turn[0] = 0.0
+        action = int(state.active[int(state.turn[0])])
+        state.turn[0] += 1.0
+        return action, 1.0
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Update the mean of the action."""
+        learn(state.seen, state.means, action, loss)

@@ -1,0 +1,57 @@
+"""Thompson sampling: play an action with the chance that it is best (Thompson 1933; Agrawal and Goyal 2012)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola.engine.coins import gamma
+from tombola.learners.base import Feedback, Learner
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """For every action, the sum of its losses and the sum of what was spared, 1 - loss."""
+
+    losses: Floats
+    spared: Floats
+
+
+@dataclass(frozen=True)
+class ThompsonSampling(Learner):
+    """Guess the mean loss of every action from Beta(1 + its losses, 1 + what was spared), and play the smallest guess.
+
+    For losses in {0, 1} this is Agrawal and Goyal 2012, Algorithm 1. Their Algorithm 2 turns a loss in between into 0
+    or 1 by a coin; here it counts as a fraction, so that learning needs no coins. The chance of the action has no
+    formula: it is NaN. The bound is for i.i.d. rows and has no explicit constants, so `bound` is None.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(ThompsonSampling(), Pool([[1.0, 0.0]] * 100), seed=0)
+    >>> int(trace.actions.sum()) > 90
+    True
+    """
+
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with every mean loss equally likely."""
+        return State(losses=np.zeros(actions), spared=np.zeros(actions))
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Draw a guess for every action, and play the smallest."""
+        best, least = 0, math.inf
+        for action in range(state.losses.size):
+            lost = gamma(coins, 1.0 + state.losses[action])
+            kept = gamma(coins, 1.0 + state.spared[action])
+            guess = lost / (lost + kept)
+            if guess < least:
+                best, least = action, guess
+        return best, math.nan
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Add the loss, and what was spared."""
+        state.losses[action] += loss
+        state.spared[action] += 1.0 - loss

@@ -1,0 +1,87 @@
+"""Tsallis-INF: follow the leader regularised by Tsallis entropy (Zimmert and Seldin 2021, Algorithm 1, alpha = 1/2).
+
+Good at once for i.i.d. and for adversarial losses. The variant with importance-weighted estimates ("IW").
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import bounds
+from tombola.learners.bandit.statistics import lowest
+from tombola.learners.base import Feedback, MixedLearner
+from tombola.types import Floats
+
+CLOSE = 1e-11
+STEPS = 60
+
+
+class State(NamedTuple):
+    """Rounds answered, estimated totals, their gaps to the smallest times eta / 2, and y of the last round."""
+
+    answered: Floats
+    y: Floats
+    totals: Floats
+    gaps: Floats
+
+
+def normalise(gaps: Floats, y: float, mix: Floats) -> float:
+    """Write 1 / (y + gap)^2 into `mix` for the y >= 1 with which it sums to 1, and return that y.
+
+    Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y: after one step it climbs to the root
+    and never passes it. It starts at the y of the last round, which is close.
+    """
+    for _ in range(STEPS):
+        total, slope = 0.0, 0.0
+        for action in range(mix.size):
+            inverse = 1.0 / (y + gaps[action])
+            mix[action] = inverse * inverse
+            total += mix[action]
+            slope += mix[action] * inverse
+        if abs(total - 1.0) <= CLOSE:
+            break
+        y = max(1.0, y + total * (math.sqrt(total) - 1.0) / slope)
+    for action in range(mix.size):
+        mix[action] /= total
+    return y
+
+
+@dataclass(frozen=True)
+class TsallisInf(MixedLearner):
+    """Play action a with chance 4 / (eta (total(a) - x))^2, where x makes the chances sum to 1.
+
+    total(a) adds up loss / chance of the plays of a, and eta = 2 / sqrt(t), where t - 1 counts the rounds answered
+    (without delay, t is the round). No parameters, no horizon. The regret is at most 4 sqrt(k T) + 1 in every order.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(TsallisInf(), Pool([[1.0, 0.0]] * 200), seed=0)
+    >>> int(trace.actions.sum()) > 150
+    True
+    """
+
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with equal chances."""
+        return State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Solve for x: with y = (smallest total - x) eta / 2, the chance of a is 1 / (y + gap(a))^2."""
+        half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
+        smallest = state.totals[lowest(state.totals)]
+        for action in range(mix.size):
+            state.gaps[action] = (state.totals[action] - smallest) * half_eta
+        state.y[0] = normalise(state.gaps, state.y[0], mix)
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Add loss / chance to the estimated total of the action."""
+        state.totals[action] += loss / chance
+        state.answered[0] += 1.0
+
+    def bound(self, actions: int, horizon: int) -> float:
+        """Bound the regret in every order."""
+        return bounds.tsallis_inf(horizon, actions)

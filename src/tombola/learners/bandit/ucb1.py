@@ -1,0 +1,73 @@
+"""UCB1: optimism in the face of uncertainty (Auer, Cesa-Bianchi and Fischer 2002, Figure 1), for losses."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.learners.bandit.statistics import learn, least_tried
+from tombola.learners.base import Feedback, Learner
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """Rounds answered, actions not yet answered, and what was seen of every action; shrink = 1 / sqrt(seen)."""
+
+    scale: float
+    answered: Floats
+    untried: Floats
+    chosen: Floats
+    seen: Floats
+    means: Floats
+    shrink: Floats
+
+
+@dataclass(frozen=True)
+class UCB1(Learner):
+    """Play the action with the smallest lower confidence bound mean(a) - sqrt(scale ln n / n(a)).
+
+    n(a) counts the answers for a, and n all answers. Every action is tried once first. `scale` = 2 is the original;
+    smaller explores less. Its bound (`bounds.ucb1`) is proved for i.i.d. rows only, so `bound` is None.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(UCB1(), Pool([[1.0, 0.0]] * 100), seed=0)
+    >>> int(trace.actions.sum()) > 80
+    True
+    """
+
+    scale: float = 2.0
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        validate.number("UCB1", "scale", self.scale, least=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start knowing nothing."""
+        zeros = np.zeros((4, actions))
+        return State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Play an action never answered, or else the one with the smallest lower bound."""
+        best, least = 0, math.inf
+        if state.untried[0] > 0.0:
+            best = least_tried(state.seen, state.chosen)
+        else:
+            width = math.sqrt(state.scale * math.log(state.answered[0]))
+            for action in range(state.seen.size):
+                index = state.means[action] - width * state.shrink[action]
+                if index < least:
+                    best, least = action, index
+        state.chosen[best] += 1.0
+        return best, 1.0
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Update the mean of the action."""
+        if state.seen[action] == 0.0:
+            state.untried[0] -= 1.0
+        learn(state.seen, state.means, action, loss)
+        state.shrink[action] = 1.0 / math.sqrt(state.seen[action])
+        state.answered[0] += 1.0

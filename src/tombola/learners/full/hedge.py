@@ -1,0 +1,77 @@
+"""Hedge: exponential weights with a fixed rate (Freund, Schapire 1997; Cesa-Bianchi, Lugosi 2006, Theorem 2.2)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import bounds, validate
+from tombola.learners.base import Feedback, MixedLearner
+from tombola.learners.full.follow_the_leader import add, leader
+from tombola.types import Floats
+
+
+class State(NamedTuple):
+    """The rate, and the total loss of every action over the rows seen."""
+
+    rate: float
+    totals: Floats
+
+
+def weigh(totals: Floats, rate: float, mix: Floats) -> float:
+    """Write chances proportional to exp(-rate * total) into `mix`, and return ln sum exp(-rate * (total - least)).
+
+    An infinite rate shares the chance equally among the leaders.
+    """
+    least = totals[leader(totals)]
+    total = 0.0
+    for action in range(mix.size):
+        behind = totals[action] - least
+        mix[action] = math.exp(-rate * behind) if behind > 0.0 else 1.0
+        total += mix[action]
+    for action in range(mix.size):
+        mix[action] /= total
+    return math.log(total)
+
+
+@dataclass(frozen=True)
+class Hedge(MixedLearner):
+    """Play an action with chance proportional to exp(-rate * its total loss so far).
+
+    Without a `rate` it is sqrt(8 ln k / (T (1 + 2d))), the best for horizon T and delay d; the regret is then at
+    most sqrt(T (1 + 2d) ln k / 2) in every order, and ln k / rate + rate T (1 + 2d) / 8 for any other rate.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(Hedge(rate=1.0), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
+    >>> trace.expected_losses.round(3).tolist()
+    [0.5, 0.269, 0.119]
+    """
+
+    rate: float | None = None
+    delay: int = 0
+    feedback: ClassVar[Feedback] = "full"
+
+    def __post_init__(self) -> None:
+        validate.whole("Hedge", "delay", self.delay, least=0)
+        if self.rate is not None:
+            validate.number("Hedge", "rate", self.rate, above=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with no loss for anyone."""
+        tuned = math.sqrt(8 * math.log(actions) / (horizon * (1 + 2 * self.delay)))
+        return State(rate=tuned if self.rate is None else self.rate, totals=np.zeros(actions))
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Weigh the actions by their totals."""
+        weigh(state.totals, state.rate, mix)
+
+    @staticmethod
+    def observe(state: State, losses: Floats) -> None:
+        """Add the row to the totals."""
+        add(state.totals, losses)
+
+    def bound(self, actions: int, horizon: int) -> float:
+        """Bound the regret in every order."""
+        return bounds.hedge(horizon, actions, self.rate, self.delay)

@@ -1,0 +1,184 @@
+"""Pool: the rows fixed in advance, each with a loss for every action."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola.errors import PoolError
+from tombola.types import Floats, Rows
+
+_CHUNK = 1 << 20  # numbers checked at a time, so that a memory-mapped table is never read in one piece
+
+
+class Pool:
+    """A fixed table of losses in [0, 1]: one row per round, one column per action.
+
+    float32 and float64 are kept as they are, without a copy, and memory-mapped arrays stay memory-mapped; the pool
+    itself cannot be written to. `actions` and `ids` name the columns and the rows. `costs` (rows x actions, or
+    rows x actions x resources) says what an action uses up.
+
+    >>> pool = Pool([[0.0, 1.0], [0.5, 0.0]], actions=["weak", "strong"])
+    >>> pool
+    Pool(2 rows, 2 actions)
+    >>> pool.best, pool.actions[pool.best]
+    (0, 'weak')
+    """
+
+    def __init__(
+        self,
+        losses: Any,
+        actions: Sequence[str] | None = None,
+        ids: Sequence[Any] | None = None,
+        costs: Any = None,
+    ) -> None:
+        self.losses: Rows = _table("losses", losses)
+        _within("losses", self.losses, 1.0, "use Pool.from_rewards for rewards, or rescale them")
+        self.actions: tuple[str, ...] = _names("actions", actions, self.k)
+        self.ids: tuple[Any, ...] | None = None if ids is None else _names("ids", ids, self.rows, keep=True)
+        self.costs: Rows | None = None if costs is None else self._check_costs(costs)
+
+    @classmethod
+    def from_rewards(
+        cls,
+        rewards: Any,
+        actions: Sequence[str] | None = None,
+        ids: Sequence[Any] | None = None,
+        costs: Any = None,
+    ) -> "Pool":
+        """Return the pool whose losses are 1 - rewards, for rewards in [0, 1].
+
+        >>> Pool.from_rewards([[1.0, 0.25]]).losses.tolist()
+        [[0.0, 0.75]]
+        """
+        table = _table("rewards", rewards)
+        _within("rewards", table, 1.0, "rescale them")
+        return cls(table.dtype.type(1) - table, actions, ids, costs)
+
+    def __repr__(self) -> str:
+        resources = "" if self.costs is None else f", {self.costs.shape[2]} resources"
+        return f"Pool({self.rows} rows, {self.k} actions{resources})"
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, T."""
+        return int(self.losses.shape[0])
+
+    @property
+    def k(self) -> int:
+        """The number of actions."""
+        return int(self.losses.shape[1])
+
+    @cached_property
+    def totals(self) -> Floats:
+        """The loss of every action over the whole pool."""
+        totals = np.zeros(self.k)
+        for chunk in _chunks(self.losses):
+            totals += chunk.sum(axis=0, dtype=np.float64)
+        return totals
+
+    @property
+    def means(self) -> Floats:
+        """The mean loss of every action."""
+        return self.totals / self.rows
+
+    @property
+    def best(self) -> int:
+        """The best fixed action in hindsight, the lowest index among equals."""
+        return int(np.argmin(self.totals))
+
+    def _check_costs(self, costs: Any) -> Rows:
+        array = _array("costs", costs)
+        table = _frozen(array[:, :, None] if array.ndim == 2 else array, "costs", dimensions=3)
+        if table.shape[:2] != self.losses.shape:
+            raise PoolError(
+                f"Pool: costs must have one entry for each of the {self.rows} rows and {self.k} actions, "
+                f"got shape {array.shape}; write costs as an array of shape {self.losses.shape}."
+            )
+        _within("costs", table, np.inf, "a cost is never negative; leave out the row or write 0")
+        return table
+
+
+def _array(name: str, values: Any) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        raise PoolError(
+            f"Pool: {name} must be numbers, got a masked array; fill in what is masked, or leave out the rows."
+        )
+    try:
+        return values if isinstance(values, np.ndarray) else np.asarray(values)
+    except ValueError:
+        raise PoolError(
+            f"Pool: {name} must be a table of numbers, got rows of different lengths; "
+            "give every row one number an action."
+        ) from None
+
+
+def _table(name: str, values: Any) -> Rows:
+    table = _frozen(_array(name, values), name, dimensions=2)
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        raise PoolError(
+            f"Pool: {name} must have at least one row and one action, got shape {table.shape}; "
+            "write for example Pool([[0.0, 1.0]])."
+        )
+    if table.shape[0] >= 1 << 32:
+        raise PoolError(f"Pool: {name} may have at most 4,294,967,295 rows, got {table.shape[0]}; split the table.")
+    return table
+
+
+def _frozen(array: NDArray[Any], name: str, *, dimensions: int) -> Rows:
+    """Return a view that cannot be written to, float32 and float64 as they are, other numbers as float64."""
+    if array.ndim != dimensions:
+        raise PoolError(
+            f"Pool: {name} must have {dimensions} dimensions (rows x actions{' x resources' * (dimensions == 3)}), "
+            f"got {array.ndim}; reshape the array."
+        )
+    if array.dtype not in (np.float32, np.float64):
+        if array.dtype.kind not in "biuf":
+            raise PoolError(
+                f"Pool: {name} must be numbers, got values of type {array.dtype}; convert the column, or leave it out."
+            )
+        array = array.astype(np.float64)
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _chunks(table: Rows) -> Iterator[Rows]:
+    height = max(1, _CHUNK // max(1, int(np.prod(table.shape[1:]))))
+    for start in range(0, table.shape[0], height):
+        yield table[start : start + height]
+
+
+def _within(name: str, table: Rows, most: float, remedy: str) -> None:
+    """Check that all numbers are in [0, most]; NaN is not."""
+    row = 0
+    for chunk in _chunks(table):
+        wrong = ~((chunk >= 0) & (chunk <= most) & np.isfinite(chunk))
+        if wrong.any():
+            where = np.unravel_index(int(np.argmax(wrong)), chunk.shape)
+            limits = "in [0, 1]" if most == 1.0 else "0 or more"
+            raise PoolError(
+                f"Pool: {name} must be {limits}, got {chunk[where]} in row {row + int(where[0])}, "
+                f"action {int(where[1])}; {remedy}."
+            )
+        row += chunk.shape[0]
+
+
+def _names(name: str, values: Sequence[Any] | None, count: int, *, keep: bool = False) -> tuple[Any, ...]:
+    if values is None:
+        return tuple(str(index) for index in range(count))
+    names = tuple(value if keep else str(value) for value in values)
+    try:
+        counts = Counter(names)
+    except TypeError:
+        raise PoolError(f"Pool: {name} must be names, got {names[0]!r}; write text or numbers.") from None
+    if len(names) != count or len(counts) != count:
+        came = f"{len(names)}" if len(names) != count else f"{counts.most_common(1)[0][0]!r} twice"
+        raise PoolError(f"Pool: {name} must be {count} different names, got {came}; give each its own name.")
+    return names

@@ -1,0 +1,8 @@
+"""Reductions: learners made from learners."""
+
+from tombola.reductions.external import External
+from tombola.reductions.interleaved import Interleaved
+from tombola.reductions.schedule import Lemma, Paper, Revealed
+from tombola.reductions.simulation import Simulation
+
+__all__ = ["External", "Interleaved", "Lemma", "Paper", "Revealed", "Simulation"]

@@ -1,0 +1,46 @@
+"""Regret: what a play lost against a comparator, as the paper defines it for the three input models.
+
+random, given   E[sum_t loss_t(a_t)] - min_a sum_t loss_t(a)         (paper, equation def:regret; L860-L885)
+iid             max_a E[sum_t loss_t(a_t) - loss_t(a)]               (pseudo-regret: a is best for the distribution)
+
+In all three the comparator is the best fixed action of the whole pool, met on the very rows that came: over a
+permutation its loss is the minimum itself, and over i.i.d. draws from the pool its expectation is. A switch costs the
+switching price; the first action is free.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from tombola.pool import Pool
+from tombola.types import Floats, Order
+
+Comparator: TypeAlias = Callable[[Pool, Order], Floats]
+
+
+def best_action(pool: Pool, order: Order) -> Floats:
+    """Return the loss, round by round, of the best fixed action of the pool.
+
+    >>> best_action(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    return np.asarray(pool.losses[order, pool.best], dtype=np.float64)
+
+
+def best_each_round(pool: Pool, order: Order) -> Floats:
+    """Return the smallest loss of every row: the comparator of dynamic regret.
+
+    >>> best_each_round(Pool([[1, 0], [0, 1]]), np.array([0, 1], np.uint32)).tolist()
+    [0.0, 0.0]
+    """
+    return np.asarray(pool.losses[order].min(axis=1), dtype=np.float64)
+
+
+def switches(actions: "np.typing.NDArray[np.int64]") -> int:
+    """Return how often the action changed from one round to the next.
+
+    >>> switches(np.array([0, 0, 1, 0]))
+    2
+    """
+    return int(np.count_nonzero(actions[1:] != actions[:-1]))

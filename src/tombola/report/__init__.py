@@ -1,0 +1,1 @@
+"""Report: rows of numbers to pictures and pages; knows nothing of learners."""

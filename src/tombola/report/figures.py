@@ -1,0 +1,143 @@
+"""Figures: a chart to a picture, PNG or SVG, drawn by matplotlib."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tombola.report.chart import Chart
+from tombola.types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito (2008): told apart by readers with any kind of colour vision
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INK, FAINT, REFERENCE = "#222222", "#dddddd", "#767676"
+POINTS = 24  # a curve with more points than this has no markers
+
+
+class Spot(NamedTuple):
+    """A point that can be hovered over: where it is, in shares of the picture's width and height, and its words."""
+
+    left: float
+    top: float
+    text: str
+
+
+def draw(chart: Chart) -> "Figure":
+    """Draw a chart, each curve named at its right end."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for index, band in enumerate(chart.bands):
+        colour = COLOURS[index % len(COLOURS)]
+        low, high = (np.where(np.isfinite(edge), edge, band.middle) for edge in (band.low, band.high))
+        axes.fill_between(band.x, low, high, color=colour, alpha=0.18, linewidth=0)
+        marker = MARKERS[index % len(MARKERS)] if band.x.size <= POINTS else None
+        axes.plot(band.x, band.middle, color=colour, marker=marker, markersize=5, linewidth=1.8)
+    for index, line in enumerate(chart.lines):
+        dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
+        axes.plot(line.x, line.y, color=REFERENCE, linestyle=(0, dashes), linewidth=1.4)
+    _dress(axes, chart)
+    return figure
+
+
+def save(figure: "Figure", path: str | Path) -> Path:
+    """Write the figure; the ending of the path says whether as PNG or SVG."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(_bytes(figure, path.suffix.lstrip(".")))
+    return path
+
+
+def svg(figure: "Figure") -> str:
+    """Return the figure as the text of an SVG element, with text as text."""
+    text = _bytes(figure, "svg").decode()
+    return text[text.index("<svg") :]
+
+
+def spots(figure: "Figure", chart: Chart) -> list[Spot]:
+    """Return the points of all curves, for hovering; the figure must have been written before."""
+    axes = figure.axes[0]
+    width, height = figure.get_size_inches() * figure.dpi
+    found = []
+    for name, x, y, text in _values(chart):
+        for at in range(x.size):
+            place = axes.transData.transform((x[at], y[at]))
+            if np.isfinite(place).all():
+                found.append(Spot(float(place[0] / width), float(1 - place[1] / height), f"{name}\n{text(at)}"))
+    return found
+
+
+def _values(chart: Chart):  # type: ignore[no-untyped-def]
+    """Yield every curve with the words for its points."""
+    for band in chart.bands:
+        yield (
+            band.name,
+            band.x,
+            band.middle,
+            lambda i, b=band: f"{chart.x_label}: {b.x[i]:g}\n{b.middle[i]:.4g} [{b.low[i]:.4g}, {b.high[i]:.4g}]",
+        )
+    for line in chart.lines:
+        yield line.name, line.x, line.y, lambda i, b=line: f"{chart.x_label}: {b.x[i]:g}\n{b.y[i]:.4g}"
+
+
+def _bytes(figure: "Figure", kind: str) -> bytes:
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tombola"}):
+        figure.savefig(
+            buffer, format=kind, dpi=160 if kind == "png" else 72, metadata={"Date": None} if kind == "svg" else None
+        )
+    return buffer.getvalue()
+
+
+def _dress(axes: "Axes", chart: Chart) -> None:
+    if chart.log_x:
+        axes.set_xscale("log")
+    if chart.log_y:
+        axes.set_yscale("log")
+    axes.set_xlabel(chart.x_label, color=INK)
+    axes.set_ylabel(chart.y_label, color=INK)
+    axes.set_title(chart.title, loc="left", fontsize=12, color=INK)
+    axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands)]
+    _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE) for line in chart.lines)])
+
+
+def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> None:
+    """Write each name at the right end of its curve, moved apart where they would overlap."""
+    axes.figure.canvas.draw()
+    height = axes.get_window_extent().height
+    ends = []
+    for name, x, y, colour in curves:
+        last = int(np.flatnonzero(np.isfinite(y))[-1])
+        place = axes.transAxes.inverted().transform(axes.transData.transform((x[last], y[last])))
+        ends.append((float(place[1]), name, colour))
+    gap = 15.0 * axes.figure.dpi / 72 / height
+    for level, name, colour in _apart(sorted(ends), gap):
+        axes.annotate(
+            name, (1, level), xytext=(1.015, level), xycoords="axes fraction", textcoords="axes fraction",
+            color=colour, fontsize=9, va="center", annotation_clip=False,
+        )  # fmt: skip
+
+
+def _apart(ends: list[tuple[float, str, str]], gap: float) -> list[tuple[float, str, str]]:
+    """Move heights apart by at least `gap`, upwards first, and back down from the top where that leaves the picture."""
+    levels = [end[0] for end in ends]
+    for i in range(1, len(levels)):
+        levels[i] = max(levels[i], levels[i - 1] + gap)
+    top = 1.0
+    for i in reversed(range(len(levels))):
+        levels[i] = min(levels[i], top)
+        top = levels[i] - gap
+    return [(level, name, colour) for level, (_, name, colour) in zip(levels, ends, strict=True)]

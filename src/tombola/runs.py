@@ -1,0 +1,179 @@
+"""Runs: many plays of several learners on the same orders, and their statistics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tombola import statistics
+from tombola.errors import ParameterError
+from tombola.statistics import Estimate
+from tombola.types import Floats, Rounds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tombola.report.chart import Chart
+
+LOSS, EXPECTED, COMPARATOR, SWITCHES = 0, 1, 2, 3
+
+
+class Setting(NamedTuple):
+    """What was played: the rows of the pool, the input model, and the learner by name."""
+
+    horizon: int
+    order: str
+    learner: str
+
+
+class Cell(NamedTuple):
+    """The repetitions of one setting: sums at the marked rounds (repetition x mark x sum), and plays of each action."""
+
+    rounds: Rounds
+    sums: Floats
+    plays: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Learners x repetitions, with means, intervals, paired differences and slopes.
+
+    Without `order` or `horizon`, the first order and the largest horizon are meant. Regret includes the switching
+    price; `expected=True` averages over the learner's own coins.
+    """
+
+    cells: dict[Setting, Cell]
+    switching_price: float
+
+    @property
+    def learners(self) -> list[str]:
+        """The names of the learners."""
+        return list(dict.fromkeys(s.learner for s in self.cells))
+
+    @property
+    def orders(self) -> list[str]:
+        """The input models."""
+        return list(dict.fromkeys(s.order for s in self.cells))
+
+    @property
+    def horizons(self) -> list[int]:
+        """The horizons, from small to large."""
+        return sorted({s.horizon for s in self.cells})
+
+    def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
+        """Return the repetitions of one setting."""
+        wanted = Setting(
+            self.horizons[-1] if horizon is None else horizon, self.orders[0] if order is None else order, learner
+        )
+        if wanted not in self.cells:
+            raise ParameterError(
+                f"Runs: expected a learner of {self.learners}, an order of {self.orders} and a horizon of "
+                f"{self.horizons}, got {tuple(wanted)}; write one of those."
+            )
+        return self.cells[wanted]
+
+    def curve(
+        self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
+    ) -> tuple[Rounds, Floats]:
+        """Return the marked rounds and the regret at each of them, repetition by repetition."""
+        cell = self.cell(learner, order, horizon)
+        sums = cell.sums
+        suffered = sums[:, :, EXPECTED if expected else LOSS] + self.switching_price * sums[:, :, SWITCHES]
+        return cell.rounds, suffered - sums[:, :, COMPARATOR]
+
+    def regrets(
+        self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
+    ) -> Floats:
+        """Return the regret of every repetition at the end."""
+        return self.curve(learner, order, horizon, expected=expected)[1][:, -1]
+
+    def regret(
+        self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
+    ) -> Estimate:
+        """Return the mean regret with its 95 % interval."""
+        return statistics.mean(self.regrets(learner, order, horizon, expected=expected))
+
+    def difference(self, learner: str, other: str, order: str | None = None, horizon: int | None = None) -> Estimate:
+        """Return the mean of regret(learner) - regret(other) over the same orders, with its 95 % interval."""
+        return statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
+
+    def slope(self, learner: str, order: str | None = None, *, expected: bool = False) -> Estimate:
+        """Return the slope of log mean regret on log horizon, with its 95 % interval."""
+        regrets = [self.regrets(learner, order, T, expected=expected) for T in self.horizons]
+        return statistics.slope(np.array(self.horizons, dtype=np.float64), regrets)
+
+    def ranking(self, order: str | None = None, horizon: int | None = None) -> list[str]:
+        """Return the learners from the smallest mean regret to the largest."""
+        return sorted(self.learners, key=lambda name: self.regret(name, order, horizon).value)
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return everything as columns: one line for each setting, repetition and marked round."""
+        parts: dict[str, list[Any]] = {name: [] for name in (*Setting._fields, "repetition", "round", *_SUMS, "regret")}
+        for setting, cell in self.cells.items():
+            _, regrets = self.curve(setting.learner, setting.order, setting.horizon)
+            count, marks, _ = cell.sums.shape
+            for name, value in zip(Setting._fields, setting, strict=True):
+                parts[name] += [value] * (count * marks)
+            parts["repetition"] += np.repeat(np.arange(count), marks).tolist()
+            parts["round"] += np.tile(cell.rounds, count).tolist()
+            for which, name in enumerate(_SUMS):
+                parts[name] += cell.sums[:, :, which].ravel().tolist()
+            parts["regret"] += regrets.ravel().tolist()
+        return dict(parts)
+
+    def to_frame(self) -> Any:
+        """Return `columns()` as a data frame: pandas if it is installed, else polars."""
+        for library in ("pandas", "polars"):
+            try:
+                return __import__(library).DataFrame(self.columns())
+            except ImportError:
+                continue
+        raise ParameterError(
+            "Runs.to_frame: expected pandas or polars, got neither; install one of them, or use Runs.columns()."
+        )
+
+    def chart(self, order: str | None = None) -> "Chart":
+        """Return the mean regret of every learner with its band: over three horizons or more, else over rounds."""
+        from tombola.report.chart import Band, Chart
+
+        order = self.orders[0] if order is None else order
+        over_horizons = len(self.horizons) > 2
+        bands = []
+        for name in self.learners:
+            if over_horizons:
+                x = np.array(self.horizons, dtype=np.float64)
+                estimates = [self.regret(name, order, T) for T in self.horizons]
+            else:
+                rounds, regrets = self.curve(name, order)
+                x, estimates = rounds.astype(np.float64), [statistics.mean(column) for column in regrets.T]
+            bands.append(Band(name, x, *(np.array([e[i] for e in estimates]) for i in range(3))))
+        return Chart(
+            title=f"Regret in {order} order",
+            x_label="rows of the pool, T" if over_horizons else "round",
+            y_label="regret: loss above the best fixed action",
+            bands=tuple(bands),
+            log_x=over_horizons,
+            log_y=over_horizons and all((b.middle > 0).all() for b in bands),
+        )
+
+    def plot(self, order: str | None = None) -> "Figure":
+        """Draw `chart(order)`."""
+        from tombola.report.figures import draw
+
+        return draw(self.chart(order))
+
+    def __str__(self) -> str:
+        lines = []
+        for horizon in self.horizons:
+            for order in self.orders:
+                lines.append(f"{order} order, {horizon} rows")
+                best = self.ranking(order, horizon)[0]
+                for name in self.ranking(order, horizon):
+                    regret, paired = self.regret(name, order, horizon), self.difference(name, best, order, horizon)
+                    against = "" if name == best else f"   {paired} above the first"
+                    lines.append(f"  {name:<28} regret {regret}{against}")
+        return "\n".join(lines)
+
+
+_SUMS = ("loss", "expected_loss", "comparator_loss", "switches")

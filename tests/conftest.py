@@ -1,0 +1,49 @@
+"""What several test files share."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src"
+
+Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run_python() -> Run:
+    """Return a function that runs Python in a process of its own, with these arguments and environment."""
+
+    def run(*arguments: str, cwd: Path | None = None, **environment: str) -> "subprocess.CompletedProcess[str]":
+        path = os.pathsep.join([str(SOURCE), *([str(cwd)] if cwd else [])])
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+        return subprocess.run(
+            [sys.executable, "-W", "error", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            env={**inherited, "PYTHONPATH": path, "COLUMNS": "200", **environment},
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def one_sentence() -> Callable[[object], str]:
+    """Return the check that an error is one sentence which says what to write instead."""
+
+    def check(error: object) -> str:
+        message = str(error)
+        assert "\n" not in message
+        assert message.endswith(".")
+        assert ". " not in message
+        assert "; " in message, "the part after the semicolon says what to write instead"
+        return message
+
+    return check

@@ -1,0 +1,1 @@
+"""Naive twins: every learner again, as a few obvious lines that recompute everything from the whole history."""

@@ -1,0 +1,237 @@
+"""Naive twins of the learners with bandit feedback: straight from the sources, everything from the whole history."""
+
+import math
+
+import numpy as np
+
+from tombola.engine.coins import gamma
+from tombola.types import Coins
+
+CLOSE = 1e-9
+
+
+class Twin:
+    """The history of a bandit, and what is plainly computed from it."""
+
+    def __init__(self, k: int, T: int) -> None:
+        self.k, self.T = k, T
+        self.plays: list[int] = []
+        self.answers: list[tuple[int, float, float]] = []
+
+    def acted(self, action: int) -> None:
+        """Note the action played."""
+        self.plays.append(action)
+
+    def observe(self, action: int, chance: float, loss: float) -> None:
+        """Note an answer."""
+        self.answers.append((action, chance, loss))
+
+    def losses(self, a: int) -> list[float]:
+        """Return the losses seen of an action."""
+        return [loss for action, _, loss in self.answers if action == a]
+
+    def n(self, a: int) -> int:
+        """Return how many losses were seen of an action."""
+        return len(self.losses(a))
+
+    def mean(self, a: int) -> float:
+        """Return the mean loss seen of an action."""
+        return math.fsum(self.losses(a)) / self.n(a)
+
+    def estimate(self, a: int) -> float:
+        """Return the importance-weighted total of an action."""
+        return math.fsum(loss / chance for action, chance, loss in self.answers if action == a)
+
+    def untried(self) -> set[int]:
+        """Return the first of the unanswered actions that was played least."""
+        unanswered = [a for a in range(self.k) if self.n(a) == 0]
+        return {min(unanswered, key=lambda a: (self.plays.count(a), a))} if unanswered else set()
+
+    def smallest(self, index: dict[int, float]) -> set[int]:
+        """Return the actions whose index is smallest, up to rounding."""
+        return {a for a in index if index[a] <= min(index.values()) + CLOSE}
+
+
+class UCB1(Twin):
+    """Auer, Cesa-Bianchi and Fischer 2002, Figure 1."""
+
+    def __init__(self, k: int, T: int, scale: float = 2.0) -> None:
+        super().__init__(k, T)
+        self.scale = scale
+
+    def best(self) -> set[int]:
+        """Return the actions with the smallest index."""
+        log_n = math.log(len(self.answers)) if self.answers else 0.0
+        return self.untried() or self.smallest(
+            {a: self.mean(a) - math.sqrt(self.scale * log_n / self.n(a)) for a in range(self.k)}
+        )
+
+
+class UCB2(Twin):
+    """Auer, Cesa-Bianchi and Fischer 2002, Figure 2; `late` counts answers where the figure counts plays."""
+
+    def __init__(self, k: int, T: int, alpha: float = 0.5, *, late: bool = False) -> None:
+        super().__init__(k, T)
+        self.alpha, self.late = alpha, late
+        self.r = [0] * k
+        self.block: list[int] = []
+
+    def tau(self, r: int) -> int:
+        """Return the plays of an action after r blocks."""
+        return math.ceil((1 + self.alpha) ** r)
+
+    def index(self, a: int) -> float:
+        """Return mean - a_{n, r}."""
+        tau = self.n(a) if self.late else self.tau(self.r[a])
+        n = len(self.answers) if self.late else len(self.plays)
+        return self.mean(a) - math.sqrt((1 + self.alpha) * math.log(math.e * n / tau) / (2 * tau))
+
+    def best(self) -> set[int]:
+        """Return the action of the block, or the actions with which a block may begin."""
+        if self.block:
+            return {self.block[0]}
+        return self.untried() or self.smallest({a: self.index(a) for a in range(self.k)})
+
+    def acted(self, action: int) -> None:
+        """Go on with the block, or begin it."""
+        if not self.block and not self.untried():
+            while not self.block:
+                self.block = [action] * (self.tau(self.r[action] + 1) - self.tau(self.r[action]))
+                self.r[action] += 1
+        self.block = self.block[1:]
+        super().acted(action)
+
+
+class KLUCB(Twin):
+    """Garivier and Cappe 2011, Algorithm 1, mirrored for losses, by plain bisection."""
+
+    def __init__(self, k: int, T: int, c: float = 0.0) -> None:
+        super().__init__(k, T)
+        self.c = c
+
+    def index(self, a: int) -> float:
+        """Return the smallest q with n kl(mean, q) <= ln t + c ln ln t."""
+        t, p = len(self.answers) + 1, self.mean(a)
+        level = max(0.0, math.log(t) + self.c * math.log(math.log(t)))
+        low, high = 0.0, p
+        for _ in range(100):
+            q = (low + high) / 2
+            if 0 < q < p and self.n(a) * kl(p, q) > level:
+                low = q
+            else:
+                high = q
+        return high
+
+    def best(self) -> set[int]:
+        """Return the actions with the smallest index."""
+        return self.untried() or self.smallest({a: self.index(a) for a in range(self.k)})
+
+
+def kl(p: float, q: float) -> float:
+    """Return the relative entropy of two coins, 0 < q < 1."""
+    first = p * math.log(p / q) if p > 0 else 0.0
+    return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+
+class Exp3(Twin):
+    """Bubeck and Cesa-Bianchi 2012, Figure 3.1, with the rate of Theorem 3.1."""
+
+    def __init__(self, k: int, T: int, rate: float | None = None) -> None:
+        super().__init__(k, T)
+        self.rate = math.sqrt(2 * math.log(k) / (k * T)) if rate is None else rate
+
+    def mix(self) -> list[float]:
+        """Return the exponential weights of the estimates."""
+        totals = [self.estimate(a) for a in range(self.k)]
+        weights = [math.exp(-self.rate * (total - min(totals))) for total in totals]
+        return [weight / sum(weights) for weight in weights]
+
+
+class TsallisInf(Twin):
+    """Zimmert and Seldin 2021, Algorithm 1 with alpha = 1/2; x by plain bisection."""
+
+    def mix(self) -> list[float]:
+        """Return 4 / (eta (L - x))^2 that sums to 1."""
+        eta = 2 / math.sqrt(len(self.answers) + 1)
+        totals = [self.estimate(a) for a in range(self.k)]
+        low, high = min(totals) - 2 * math.sqrt(self.k) / eta - 1, min(totals) - 1 / eta
+        for _ in range(200):
+            x = (low + high) / 2
+            weights = [4 / (eta * (total - x)) ** 2 for total in totals]
+            low, high = (low, x) if sum(weights) > 1 else (x, high)
+        return [weight / sum(weights) for weight in weights]
+
+
+class ThompsonSampling(Twin):
+    """Agrawal and Goyal 2012, Algorithm 1, with fractions, and with the coins of the learner."""
+
+    def __init__(self, k: int, T: int, coins: Coins) -> None:
+        super().__init__(k, T)
+        self.coins = coins.copy()
+
+    def best(self) -> set[int]:
+        """Return the action with the smallest draw from its Beta distribution."""
+        guesses = {}
+        with np.errstate(over="ignore"):
+            for a in range(self.k):
+                one = gamma(self.coins, 1 + math.fsum(self.losses(a)))
+                other = gamma(self.coins, 1 + math.fsum(1 - loss for loss in self.losses(a)))
+                guesses[a] = one / (one + other)
+        return self.smallest(guesses)
+
+
+class SuccessiveElimination(Twin):
+    """Slivkins 2019: every active action once, then drop."""
+
+    def __init__(self, k: int, T: int) -> None:
+        super().__init__(k, T)
+        self.active = set(range(k))
+        self.phase: list[int] = sorted(self.active)
+
+    def interval(self, a: int) -> tuple[float, float]:
+        """Return mean - r and mean + r."""
+        if self.n(a) == 0:
+            return -math.inf, math.inf
+        r = math.sqrt(2 * math.log(self.T) / self.n(a))
+        return self.mean(a) - r, self.mean(a) + r
+
+    def best(self) -> set[int]:
+        """Return the action whose turn it is."""
+        if not self.phase:
+            ceiling = min(self.interval(b)[1] for b in self.active)
+            self.active = {a for a in self.active if self.interval(a)[0] <= ceiling}
+            self.phase = sorted(self.active)
+        return {self.phase[0]}
+
+    def acted(self, action: int) -> None:
+        """Cross the action off the phase."""
+        self.phase.remove(action)
+        super().acted(action)
+
+
+class ExploreThenCommit(Twin):
+    """Slivkins 2019, section 1.2: every action `rounds` times in turn, then the best mean for good."""
+
+    def __init__(self, k: int, T: int, rounds: int | None = None) -> None:
+        super().__init__(k, T)
+        tuned = math.ceil((T / k) ** (2 / 3) * math.log(T) ** (1 / 3))
+        self.rounds = max(1, min(tuned, T // k)) if rounds is None else rounds
+        self.committed: set[int] = set()
+
+    def explored(self) -> bool:
+        """Tell whether every action has been answered often enough."""
+        return min(self.n(a) for a in range(self.k)) >= self.rounds
+
+    def best(self) -> set[int]:
+        """Return the action committed to, or that whose turn it is, or those to which one may commit now."""
+        if self.committed:
+            return self.committed
+        if self.explored():
+            return self.smallest({a: self.mean(a) for a in range(self.k)})
+        return {len(self.plays) % self.k}
+
+    def acted(self, action: int) -> None:
+        """Commit, if the exploration is over."""
+        if self.explored() and not self.committed:
+            self.committed = {action}
+        super().acted(action)

@@ -1,0 +1,272 @@
+"""Every learner with bandit feedback against its naive twin, round by round, also when feedback is late or lost."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from naive import bandit as naive
+from tombola.engine import loops
+from tombola.engine.coins import new_coins
+from tombola.engine.memory import mix_of
+from tombola.engine.player import Player
+from tombola.errors import ParameterError
+from tombola.learners.bandit import (
+    KLUCB,
+    UCB1,
+    UCB2,
+    Exp3,
+    ExploreThenCommit,
+    SuccessiveElimination,
+    ThompsonSampling,
+    TsallisInf,
+)
+from tombola.learners.bandit.statistics import lower
+from tombola.learners.base import Learner, MixedLearner
+
+Rows = np.ndarray[Any, np.dtype[np.float64]]
+Arrivals = list[list[int]]
+
+LEARNERS: list[tuple[Learner, Callable[..., Any], dict[str, Any]]] = [
+    (UCB1(), naive.UCB1, {}),
+    (UCB1(scale=0.3), naive.UCB1, {"scale": 0.3}),
+    (UCB2(), naive.UCB2, {}),
+    (UCB2(alpha=0.1), naive.UCB2, {"alpha": 0.1}),
+    (KLUCB(), naive.KLUCB, {}),
+    (KLUCB(c=3.0), naive.KLUCB, {"c": 3.0}),
+    (Exp3(), naive.Exp3, {}),
+    (Exp3(rate=2.0), naive.Exp3, {"rate": 2.0}),
+    (TsallisInf(), naive.TsallisInf, {}),
+    (ThompsonSampling(), naive.ThompsonSampling, {}),
+    (SuccessiveElimination(), naive.SuccessiveElimination, {}),
+    (ExploreThenCommit(), naive.ExploreThenCommit, {}),
+    (ExploreThenCommit(rounds=3), naive.ExploreThenCommit, {"rounds": 3}),
+]
+each_learner = pytest.mark.parametrize(("learner", "twin", "parameters"), LEARNERS, ids=[repr(x[0]) for x in LEARNERS])
+
+
+def ugly_tables() -> Iterator[Rows]:
+    """Yield tables of losses that are ordinary, tied, constant, of two values, far apart, tiny."""
+    rng = np.random.default_rng(7)
+    yield rng.random((90, 3))
+    yield rng.random((60, 1))
+    yield rng.random((1, 4))
+    yield rng.random((3, 5))
+    yield np.zeros((40, 3))
+    yield np.ones((40, 3))
+    yield (rng.random((100, 4)) < [0.9, 0.5, 0.1, 0.1]).astype(float)
+    yield np.tile([1.0, 0.0], (200, 1))
+    yield np.tile([0.0, 1.0, 1.0], (130, 1))
+    yield rng.integers(0, 3, (77, 2)) / 2
+    yield 1e-9 * rng.random((50, 2))
+
+
+def on_time(rounds: int) -> Arrivals:
+    """Return the rounds whose feedback comes right after each round, when nothing is late."""
+    return [[t] for t in range(rounds)]
+
+
+def after(rounds: int, delay: int) -> Arrivals:
+    """Return the rounds whose feedback comes right after each round, when all are late by `delay`."""
+    return [[t - delay] if t >= delay else [] for t in range(rounds)]
+
+
+def anyhow(rounds: int, seed: int) -> Arrivals:
+    """Return the same when feedback comes late, out of order, or (one in five) never."""
+    rng = np.random.default_rng(seed)
+    arrivals: Arrivals = [[] for _ in range(rounds)]
+    for t in range(rounds):
+        due = t + int(rng.geometric(0.2)) - 1
+        if rng.random() < 0.8 and due < rounds:
+            arrivals[due].append(t)
+    for some in arrivals:
+        rng.shuffle(some)
+    return arrivals
+
+
+def follow(learner: Learner, twin: Any, losses: Rows, arrivals: Arrivals, seed: int = 0) -> Player:
+    """Play the learner one round at a time, and ask the twin about every round."""
+    player = new_player(learner, losses, seed)
+    for action, chance in steps(player, losses, arrivals, twin.observe):
+        if isinstance(learner, MixedLearner):
+            np.testing.assert_allclose(mix_of(player.memory), twin.mix(), rtol=0, atol=1e-9)
+            assert chance == mix_of(player.memory)[action] > 0
+        else:
+            assert action in twin.best()
+            assert math.isnan(chance) if isinstance(learner, ThompsonSampling) else chance == 1.0
+        twin.acted(action)
+    return player
+
+
+def new_player(learner: Learner, losses: Rows, seed: int = 0) -> Player:
+    """Return a player for this table."""
+    return Player(learner, losses.shape[1], losses.shape[0], new_coins(np.random.SeedSequence(seed)))
+
+
+def steps(
+    player: Player, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
+) -> Iterator[tuple[int, float]]:
+    """Play all rounds, yield the action and chance of each, and hand out the feedback as it arrives."""
+    choose = player.step(loops.step_choose, player.memory, player.coins)
+    observe = player.step(loops.step_bandit, player.memory, 0, 1.0, 1.0)
+    tickets = []
+    for t in range(losses.shape[0]):
+        tickets.append(choose(player.memory, player.coins))
+        yield tickets[t]
+        for s in arrivals[t]:
+            action, chance = tickets[s]
+            observe(player.memory, action, chance, float(losses[s, action]))
+            heard(action, chance, float(losses[s, action]))
+
+
+def new_twin(twin: Callable[..., Any], losses: Rows, parameters: dict[str, Any], *, late: bool, seed: int = 0) -> Any:
+    """Return a twin for this table; two of them need to know a little more."""
+    if twin is naive.ThompsonSampling:
+        parameters = {"coins": new_coins(np.random.SeedSequence(seed))}
+    if twin is naive.UCB2:
+        parameters = {**parameters, "late": late}
+    return twin(losses.shape[1], losses.shape[0], **parameters)
+
+
+@each_learner
+def test_does_what_the_source_says(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any]) -> None:
+    for losses in ugly_tables():
+        follow(learner, new_twin(twin, losses, parameters, late=False), losses, on_time(len(losses)))
+
+
+@each_learner
+@pytest.mark.parametrize("delay", [1, 17, 1000])
+def test_late_feedback(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], delay: int) -> None:
+    losses = (np.random.default_rng(3).random((120, 4)) < [0.9, 0.5, 0.1, 0.2]).astype(float)
+    follow(learner, new_twin(twin, losses, parameters, late=True), losses, after(len(losses), delay))
+
+
+@each_learner
+@pytest.mark.parametrize("seed", range(4))
+def test_lost_and_disordered_feedback(
+    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], seed: int
+) -> None:
+    losses = np.random.default_rng(seed).random((110, 3)) * [1.0, 0.7, 0.2]
+    late = new_twin(twin, losses, parameters, late=True, seed=seed)
+    follow(learner, late, losses, anyhow(len(losses), seed), seed)
+
+
+@each_learner
+def test_the_same_bits_without_numba(
+    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for losses in ugly_tables():
+        compiled, plain = new_player(learner, losses), new_player(learner, losses)
+        list(steps(compiled, losses, anyhow(len(losses), 1)))
+        with monkeypatch.context() as patch:
+            patch.setenv("NUMBA_DISABLE_JIT", "1")
+            list(steps(plain, losses, anyhow(len(losses), 1)))
+        assert compiled.memory.tobytes() == plain.memory.tobytes()
+        assert compiled.coins.tobytes() == plain.coins.tobytes()
+
+
+def test_exp3_survives_weights_that_vanish() -> None:
+    """A rate so high that every weight falls below the smallest float many times over."""
+    losses = np.ones((150, 2))
+    player = follow(Exp3(rate=200.0), naive.Exp3(2, 150, rate=200.0), losses, on_time(150))
+    assert player.state.base[0] > 1000
+
+
+def test_tsallis_inf_with_many_actions_and_huge_estimates() -> None:
+    """Late answers to rare actions make estimates that differ by orders of magnitude."""
+    losses = np.random.default_rng(0).random((150, 40))
+    player = follow(TsallisInf(), naive.TsallisInf(40, 150), losses, after(150, 20))
+    assert player.state.totals.max() > 40
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e-300, 1e-13, 1e-9, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9, 1 - 1e-16, 1.0])
+@pytest.mark.parametrize("far", [0.0, 1e-12, 1e-6, 0.01, 0.5, 3.0, 40.0])
+def test_kl_lower_bound_solves_its_equation(mean: float, far: float) -> None:
+    low, high = 0.0, mean
+    for _ in range(200):
+        q = (low + high) / 2
+        low, high = (q, high) if 0 < q < mean and naive.kl(mean, q) > far else (low, q)
+    slack = 2e-12 if far >= 1e-6 else 1e-6  # for a tiny distance the equation itself is only known to rounding
+    assert 0.0 <= lower(mean, far) <= mean
+    assert lower(mean, far) == pytest.approx(high, abs=slack)
+
+
+def test_thompson_sampling_has_the_right_distribution() -> None:
+    """The chance that Beta(3, 2) < Beta(2, 4), by summing densities; false alarm below 1e-6."""
+    player = new_player(ThompsonSampling(), np.zeros((1, 2)))
+    observe = player.step(loops.step_bandit, player.memory, 0, 1.0, 1.0)
+    for action, loss in [(0, 1.0), (0, 1.0), (0, 0.0), (1, 1.0), (1, 0.0), (1, 0.0), (1, 0.0)]:
+        observe(player.memory, action, math.nan, loss)
+    choose = player.step(loops.step_choose, player.memory, player.coins)
+    count, first = 20_000, 0
+    for _ in range(count):
+        first += choose(player.memory, player.coins)[0] == 0
+    x = (np.arange(20_000) + 0.5) / 20_000
+    density_0, density_1 = x**2 * (1 - x), x * (1 - x) ** 3
+    above = 1 - np.cumsum(density_1) / density_1.sum()
+    chance = float((density_0 * above).sum() / density_0.sum())
+    assert abs(first - count * chance) < 5 * math.sqrt(count * chance * (1 - chance))
+
+
+def test_ucb2_switches_seldom() -> None:
+    losses = (np.random.default_rng(1).random((200, 2)) < 0.5).astype(float)
+    switches = {}
+    for learner in (UCB1(), UCB2()):
+        actions = [action for action, _ in steps(new_player(learner, losses), losses, on_time(200))]
+        switches[type(learner)] = int(np.count_nonzero(np.diff(actions)))
+    assert switches[UCB2] <= 20 < switches[UCB1]
+
+
+def test_successive_elimination_keeps_going_round_without_answers() -> None:
+    losses = np.tile([1.0, 0.0, 0.5], (30, 1))
+    silence: Arrivals = [[] for _ in range(30)]
+    actions = [action for action, _ in steps(new_player(SuccessiveElimination(), losses), losses, silence)]
+    assert actions == [0, 1, 2] * 10
+
+
+def test_explore_then_commit_never_changes_its_mind() -> None:
+    losses = np.vstack([np.tile([1.0, 0.0], (6, 1)), np.tile([0.0, 1.0], (100, 1))])
+    actions = [action for action, _ in steps(new_player(ExploreThenCommit(rounds=3), losses), losses, on_time(106))]
+    assert actions == [0, 1] * 3 + [1] * 100
+
+
+@pytest.mark.parametrize("learner", [Exp3(), Exp3(rate=0.2), TsallisInf(), ExploreThenCommit(), ExploreThenCommit(5)])
+def test_regret_in_random_order_stays_below_the_bound(learner: Learner) -> None:
+    """Mean regret over 60 orders of a pool with a small and a large gap, plus four standard errors."""
+    rng = np.random.default_rng(5)
+    pool = (rng.random((200, 3)) < [0.5, 0.4, 0.8]).astype(float)
+    regrets = []
+    for seed in range(60):
+        losses = rng.permutation(pool)
+        loss = sum(
+            losses[t, a] for t, (a, _) in enumerate(steps(new_player(learner, losses, seed), losses, on_time(200)))
+        )
+        regrets.append(loss - pool.sum(axis=0).min())
+    bound = learner.bound(3, 200)
+    assert bound is not None
+    assert np.mean(regrets) + 4 * np.std(regrets) / math.sqrt(60) < bound
+
+
+@pytest.mark.parametrize("learner", [UCB1(), UCB2(), KLUCB(), ThompsonSampling(), SuccessiveElimination()])
+def test_no_bound_is_claimed_where_none_is_proved(learner: Learner) -> None:
+    assert learner.bound(3, 100) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (UCB1, {"scale": -1}),
+        (UCB2, {"alpha": 0}),
+        (UCB2, {"alpha": 1}),
+        (KLUCB, {"c": -0.5}),
+        (Exp3, {"rate": 0}),
+        (Exp3, {"rate": math.nan}),
+        (ExploreThenCommit, {"rounds": 0}),
+        (ExploreThenCommit, {"rounds": 1.5}),
+    ],
+)
+def test_wrong_parameters_are_refused(kind: Callable[..., Learner], parameters: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=kind.__name__):
+        kind(**parameters)

@@ -1,0 +1,123 @@
+"""Delays, and the whole loop of play against a naive one: feedback of round s is seen from round s + d + 1 on."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import bandit as naive_bandit, full as naive_full
+from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
+from tombola.delay import delays
+from tombola.errors import DelayError
+from tombola.playing import Trace
+from tombola.types import Floats
+
+T, K = 40, 3
+
+
+@pytest.mark.parametrize("delay", [4, np.int64(4), np.uint8(4)])
+def test_one_delay_stays_one_number(delay: Any) -> None:
+    assert delays(delay, 10) == 4
+    assert isinstance(delays(delay, 10), int)
+
+
+@pytest.mark.parametrize("delay", [[1, 0, 2], (1, 0, 2), np.array([1, 0, 2], np.uint16), lambda t: [1, 0, 2][t - 1]])
+def test_a_delay_for_every_round(delay: Any) -> None:
+    array = delays(delay, 3)
+    assert isinstance(array, np.ndarray)
+    assert array.tolist() == [1, 0, 2]
+
+
+def test_no_delay_is_longer_than_the_horizon() -> None:
+    assert delays(2**70, 5) == 5
+    assert np.asarray(delays([9, 0, 10**9], 3)).tolist() == [3, 0, 3]
+
+
+@pytest.mark.parametrize(
+    "delay",
+    [-1, np.int64(-3), 2.0, np.float64(1), True, None, "3", [1, 2], [1, 2, 3, 4], [[1, 2, 3]], [0, -1, 0], [0.0, 1.0, 2.0]]
+    + [np.zeros((3, 1), int), [[1], [2, 3]], [True, False, True], [0, 1, 2**70], lambda t: t / 2, lambda t: -t, lambda t: None],
+)  # fmt: skip
+def test_what_is_not_a_delay_is_refused(delay: Any, one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(DelayError) as caught:
+        play(FixedAction(0), Pool([[0.0]] * 3), delay=delay, seed=0)
+    one_sentence(caught.value)
+
+
+def naive_play(twin: Any, table: Floats, trace: Trace, waits: list[int], *, full: bool) -> None:
+    """Go through the rounds of a trace with the twin, and check that every action is one the twin could have played."""
+    for t in range(len(trace.order)):
+        for s in range(t):
+            if s + waits[s] + 1 == t:
+                row = table[trace.order[s]]
+                action = int(trace.actions[s])
+                if full:
+                    twin.observe(row)
+                else:
+                    twin.observe(action, 1.0, float(row[action]))
+        action = int(trace.actions[t])
+        best = twin.best()
+        assert action == min(best) if full else action in best
+        assert trace.losses[t] == table[trace.order[t], action]
+        twin.acted(action)
+
+
+def check(learner: Learner, table: Floats, delay: Any) -> None:
+    """Play a deterministic learner, and compare with the naive loop."""
+    waits = np.broadcast_to(np.asarray(delay), len(table)).tolist()
+    full = learner.feedback == "full"
+    kind = naive_full.FollowTheLeader if full else naive_bandit.UCB1
+    trace = play(learner, Pool(table), delay=delay, seed=3)
+    naive_play(kind(table.shape[1], len(table)), table, trace, waits, full=full)
+
+
+def table_of(seed: int, rows: int = T, k: int = K) -> Floats:
+    """Return losses whose sums are exact, with ties."""
+    return np.random.default_rng(seed).integers(0, 9, (rows, k)) / 8
+
+
+@pytest.mark.parametrize("learner", [FollowTheLeader(), UCB1()], ids=["full", "bandit"])
+@pytest.mark.parametrize("delay", [0, 1, 7, T - 1, T, 3 * T])
+def test_play_is_the_naive_loop_for_every_delay(learner: Learner, delay: int) -> None:
+    for seed in range(3):
+        check(learner, table_of(seed), delay)
+
+
+@pytest.mark.parametrize("learner", [FollowTheLeader(), UCB1()], ids=["full", "bandit"])
+@settings(max_examples=25, derandomize=True, deadline=None)
+@given(data=st.data())
+def test_play_is_the_naive_loop_for_delays_round_by_round(learner: Learner, data: st.DataObject) -> None:
+    rows, k = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 4))
+    waits = data.draw(st.lists(st.integers(0, 2 * rows), min_size=rows, max_size=rows))
+    check(learner, table_of(data.draw(st.integers(0, 100)), rows, k), np.array(waits))
+
+
+def test_the_naive_loop_notices_feedback_one_round_early_or_late() -> None:
+    table = table_of(0)
+    for learner, kind in ((FollowTheLeader(), naive_full.FollowTheLeader), (UCB1(), naive_bandit.UCB1)):
+        trace = play(learner, Pool(table), delay=3, seed=3)  # type: ignore[arg-type]
+        for wrong in (2, 4):
+            with pytest.raises(AssertionError):
+                naive_play(kind(K, T), table, trace, [wrong] * T, full=learner.feedback == "full")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), UCB1(), Exp3()], ids=repr)
+@pytest.mark.parametrize("delay", [0, 1, 5, T])
+def test_one_number_and_the_same_number_for_every_round_are_the_same_play(learner: Learner, delay: int) -> None:
+    pool = Pool(table_of(4))
+    one, array, function = (
+        play(learner, pool, delay=d, seed=1) for d in (delay, np.full(T, delay), lambda t: delay)  # type: ignore[arg-type]
+    )
+    for other in (array, function):
+        assert np.array_equal(one.actions, other.actions)
+        assert np.array_equal(one.chances, other.chances)
+
+
+def test_feedback_that_never_comes_leaves_the_first_choice() -> None:
+    trace = play(FollowTheLeader(), Pool([[1.0, 0.0]] * 20), delay=20, seed=0)
+    assert trace.actions.tolist() == [0] * 20
+    trace = play(FollowTheLeader(), Pool([[1.0, 0.0]] * 20), delay=18, seed=0)
+    assert trace.actions.tolist() == [0] * 19 + [1]

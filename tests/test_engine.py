@@ -1,0 +1,574 @@
+"""The engine: coins, memory, fingerprints, and compiled code that is cached and never stale."""
+
+import importlib
+import json
+import math
+import os
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from tombola import FollowTheLeader, Learner, Pool, play
+from tombola.engine import coins as coins_module, compiler
+from tombola.engine.coins import below, bits, draw, gamma, new_coins, normal, uniform
+from tombola.engine.compiler import plain, specialise
+from tombola.engine.fingerprint import fingerprint
+from tombola.engine.memory import mix_of, pack, viewer
+from tombola.errors import LearnerError
+from tombola.types import Coins, Floats
+
+RunPython = Callable[..., Any]
+MASK = 2**64 - 1
+
+
+# ---------------------------------------------------------------------------------------------------------- coins
+
+
+def xoshiro(state: list[int]) -> int:
+    """The reference: xoshiro256++ of Blackman and Vigna, in Python's own integers."""
+
+    def rotl(x: int, k: int) -> int:
+        return ((x << k) | (x >> (64 - k))) & MASK
+
+    result = (rotl((state[0] + state[3]) & MASK, 23) + state[0]) & MASK
+    t = (state[1] << 17) & MASK
+    state[2] ^= state[0]
+    state[3] ^= state[1]
+    state[1] ^= state[2]
+    state[0] ^= state[3]
+    state[2] ^= t
+    state[3] = rotl(state[3], 45)
+    return result
+
+
+def test_the_reference_gives_the_published_numbers() -> None:
+    state = [1, 2, 3, 4]
+    assert [xoshiro(state) for _ in range(4)] == [41943041, 58720359, 3588806011781223, 3591011842654386]
+
+
+def fill_bits(out: Any, coins: Coins) -> None:
+    for i in range(out.size):
+        out[i] = bits(coins)
+
+
+def fill_uniform(out: Any, coins: Coins) -> None:
+    for i in range(out.size):
+        out[i] = uniform(coins)
+
+
+def fill_below(out: Any, count: int, coins: Coins) -> None:
+    for i in range(out.size):
+        out[i] = below(coins, count)
+
+
+def fill_draw(out: Any, mix: Floats, coins: Coins) -> None:
+    for i in range(out.size):
+        out[i] = draw(mix, coins)
+
+
+def fill_normal(out: Any, coins: Coins) -> None:
+    for i in range(out.size):
+        out[i] = normal(coins)
+
+
+def fill_gamma(out: Any, shape: float, coins: Coins) -> None:
+    for i in range(out.size):
+        out[i] = gamma(coins, shape)
+
+
+def filled(kernel: Any, size: int, *arguments: Any, dtype: Any = np.float64, seed: int = 0) -> Any:
+    out, coins = np.zeros(size, dtype), new_coins(np.random.SeedSequence(seed))
+    specialise(kernel, (out, *arguments, coins))(out, *arguments, coins)
+    return out
+
+
+def too_far(counts: Any, shares: Any, false_alarm: float = 1e-6) -> bool:
+    """Tell whether counts are further from their shares than chance allows, by Pearson's statistic."""
+    expected = np.sum(counts) * np.asarray(shares)
+    return bool(np.sum((counts - expected) ** 2 / expected) > chi2.isf(false_alarm, len(counts) - 1))
+
+
+@pytest.mark.parametrize("interpreted", [False, True])
+@pytest.mark.parametrize("words", [(1, 2, 3, 4), (MASK, MASK, MASK, MASK), (0, 0, 0, 1), (2**63, 5, 2**40, 0)])
+def test_bits_are_those_of_the_reference(words: tuple[int, ...], interpreted: bool) -> None:
+    coins, state, out = np.array(words, np.uint64), list(words), np.zeros(200, np.uint64)
+    if interpreted:
+        with plain():
+            specialise(fill_bits, (out, coins))(out, coins)
+    else:
+        specialise(fill_bits, (out, coins))(out, coins)
+    assert out.tolist() == [xoshiro(state) for _ in range(200)]
+    assert coins.tolist() == state
+
+
+def test_uniform_takes_the_upper_53_bits() -> None:
+    state = new_coins(np.random.SeedSequence(3)).tolist()
+    assert filled(fill_uniform, 50, seed=3).tolist() == [(xoshiro(state) >> 11) / 2**53 for _ in range(50)]
+
+
+def test_uniform_is_uniform_on_0_to_1_without_1() -> None:
+    """Right coins fail with probability 1e-6."""
+    values = filled(fill_uniform, 100_000)
+    assert 0 <= values.min() < 0.001
+    assert 0.999 < values.max() < 1
+    assert not too_far(np.bincount((values * 50).astype(int), minlength=50), np.full(50, 0.02))
+    largest = np.array([MASK, 0, 0, 0], np.uint64)
+    assert coins_module._TO_UNIT * float((1 << 53) - 1) < 1.0
+    with plain():
+        assert 0 <= specialise(uniform, (largest,))(largest) < 1
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 10])
+def test_below_is_fair(count: int) -> None:
+    """Right coins fail with probability 1e-6."""
+    values = filled(fill_below, 20_000, count, dtype=np.int64, seed=count)
+    assert set(values.tolist()) == set(range(count))
+    if count > 1:
+        assert not too_far(np.bincount(values), np.full(count, 1 / count))
+
+
+@pytest.mark.parametrize("count", [3 << 30, (1 << 32) - 1, (1 << 31) + 1])
+def test_below_is_fair_for_large_counts_too(count: int) -> None:
+    """Without rejection, 3 * 2^30 would give half of the numbers to one residue of three; failure probability 1e-6."""
+    values = filled(fill_below, 9_000, count, dtype=np.int64, seed=1)
+    assert 0 <= values.min() <= values.max() < count
+    assert not too_far(np.bincount(values % 3, minlength=3), np.full(3, 1 / 3))
+    assert not too_far(np.bincount(values * 9 // count, minlength=9), np.full(9, 1 / 9))
+
+
+def test_draw_follows_the_mix() -> None:
+    """Right coins fail with probability 1e-6."""
+    mix = np.array([0.0, 0.5, 0.0, 0.3, 0.2, 0.0])
+    counts = np.bincount(filled(fill_draw, 20_000, mix, dtype=np.int64), minlength=6)
+    assert counts[[0, 2, 5]].tolist() == [0, 0, 0]
+    assert not too_far(counts[[1, 3, 4]], mix[[1, 3, 4]])
+
+
+def test_what_a_mix_lacks_goes_to_the_last_action_with_a_chance() -> None:
+    counts = np.bincount(filled(fill_draw, 1000, np.array([0.0, 0.25, 0.25, 0.0]), dtype=np.int64), minlength=4)
+    assert counts[[0, 3]].tolist() == [0, 0]
+    assert counts[2] > 2 * counts[1] > 0
+
+
+def test_moments_of_normal_and_gamma() -> None:
+    """Each of these means leaves 5 standard errors with probability below 1e-6."""
+
+    def close(values: Any, exact: float) -> bool:
+        return abs(values.mean() - exact) < 5 * values.std() / math.sqrt(values.size)
+
+    z = filled(fill_normal, 60_000)
+    for power, moment in ((1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0)):
+        assert close(z**power, moment)
+    assert abs(np.corrcoef(z[:-1], z[1:])[0, 1]) < 5 / math.sqrt(z.size)
+    for shape in (1.0, 1.5, 4.0, 50.0):
+        g = filled(fill_gamma, 40_000, shape)
+        assert g.min() > 0
+        for power, moment in ((1, shape), (2, shape * (shape + 1)), (3, shape * (shape + 1) * (shape + 2))):
+            assert close(g**power, moment)
+
+
+# ---------------------------------------------------------------------------------------------------------- memory
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(data=st.data())
+def test_a_packed_state_gets_its_names_back(data: st.DataObject) -> None:
+    number = st.floats(allow_nan=False)
+    kinds = data.draw(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=5))
+    fields: list[Any] = []
+    for kind in kinds:
+        shape = [data.draw(st.integers(1, 3)) for _ in range(kind)]
+        values = data.draw(st.lists(number, min_size=math.prod(shape), max_size=math.prod(shape)))
+        fields.append(np.array(values).reshape(shape) if kind else values[0])
+    State = NamedTuple("State", [(f"f{i}", Any) for i in range(len(kinds))])  # type: ignore[misc]  # noqa: N806
+    state = State(*fields)
+    memory = pack(state, actions=2)
+    seen = viewer(state)(memory)
+    assert seen._fields == state._fields
+    for one, two in zip(seen, fields, strict=True):
+        assert np.array_equal(one, two)
+        assert np.shape(one) == np.shape(two)
+    mix_of(memory)[:] = 0.5
+    assert np.array_equal(seen[-1], fields[-1])
+    for one in seen:
+        if np.ndim(one):
+            one[...] = 7.0
+    assert all(np.all(np.asarray(field) == 7.0) for field in viewer(state)(memory) if np.ndim(field))
+
+
+def test_a_state_of_three_dimensions_is_refused() -> None:
+    class State(NamedTuple):
+        cube: Any
+
+    with pytest.raises(LearnerError, match=r"State\.cube: .* got 3 dimensions; write it as a matrix\."):
+        pack(State(np.zeros((2, 2, 2))), actions=2)
+
+
+# ------------------------------------------------------------------------------------------------------ fingerprint
+
+
+def function_of(source: str, name: str = "f", **scope: Any) -> Any:
+    """Return the function that this source defines."""
+    space = {"__name__": "somewhere", **scope}
+    exec(dedent(source), space)
+    return space[name]
+
+
+def print_of(source: str, **scope: Any) -> str | None:
+    return fingerprint(function_of(source, **scope), {})
+
+
+BASE = """
+def g(x): return x + C
+def f(x, y=1, *, z=2): return g(x) * y + z
+"""
+Two = NamedTuple("Two", [("a", float), ("b", float)])
+
+
+def test_the_same_source_has_the_same_fingerprint() -> None:
+    one, two = print_of(BASE, C=1.0), print_of(BASE, C=1.0)
+    assert one == two is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "constant"),
+    [
+        (BASE, 2.0),
+        (BASE, 1),
+        (BASE, np.float64(1.0)),
+        (BASE, True),
+        (BASE, np.array([1.0])),
+        (BASE.replace("x + C", "x - C"), 1.0),
+        (BASE.replace("* y", "/ y"), 1.0),
+        (BASE.replace("y=1", "y=3"), 1.0),
+        (BASE.replace("z=2", "z=3"), 1.0),
+        (BASE.replace("y=1", "y=1.0"), 1.0),
+        (BASE.replace("y=1, *, z", "y=1, z"), 1.0),
+    ],
+)
+def test_every_part_counts_in_the_fingerprint(source: str, constant: Any) -> None:
+    changed = print_of(source, C=constant)
+    assert changed is not None
+    assert changed != print_of(BASE, C=1.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ({"C": np.array([1.0, 2.0])}, {"C": np.array([2.0, 1.0])}),
+        ({"C": np.array([1.0, 2.0])}, {"C": np.array([[1.0, 2.0]])}),
+        ({"C": np.array([1.0, 2.0])}, {"C": np.array([1.0, 2.0], np.float32)}),
+        ({"C": (1, 2)}, {"C": (1, (2,))}),
+        ({"C": (1, 2)}, {"C": (2, 1)}),
+        ({"C": 0.0}, {"C": -0.0}),
+        ({"C": 1 / 3}, {"C": math.nextafter(1 / 3, 1)}),
+        ({"C": Two}, {"C": NamedTuple("Two", [("b", float), ("a", float)])}),
+        ({"C": math.sin}, {"C": math.cos}),
+        ({"C": lambda x: x + 1}, {"C": lambda x: x + 2}),
+    ],
+)
+def test_globals_count_by_value(one: dict[str, Any], two: dict[str, Any]) -> None:
+    prints = [print_of(BASE, **scope) for scope in (one, two)]
+    assert None not in prints
+    assert prints[0] != prints[1]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [("def f(*a): return 1", "def f(*, a): return 1"), ("def f(a, b): return 1", "def f(a, /, b): return 1")],
+)
+def test_the_kinds_of_arguments_count(one: str, two: str) -> None:
+    assert print_of(one) != print_of(two)
+
+
+def test_closures_and_module_members_count() -> None:
+    closed = "def make(c):\n def f(x): return x + c\n return f"
+    make = function_of(closed, "make")
+    assert fingerprint(make(1.0), {}) != fingerprint(make(2.0), {})
+    module = types.ModuleType("knobs")
+    prints = set()
+    for value in (1.0, 2.0, function_of("def f(x): return x"), function_of("def f(x): return -x")):
+        module.C = value  # type: ignore[attr-defined]
+        prints.add(print_of("def f(x): return knobs.C", knobs=module))
+    assert len(prints - {None}) == 4
+
+
+def test_bound_names_count() -> None:
+    loop = function_of("def f(n): return step(n)")
+    steps = [function_of(f"def g(n): return n + {i}", "g") for i in range(2)]
+    assert fingerprint(loop, {"step": steps[0]}) != fingerprint(loop, {"step": steps[1]})
+
+
+def test_recursion_ends() -> None:
+    assert print_of("def f(x): return g(x)\ndef g(x): return f(x - 1) if x else 0") is not None
+
+
+OPAQUE: dict[str, dict[str, Any]] = {
+    "def f(x): return pkg.sub.func(x)": {"pkg": importlib.import_module("importlib")},
+    "def f(x): return C[x]": {"C": {"a": 1}},
+    "def f(x): return C[0]": {"C": [1]},
+    "def f(x): return C.value": {"C": object()},
+    "def f(x): return C(x)": {"C": partial(max, 1)},
+    "def f(x): return nobody(x)": {},
+    "def f(x):\n m = pkg\n return m.path": {"pkg": os},
+    "def f(x, y={}): return x": {},
+    "def f(x): return C.LIMIT": {"C": type("C", (), {"LIMIT": 3})},
+}
+
+
+@pytest.mark.parametrize("source", OPAQUE)
+def test_what_cannot_be_seen_through_is_never_cached(source: str) -> None:
+    scope = dict(OPAQUE[source])
+    if "pkg.sub" in source:
+        package, sub = types.ModuleType("pkg"), types.ModuleType("pkg.sub")
+        sub.func, package.sub = function_of("def f(x): return x"), sub  # type: ignore[attr-defined]
+        scope = {"pkg": package}
+    assert print_of(source, **scope) is None
+
+
+# --------------------------------------------------------------------------------------------------------- compiler
+
+
+class Total(NamedTuple):
+    """What was seen of action 0."""
+
+    total: Floats
+
+
+def learner_of(act: Any) -> Learner:
+    """Return a learner that acts like this on the total loss of action 0."""
+
+    @dataclass(frozen=True)
+    class Own(Learner):
+        feedback: ClassVar[Any] = "full"
+
+        def init(self, actions: int, horizon: int) -> Total:
+            return Total(np.zeros(1))
+
+        @staticmethod
+        def observe(state: Total, losses: Floats) -> None:  # type: ignore[override]
+            state.total[0] += losses[0]
+
+    Own.act = staticmethod(act)  # type: ignore[method-assign]
+    Own.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
+    return Own()
+
+
+def actions_of(learner: Learner) -> list[int]:
+    losses = np.random.default_rng(0).integers(0, 9, (30, 3)) / 8
+    compiled = play(learner, Pool(losses), seed=1).actions.tolist()
+    with plain():
+        assert play(learner, Pool(losses), seed=1).actions.tolist() == compiled
+    return [int(action) for action in compiled]
+
+
+def rich_names() -> set[str]:
+    return {kernel.__qualname__ for kernel in compiler._specialised.values() if kernel.__qualname__.endswith("_rich")}
+
+
+def test_a_kernel_that_makes_arrays_works_too() -> None:
+    def act(state: Total, coins: Coins) -> tuple[int, float]:
+        scores = np.zeros(3)
+        scores[int(4 * state.total[0]) % 3] = 1.0
+        return int(np.argmax(scores)), 1.0
+
+    before = rich_names()
+    assert len(set(actions_of(learner_of(act)))) == 3
+    assert len(rich_names() - before) == 1
+
+
+def test_a_kernel_that_makes_none_is_compiled_without_reference_counting() -> None:
+    before = rich_names()
+    actions_of(FollowTheLeader())
+    assert rich_names() == before
+
+
+def test_a_kernel_may_not_call_through_a_module() -> None:
+    def act(state: Total, coins: Coins) -> tuple[int, float]:
+        return int(3 * coins_module.uniform(coins)), 1 / 3
+
+    with pytest.raises(LearnerError) as caught:
+        play(learner_of(act), Pool(np.zeros((5, 3))), seed=0)
+    assert str(caught.value).endswith("write 'from tombola.engine.coins import uniform' and call uniform.")
+    with plain():
+        assert play(learner_of(act), Pool(np.zeros((5, 3))), seed=0).actions.max() < 3
+
+
+def test_a_kernel_that_cannot_be_compiled_says_how_to_look_at_it() -> None:
+    def act(state: Total, coins: Coins) -> tuple[int, float]:
+        return int(f"{state.total[0]:.0f}") % 3, 1.0
+
+    with pytest.raises(LearnerError, match="expected kernels that Numba can compile.*NUMBA_DISABLE_JIT=1"):
+        play(learner_of(act), Pool(np.zeros((5, 3))), seed=0)
+
+
+def test_a_kernel_that_cannot_be_fingerprinted_is_compiled_but_not_cached() -> None:
+    table = types.SimpleNamespace()
+    table.deep = types.ModuleType("deep")
+    package = types.ModuleType("package")
+    package.deep = types.ModuleType("package.deep")  # type: ignore[attr-defined]
+    package.deep.SHIFT = 1  # type: ignore[attr-defined]
+    source = "def act(state, coins): return (int(4 * state.total[0]) + package.deep.SHIFT) % 3, 1.0"
+    before = dict(compiler._specialised)
+    first = actions_of(learner_of(function_of(source, "act", package=package)))
+    package.deep.SHIFT = 2  # type: ignore[attr-defined]
+    second = actions_of(learner_of(function_of(source, "act", package=package)))
+    assert second == [(action + 1) % 3 for action in first]
+    assert compiler._specialised == before
+
+
+def test_code_edited_within_a_process_is_never_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    results = []
+    for shift in (0, 1, 0):
+        (tmp_path / "edited_kernel.py").write_text(
+            f"SHIFT = {shift}\ndef act(state, coins): return (int(4 * state.total[0]) + SHIFT) % 3, 1.0\n"
+        )
+        importlib.invalidate_caches()
+        module = sys.modules.get("edited_kernel")
+        module = importlib.reload(module) if module else importlib.import_module("edited_kernel")
+        results.append(actions_of(learner_of(module.act)))
+    assert results[1] == [(action + 1) % 3 for action in results[0]]
+    assert results[2] == results[0]
+
+
+LEARNER = """
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+import numpy as np
+from tombola import Learner
+from helper import nudge
+
+STEP = 0.25
+
+class State(NamedTuple):
+    up: float
+    down: float
+    total: object
+
+@dataclass(frozen=True)
+class Mine(Learner):
+    feedback: ClassVar[str] = "full"
+    def init(self, actions, horizon):
+        return State(up=3.0, down=1.0, total=np.zeros(1))
+    @staticmethod
+    def act(state, coins):
+        return int(state.total[0] * state.up) % 3, 1.0
+    @staticmethod
+    def observe(state, losses):
+        state.total[0] += nudge(losses[0]) + STEP * state.down
+"""
+HELPER = "def nudge(x):\n    return 0.5 * x\n"
+PLAY = """
+import numpy as np
+from mine import Mine
+from tombola import Pool, play
+print(play(Mine(), Pool(np.random.default_rng(0).random((40, 3))), seed=1).actions.tolist())
+"""
+
+
+def test_code_edited_between_processes_is_never_stale(tmp_path: Path, run_python: RunPython) -> None:
+    """The edits keep size and time of the files, so that only the fingerprint can notice them."""
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run(learner: str, helper: str, **environment: str) -> str:
+        for name, source in (("mine.py", learner), ("helper.py", helper)):
+            (tmp_path / name).write_text(source)
+            os.utime(tmp_path / name, (1e9, 1e9))
+        done = run_python("-c", PLAY, cwd=tmp_path, **cache, **environment)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    edits = [
+        (LEARNER, HELPER),
+        (LEARNER, HELPER.replace("0.5", "0.9")),
+        (LEARNER.replace("STEP = 0.25", "STEP = 0.75"), HELPER),
+        (LEARNER.replace("% 3, 1.0", "% 2, 1.0"), HELPER),
+        (LEARNER.replace("up: float\n    down: float", "down: float\n    up: float"), HELPER),
+    ]
+    compiled = [run(*edit) for edit in edits]
+    assert compiled == [run(*edit, NUMBA_DISABLE_JIT="1") for edit in edits]
+    assert len(set(compiled[:4])) == 4, "each of these edits changes what is played"
+    assert compiled[4] == compiled[0]
+    assert run(*edits[0]) == compiled[0]
+
+
+WARM = """
+import json, sys
+import numba.core.event as event
+from tombola import Exp3, FollowTheLeader, Pool, Session, play
+from rich_learner import Rich
+import numpy as np
+with event.install_recorder("numba:compile") as compiled:
+    pool = Pool(np.random.default_rng(0).random((40, 3)))
+    played = [play(learner, pool, delay=1, seed=1).actions.tolist() for learner in (FollowTheLeader(), Exp3(), Rich())]
+    session = Session(Exp3(), actions=3, horizon=9, seed=0)
+    session.observe(session.act(), loss=0.5)
+from tombola.engine import compiler
+kernels = compiler._specialised
+print(json.dumps({
+    "compiled": len(compiled.buffer),
+    "hits": sum(sum(k.stats.cache_hits.values()) for k in kernels.values()),
+    "misses": sum(sum(k.stats.cache_misses.values()) for k in kernels.values()),
+    "names": [k.__qualname__ for k in kernels.values()],
+    "played": played,
+}))
+"""
+RICH = LEARNER.replace("class Mine", "class Rich").replace(
+    "return int(state.total[0] * state.up) % 3", "return int(np.zeros(3).sum() + state.total[0] * state.up) % 3"
+)
+
+
+def test_a_warm_start_compiles_nothing(tmp_path: Path, run_python: RunPython) -> None:
+    (tmp_path / "rich_learner.py").write_text(RICH)
+    (tmp_path / "helper.py").write_text(HELPER)
+
+    def run() -> tuple[dict[str, Any], set[str]]:
+        done = run_python("-c", WARM, cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout), {path.name for path in (tmp_path / "cache").rglob("*.nb*")}
+
+    (cold, files), (warm, files_after) = run(), run()
+    assert cold["hits"] == 0 < cold["misses"] <= cold["compiled"]
+    assert (warm["misses"], warm["compiled"], warm["hits"]) == (0, 0, cold["misses"])
+    assert files == files_after
+    assert warm["played"] == cold["played"]
+    assert {name.rpartition("_")[2] for name in warm["names"]} == {"lean", "rich"}
+    for name in warm["names"]:
+        assert any(f".{name}-" in file and file.endswith(".nbi") for file in files), "Numba names its files so"
+
+
+def test_importing_tombola_loads_nothing_heavy(run_python: RunPython) -> None:
+    script = "import sys, tombola; print([m for m in ('numba', 'numpy', 'matplotlib', 'scipy') if m in sys.modules])"
+    done = run_python("-c", script)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_without_the_compiler_numba_is_never_imported(run_python: RunPython) -> None:
+    script = dedent(
+        """
+        import sys
+        from tombola import Exp3, FollowTheLeader, Pool, Session, compare, play
+        pool = Pool([[0.0, 1.0], [1.0, 0.5]])
+        for order in ("random", "iid", "given"):
+            play(FollowTheLeader(), pool, order=order, seed=0)
+        compare(pool, [Exp3()], repetitions=2, workers=2, seed=0)
+        session = Session(Exp3(), actions=2, horizon=4, seed=0)
+        session.observe(session.act(), loss=1.0)
+        print([m for m in ("numba", "llvmlite", "matplotlib") if m in sys.modules])
+        """
+    )
+    done = run_python("-c", script, NUMBA_DISABLE_JIT="1")
+    assert (done.stdout, done.stderr) == ("[]\n", "")

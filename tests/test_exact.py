@@ -1,0 +1,291 @@
+"""Exact expected regrets agree with brute force over permutations and over the learner's coins."""
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from tombola import exact
+from tombola.engine.coins import uniform
+from tombola.errors import ParameterError
+from tombola.learners.bandit.exp3 import Exp3
+from tombola.learners.bandit.thompson_sampling import ThompsonSampling
+from tombola.learners.bandit.ucb1 import UCB1
+from tombola.learners.base import Feedback, Learner, MixedLearner
+from tombola.learners.full.follow_the_leader import FollowTheLeader
+from tombola.learners.full.hedge import Hedge
+from tombola.pool import Pool
+from tombola.types import Floats
+
+ALL = list(itertools.product([0.0, 1.0], repeat=2))
+RATE = 0.7
+
+
+class State(NamedTuple):
+    """Sums of losses, seen or estimated."""
+
+    sums: Floats
+
+
+def weigh(sums, mix):
+    total = 0.0
+    for action in range(mix.size):
+        mix[action] = math.exp(-RATE * sums[action])
+        total += mix[action]
+    for action in range(mix.size):
+        mix[action] /= total
+
+
+@dataclass(frozen=True)
+class Weights(MixedLearner):
+    """Exponential weights on what was seen."""
+
+    feedback: ClassVar[Feedback] = "full"
+
+    def init(self, actions, horizon):
+        return State(np.zeros(actions))
+
+    @staticmethod
+    def mix(state, mix):
+        weigh(state.sums, mix)
+
+    @staticmethod
+    def observe(state, losses):
+        for action in range(losses.size):
+            state.sums[action] += losses[action]
+
+
+@dataclass(frozen=True)
+class BanditWeights(MixedLearner):
+    """Exponential weights on importance-weighted losses."""
+
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def init(self, actions, horizon):
+        return State(np.zeros(actions))
+
+    @staticmethod
+    def mix(state, mix):
+        weigh(state.sums, mix)
+
+    @staticmethod
+    def observe(state, action, chance, loss):
+        state.sums[action] += loss / chance
+
+
+@dataclass(frozen=True)
+class Plain(Learner):
+    """What the learners below share: they differ in what they say of their chance."""
+
+    feedback: ClassVar[Feedback] = "full"
+
+    def init(self, actions, horizon):
+        return State(np.zeros(actions))
+
+    @staticmethod
+    def observe(state, losses):
+        state.sums[0] += losses[0]
+
+
+@dataclass(frozen=True)
+class Zero(Plain):
+    @staticmethod
+    def act(state, coins):
+        return 0, 1.0
+
+
+@dataclass(frozen=True)
+class Half(Plain):
+    @staticmethod
+    def act(state, coins):
+        return (0, 0.5) if uniform(coins) < 0.5 else (1, 0.5)
+
+
+@dataclass(frozen=True)
+class Unknown(Plain):
+    @staticmethod
+    def act(state, coins):
+        return 0, math.nan
+
+
+@dataclass(frozen=True)
+class Liar(Plain):
+    @staticmethod
+    def act(state, coins):
+        return (0, 1.0) if uniform(coins) < 0.5 else (1, 1.0)
+
+
+@dataclass(frozen=True)
+class Planner(Plain):
+    @staticmethod
+    def act(state, coins):
+        return 0, 1.0
+
+    @staticmethod
+    def due(state):
+        return state.sums[0] > 0.0
+
+
+def naive_leader(rows):
+    """Loss of follow-the-leader on a sequence."""
+    loss = 0.0
+    for t in range(len(rows)):
+        totals = [sum(row[a] for row in rows[:t]) for a in range(len(rows[0]))]
+        loss += rows[t][totals.index(min(totals))]
+    return loss
+
+
+def naive_weights(rows):
+    """Expected loss of exponential weights on a sequence."""
+    loss = 0.0
+    for t in range(len(rows)):
+        weights = [math.exp(-RATE * sum(row[a] for row in rows[:t])) for a in range(len(rows[0]))]
+        loss += sum(w * x for w, x in zip(weights, rows[t], strict=True)) / sum(weights)
+    return loss
+
+
+def naive_bandit_weights(rows):
+    """Expected loss with bandit feedback: over all sequences of actions, each with its chance."""
+    k = len(rows[0])
+    expected = 0.0
+    for actions in itertools.product(range(k), repeat=len(rows)):
+        chance_of_all, loss, sums = 1.0, 0.0, [0.0] * k
+        for action, row in zip(actions, rows, strict=True):
+            weights = [math.exp(-RATE * s) for s in sums]
+            chance = weights[action] / sum(weights)
+            chance_of_all *= chance
+            if chance == 0.0:
+                break
+            loss += row[action]
+            sums[action] += row[action] / chance
+        expected += chance_of_all * loss
+    return expected
+
+
+LEARNERS = [(FollowTheLeader(), naive_leader), (Weights(), naive_weights), (BanditWeights(), naive_bandit_weights)]
+
+
+def naive_random_order(naive, rows):
+    """Mean over all permutations, minus the best action."""
+    losses = [naive(order) for order in itertools.permutations(rows)]
+    return sum(losses) / len(losses) - min(map(sum, zip(*rows, strict=True)))
+
+
+def naive_worst_case(naive, kinds, T, grid):
+    """Straight from the definitions, each model on its own."""
+    sequences = {rows: naive(rows) for rows in itertools.product(kinds, repeat=T)}
+    adversarial = max(loss - min(map(sum, zip(*rows, strict=True))) for rows, loss in sequences.items())
+    random = max(naive_random_order(naive, rows) for rows in itertools.combinations_with_replacement(kinds, T))
+    iid = -math.inf
+    for parts in itertools.product(range(grid + 1), repeat=len(kinds)):
+        if sum(parts) == grid:
+            chance = {kind: part / grid for kind, part in zip(kinds, parts, strict=True)}
+            loss = sum(math.prod(chance[row] for row in rows) * loss for rows, loss in sequences.items())
+            means = [sum(chance[kind] * kind[a] for kind in kinds) for a in range(len(kinds[0]))]
+            iid = max(iid, loss - T * min(means))
+    return iid, random, adversarial
+
+
+def test_known_values_of_follow_the_leader():
+    five = exact.worst_case(FollowTheLeader(), ALL, 5)
+    assert five.random == pytest.approx(8 / 5, abs=1e-12)
+    assert five.adversarial == 3.0
+    assert exact.worst_case(FollowTheLeader(), ALL, 6).random == pytest.approx(8 / 5, abs=1e-12)
+
+
+@pytest.mark.parametrize(("learner", "naive"), LEARNERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_expected_loss_and_random_order_agree_with_brute_force(learner, naive, seed):
+    rng = np.random.default_rng(seed)
+    k, T = [(1, 3), (2, 4), (3, 4), (3, 1)][seed]
+    table = rng.integers(0, 3, size=(T, k)) / 2 if seed % 2 else rng.random((T, k))
+    rows = [tuple(row) for row in table.tolist()]
+    assert exact.expected_loss(learner, table) == pytest.approx(naive(rows), abs=1e-9)
+    assert exact.random_order(learner, Pool(table)) == pytest.approx(naive_random_order(naive, rows), abs=1e-9)
+
+
+def test_equal_rows_weigh_as_often_as_they_come():
+    rows = [(1.0, 0.0)] * 3 + [(0.0, 1.0)] * 2 + [(0.5, 0.5)]
+    regret = exact.random_order(FollowTheLeader(), Pool(rows))
+    assert regret == pytest.approx(naive_random_order(naive_leader, rows), abs=1e-9)
+
+
+@pytest.mark.parametrize(("learner", "naive"), LEARNERS)
+def test_worst_case_agrees_with_the_definitions(learner, naive):
+    regrets = exact.worst_case(learner, ALL, 3, grid=4)
+    wanted = naive_worst_case(naive, ALL, 3, 4)
+    assert (regrets.iid, regrets.random, regrets.adversarial) == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize(("learner", "naive"), LEARNERS)
+def test_worst_case_agrees_where_the_worst_distribution_is_a_mixture(learner, naive):
+    kinds = [(0.0, 1.0), (1.0, 0.0)]
+    regrets = exact.worst_case(learner, kinds, 5, grid=6)
+    assert regrets[:3] == pytest.approx(naive_worst_case(naive, kinds, 5, 6), abs=1e-9)
+    if learner == FollowTheLeader():
+        assert regrets.iid_input == pytest.approx({(0.0, 1.0): 1 / 6, (1.0, 0.0): 5 / 6})
+
+
+@pytest.mark.parametrize("T", [1, 2, 5])
+@pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), Exp3(), UCB1()])
+def test_iid_is_easier_than_random_order_is_easier_than_adversarial(learner, T):
+    regrets = exact.worst_case(learner, ALL, T)
+    assert regrets.iid <= regrets.random + 1e-9
+    assert regrets.random <= regrets.adversarial + 1e-9
+    if T == 5 and learner == FollowTheLeader():
+        assert regrets.iid < regrets.random - 0.1 < regrets.adversarial - 1.0
+
+
+@pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), Exp3(), UCB1()])
+def test_the_worst_inputs_attain_the_worst_regrets(learner):
+    T = 4
+    regrets = exact.worst_case(learner, [*ALL, ALL[0]], T, grid=6)
+    assert exact.random_order(learner, regrets.random_input) == pytest.approx(regrets.random, abs=1e-9)
+    worst = regrets.adversarial_input.losses
+    attained = exact.expected_loss(learner, worst) - worst.sum(axis=0).min()
+    assert attained == pytest.approx(regrets.adversarial, abs=1e-9)
+    rows, chances = list(regrets.iid_input), list(regrets.iid_input.values())
+    assert sum(chances) == pytest.approx(1.0)
+    loss = sum(
+        math.prod(chances[i] for i in path) * exact.expected_loss(learner, [rows[i] for i in path])
+        for path in itertools.product(range(len(rows)), repeat=T)
+    )
+    means = np.array(chances) @ np.array(rows)
+    assert loss - T * means.min() == pytest.approx(regrets.iid, abs=1e-9)
+
+
+def test_one_kind_of_row_leaves_one_input():
+    regrets = exact.worst_case(FollowTheLeader(), [[1.0, 0.25]], 3)
+    assert regrets[:3] == pytest.approx((0.75, 0.75, 0.75))
+    assert regrets.iid_input == {(1.0, 0.25): 1.0}
+
+
+@pytest.mark.parametrize("learner", [Half(), Unknown(), Liar(), Planner(), ThompsonSampling()])
+def test_a_learner_whose_coins_cannot_be_averaged_over_is_refused(learner):
+    with pytest.raises(ParameterError, match=type(learner).__name__):
+        exact.expected_loss(learner, [[1.0, 0.0], [0.0, 1.0]])
+    assert exact.expected_loss(Zero(), [[1.0, 0.0], [0.0, 1.0]]) == 1.0
+
+
+def test_the_limit_counts_rows_times_actions():
+    """Two kinds of rows and two actions: 4 + 16 + 64 + 256 nodes."""
+    assert exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
+    with pytest.raises(ParameterError, match="limit=339"):
+        exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=339)
+
+
+def test_a_tree_too_large_is_refused_at_once():
+    with pytest.raises(ParameterError, match="limit=2000000"):
+        exact.worst_case(FollowTheLeader(), ALL, 1000)
+    with pytest.raises(ParameterError, match="limit=2000000"):
+        exact.random_order(FollowTheLeader(), Pool(np.random.default_rng(0).random((1000, 2))))
+    with pytest.raises(ParameterError, match="limit=2000000"):
+        exact.expected_loss(BanditWeights(), np.ones((1000, 2)))
+    with pytest.raises(ParameterError, match="limit=2000000"):
+        exact.worst_case(FollowTheLeader(), ALL, 2, grid=10**6)
+    with pytest.raises(ParameterError, match="limit=100"):
+        exact.random_order(FollowTheLeader(), Pool([[1.0, 0.0]] * 49 + [[0.0, 1.0]]), limit=100)
+    assert exact.expected_loss(FollowTheLeader(), np.ones((3000, 2))) == 3000.0

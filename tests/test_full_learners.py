@@ -1,0 +1,298 @@
+"""The full-feedback learners against their naive twins, their bounds, and themselves without the compiler."""
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import full as naive
+from tombola.bounds import full as bounds
+from tombola.engine import loops
+from tombola.engine.coins import new_coins
+from tombola.engine.memory import mix_of
+from tombola.engine.player import Player
+from tombola.errors import ParameterError
+from tombola.learners.base import Learner
+from tombola.learners.full import (
+    AdaHedge,
+    BirthdayTest,
+    FixedAction,
+    FlipFlop,
+    FollowTheLeader,
+    Hedge,
+    HedgeAnytime,
+    Uniform,
+)
+from tombola.types import Floats
+
+TWINS: dict[str, tuple[Learner, Callable[[int, int], Any]]] = {
+    "follow the leader": (FollowTheLeader(), naive.FollowTheLeader),
+    "follow a random leader": (FollowTheLeader(ties="random"), naive.FollowTheLeader),
+    "hedge": (Hedge(), naive.Hedge),
+    "hedge, fixed rate": (Hedge(rate=30), lambda k, T: naive.Hedge(k, T, rate=30)),
+    "hedge, any time": (HedgeAnytime(), naive.HedgeAnytime),
+    "ada hedge": (AdaHedge(), naive.AdaHedge),
+    "flip flop": (FlipFlop(), naive.FlipFlop),
+    "birthday test": (BirthdayTest(), naive.BirthdayTest),
+    "birthday test, own grid": (BirthdayTest(grid=8), lambda k, T: naive.BirthdayTest(k, T, grid=8)),
+    "uniform": (Uniform(), naive.Uniform),
+    "fixed action": (FixedAction(0), lambda k, T: naive.FixedAction(k, T, action=0)),
+}
+BOUNDED = {name: TWINS[name][0] for name in ("hedge", "hedge, fixed rate", "hedge, any time", "ada hedge", "flip flop")}
+
+
+class Played(NamedTuple):
+    """What a learner did in every round."""
+
+    actions: list[int]
+    chances: list[float]
+    mixes: list[list[float]]
+
+
+def rows_of(kind: str, T: int, k: int, seed: int = 0) -> Floats:
+    """Return T rows of a kind; ties are exact, since such losses are multiples of a power of 1/2."""
+    rng = np.random.default_rng([seed, T, k])
+    if kind == "continuous":
+        return rng.random((T, k))
+    if kind == "bits":
+        return rng.integers(0, 2, (T, k)).astype(float)
+    if kind == "eighths":
+        return rng.integers(0, 9, (T, k)).astype(float) / 8
+    if kind == "easy":
+        return (rng.random((T, k)) < np.linspace(0.9, 0.1, k)).astype(float)
+    if kind == "alternating":
+        rows = ((np.arange(T)[:, None] + np.arange(k)) % 2).astype(float)
+        rows[0] /= 2
+        return rows
+    if kind == "upset":
+        rows = np.full((T, k), 0.5)
+        rows[0, 0] += 2.0**-20
+        rows[T // 2 :] = rng.integers(0, 2, (T - T // 2, k))
+        return rows
+    if kind == "grid":
+        rows = rng.random((T, k))
+        rows[:, 0] = (rng.permutation(T) + 1) / T
+        return rows
+    return np.full((T, k), float(kind))
+
+
+KINDS = ("continuous", "bits", "eighths", "easy", "alternating", "upset", "grid", "0", "1", "0.1")
+SIZES = ((1, 1), (1, 3), (2, 2), (23, 1), (37, 2), (29, 5))
+
+
+def arrivals(T: int, delay: str) -> list[list[int]]:
+    """Return the rounds whose rows are seen at the start of every round."""
+    rng = np.random.default_rng(T)
+    lags = {"none": np.zeros(T, int), "fixed": np.full(T, 3), "random": rng.integers(0, 8, T)}[delay]
+    lost = rng.random(T) < (0.2 if delay == "random" else 0)
+    coming: list[list[int]] = [[] for _ in range(T)]
+    for s in reversed(range(T)):
+        if not lost[s] and s + lags[s] + 1 < T:
+            coming[s + lags[s] + 1].append(s)
+    return coming
+
+
+def drive(learner: Learner, rows: Floats, coming: list[list[int]], twin: Any = None) -> Played:
+    """Play round by round, and compare with the twin before every round is answered."""
+    T, k = rows.shape
+    player = Player(learner, k, T, new_coins(np.random.SeedSequence(0)))
+    choose = player.step(loops.step_choose, player.memory, player.coins)
+    observe = player.step(loops.step_full, player.memory, 1, rows[0].copy())
+    played = Played([], [], [])
+    for t in range(T):
+        for s in coming[t]:
+            observe(player.memory, s + 1, rows[s].copy())
+            if twin is not None:
+                twin.observe(rows[s])
+        action, chance = choose(player.memory, player.coins)
+        mix = mix_of(player.memory).tolist() if learner.mixes else []
+        if twin is not None:
+            agree(learner, twin, action, chance, mix)
+            twin.acted(action)
+        played.actions.append(action)
+        played.chances.append(chance)
+        played.mixes.append(mix)
+    return played
+
+
+def agree(learner: Learner, twin: Any, action: int, chance: float, mix: list[float]) -> None:
+    """Check one round."""
+    if learner.mixes:
+        assert mix == pytest.approx(twin.mix(), abs=1e-9, rel=0)
+        assert math.fsum(mix) == pytest.approx(1, abs=1e-12)
+        assert chance == mix[action] > 0
+    elif learner == FollowTheLeader(ties="random"):
+        assert action in twin.best()
+        assert chance == 1 / len(twin.best())
+    else:
+        assert (action, chance) == (min(twin.best()), 1)
+
+
+@pytest.mark.parametrize("delay", ["none", "fixed", "random"])
+@pytest.mark.parametrize("name", TWINS)
+def test_learner_agrees_with_its_twin(name: str, delay: str) -> None:
+    learner, twin = TWINS[name]
+    for kind, (T, k) in itertools.product(KINDS, SIZES):
+        drive(learner, rows_of(kind, T, k), arrivals(T, delay), twin(k, T))
+
+
+@pytest.mark.parametrize("name", TWINS)
+@settings(max_examples=15, derandomize=True, deadline=None)
+@given(data=st.data())
+def test_learner_agrees_with_its_twin_on_anything(name: str, data: st.DataObject) -> None:
+    learner, twin = TWINS[name]
+    T, k = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 4))
+    loss = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+    rows = data.draw(st.lists(st.lists(loss, min_size=k, max_size=k), min_size=T, max_size=T))
+    drive(learner, np.array(rows), arrivals(T, data.draw(st.sampled_from(["none", "fixed", "random"]))), twin(k, T))
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_learner_is_the_same_bit_for_bit_without_the_compiler(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = TWINS[name][0]
+    cases = [(rows_of(kind, T, k), arrivals(T, "random")) for kind in KINDS for T, k in ((1, 1), (120, 4))]
+    compiled = [drive(learner, *case) for case in cases]
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert [drive(learner, *case) for case in cases] == compiled
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("kind", KINDS)
+def test_regret_in_the_given_order_is_within_the_bound(name: str, kind: str) -> None:
+    learner = BOUNDED[name]
+    for T, k in ((1, 1), (2, 2), (200, 2), (150, 6)):
+        rows = rows_of(kind, T, k)
+        bound = learner.bound(k, T)
+        assert bound is not None
+        assert regret(learner, rows) <= bound + 1e-9
+
+
+def regret(learner: Learner, rows: Floats) -> float:
+    """Return the regret of a learner that mixes, over its own coins."""
+    played = drive(learner, rows, arrivals(len(rows), "none"))
+    return float(np.sum(np.array(played.mixes) * rows) - rows.sum(axis=0).min())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_flip_flop_is_never_much_worse_than_follow_the_leader(kind: str) -> None:
+    for T, k in ((200, 2), (150, 6)):
+        rows = rows_of(kind, T, k)
+        totals = np.cumsum(rows, axis=0) - rows
+        leads = totals == totals.min(axis=1, keepdims=True)
+        leader = np.sum(leads / leads.sum(axis=1, keepdims=True) * rows) - rows.sum(axis=0).min()
+        assert regret(FlipFlop(), rows) <= 5.64 * leader + 3.73
+
+
+def test_flip_flop_follows_the_leader_on_easy_rows_and_hedges_on_hard_ones() -> None:
+    easy, hard = rows_of("easy", 200, 2), rows_of("alternating", 200, 2)
+    assert regret(FlipFlop(), easy) < regret(Hedge(), easy)
+    assert regret(FlipFlop(), hard) < 40
+    assert regret_of_actions(FollowTheLeader(), hard) >= 99
+
+
+def regret_of_actions(learner: Learner, rows: Floats) -> float:
+    """Return the regret of a learner that throws no coin."""
+    played = drive(learner, rows, arrivals(len(rows), "none"))
+    return float(sum(rows[range(len(rows)), played.actions]) - rows.sum(axis=0).min())
+
+
+@pytest.mark.parametrize("learner", [AdaHedge(), FlipFlop()], ids=["ada hedge", "flip flop"])
+def test_mix_does_not_change_when_losses_are_shifted_and_scaled(learner: Learner) -> None:
+    rows = rows_of("eighths", 100, 3)
+    shift = np.random.default_rng(1).integers(0, 5, (100, 1)) / 8
+    plain, changed = (drive(learner, table, arrivals(100, "none")) for table in (rows, rows / 2 + shift))
+    assert np.array(changed.mixes) == pytest.approx(np.array(plain.mixes), abs=1e-9)
+
+
+def test_follow_the_leader_in_random_order_is_within_the_bound_exactly() -> None:
+    for rows in (rows_of("bits", 5, 2), rows_of("eighths", 5, 3), rows_of("1", 5, 2)):
+        orders = list(itertools.permutations(range(5)))
+        mean = sum(regret_of_actions(FollowTheLeader(), rows[list(order)]) for order in orders) / len(orders)
+        bound = FollowTheLeader().bound(rows.shape[1], 5)
+        assert mean <= bound
+
+
+def test_random_ties_are_shared_equally() -> None:
+    player = Player(FollowTheLeader(ties="random"), 4, 3000, new_coins(np.random.SeedSequence(1)))
+    choose = player.step(loops.step_choose, player.memory, player.coins)
+    player.state.totals[2] = 1.0
+    plays = np.bincount([choose(player.memory, player.coins)[0] for _ in range(3000)], minlength=4)
+    # A fair coin leaves 5 standard deviations in one seed out of a million.
+    assert plays[2] == 0
+    assert np.all(np.abs(plays[[0, 1, 3]] - 1000) < 5 * math.sqrt(3000 * 2 / 9))
+
+
+def test_birthday_test_never_fires_on_the_pool_that_fools_it() -> None:
+    for T in (1, 7, 100):
+        rows = np.zeros((T, 2))
+        rows[:, 0] = (np.random.default_rng(T).permutation(T) + 1) / T
+        assert drive(BirthdayTest(), rows, arrivals(T, "none")).actions == [0] * T
+
+
+@pytest.mark.parametrize(
+    ("losses", "fired"),
+    [
+        ([0.1, 0.2, 0.1, 0.4, 0.5], 3),
+        ([0.1, 0.0, 0.3, 0.4, 0.5], 2),
+        ([0.1 + 1e-5, 0.2, 0.3, 0.4, 0.5], 1),
+        ([0.1 + 5e-8, 0.2 - 5e-8, 0.3, 0.2, 0.5], 4),
+        ([1.0, 0.9, 0.8, 0.7, 1.0], 5),
+    ],
+)
+def test_birthday_test_fires_on_repeated_losses_and_off_the_grid(losses: list[float], fired: int) -> None:
+    rows = np.array([[loss, 0.0] for loss in [*losses, 0.6, 0.6, 0.6]])
+    actions = drive(BirthdayTest(grid=10), rows, arrivals(8, "none")).actions
+    assert actions == [0] * (fired + 1) + [1] * (7 - fired)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Hedge(rate=0),
+        lambda: Hedge(rate=math.inf),
+        lambda: FollowTheLeader(ties="first"),  # type: ignore[arg-type]
+        lambda: BirthdayTest(grid=0),
+        lambda: FixedAction(-1),
+        lambda: FixedAction(3).init(3, 10),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(ParameterError, match="write"):
+        make()
+
+
+def test_fixed_action_plays_its_action() -> None:
+    assert drive(FixedAction(2), rows_of("bits", 5, 3), arrivals(5, "none")).actions == [2] * 5
+
+
+def test_learners_without_a_bound_in_random_order_say_so() -> None:
+    assert [learner.bound(2, 10) for learner in (BirthdayTest(), Uniform(), FixedAction(0))] == [None] * 3
+
+
+def test_bound_of_follow_the_leader_is_the_sum_of_the_spec() -> None:
+    for T, k, d in ((2, 2, 0), (5, 3, 0), (50, 2, 7)):
+        total = sum(T / (T - n) * math.sqrt((T - n + 1) / (T * n)) for n in range(1, T))
+        assert bounds.follow_the_leader(T, k, d) == pytest.approx(d + 1 + math.sqrt(2 * math.log(k)) * total)
+    assert bounds.follow_the_leader(1, 5) == 1
+    assert bounds.follow_the_leader(10, 1) == 0
+    assert bounds.follow_the_leader(10**6, 2) == pytest.approx(math.pi * math.sqrt(2e6 * math.log(2)), rel=0.01)
+
+
+def test_birthday_mean_is_exact_and_below_its_bound() -> None:
+    for T in (1, 2, 3, 10, 60):
+        exact = sum(math.prod((Fraction(T - s, T) for s in range(t)), start=Fraction(1)) for t in range(T + 1))
+        assert bounds.birthday_mean(T) == pytest.approx(float(exact), rel=1e-13)
+    assert all(bounds.birthday_mean(T) <= bounds.birthday(T) for T in range(1, 300))
+    assert bounds.birthday_mean(10**6) == pytest.approx(math.sqrt(math.pi * 1e6 / 2) + 2 / 3, abs=1e-3)
+
+
+def test_constants_of_flip_flop_are_those_of_the_paper() -> None:
+    k, T = math.e, 4 * 10**12
+    assert bounds.flip_flop(T, k) / 1e6 == pytest.approx(5.64, abs=0.01)  # type: ignore[arg-type]
+    assert bounds.flip_flop(0, k) == pytest.approx(35.53 + 5.64 + 6.64, abs=0.02)  # type: ignore[arg-type]

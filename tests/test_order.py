@@ -1,0 +1,112 @@
+"""Orders: permutations that are uniform, draws that are independent, and lists that name every row once."""
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from tombola import FixedAction, Pool, play
+from tombola.engine.coins import new_coins
+from tombola.errors import OrderError
+from tombola.order import model_of, rows_in
+from tombola.streams import Streams
+from tombola.types import Coins
+
+FALSE_ALARM = 1e-6
+
+
+def coins(seed: int = 0) -> Coins:
+    return new_coins(np.random.SeedSequence(seed))
+
+
+def too_far(counts: Counter[Any], cells: list[Any]) -> bool:
+    """Tell whether Pearson's statistic for equal shares is above its 1 - FALSE_ALARM quantile."""
+    expected = counts.total() / len(cells)
+    statistic = sum((counts[cell] - expected) ** 2 / expected for cell in cells)
+    return counts.total() != sum(counts[cell] for cell in cells) or statistic > chi2.isf(FALSE_ALARM, len(cells) - 1)
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(rows=st.integers(1, 300), seed=st.integers(0, 2**64))
+def test_random_is_a_permutation(rows: int, seed: int) -> None:
+    order = rows_in("random", rows, coins(seed))
+    assert order.dtype == np.uint32
+    assert sorted(order.tolist()) == list(range(rows))
+
+
+def test_random_is_uniform_over_the_six_orders_of_three_rows() -> None:
+    """A right shuffle fails with probability 1e-6 (over the choice of the seeds, which are fixed)."""
+    counts = Counter(tuple(rows_in("random", 3, Streams(seed).order()).tolist()) for seed in range(3000))
+    assert not too_far(counts, list(permutations(range(3))))
+
+
+def test_random_is_uniform_along_one_stream_too() -> None:
+    """A right shuffle fails with probability 1e-6."""
+    stream = coins(5)
+    counts = Counter(tuple(rows_in("random", 4, stream).tolist()) for _ in range(4800))
+    assert not too_far(counts, list(permutations(range(4))))
+
+
+def test_iid_draws_are_uniform_and_independent() -> None:
+    """All 27 sequences of three draws are equally likely; right draws fail with probability 1e-6."""
+    counts = Counter(tuple(rows_in("iid", 3, Streams(seed).order()).tolist()) for seed in range(2700))
+    assert not too_far(counts, list(product(range(3), repeat=3)))
+
+
+def test_draws_within_one_order_are_independent_of_the_draw_before() -> None:
+    """Right draws fail with probability 1e-6."""
+    order = rows_in("iid", 10_000, coins(1)) % 5
+    pairs = Counter(zip(order[0::2].tolist(), order[1::2].tolist(), strict=True))
+    assert not too_far(pairs, list(product(range(5), repeat=2)))
+
+
+def test_the_check_for_equal_shares_can_fail() -> None:
+    assert too_far(Counter({0: 600, 1: 400}), [0, 1])
+    assert too_far(Counter({0: 500, 1: 500, 2: 1}), [0, 1])
+
+
+def test_given_and_array_orders_are_played_as_they_are() -> None:
+    assert rows_in("given", 4, coins()).tolist() == [0, 1, 2, 3]
+    for order in ([2, 0, 1], np.array([2, 0, 1]), np.array([2, 0, 1], dtype=np.uint8)):
+        assert rows_in(order, 3, coins()).tolist() == [2, 0, 1]
+        assert model_of(order) == "given"
+    pool = Pool([[0.1], [0.2], [0.3]])
+    assert play(FixedAction(0), pool, order=[2, 0, 1], seed=0).losses.tolist() == [0.3, 0.1, 0.2]
+
+
+@pytest.mark.parametrize("word", ["random", "iid", "given"])
+def test_the_three_words_are_their_own_model(word: Any) -> None:
+    assert model_of(word) == word
+    assert play(FixedAction(0), Pool([[0.1], [0.2]]), order=word, seed=0).model == word
+
+
+@pytest.mark.parametrize(
+    ("order", "says"),
+    [
+        ([0, 1, 1], "row 1 2 times and row 2 never"),
+        ([0, 0, 0], "row 0 3 times and row 1 never"),
+        ([0, 1, 3], "got row 3"),
+        ([-1, 1, 2], "got row -1"),
+        ([0, 1], "each of the 3 rows"),
+        ([0, 1, 2, 2], "each of the 3 rows"),
+        ([], "each of the 3 rows"),
+        ([0.0, 1.0, 2.0], "float64"),
+        ([True, False, True], "bool"),
+        ([[0, 1, 2]], "shape (1, 3)"),
+        ([[0], [1, 2]], "each of the 3 rows"),
+        ([0, 1, 2**70], "each of the 3 rows"),
+        (None, "each of the 3 rows"),
+        ("shuffled", "'shuffled'"),
+        ("", "''"),
+    ],
+)
+def test_what_is_not_an_order_is_refused(order: Any, says: str, one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(OrderError) as caught:
+        play(FixedAction(0), Pool([[0.0]] * 3), order=order, seed=0)
+    assert says in one_sentence(caught.value)

@@ -1,0 +1,183 @@
+"""Play and its trace: seeds, kinds of arrays, switches, and the regret as each input model defines it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, Uniform, play
+from tombola.errors import ParameterError
+from tombola.playing import Trace, log_spaced
+from tombola.regret import best_action, best_each_round, switches
+from tombola.types import Floats
+
+LEARNERS = [FollowTheLeader(), Hedge(), UCB1(), Exp3()]
+ROWS, K = 50, 3
+
+
+def table(seed: int = 0, rows: int = ROWS) -> Floats:
+    """Return losses that float32 has exactly."""
+    return np.random.default_rng(seed).integers(0, 257, (rows, K)) / 256
+
+
+def same(one: Trace, two: Trace) -> bool:
+    names = ("order", "actions", "chances", "losses", "expected_losses", "comparator_losses")
+    return all(np.array_equal(getattr(one, name), getattr(two, name)) for name in names)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_the_same_seed_gives_the_same_trace_and_another_seed_another(learner: Learner) -> None:
+    pool = Pool(table())
+    assert same(play(learner, pool, seed=5), play(learner, pool, seed=5))
+    assert same(play(learner, pool, seed=5), play(learner, pool, seed=np.random.SeedSequence(5)))
+    assert not same(play(learner, pool, seed=5), play(learner, pool, seed=6))
+
+
+def test_a_seed_sequence_is_not_used_up() -> None:
+    seed = np.random.SeedSequence(9)
+    one = play(Uniform(), Pool(table()), seed=seed)
+    seed.spawn(3)
+    assert same(one, play(Uniform(), Pool(table()), seed=seed))
+
+
+def test_order_and_coins_come_from_separate_streams() -> None:
+    pool = Pool(table())
+    orders = {tuple(play(learner, pool, seed=1).order.tolist()) for learner in LEARNERS}
+    assert len(orders) == 1
+    one, two = (play(Uniform(), pool, order=order, seed=1) for order in ("random", "given"))
+    assert np.array_equal(one.actions, two.actions)
+    assert not np.array_equal(one.order, two.order)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None, "1", True])
+def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
+    with pytest.raises(ParameterError, match="seed must be a whole number"):
+        play(Uniform(), Pool(table()), seed=seed)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_every_kind_of_array_plays_like_its_plain_copy(learner: Learner, tmp_path: Path) -> None:
+    losses = table()
+    wide = np.ones((2 * ROWS, 2 * K))
+    wide[::2, ::2] = losses
+    np.save(tmp_path / "losses.npy", losses)
+    mapped = np.load(tmp_path / "losses.npy", mmap_mode="r")
+    others = {
+        "float32": losses.astype(np.float32),
+        "F order": np.asfortranarray(losses),
+        "strided": wide[::2, ::2],
+        "reversed": losses[::-1].copy()[::-1],
+        "memory map": mapped,
+        "big endian": losses.astype(">f8"),
+    }
+    plain = play(learner, Pool(losses), delay=2, seed=4)
+    for name, other in others.items():
+        assert same(play(learner, Pool(other), delay=2, seed=4), plain), name
+
+
+@pytest.mark.parametrize("order", ["random", "iid", "given"])
+def test_a_trace_says_what_happened(order: Any) -> None:
+    losses = table(1)
+    trace = play(Exp3(), Pool(losses), order=order, switching_price=0.5, seed=2)
+    assert trace.horizon == ROWS
+    assert trace.losses.tolist() == losses[trace.order, trace.actions].tolist()
+    changes = sum(a != b for a, b in zip(trace.actions[1:], trace.actions[:-1], strict=True))
+    assert trace.switches == switches(trace.actions) == changes > 0
+    total = math.fsum(trace.losses)
+    best = int(np.argmin(losses.sum(axis=0)))
+    against = math.fsum(losses[trace.order, best])
+    assert trace.loss == pytest.approx(total)
+    assert trace.comparator_loss == pytest.approx(against)
+    assert trace.regret == pytest.approx(total + 0.5 * changes - against)
+    assert trace.expected_regret == pytest.approx(math.fsum(trace.expected_losses) + 0.5 * changes - against)
+    assert "Exp3" in repr(trace)
+    assert f"{changes} switches" in repr(trace)
+
+
+def test_the_switching_price_changes_the_regret_only() -> None:
+    pool = Pool(table(1))
+    free, paid = (play(UCB1(), pool, switching_price=price, seed=2) for price in (0, 2))
+    assert np.array_equal(free.actions, paid.actions)
+    assert paid.regret == pytest.approx(free.regret + 2 * free.switches)
+    assert paid.loss == free.loss
+
+
+@pytest.mark.parametrize("price", [-1, math.nan, math.inf, "1", None])
+def test_a_price_that_is_none_is_refused(price: Any) -> None:
+    with pytest.raises(ParameterError, match="switching_price must be a number"):
+        play(UCB1(), Pool(table()), switching_price=price, seed=0)
+
+
+def test_expected_losses_are_the_mix_of_the_row() -> None:
+    losses = table(2)
+    trace = play(Uniform(), Pool(losses), seed=3)
+    assert trace.expected_losses == pytest.approx(losses[trace.order].mean(axis=1))
+    assert trace.chances.tolist() == [1 / K] * ROWS
+    trace = play(FollowTheLeader(), Pool(losses), seed=3)
+    assert trace.expected_losses.tolist() == trace.losses.tolist()
+
+
+def test_expected_losses_of_a_bandit_are_the_mean_over_its_coins() -> None:
+    """The first mix of Exp3 is uniform; a later mean would leave 5 standard errors with probability below 1e-6."""
+    losses = table(2)
+    trace = play(Exp3(), Pool(losses), seed=3)
+    assert trace.expected_losses[0] == pytest.approx(losses[trace.order[0]].mean())
+    ends = [play(Exp3(), Pool(losses), order="given", seed=seed) for seed in range(400)]
+    apart = np.array([end.loss - end.expected_loss for end in ends])
+    assert abs(apart.mean()) < 5 * apart.std() / math.sqrt(apart.size)
+    assert apart.std() > 0.5
+
+
+@pytest.mark.parametrize("order", ["random", "given"])
+def test_regret_on_a_permutation_is_loss_minus_the_smallest_total(order: Any) -> None:
+    losses = table(3)
+    for action in range(K):
+        trace = play(FixedAction(action), Pool(losses), order=order, seed=1)
+        assert trace.regret == pytest.approx(losses[:, action].sum() - losses.sum(axis=0).min())
+
+
+def test_regret_on_iid_rows_is_the_gap_times_the_rounds_on_average() -> None:
+    """max_a E[sum_t loss_t(a_t) - loss_t(a)], exactly: the gap of the means times T, and 0 for the best action.
+
+    The mean of 600 plays leaves 5 standard errors with probability below 1e-6.
+    """
+    losses = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 1.0], [0.25, 0.5, 0.75], [0.0, 0.5, 1.0]])
+    means = losses.mean(axis=0)
+    exact = [max(4 * (means[action] - means[a]) for a in range(3)) for action in range(3)]
+    assert exact == [0.0, 0.75, 2.0]
+    for action in range(3):
+        regrets = np.array([play(FixedAction(action), Pool(losses), "iid", seed=s).regret for s in range(600)])
+        error = regrets.std() / math.sqrt(regrets.size)
+        assert abs(regrets.mean() - exact[action]) <= 5 * error
+        assert (error > 0.02) == (action > 0)
+
+
+def test_iid_rows_can_be_better_than_the_pool() -> None:
+    losses = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    regrets = [play(FixedAction(1), Pool(losses), "iid", seed=s).regret for s in range(40)]
+    assert min(regrets) < 0 < max(regrets)
+
+
+def test_regret_against_another_comparator() -> None:
+    losses = table(4)
+    pool = Pool(losses)
+    trace = play(UCB1(), pool, switching_price=1.0, seed=0)
+    assert trace.regret_against(pool, best_action) == pytest.approx(trace.regret)
+    dynamic = trace.loss + trace.switches - losses.min(axis=1).sum()
+    assert trace.regret_against(pool, best_each_round) == pytest.approx(dynamic)
+
+
+def test_one_row_and_one_action() -> None:
+    for learner in LEARNERS:
+        trace = play(learner, Pool([[0.5]]), seed=0)
+        assert (trace.actions.tolist(), trace.chances.tolist(), trace.regret) == ([0], [1.0], 0.0)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 9, 10, 11, 1000, 12345])
+def test_marks_begin_at_1_rise_and_end_at_the_horizon(horizon: int) -> None:
+    marks = log_spaced(horizon)
+    assert (marks[0], marks[-1]) == (1, horizon)
+    assert (np.diff(marks) > 0).all()
+    assert len(marks) <= 12 * math.log10(horizon) + 3

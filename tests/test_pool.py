@@ -1,0 +1,151 @@
+"""The pool keeps what it is given, cannot be written to, and refuses what is not a table of losses."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tombola import Pool
+from tombola.errors import PoolError
+
+OK = [[0.0, 1.0], [0.5, 0.25]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_floats_are_kept_without_a_copy(dtype: Any, order: Any) -> None:
+    table = np.array(OK, dtype=dtype, order=order)
+    pool = Pool(table)
+    assert np.shares_memory(pool.losses, table)
+    assert pool.losses.dtype == dtype
+    assert pool.losses.strides == table.strides
+
+
+def test_a_part_of_a_table_is_kept_without_a_copy() -> None:
+    table = np.zeros((8, 6))
+    assert np.shares_memory(Pool(table[::2, 1::2]).losses, table)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.uint8, np.float16, ">f8", np.longdouble])
+def test_other_numbers_become_float64(dtype: Any) -> None:
+    pool = Pool(np.array([[0, 1], [1, 1]], dtype=dtype))
+    assert pool.losses.dtype == np.float64
+    assert pool.losses.tolist() == [[0.0, 1.0], [1.0, 1.0]]
+
+
+def test_the_pool_cannot_be_written_to_and_the_callers_array_still_can() -> None:
+    table, costs = np.array(OK), np.ones((2, 2))
+    pool = Pool(table, costs=costs)
+    assert pool.costs is not None
+    for array in (pool.losses, pool.costs):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 0.5
+    table[0, 0] = costs[0, 0] = 0.5
+    assert pool.losses[0, 0] == pool.costs[0, 0, 0] == 0.5
+
+
+def test_a_memory_map_stays_one(tmp_path: Path) -> None:
+    np.save(tmp_path / "losses.npy", np.array(OK, dtype=np.float32))
+    table = np.load(tmp_path / "losses.npy", mmap_mode="r")
+    pool = Pool(table)
+    assert isinstance(pool.losses, np.memmap)
+    assert np.shares_memory(pool.losses, table)
+    assert pool.best == 0
+
+
+def test_from_rewards_turns_rewards_round() -> None:
+    rewards = np.array([[1.0, 0.25]], dtype=np.float32)
+    pool = Pool.from_rewards(rewards, actions=["a", "b"], ids=["x"], costs=[[2.0, 3.0]])
+    assert pool.losses.tolist() == [[0.0, 0.75]]
+    assert pool.losses.dtype == np.float32
+    assert (pool.actions, pool.ids) == (("a", "b"), ("x",))
+    assert pool.costs is not None
+    assert pool.costs.tolist() == [[[2.0], [3.0]]]
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(table=arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 5)), elements=st.floats(0, 1)))
+def test_totals_means_and_best_are_those_of_plain_sums(table: Any) -> None:
+    pool = Pool(table)
+    totals = [sum(row[a] for row in table.tolist()) for a in range(table.shape[1])]
+    assert (len(pool), pool.rows, pool.k) == (len(table), len(table), table.shape[1])
+    assert pool.totals.tolist() == pytest.approx(totals)
+    assert pool.means.tolist() == pytest.approx([total / len(table) for total in totals])
+    assert totals[pool.best] == pytest.approx(min(totals))
+
+
+def test_totals_are_right_over_many_chunks_and_in_double_precision() -> None:
+    table = np.full((3_000_000, 1), 0.1, dtype=np.float32)
+    assert Pool(table).totals[0] == pytest.approx(3_000_000 * float(np.float32(0.1)), rel=1e-12)
+
+
+def test_the_best_of_equals_is_the_lowest() -> None:
+    assert Pool([[1, 0.5, 0.5]]).best == 1
+
+
+def test_the_first_wrong_number_is_named_also_in_a_later_chunk() -> None:
+    table = np.zeros((1 << 20, 2))
+    table[900_000, 1] = 1.5
+    with pytest.raises(PoolError, match=r"got 1\.5 in row 900000, action 1;"):
+        Pool(table)
+
+
+BAD: dict[str, Callable[[], object]] = {
+    "a number": lambda: Pool(0.5),
+    "nothing": lambda: Pool(None),
+    "a list": lambda: Pool([0.0, 1.0]),
+    "three dimensions": lambda: Pool(np.zeros((2, 2, 2))),
+    "NaN": lambda: Pool([[0.0, np.nan]]),
+    "infinite": lambda: Pool([[0.0, np.inf]]),
+    "minus infinity": lambda: Pool(np.array([[-np.inf]], dtype=np.float32)),
+    "below 0": lambda: Pool([[0.0, -1e-9]]),
+    "above 1": lambda: Pool([[1.0 + 1e-9, 0.0]]),
+    "no action": lambda: Pool(np.zeros((3, 0))),
+    "no row": lambda: Pool(np.zeros((0, 3))),
+    "empty": lambda: Pool([]),
+    "ragged": lambda: Pool([[0.0, 1.0], [0.0]]),
+    "text": lambda: Pool([["0.1", "good"]]),
+    "objects": lambda: Pool(np.array([[None, 1]])),
+    "complex": lambda: Pool(np.zeros((2, 2), dtype=complex)),
+    "dates": lambda: Pool(np.zeros((2, 2), dtype="M8[s]")),
+    "masked": lambda: Pool(np.ma.array([[0.5, 0.5]], mask=[[False, True]])),
+    "actions twice": lambda: Pool(OK, actions=["a", "a"]),
+    "too few actions": lambda: Pool(OK, actions=["a"]),
+    "too many actions": lambda: Pool(OK, actions=["a", "b", "c"]),
+    "ids twice": lambda: Pool(OK, ids=[7, 7]),
+    "too few ids": lambda: Pool(OK, ids=[7]),
+    "ids that are lists": lambda: Pool(OK, ids=[[1], [2]]),
+    "negative costs": lambda: Pool(OK, costs=[[0.0, -1.0], [0.0, 0.0]]),
+    "NaN costs": lambda: Pool(OK, costs=[[0.0, np.nan], [0.0, 0.0]]),
+    "infinite costs": lambda: Pool(OK, costs=[[0.0, np.inf], [0.0, 0.0]]),
+    "costs of another shape": lambda: Pool(OK, costs=np.zeros((2, 3))),
+    "costs for rows only": lambda: Pool(OK, costs=[1.0, 2.0]),
+    "costs of four dimensions": lambda: Pool(OK, costs=np.zeros((2, 2, 2, 2))),
+    "ragged costs": lambda: Pool(OK, costs=[[0.0, 1.0], [0.0]]),
+    "text costs": lambda: Pool(OK, costs=[["a", "b"], ["c", "d"]]),
+    "rewards above 1": lambda: Pool.from_rewards([[2.0]]),
+    "NaN rewards": lambda: Pool.from_rewards([[np.nan]]),
+    "ragged rewards": lambda: Pool.from_rewards([[0.0, 1.0], [0.0]]),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_not_a_pool_is_refused_in_one_sentence(what: str, one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(PoolError) as caught:
+        BAD[what]()
+    assert one_sentence(caught.value).startswith("Pool: ")
+
+
+def test_many_ids_with_a_late_repetition_are_refused_quickly() -> None:
+    ids = [*range(99_999), 99_998]
+    with pytest.raises(PoolError, match="got 99998 twice"):
+        Pool(np.zeros((100_000, 1)), ids=ids)
+
+
+def test_costs_of_several_resources_are_counted() -> None:
+    assert repr(Pool(OK, costs=np.ones((2, 2, 3)))) == "Pool(2 rows, 2 actions, 3 resources)"

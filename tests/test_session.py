@@ -1,0 +1,416 @@
+"""Sessions: every way in which feedback can come, and files that are all there or refused."""
+
+import json
+import math
+import os
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from tombola import (
+    UCB1,
+    BirthdayTest,
+    Exp3,
+    FollowTheLeader,
+    Hedge,
+    Learner,
+    Session,
+    ThompsonSampling,
+    Ticket,
+)
+from tombola.errors import FeedbackError, ParameterError, SessionError
+from tombola.types import Coins, Floats
+
+
+def bits(session: Session) -> bytes:
+    """Return everything that a session remembers, to the bit."""
+    memory, coins = session._memory.tobytes(), session._coins.tobytes()
+    return pickle.dumps((memory, coins, [tuple(t) for t in session._tickets], session._outcomes, session.answered))
+
+
+def bandit(rounds: int = 0, horizon: int = 10, learner: Learner | None = None) -> tuple[Session, list[Ticket]]:
+    session = Session(learner or Exp3(), actions=3, horizon=horizon, seed=1)
+    return session, [session.act() for _ in range(rounds)]
+
+
+def full(rounds: int = 0) -> tuple[Session, list[Ticket]]:
+    return bandit(rounds, learner=Hedge(rate=0.5))
+
+
+def test_a_session_counts_rounds_answers_losses_and_switches() -> None:
+    session, tickets = bandit(6)
+    assert [ticket.round for ticket in tickets] == [1, 2, 3, 4, 5, 6]
+    losses = {2: 0.5, 5: 0.25, 1: 1.0}
+    for round_, loss in losses.items():
+        assert session.observe(tickets[round_ - 1], loss=loss)
+    assert (session.round, session.answered, session.loss) == (6, 3, 1.75)
+    assert session.pending == [tickets[2], tickets[3], tickets[5]]
+    actions = [ticket.action for ticket in tickets]
+    assert session.switches == sum(a != b for a, b in zip(actions[1:], actions[:-1], strict=True))
+    assert repr(session) == f"Session({Exp3()!r}, round 6 of 10, 3 pending)"
+
+
+def test_the_loss_of_a_full_session_is_that_of_the_actions_played() -> None:
+    session, (one, two) = full(2)
+    session.observe(one, loss=[0.1, 0.2, 0.3])
+    session.observe(two, reward=[0.5, 0.25, 0.0])
+    assert session.loss == pytest.approx([0.1, 0.2, 0.3][one.action] + [0.5, 0.75, 1.0][two.action])
+
+
+@pytest.mark.parametrize("make", [bandit, full])
+def test_feedback_counts_the_same_however_late_and_in_which_order(make: Any) -> None:
+    rows = np.random.default_rng(0).integers(0, 9, (6, 3)) / 8
+    memories = []
+    for order in ([0, 1, 2, 3, 4, 5], [5, 2, 0, 1, 4, 3]):
+        session, tickets = make(6)
+        for t in order:
+            row = rows[t]
+            session.observe(tickets[t], loss=row if make is full else row[tickets[t].action])
+        memories.append(session._memory.copy())
+    assert memories[0].tolist() == pytest.approx(memories[1].tolist(), rel=1e-12)
+    assert not np.array_equal(memories[0], make(6)[0]._memory)
+
+
+def test_rewards_are_losses_turned_round() -> None:
+    (one, (ticket,)), (two, _) = bandit(1), bandit(1)
+    one.observe(ticket, loss=0.25)
+    two.observe(ticket, reward=0.75)
+    assert bits(one) == bits(two)
+
+
+@pytest.mark.parametrize(
+    ("make", "first", "other"), [(bandit, 0.5, 0.75), (full, [0.0, 0.5, 1.0], [0.0, 0.5, 0.75])], ids=["bandit", "full"]
+)
+def test_an_answer_given_twice_is_ignored_if_the_same_and_refused_if_not(make: Any, first: Any, other: Any) -> None:
+    session, tickets = make(3)
+    assert session.observe(tickets[1], loss=first) is True
+    before = bits(session)
+    assert session.observe(tickets[1], loss=first) is False
+    assert session.observe(tickets[1], reward=np.subtract(1, first).tolist()) is False
+    assert bits(session) == before
+    with pytest.raises(FeedbackError, match="round 2 has been answered with .* the first answer stands"):
+        session.observe(tickets[1], loss=other)
+    assert bits(session) == before
+
+
+BAD_ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "neither": (bandit, {}),
+    "both": (bandit, {"loss": 0.5, "reward": 0.5}),
+    "NaN": (bandit, {"loss": math.nan}),
+    "NaN reward": (bandit, {"reward": math.nan}),
+    "above 1": (bandit, {"loss": 1.5}),
+    "below 0": (bandit, {"loss": -0.1}),
+    "infinite": (bandit, {"loss": math.inf}),
+    "reward above 1": (bandit, {"reward": 2}),
+    "text": (bandit, {"loss": "good"}),
+    "a row for a bandit": (bandit, {"loss": [0.1, 0.2, 0.3]}),
+    "a number for full feedback": (full, {"loss": 0.5}),
+    "a short row": (full, {"loss": [0.1, 0.2]}),
+    "a long row": (full, {"loss": [0.1, 0.2, 0.3, 0.4]}),
+    "a row in a row": (full, {"loss": [[0.1, 0.2, 0.3]]}),
+    "a ragged row": (full, {"loss": [0.1, [0.2], 0.3]}),
+    "a row with NaN": (full, {"loss": [0.1, math.nan, 0.3]}),
+    "a row above 1": (full, {"loss": [0.1, 0.2, 1.3]}),
+    "a row of text": (full, {"loss": ["a", "b", "c"]}),
+    "rewards below 0": (full, {"reward": [0.1, 0.2, -0.3]}),
+}
+
+
+@pytest.mark.parametrize("what", BAD_ANSWERS)
+def test_an_answer_that_is_none_is_refused_and_changes_nothing(what: str, one_sentence: Callable[[object], str]) -> None:
+    make, answer = BAD_ANSWERS[what]
+    session, tickets = make(2)
+    before = bits(session)
+    with pytest.raises(FeedbackError) as caught:
+        session.observe(tickets[0], **answer)
+    one_sentence(caught.value)
+    assert bits(session) == before
+    assert session.pending == tickets
+
+
+def test_a_ticket_of_somebody_else_is_refused_and_changes_nothing(one_sentence: Callable[[object], str]) -> None:
+    session, (ticket, _) = bandit(2)
+    round_, action, chance = ticket
+    strangers: list[Any] = [
+        Ticket(3, action, chance),
+        Ticket(0, action, chance),
+        Ticket(-1, action, chance),
+        Ticket(round_, (action + 1) % 3, chance),
+        Ticket(round_, action, chance / 2),
+        Ticket(round_, action, math.nan),
+        Ticket(1.0, action, chance),  # type: ignore[arg-type]
+        Ticket("1", action, chance),  # type: ignore[arg-type]
+        (round_, action, chance),
+        round_,
+        None,
+    ]
+    before = bits(session)
+    for stranger in strangers:
+        with pytest.raises(FeedbackError, match="expected a ticket") as caught:
+            session.observe(stranger, loss=0.5)
+        one_sentence(caught.value)
+    assert bits(session) == before
+    assert session.observe(Ticket(round_, action, chance), loss=0.5), "a copy of the ticket is the ticket"
+
+
+def test_the_tickets_of_another_session_are_refused_where_they_differ() -> None:
+    mine = Session(Exp3(), actions=3, horizon=20, seed=1)
+    other = Session(Exp3(), actions=3, horizon=20, seed=2)
+    pairs = [(mine.act(), other.act()) for _ in range(20)]
+    foreign = [theirs for ours, theirs in pairs if ours != theirs]
+    assert foreign
+    for ticket in foreign:
+        with pytest.raises(FeedbackError):
+            mine.observe(ticket, loss=0.5)
+
+
+def test_no_round_after_the_horizon_but_answers_are_still_welcome(one_sentence: Callable[[object], str]) -> None:
+    session, tickets = bandit(4, horizon=4)
+    before = bits(session)
+    with pytest.raises(SessionError, match="all 4 rounds have been played") as caught:
+        session.act()
+    one_sentence(caught.value)
+    assert bits(session) == before
+    assert session.observe(tickets[3], loss=0.5)
+
+
+@pytest.mark.parametrize(
+    ("actions", "horizon"), [(0, 5), ([], 5), (2.5, 5), (None, 5), (3, 0), (3, -1), (3, 1.5), (True, 5)]
+)
+def test_a_session_that_makes_no_sense_is_refused(actions: Any, horizon: Any) -> None:
+    with pytest.raises(ParameterError):
+        Session(Exp3(), actions=actions, horizon=horizon, seed=0)
+
+
+def test_actions_may_have_names(tmp_path: Path) -> None:
+    session = Session(UCB1(), actions=["gpt", "claude"], horizon=5, seed=0)
+    assert (session.actions, session.names) == (2, ("gpt", "claude"))
+    session.save(tmp_path / "s.json")
+    assert Session.load(tmp_path / "s.json").names == ("gpt", "claude")
+
+
+@pytest.mark.parametrize(
+    "learner", [Exp3(), Hedge(rate=0.3), ThompsonSampling(), FollowTheLeader(ties="random"), UCB1()], ids=repr
+)
+def test_a_saved_session_goes_on_as_if_nothing_had_happened(learner: Learner, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+
+    def answer(session: Session, ticket: Ticket, row: Floats) -> bool:
+        return session.observe(ticket, loss=row if learner.feedback == "full" else row[ticket.action])
+
+    session, tickets = bandit(7, horizon=30, learner=learner)
+    for t in (6, 0, 3):
+        answer(session, tickets[t], rng.random(3))
+    session.save(tmp_path / "s.json")
+    again = Session.load(tmp_path / "s.json")
+    assert bits(again) == bits(session)
+    assert (again.learner, again.horizon) == (learner, 30)
+    assert repr(again.pending) == repr(session.pending)
+    for _ in range(7, 20):
+        one, two = session.act(), again.act()
+        late, row = session.pending[0], rng.random(3)
+        assert tuple(one) == pytest.approx(tuple(two), nan_ok=True, rel=0, abs=0)
+        assert answer(session, late, row)
+        assert answer(again, late, row), "tickets from before the save still count"
+    assert bits(again) == bits(session)
+
+
+def test_chances_without_a_formula_survive(tmp_path: Path) -> None:
+    session, tickets = bandit(5, learner=ThompsonSampling())
+    assert all(math.isnan(ticket.chance) for ticket in tickets)
+    session.save(tmp_path / "s.json")
+    json.loads((tmp_path / "s.json").read_text(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    again = Session.load(tmp_path / "s.json")
+    assert all(math.isnan(ticket.chance) for ticket in again.pending)
+    assert again.observe(tickets[2], loss=0.5)
+    assert again.observe(again.pending[0], loss=0.5)
+
+
+def test_parameters_may_be_numbers_of_numpy(tmp_path: Path) -> None:
+    learner = BirthdayTest(grid=np.int64(8))  # type: ignore[arg-type]
+    session, _ = bandit(2, learner=learner)
+    session.save(tmp_path / "s.json")
+    assert Session.load(tmp_path / "s.json").learner == learner
+    assert Session.load(tmp_path / "s.json", learner).learner == learner
+
+
+def saved(tmp_path: Path, **changes: Any) -> Path:
+    """Return the file of a session, with some parts changed or, if None, left out."""
+    session, tickets = bandit(3)
+    session.observe(tickets[0], loss=0.5)
+    path = tmp_path / "session.json"
+    session.save(path)
+    data = {**json.loads(path.read_text()), **changes}
+    path.write_text(json.dumps({name: value for name, value in data.items() if value is not None}))
+    return path
+
+
+def refused(path: Path, one_sentence: Callable[[object], str], learner: Learner | None = None) -> str:
+    with pytest.raises(SessionError) as caught:
+        Session.load(path, learner)
+    return one_sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"garbage", b"{}", b"[]", b"3", b"null", b'"text"', b"\xff\xfe\x00", b"\x89PNG\r\n", b"[" * 100_000]
+    + [b'{"format": 1}', b'{"format": 1, "learner": []}', pickle.dumps([1, 2])],
+    ids=range(13),
+)  # fmt: skip
+def test_garbage_is_refused(content: bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    (tmp_path / "s.json").write_bytes(content)
+    refused(tmp_path / "s.json", one_sentence)
+
+
+def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    content = saved(tmp_path).read_bytes()
+    for length in range(0, len(content.rstrip(b"}\n ")), 37):
+        (tmp_path / "cut.json").write_bytes(content[:length])
+        refused(tmp_path / "cut.json", one_sentence)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": 2},
+        {"format": "1"},
+        {"learner": None},
+        {"learner": "Exp3"},
+        {"learner": {"name": "Exp3"}},
+        {"learner": {"name": "Exp3", "parameters": []}},
+        {"learner": {"name": "Exp3", "parameters": {"surprise": 1}}},
+        {"learner": {"name": "Exp3", "parameters": {"rate": -1}}},
+        {"learner": {"name": ["Exp3"], "parameters": {}}},
+        {"learner": {"name": "Learner", "parameters": {}}},
+        {"learner": {"name": "Pool", "parameters": {"losses": [[0.0]]}}},
+        {"learner": {"name": "FollowTheLeader", "parameters": {"ties": "lowest"}}},
+        {"actions": None},
+        {"actions": ["a", "b"]},
+        {"actions": 3},
+        {"horizon": 2},
+        {"horizon": "ten"},
+        {"coins": [1, 2, 3]},
+        {"coins": [7]},
+        {"coins": [-1, 2, 3, 4]},
+        {"coins": [2**64, 2, 3, 4]},
+        {"memory": [0.0] * 5},
+        {"memory": "nothing"},
+        {"tickets": [[0, 1.0]]},
+        {"tickets": [[0, 1.0], [3, 1.0], [0, 1.0]]},
+        {"tickets": [[0, 1.0], [-1, 1.0], [0, 1.0]]},
+        {"tickets": [[0, 1.0], [0], [0, 1.0]]},
+        {"tickets": [[0, 1.0], [0, "x"], [0, 1.0]]},
+        {"outcomes": [0.5, None]},
+        {"outcomes": [7.5, None, None]},
+        {"outcomes": [[0.5, 0.5, 0.5], None, None]},
+    ],
+    ids=str,
+)
+def test_a_file_that_was_tampered_with_is_refused(
+    changes: dict[str, Any], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    refused(saved(tmp_path, **changes), one_sentence)
+
+
+def test_a_memory_that_points_elsewhere_is_refused(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    memory = json.loads(saved(tmp_path).read_text())["memory"]
+    for place, value in ((0, 1e9), (1, -5.0), (2, 1e12), (3, "nan")):
+        changed = [*memory[:place], value, *memory[place + 1 :]]
+        refused(saved(tmp_path, memory=changed), one_sentence)
+
+
+def test_a_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) -> None:
+    (tmp_path / "trap.py").write_text("import pathlib\npathlib.Path('sprung').touch()\nclass Learner: pass\n")
+    for number, name in enumerate(["trap.Learner", "trap", "os.system", "__import__('trap')", "own Learner", "tombola"]):
+        path = saved(tmp_path, learner={"name": name, "parameters": {}})
+        path.rename(tmp_path / f"{number}.json")
+    script = (
+        "import sys\nfrom tombola import Session\nbefore = None\n"
+        "for number in range(6):\n"
+        "    try:\n        Session.load(f'{number}.json')\n"
+        "    except Exception as error:\n        print(type(error).__name__)\n"
+        "    assert 'trap' not in sys.modules\n"
+    )
+    done = run_python("-c", script, cwd=tmp_path, NUMBA_DISABLE_JIT="1")
+    assert (done.stdout.split(), done.stderr) == (["SessionError"] * 6, "")
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Session.load(tmp_path / "nowhere.json")
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_save_that_fails_leaves_the_old_file(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, (ticket, *_) = bandit(3)
+    path = tmp_path / "s.json"
+    session.save(path)
+    old = path.read_bytes()
+    session.observe(ticket, loss=0.5)
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="the disk is full"):
+        patch.setattr(os, step, fail)
+        session.save(path)
+    assert path.read_bytes() == old
+    assert os.listdir(tmp_path) == ["s.json"]
+    session.save(path)
+    assert Session.load(path).answered == 1
+
+
+class Count(NamedTuple):
+    """How often it was answered."""
+
+    answered: Floats
+
+
+@dataclass(frozen=True)
+class Mine(Learner):
+    """A learner of a user."""
+
+    levels: tuple[int, ...] = (1, 2)
+    feedback: ClassVar[Any] = "bandit"
+
+    def init(self, actions: int, horizon: int) -> Count:
+        return Count(np.zeros(1))
+
+    @staticmethod
+    def act(state: Count, coins: Coins) -> tuple[int, float]:
+        return int(state.answered[0]) % 2, 1.0
+
+    @staticmethod
+    def observe(state: Count, action: int, chance: float, loss: float) -> None:
+        state.answered[0] += 1.0
+
+
+def test_a_learner_of_ones_own_must_be_given(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    session, (ticket, *_) = bandit(2, learner=Mine())
+    session.observe(ticket, loss=0.0)
+    session.save(tmp_path / "s.json")
+    assert "learner=Mine(...)" in refused(tmp_path / "s.json", one_sentence)
+    assert bits(Session.load(tmp_path / "s.json", Mine())) == bits(session)
+    assert "give the same learner" in refused(tmp_path / "s.json", one_sentence, Mine(levels=(3,)))
+    assert "give the same learner" in refused(tmp_path / "s.json", one_sentence, UCB1())
+
+
+def test_a_learner_of_ones_own_is_not_taken_for_ours_of_the_same_name(
+    tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    mine = type("Hedge", (Mine,), {})
+    session, _ = bandit(1, learner=mine())
+    session.save(tmp_path / "s.json")
+    assert "learner=Hedge(...)" in refused(tmp_path / "s.json", one_sentence)
+
+
+def test_a_session_that_was_loaded_can_be_saved_again(tmp_path: Path) -> None:
+    one, two = saved(tmp_path), tmp_path / "two.json"
+    Session.load(one).save(two)
+    assert json.loads(one.read_text()) == json.loads(two.read_text())
