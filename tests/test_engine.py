@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from tombola import FollowTheLeader, Learner, Pool, play
-from tombola.engine import coins as coins_module, compiler
+from tombola.engine import coins as coins_module
+from tombola.engine import compiler
 from tombola.engine.coins import below, bits, draw, gamma, new_coins, normal, uniform
 from tombola.engine.compiler import plain, specialise
 from tombola.engine.fingerprint import fingerprint
@@ -165,7 +166,7 @@ def test_moments_of_normal_and_gamma() -> None:
     """Each of these means leaves 5 standard errors with probability below 1e-6."""
 
     def close(values: Any, exact: float) -> bool:
-        return abs(values.mean() - exact) < 5 * values.std() / math.sqrt(values.size)
+        return bool(abs(values.mean() - exact) < 5 * values.std() / math.sqrt(values.size))
 
     z = filled(fill_normal, 60_000)
     for power, moment in ((1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0)):
@@ -191,7 +192,7 @@ def test_a_packed_state_gets_its_names_back(data: st.DataObject) -> None:
         shape = [data.draw(st.integers(1, 3)) for _ in range(kind)]
         values = data.draw(st.lists(number, min_size=math.prod(shape), max_size=math.prod(shape)))
         fields.append(np.array(values).reshape(shape) if kind else values[0])
-    State = NamedTuple("State", [(f"f{i}", Any) for i in range(len(kinds))])  # type: ignore[misc]  # noqa: N806
+    State = NamedTuple("State", [(f"f{i}", Any) for i in range(len(kinds))])  # type: ignore[misc]
     state = State(*fields)
     memory = pack(state, actions=2)
     seen = viewer(state)(memory)
@@ -233,7 +234,11 @@ BASE = """
 def g(x): return x + C
 def f(x, y=1, *, z=2): return g(x) * y + z
 """
-Two = NamedTuple("Two", [("a", float), ("b", float)])
+
+
+class Two(NamedTuple):
+    a: float
+    b: float
 
 
 def test_the_same_source_has_the_same_fingerprint() -> None:
@@ -357,12 +362,12 @@ def learner_of(act: Any) -> Learner:
             return Total(np.zeros(1))
 
         @staticmethod
-        def observe(state: Total, losses: Floats) -> None:  # type: ignore[override]
+        def observe(state: Total, losses: Floats) -> None:
             state.total[0] += losses[0]
 
     Own.act = staticmethod(act)  # type: ignore[method-assign]
-    Own.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
-    return Own()
+    Own.__abstractmethods__ = frozenset()
+    return Own()  # type: ignore[abstract]
 
 
 def actions_of(learner: Learner) -> list[int]:
@@ -409,7 +414,7 @@ def test_a_kernel_that_cannot_be_compiled_says_how_to_look_at_it() -> None:
     def act(state: Total, coins: Coins) -> tuple[int, float]:
         return int(f"{state.total[0]:.0f}") % 3, 1.0
 
-    with pytest.raises(LearnerError, match="expected kernels that Numba can compile.*NUMBA_DISABLE_JIT=1"):
+    with pytest.raises(LearnerError, match=r"(?s)expected kernels that Numba can compile.*NUMBA_DISABLE_JIT=1"):
         play(learner_of(act), Pool(np.zeros((5, 3))), seed=0)
 
 
@@ -418,11 +423,11 @@ def test_a_kernel_that_cannot_be_fingerprinted_is_compiled_but_not_cached() -> N
     table.deep = types.ModuleType("deep")
     package = types.ModuleType("package")
     package.deep = types.ModuleType("package.deep")  # type: ignore[attr-defined]
-    package.deep.SHIFT = 1  # type: ignore[attr-defined]
+    package.deep.SHIFT = 1
     source = "def act(state, coins): return (int(4 * state.total[0]) + package.deep.SHIFT) % 3, 1.0"
     before = dict(compiler._specialised)
     first = actions_of(learner_of(function_of(source, "act", package=package)))
-    package.deep.SHIFT = 2  # type: ignore[attr-defined]
+    package.deep.SHIFT = 2
     second = actions_of(learner_of(function_of(source, "act", package=package)))
     assert second == [(action + 1) % 3 for action in first]
     assert compiler._specialised == before
@@ -572,3 +577,34 @@ def test_without_the_compiler_numba_is_never_imported(run_python: RunPython) -> 
     )
     done = run_python("-c", script, NUMBA_DISABLE_JIT="1")
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_exponential_is_the_librarys_within_a_unit_in_the_last_place() -> None:
+    from tombola.engine.compiler import plain
+    from tombola.engine.vectors import exponential
+
+    points = np.concatenate([-np.logspace(-300, 2.84, 4000), -np.linspace(0, 699, 4001)])
+
+    def fill(points: Any, out: Any) -> None:
+        for i in range(points.size):
+            out[i] = exponential(points[i])
+
+    compiled, interpreted = np.zeros(points.size), np.zeros(points.size)
+    specialise(fill, (points, compiled))(points, compiled)
+    with plain():
+        specialise(fill, (points, interpreted))(points, interpreted)
+    assert (compiled == interpreted).all()
+    true = np.exp(points)
+    assert (np.abs(compiled - true) <= 2 * np.spacing(true)).all()
+    assert [exponential(y) for y in (0.0, -701.0, -1e300, -np.inf)] == [1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 8, 9, 100])
+def test_sums_over_four_lanes_are_sums(size: int) -> None:
+    from tombola.engine.vectors import dot, least, total
+
+    rng = np.random.default_rng(size)
+    left, right = rng.normal(size=size), rng.normal(size=size)
+    assert total(left) == pytest.approx(left.sum())
+    assert dot(left, right) == pytest.approx(left @ right)
+    assert least(left) == left.min()

@@ -13,6 +13,21 @@ if TYPE_CHECKING:
     from tombola import exact as exact
     from tombola import instances as instances
     from tombola.comparing import compare as compare
+    from tombola.confidence import BernsteinSequence as BernsteinSequence
+    from tombola.confidence import Betting as Betting
+    from tombola.confidence import Certificate as Certificate
+    from tombola.confidence import Confidence as Confidence
+    from tombola.confidence import EmpiricalBernsteinSerfling as EmpiricalBernsteinSerfling
+    from tombola.confidence import Hoeffding as Hoeffding
+    from tombola.confidence import HoeffdingSequence as HoeffdingSequence
+    from tombola.confidence import Interval as Interval
+    from tombola.confidence import RandomOrderTest as RandomOrderTest
+    from tombola.confidence import Serfling as Serfling
+    from tombola.confidence import Verdict as Verdict
+    from tombola.confidence import Watch as Watch
+    from tombola.confidence import certify as certify
+    from tombola.confidence import certify_trace as certify_trace
+    from tombola.confidence import examine as examine
     from tombola.errors import TombolaError as TombolaError
     from tombola.laws import check_learner as check_learner
     from tombola.learners.bandit import KLUCB as KLUCB
@@ -33,6 +48,14 @@ if TYPE_CHECKING:
     from tombola.learners.full import Hedge as Hedge
     from tombola.learners.full import HedgeAnytime as HedgeAnytime
     from tombola.learners.full import Uniform as Uniform
+    from tombola.learners.switching import BatchedExp3 as BatchedExp3
+    from tombola.learners.switching import BernsteinElimination as BernsteinElimination
+    from tombola.learners.switching import BlockUCB as BlockUCB
+    from tombola.learners.switching import FrugalUCB as FrugalUCB
+    from tombola.learners.switching import SerflingElimination as SerflingElimination
+    from tombola.learners.switching import SimulationSuccessiveElimination as SimulationSuccessiveElimination
+    from tombola.learners.switching import TsallisSwitching as TsallisSwitching
+    from tombola.learners.switching import UCB2WithoutReplacement as UCB2WithoutReplacement
     from tombola.playing import Trace as Trace
     from tombola.playing import play as play
     from tombola.pool import Pool as Pool
@@ -49,6 +72,23 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "tombola": ["bounds", "exact", "instances"],
     "tombola.comparing": ["compare"],
+    "tombola.confidence": [
+        "BernsteinSequence",
+        "Betting",
+        "Certificate",
+        "Confidence",
+        "EmpiricalBernsteinSerfling",
+        "Hoeffding",
+        "HoeffdingSequence",
+        "Interval",
+        "RandomOrderTest",
+        "Serfling",
+        "Verdict",
+        "Watch",
+        "certify",
+        "certify_trace",
+        "examine",
+    ],
     "tombola.errors": ["TombolaError"],
     "tombola.laws": ["check_learner"],
     "tombola.learners.bandit": [
@@ -71,6 +111,16 @@ _PUBLIC = {
         "Hedge",
         "HedgeAnytime",
         "Uniform",
+    ],
+    "tombola.learners.switching": [
+        "BatchedExp3",
+        "BernsteinElimination",
+        "BlockUCB",
+        "FrugalUCB",
+        "SerflingElimination",
+        "SimulationSuccessiveElimination",
+        "TsallisSwitching",
+        "UCB2WithoutReplacement",
     ],
     "tombola.playing": ["Trace", "play"],
     "tombola.pool": ["Pool"],

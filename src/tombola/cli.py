@@ -43,7 +43,7 @@ def reproduce(
         mark = "as expected" if one.as_expected else f"expected: {one.claim.expected}"
         table.add_row(one.claim.name, one.claim.statement, one.verdict.measured, f"{one.verdict.outcome} ({mark})")
     _print(table)
-    _print(f"rows and pictures are in {out}")
+    _print(f"the page is {out / 'index.html'}; rows and pictures are beside it")
     raise typer.Exit(0 if all(one.as_expected for one in done) else 1)
 
 
@@ -87,6 +87,53 @@ def compare(
         above = "" if name == ranking[0] else str(runs.difference(name, ranking[0]))
         listed.add_row(name, f"{end[0] / pool.rows:.4g}", str(runs.regret(name)), f"{end[3]:.0f}", above)
     _print(listed)
+
+
+@app.command("claims")
+def list_claims() -> None:
+    """List the claims that `tombola reproduce` measures."""
+    from tombola.claims import CLAIMS
+
+    table = _table("claim", "source", "statement", "expected")
+    for kind in CLAIMS:
+        table.add_row(kind.name, kind.source, kind.statement, kind.expected)
+    _print(table)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def bound(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A bound, such as simulation; without a name, all are listed.")] = "",
+) -> None:
+    """Give a bound as a number: tombola bound simulation --T 65536 --k 2 --d 10."""
+    from tombola.bounds.ask import ask, listing
+
+    if not name:
+        table = _table("bound", "options", "what it bounds")
+        for row in listing():
+            table.add_row(*row)
+        _print(table)
+        return
+    _print(f"{ask(name, context.args):.10g}")
+
+
+@app.command()
+def exact(
+    learner: Annotated[str, typer.Argument(help="A learner without parameters, such as FollowTheLeader.")],
+    horizon: Annotated[int, typer.Option("--T", help="Rounds; the inputs are enumerated.", min=1)] = 5,
+    actions: Annotated[int, typer.Option("--k", help="Actions.", min=1)] = 2,
+) -> None:
+    """Give the exact worst-case regret over all 0/1 inputs of a small size, in the three input models."""
+    from itertools import product
+
+    from tombola.exact import worst_case
+    from tombola.recipe import learner_called
+
+    regrets = worst_case(learner_called(learner), [list(row) for row in product((0, 1), repeat=actions)], horizon)
+    table = _table("input model", "worst expected regret")
+    for model, value in zip(("i.i.d. (on a grid)", "random order", "adversarial"), regrets[:3], strict=True):
+        table.add_row(model, f"{value:.10g}")
+    _print(table)
 
 
 def main() -> None:

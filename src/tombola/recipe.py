@@ -1,17 +1,17 @@
 """Recipe: a learner as plain data, and back. Nothing is imported or run by what a file says."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from tombola import reductions
-from tombola.errors import SessionError
-from tombola.learners import bandit, full
+from tombola.errors import ParameterError, SessionError
+from tombola.learners import bandit, full, switching
 from tombola.learners.base import Learner
 
 _OURS: dict[str, Any] = {
-    name: getattr(module, name) for module in (full, bandit, reductions) for name in module.__all__
+    name: getattr(module, name) for module in (full, bandit, switching, reductions) for name in module.__all__
 }
 _PLAIN = (type(None), bool, int, float, str)
 
@@ -47,6 +47,24 @@ def learner_from(recipe: dict[str, Any], given: Learner | None = None) -> Learne
     if not isinstance(learner, Learner):
         raise SessionError(f"Session.load: expected a learner, got {recipe['name']}; give the file that was saved.")
     return learner
+
+
+def learner_called(name: str) -> Learner:
+    """Return a learner of tombola with its default parameters.
+
+    >>> learner_called("UCB2")
+    UCB2(alpha=0.5)
+    """
+    kind = _OURS.get(name)
+    ready = [word for word, other in _OURS.items() if issubclass(other, Learner) and _needs_nothing(other)]
+    if name not in ready or kind is None:
+        raise ParameterError(f"learner: expected one of {', '.join(sorted(ready))}, got {name!r}; write one of those.")
+    learner: Learner = kind()
+    return learner
+
+
+def _needs_nothing(kind: Any) -> bool:
+    return all(f.default is not MISSING or f.default_factory is not MISSING for f in fields(kind))
 
 
 def _out(value: Any) -> Any:

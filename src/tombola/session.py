@@ -13,7 +13,6 @@ after the horizon    `act` raises SessionError; feedback still out is welcome
 import json
 import math
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +23,7 @@ from tombola import validate
 from tombola.engine import loops
 from tombola.engine.player import Player
 from tombola.errors import FeedbackError, SessionError
+from tombola.files import write_whole
 from tombola.recipe import learner_from, recipe_of
 from tombola.streams import Streams
 from tombola.types import Floats, Seed
@@ -134,6 +134,16 @@ class Session:
         return self._answered
 
     @property
+    def tickets(self) -> tuple[Ticket, ...]:
+        """All tickets handed out so far."""
+        return tuple(self._tickets)
+
+    @property
+    def outcomes(self) -> tuple[float | tuple[float, ...] | None, ...]:
+        """What came of each ticket: its loss, or the losses of all actions, or None as long as it is pending."""
+        return tuple(self._outcomes)
+
+    @property
     def pending(self) -> list[Ticket]:
         """The tickets whose feedback has not come yet."""
         return [t for t, outcome in zip(self._tickets, self._outcomes, strict=True) if outcome is None]
@@ -167,18 +177,7 @@ class Session:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the session to a file, all of it or nothing: readable JSON that `Session.load` takes up again."""
-        target = Path(path)
-        text = json.dumps(self._to_json(), indent=1)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_whole(path, json.dumps(self._to_json(), indent=1))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], learner: "Learner | None" = None) -> "Session":

@@ -14,13 +14,26 @@ from tombola.bounds.full import (
     hedge,
     hedge_anytime,
 )
+from tombola.bounds.switching import (
+    batched_exp3,
+    elimination,
+    elimination_switches,
+    first_elimination,
+    simulation_elimination,
+    simulation_elimination_switches,
+    tsallis_switching,
+)
 
 __all__ = [
     "ada_hedge",
+    "batched_exp3",
     "birthday",
     "birthday_mean",
+    "elimination",
+    "elimination_switches",
     "exp3",
     "explore_then_commit",
+    "first_elimination",
     "flip_flop",
     "follow_the_leader",
     "follow_the_leader_iid",
@@ -28,8 +41,11 @@ __all__ = [
     "hedge_anytime",
     "interleaved",
     "simulation",
+    "simulation_elimination",
+    "simulation_elimination_switches",
     "simulation_printed",
     "successive_elimination",
     "tsallis_inf",
+    "tsallis_switching",
     "ucb1",
 ]

@@ -1,15 +1,25 @@
 """Reproduce: run the units of claims, judge them, and leave rows, pictures and one page in a folder."""
 
 import csv
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tombola import __version__
 from tombola.claims.base import Claim, Rows, Unit, Verdict
 from tombola.claims.journal import Journal, key_of, seed_of
+from tombola.files import write_whole
 from tombola.progress import tracked
 from tombola.report.figures import draw, save
+from tombola.report.page import Entry, claims_page
+
+TITLE = "Online learning in random order, measured"
+LEAD = (
+    "Every statement of the paper as an executable claim: what it says, what it means for somebody with a "
+    "shuffled list, and what came out."
+)
 
 
 class Reproduced(NamedTuple):
@@ -26,7 +36,7 @@ class Reproduced(NamedTuple):
 
 
 def reproduce(claims: Sequence[Claim], out: Path, *, full: bool, seed: int, workers: int) -> list[Reproduced]:
-    """Run every claim, and write NAME.csv, NAME.png and NAME.svg into `out`.
+    """Run every claim; write index.html, and NAME.csv, NAME.png and NAME.svg for each, into `out`.
 
     Finished units are kept in a journal there, and are not run again. The rows depend on the seed alone.
     """
@@ -41,7 +51,27 @@ def reproduce(claims: Sequence[Claim], out: Path, *, full: bool, seed: int, work
         for ending in (".png", ".svg"):
             save(figure, out / f"{claim.name}{ending}")
         done.append(Reproduced(claim, rows, claim.verdict(rows)))
+    facts = [("seed", str(seed)), ("runs", "full" if full else "quick"), ("tombola", __version__)]
+    write_whole(out / "index.html", claims_page(TITLE, LEAD, [_entry(one, seed) for one in done], facts))
     return done
+
+
+def _entry(done: Reproduced, seed: int) -> Entry:
+    claim, verdict = done.claim, done.verdict
+    return Entry(
+        name=claim.name,
+        title=claim.title,
+        source=claim.source,
+        statement=claim.statement,
+        meaning=claim.meaning,
+        outcome=verdict.outcome,
+        expected=claim.expected,
+        measured=verdict.measured,
+        printed=verdict.printed,
+        corrected=verdict.corrected,
+        command=f"tombola reproduce --claims {claim.name} --seed {seed}",
+        charts=(claim.chart(done.rows),),
+    )
 
 
 def _unit(journal: Journal, claim: Claim, unit: Unit, seed: int) -> list[dict[str, Any]]:
@@ -55,9 +85,8 @@ def _unit(journal: Journal, claim: Claim, unit: Unit, seed: int) -> list[dict[st
 
 
 def _write(rows: Rows, path: Path) -> None:
-    part = path.with_suffix(".part")
-    with part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys(name for row in rows for name in row)))
-        writer.writeheader()
-        writer.writerows(rows)
-    part.replace(path)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=list(dict.fromkeys(name for row in rows for name in row)))
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(path, text.getvalue())

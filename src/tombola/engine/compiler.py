@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tombola.engine.fingerprint import fingerprint, globals_used, trusted
-from tombola.engine.prefetch import NATIVE
+from tombola.engine.native import NATIVE
 from tombola.errors import LearnerError
 
 Kernel: TypeAlias = Any  # a plain function or a compiled one: Numba's types say no more

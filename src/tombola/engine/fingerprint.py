@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola.engine.prefetch import NATIVE
+from tombola.engine.native import NATIVE
 
 _TRUSTED = ("math", "cmath", "builtins", "numpy")
 

@@ -11,7 +11,8 @@ import numpy as np
 from tombola.engine.coins import draw
 from tombola.engine.compiler import Kernel
 from tombola.engine.memory import mix_of
-from tombola.engine.prefetch import AHEAD, prefetch
+from tombola.engine.native import AHEAD, prefetch
+from tombola.engine.vectors import dot
 from tombola.types import Coins, Floats, Order, Rounds, Rows
 
 if TYPE_CHECKING:  # bound by `specialise`
@@ -193,10 +194,7 @@ def observe_undated(observe: Kernel) -> Kernel:
 
 def expect_mixed(row: Floats, action: int, mix: Floats) -> float:
     """Return the loss of the round, averaged over the learner's own coin."""
-    total = 0.0
-    for other in range(mix.size):
-        total += mix[other] * row[other]
-    return total
+    return dot(mix, row)
 
 
 def expect_plain(row: Floats, action: int, mix: Floats) -> float:

@@ -12,12 +12,14 @@ from tombola.learners.bandit import (
 )
 from tombola.learners.base import Learner, MixedLearner
 from tombola.learners.full import AdaHedge, FlipFlop, FollowTheLeader, Hedge, HedgeAnytime, Uniform
+from tombola.learners.switching import FrugalUCB
 
 DEFAULTS: dict[str, list[Learner]] = {
     "full": [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge(), FlipFlop(), Uniform()],
     "bandit": [
         UCB1(),
         UCB2(),
+        FrugalUCB(),
         KLUCB(),
         Exp3(),
         TsallisInf(),

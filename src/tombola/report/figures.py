@@ -28,12 +28,12 @@ class Spot(NamedTuple):
     text: str
 
 
-def draw(chart: Chart) -> "Figure":
+def draw(chart: Chart, *, titled: bool = True) -> "Figure":
     """Draw a chart, each curve named at its right end."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    figure = Figure(figsize=(7, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     for index, band in enumerate(chart.bands):
@@ -46,6 +46,8 @@ def draw(chart: Chart) -> "Figure":
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
         axes.plot(line.x, line.y, color=REFERENCE, linestyle=(0, dashes), linewidth=1.4)
     _dress(axes, chart)
+    if titled:
+        axes.set_title(chart.title, loc="left", fontsize=12, color=INK)
     return figure
 
 
@@ -107,7 +109,9 @@ def _dress(axes: "Axes", chart: Chart) -> None:
         axes.set_yscale("log")
     axes.set_xlabel(chart.x_label, color=INK)
     axes.set_ylabel(chart.y_label, color=INK)
-    axes.set_title(chart.title, loc="left", fontsize=12, color=INK)
+    axes.tick_params(which="both", colors=INK)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 10 else f"{value:.3g}")
     axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands)]

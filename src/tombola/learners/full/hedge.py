@@ -7,9 +7,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import bounds, validate
+from tombola.engine.vectors import exponential, least, total
 from tombola.learners.base import Feedback, MixedLearner
-from tombola.learners.full.follow_the_leader import add, leader
+from tombola.learners.full.follow_the_leader import add
 from tombola.types import Floats
+
+FEW = 8  # below so many actions the library's exp is quicker than one that runs on several numbers at once
 
 
 class State(NamedTuple):
@@ -24,15 +27,20 @@ def weigh(totals: Floats, rate: float, mix: Floats) -> float:
 
     An infinite rate shares the chance equally among the leaders.
     """
-    least = totals[leader(totals)]
-    total = 0.0
+    lowest = least(totals)
+    if rate == math.inf:
+        for action in range(mix.size):
+            mix[action] = 1.0 if totals[action] == lowest else 0.0
+    elif mix.size < FEW:
+        for action in range(mix.size):
+            mix[action] = math.exp(-rate * (totals[action] - lowest))
+    else:
+        for action in range(mix.size):
+            mix[action] = exponential(-rate * (totals[action] - lowest))
+    weight = total(mix)
     for action in range(mix.size):
-        behind = totals[action] - least
-        mix[action] = math.exp(-rate * behind) if behind > 0.0 else 1.0
-        total += mix[action]
-    for action in range(mix.size):
-        mix[action] /= total
-    return math.log(total)
+        mix[action] /= weight
+    return math.log(weight)
 
 
 @dataclass(frozen=True)

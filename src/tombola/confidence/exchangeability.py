@@ -1,0 +1,239 @@
+"""Is the stream really in random order? A sequential test with a controlled rate of false alarms.
+
+Conformal test martingales (Vovk, Gammerman and Shafer 2005): in random order the rank of each value among those before
+it, with ties broken by a coin, is uniform and independent of the ranks before. Gamblers bet against that. Their wealth
+passes 1 / level with probability at most `level`, whatever the values (Ville 1939).
+"""
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.engine.coins import new_coins, uniform
+from tombola.engine.compiler import Kernel, specialise
+from tombola.engine.memory import pack, viewer
+from tombola.errors import ParameterError
+from tombola.types import Coins, Floats
+
+if TYPE_CHECKING:  # bound by `specialise`
+    view: Kernel
+
+BINS = 256  # values are ranked by bins of [0, 1]: any function of a value may be ranked
+JUMP = 0.001  # the share of the wealth that changes hands between gamblers in every round
+SHAPES = 5  # what a gambler may bet on: see `shape`
+BOTH, TAIL = (1.0, -1.0, 0.25, -0.25, 0.0625, -0.0625), (0.5, 0.125, 0.03)
+GAMBLERS = np.array(
+    [[float(shape), stake] for shape, stakes in enumerate((BOTH, BOTH, BOTH[2:], TAIL, TAIL)) for stake in stakes]
+)
+LARGE = 1e100
+
+
+class Ranks(NamedTuple):
+    """For every column, a Fenwick tree of the values seen, and the gamblers with their wealth, scaled."""
+
+    tree: Floats
+    counts: Floats
+    last: Floats
+    wealth: Floats
+    exponent: Floats
+    record: Floats
+    when: Floats
+    shapes: Floats
+    gamblers: Floats
+    goal: float
+
+
+class Verdict(NamedTuple):
+    """What the test says: whether the order is refuted, by which column after how many values, and how surely."""
+
+    refuted: bool
+    column: int
+    values: int
+    chance: float
+
+    def __str__(self) -> str:
+        if not self.refuted:
+            return "nothing speaks against random order"
+        return (
+            f"not in random order: column {self.column} shows it after {self.values} values; by chance this happens "
+            f"with probability {self.chance:.2g} at most; bounds for random order, intervals for sampling without "
+            "replacement and certificates do not apply; bounds for any order (Hedge, Exp3) still do"
+        )
+
+
+class RandomOrderTest:
+    """Watches values in [0, 1] as they come, for one or more columns, and raises an alarm if their order is not random.
+
+    In random order there is ever an alarm with probability at most `level`. A column is an action: give whole rows, or,
+    where only the loss of the action played is seen, that loss with its action.
+
+    >>> test = RandomOrderTest(level=0.01, seed=0)
+    >>> for t in range(200):
+    ...     alarm = test.update(t / 200)
+    >>> alarm, test.verdict().values < 100
+    (True, True)
+    """
+
+    def __init__(self, columns: int = 1, level: float = 0.01, *, seed: int) -> None:
+        self.columns = validate.whole("RandomOrderTest", "columns", columns, least=1)
+        self.level = validate.number("RandomOrderTest", "level", level, above=0, below=1)
+        self._coins = new_coins(validate.seed_sequence("RandomOrderTest", seed))
+        state = _fresh(self.columns, math.log(self.columns / self.level))
+        self._memory = pack(state, 0)
+        view = viewer(state)
+        self._state = view(self._memory)
+        none = (np.zeros(0, np.int64), np.zeros(0))
+        self._many = specialise(watch, (self._memory, self._coins, *none), view=view)
+        self._one = specialise(watch_one, (self._memory, self._coins, 0, 0.0), view=view)
+
+    def update(self, x: Any, action: int | None = None) -> bool:
+        """Take in one value of a column, or a row of them, and tell whether there has been an alarm."""
+        if action is None and self.columns > 1:
+            return self.extend(np.asarray(x, np.float64).reshape(1, -1))
+        at = 0 if action is None else action
+        if not (0 <= at < self.columns and 0.0 <= x <= 1.0):
+            _refuse("update", f"a value in [0, 1] of a column in 0..{self.columns - 1}", f"{x!r} of {at!r}")
+        self._one(self._memory, self._coins, at, float(x))
+        return self.alarm
+
+    def extend(self, values: Any, actions: Any = None) -> bool:
+        """Take in many values, with their columns, or many rows, and tell whether there has been an alarm."""
+        table = np.asarray(values, np.float64)
+        table = table.reshape(-1, 1) if actions is None and self.columns == 1 and table.ndim == 1 else table
+        if actions is None and (table.ndim != 2 or table.shape[1] != self.columns):
+            _refuse("extend", f"rows of {self.columns} values", f"shape {table.shape}")
+        which = np.tile(np.arange(self.columns), len(table)) if actions is None else np.asarray(actions, np.int64)
+        if which.size != table.size or (which.size and not 0 <= which.min() <= which.max() < self.columns):
+            _refuse("extend", f"one column in 0..{self.columns - 1} for each value", f"{which.size} for {table.size}")
+        if not ((table >= 0.0) & (table <= 1.0)).all():
+            _refuse("extend", "values in [0, 1]", "others")
+        self._many(self._memory, self._coins, which.ravel(), np.ascontiguousarray(table.ravel()))
+        return self.alarm
+
+    @property
+    def alarm(self) -> bool:
+        """Whether random order has been refuted at this level."""
+        return bool((self._state.when > 0).any())
+
+    @property
+    def chance(self) -> float:
+        """The probability, at most, of evidence as strong as the strongest so far if the order is random."""
+        return min(1.0, self.columns * math.exp(-min(float(self._state.record.max()), 690.0)))
+
+    def verdict(self) -> Verdict:
+        """Return what the test says now."""
+        column = int(np.argmax(self._state.record))
+        return Verdict(self.alarm, column, int(self._state.when[column]), self.chance)
+
+
+def examine(losses: Any, level: float = 0.01, *, seed: int) -> Verdict:
+    """Test whether the rows of a recorded table, or of a pool, are in random order as they are listed.
+
+    >>> print(examine(np.repeat([[0.0, 1.0], [1.0, 0.0]], 100, axis=0), seed=0))
+    not in random order: column 0 shows it after ... values; by chance this happens with probability ...
+    """
+    table = np.asarray(getattr(losses, "losses", losses), np.float64)
+    table = table.reshape(-1, 1) if table.ndim == 1 else table
+    if table.ndim != 2 or table.size == 0:
+        _refuse("examine", "a table of rows", f"shape {table.shape}")
+    test = RandomOrderTest(table.shape[1], level, seed=seed)
+    test.extend(table)
+    return test.verdict()
+
+
+def _refuse(method: str, expected: str, came: str) -> None:
+    raise ParameterError(
+        f"RandomOrderTest: {method} expected {expected}, got {came}; rescale the values, and name the column of each."
+    )
+
+
+def _fresh(columns: int, goal: float) -> Ranks:
+    return Ranks(
+        tree=np.zeros((columns, BINS + 1)),
+        counts=np.zeros(columns),
+        last=np.zeros(columns),
+        wealth=np.zeros((columns, len(GAMBLERS))),
+        exponent=np.zeros(columns),
+        record=np.zeros(columns),
+        when=np.zeros(columns),
+        shapes=np.zeros(SHAPES),
+        gamblers=GAMBLERS,
+        goal=goal,
+    )
+
+
+def watch_one(memory: Floats, coins: Coins, column: int, value: float) -> None:
+    """Take in one value."""
+    bet(view(memory), column, rank(view(memory), column, value, uniform(coins)))  # noqa: F821 - bound by `specialise`
+
+
+def watch(memory: Floats, coins: Coins, columns: Any, values: Floats) -> None:
+    """Take in many values."""
+    state = view(memory)  # noqa: F821 - bound by `specialise`
+    for i in range(values.size):
+        bet(state, columns[i], rank(state, columns[i], values[i], uniform(coins)))
+
+
+def rank(state: Any, column: int, value: float, coin: float) -> float:
+    """Return the rank of a value among those seen and itself, in (0, 1), ties broken by a coin; and count it."""
+    place = 1 + int(value * (BINS - 1) + 0.5)
+    below, upto = seen(state.tree[column], place - 1), seen(state.tree[column], place)
+    state.counts[column] += 1.0
+    j = place
+    while j <= BINS:
+        state.tree[column, j] += 1.0
+        j += j & -j
+    return float((below + coin * (upto - below + 1.0)) / state.counts[column])
+
+
+def seen(tree: Floats, place: int) -> float:
+    """Return how many values have been seen in the bins 1..place."""
+    total = 0.0
+    while place > 0:
+        total += tree[place]
+        place -= place & -place
+    return total
+
+
+def bet(state: Any, column: int, ranked: float) -> None:
+    """Let all gamblers of a column bet on a rank.
+
+    Each starts with little and gets more in every round, 1 / (n (n + 1)) in all, so that a late change is seen too.
+    """
+    n, wealth = state.counts[column], state.wealth[column]
+    shape(state.shapes, ranked, state.last[column])
+    fresh = math.exp(-state.exponent[column]) / (n * (n + 1.0))
+    before = 0.0
+    for j in range(wealth.size):
+        before += wealth[j]
+    total = 0.0
+    for j in range(wealth.size):
+        own = (1.0 - JUMP) * wealth[j] + (JUMP * before + fresh) / wealth.size
+        wealth[j] = own * (1.0 + state.gamblers[j, 1] * state.shapes[int(state.gamblers[j, 0])])
+        total += wealth[j]
+    state.last[column] = 1.0 if ranked > 0.5 else -1.0
+    note(state, column, total)
+
+
+def shape(shapes: Floats, ranked: float, last: float) -> None:
+    """Write what a rank yields to those who bet on it; each has mean 0 if the rank is uniform, or less."""
+    off = ranked - 0.5
+    shapes[0] = off  # large, or small: a drift
+    shapes[1] = off * last  # on the side of the last one, or not: an echo
+    shapes[2] = 12.0 * off * off - 1.0  # far from the middle, or near: a spread
+    shapes[3] = -math.log(max(ranked, 1e-12)) - 1.0  # very small
+    shapes[4] = -math.log(max(1.0 - ranked, 1e-12)) - 1.0  # very large
+
+
+def note(state: Any, column: int, total: float) -> None:
+    """Write down the record and the first alarm, and keep the numbers in range."""
+    evidence = state.exponent[column] + math.log(max(total, 1e-300))
+    state.record[column] = max(state.record[column], evidence)
+    if state.when[column] == 0.0 and evidence >= state.goal:
+        state.when[column] = state.counts[column]
+    if total > LARGE:
+        for j in range(state.wealth[column].size):
+            state.wealth[column, j] /= total
+        state.exponent[column] = evidence

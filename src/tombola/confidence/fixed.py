@@ -1,0 +1,117 @@
+"""Intervals for a number of values fixed in advance (Hoeffding 1963, Serfling 1974, Bardenet and Maillard 2015)."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola.confidence.base import Confidence, narrow
+from tombola.confidence.radius import bernstein_serfling, hoeffding, serfling
+from tombola.types import Floats
+
+
+class Moments(NamedTuple):
+    """What has been seen of every action."""
+
+    counts: Floats
+    total: Floats
+    low: Floats
+    high: Floats
+    squares: Floats
+    population: float
+    level: float
+
+
+def moments(confidence: Confidence) -> Moments:
+    """Return the state before the first value."""
+    k = confidence.actions
+    return Moments(
+        counts=np.zeros(k),
+        total=np.zeros(k),
+        low=np.zeros(k),
+        high=np.ones(k),
+        squares=np.zeros(k),
+        population=confidence.population,
+        level=confidence.level,
+    )
+
+
+def add(state: Any, action: int, value: float) -> None:
+    """Count a value, and its squared distance from the mean (Welford 1962); forget the interval before it."""
+    before = state.total[action] / max(state.counts[action], 1.0)
+    state.counts[action] += 1.0
+    state.total[action] += value
+    state.squares[action] += (value - before) * (value - state.total[action] / state.counts[action])
+    state.low[action], state.high[action] = 0.0, 1.0
+
+
+class Hoeffding(Confidence):
+    """mean +- sqrt(ln(2 / level) / (2 n)), the same with and without replacement.
+
+    >>> seen = Hoeffding(population=1000)
+    >>> seen.extend([0.0, 1.0] * 50)
+    >>> seen.interval()
+    Interval(low=0.364..., high=0.635...)
+    """
+
+    uniform: ClassVar[bool] = False
+
+    def init(self) -> Moments:
+        """Return the state before the first value."""
+        return moments(self)
+
+    @staticmethod
+    def take(state: Moments, action: int, value: float) -> None:
+        """Take in one value of one action, and write its interval."""
+        add(state, action, value)
+        mean = state.total[action] / state.counts[action]
+        half = hoeffding(state.counts[action], state.level)
+        narrow(state, action, mean - half, mean + half, state.population)
+
+
+class Serfling(Confidence):
+    """mean +- sqrt(f ln(2 / level) / (2 n)) with f about the share of the pool that is not yet seen.
+
+    >>> seen = Serfling(population=200)
+    >>> seen.extend([0.0, 1.0] * 50)
+    >>> seen.interval()
+    Interval(low=0.403..., high=0.596...)
+    """
+
+    uniform: ClassVar[bool] = False
+
+    def init(self) -> Moments:
+        """Return the state before the first value."""
+        return moments(self)
+
+    @staticmethod
+    def take(state: Moments, action: int, value: float) -> None:
+        """Take in one value of one action, and write its interval."""
+        add(state, action, value)
+        mean = state.total[action] / state.counts[action]
+        half = serfling(state.counts[action], state.population, state.level)
+        narrow(state, action, mean - half, mean + half, state.population)
+
+
+class EmpiricalBernsteinSerfling(Confidence):
+    """mean +- sqrt(2 f v l / n) + 4.45 l / n with the empirical variance v and l = ln(7 / level): for small v.
+
+    >>> seen = EmpiricalBernsteinSerfling(population=2000)
+    >>> seen.extend([0.5, 0.51] * 500)
+    >>> seen.interval()
+    Interval(low=0.482..., high=0.527...)
+    """
+
+    uniform: ClassVar[bool] = False
+
+    def init(self) -> Moments:
+        """Return the state before the first value."""
+        return moments(self)
+
+    @staticmethod
+    def take(state: Moments, action: int, value: float) -> None:
+        """Take in one value of one action, and write its interval."""
+        add(state, action, value)
+        mean = state.total[action] / state.counts[action]
+        variance = state.squares[action] / state.counts[action]
+        half = bernstein_serfling(state.counts[action], state.population, variance, state.level)
+        narrow(state, action, mean - half, mean + half, state.population)

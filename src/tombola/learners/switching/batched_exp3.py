@@ -1,0 +1,90 @@
+"""Batched Exp3: Exp3 that draws one action for a whole block, of about T^(1/3) rounds (Arora, Dekel and Tewari 2012).
+
+R. Arora, O. Dekel and A. Tewari, "Online bandit learning against an adaptive adversary: from regret to policy regret",
+ICML 2012, where mini-batches make any bandit learner one for switching costs, with regret of order T^(2/3).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.bounds import switching
+from tombola.engine.coins import draw
+from tombola.learners.bandit.statistics import lowest
+from tombola.learners.base import Feedback, Learner
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """The action of the block with the chance it was drawn with, the rounds left of it, and the estimated totals."""
+
+    block: float
+    rate: float
+    current: Floats
+    chance: Floats
+    left: Floats
+    totals: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class BatchedExp3(Learner):
+    """Draw an action with chance proportional to exp(-rate total(a)), and play it for a whole block.
+
+    total(a) adds up loss / chance of its plays, where the chance of every round of a block is that of its draw. With
+    `block` = None, blocks have (2 price)^(2/3) (T / (2 k ln k))^(1/3) rounds, and the rate fits; then the regret with
+    switches is at most `bounds.switching.batched_exp3`, in every order: about
+    3 (k T^2 price ln k / 2)^(1/3). `price` is what a switch costs, in losses.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(BatchedExp3(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)
+    >>> trace.switches < 60, trace.regret < BatchedExp3().bound(2, 2000)
+    (True, True)
+    """
+
+    price: float = 1.0
+    block: int | None = None
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        validate.number("BatchedExp3", "price", self.price, least=0)
+        if self.block is not None:
+            validate.whole("BatchedExp3", "block", self.block, least=1)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with equal chances, before the first block."""
+        block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
+        rate = math.sqrt(2 * math.log(actions) / (actions * math.ceil(horizon / block))) / block
+        place = (np.zeros(1), np.ones(1), np.zeros(1))
+        return State(float(block), rate, *place, *np.zeros((2, actions)))
+
+    @staticmethod
+    def due(state: State) -> bool:
+        """Draw at the start of a block."""
+        return bool(state.left[0] == 0.0)
+
+    def plan(self, state: State, coins: Coins) -> None:
+        """Draw the action of the next block."""
+        least = state.totals[lowest(state.totals)]
+        state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
+        state.weights[:] /= state.weights.sum()
+        action = draw(state.weights, coins)
+        state.current[0], state.chance[0], state.left[0] = action, state.weights[action], state.block
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Play the action of the block; its chance is that of the draw."""
+        state.left[0] -= 1.0
+        return int(state.current[0]), state.chance[0]
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Add loss / chance to the estimated total of the action."""
+        state.totals[action] += loss / chance
+
+    def bound(self, actions: int, horizon: int) -> float:
+        """Bound the regret in every order, with the price of the switches."""
+        return switching.batched_exp3(horizon, actions, self.price, self.block)

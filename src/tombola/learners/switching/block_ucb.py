@@ -1,0 +1,112 @@
+"""Block UCB: optimism at the start of blocks whose length grows from frame to frame (Agrawal, Hegde, Teneketzis 1988).
+
+R. Agrawal, M. V. Hegde and D. Teneketzis, "Asymptotically efficient adaptive allocation rules for the multiarmed bandit
+problem with switching cost", IEEE Transactions on Automatic Control 33. With the index of UCB1 in place of theirs.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.learners.bandit.statistics import learn, least_tried
+from tombola.learners.base import Feedback, Learner
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """The blocks of every frame, the frame and its blocks left, the block being played, and what was seen."""
+
+    scale: float
+    blocks: Floats
+    frame: Floats
+    blocks_left: Floats
+    current: Floats
+    left: Floats
+    answered: Floats
+    chosen: Floats
+    seen: Floats
+    means: Floats
+
+
+def frames(horizon: int) -> list[int]:
+    """Return how many blocks frames 1, 2, .. have, ceil((2^(f^2) - 2^((f-1)^2)) / f), up to the horizon.
+
+    >>> frames(1000)
+    [1, 7, 166, 16256]
+    """
+    counts: list[int] = []
+    rounds = 0
+    while rounds < horizon:
+        frame = len(counts) + 1
+        counts.append(-(-(2 ** (frame * frame) - 2 ** ((frame - 1) * (frame - 1))) // frame))
+        rounds += counts[-1] * frame
+    return counts
+
+
+def most_promising(state: State) -> int:
+    """Return the action with the smallest lower confidence bound."""
+    best, least = 0, math.inf
+    depth = state.scale * math.log(state.answered[0])
+    for action in range(state.seen.size):
+        value = state.means[action] - math.sqrt(depth / state.seen[action])
+        if value < least:
+            best, least = action, value
+    return best
+
+
+def begin_block(state: State) -> None:
+    """Begin a block of the frame, or the first one of the next frame; frame f has blocks of f rounds."""
+    if state.blocks_left[0] == 0.0 and int(state.frame[0]) < state.blocks.size:
+        state.blocks_left[0] = state.blocks[int(state.frame[0])]
+        state.frame[0] += 1.0
+    state.blocks_left[0] -= 1.0
+    state.left[0] = state.frame[0]
+
+
+@dataclass(frozen=True)
+class BlockUCB(Learner):
+    """Play the action with the smallest mean(a) - sqrt(scale ln n / n(a)) for a block; frame f has blocks of f rounds.
+
+    Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks, after a frame in which every action is tried once; by
+    round t a block lasts about sqrt(log2 t) rounds. n(a) counts the answers for a, and n all answers. The analysis is
+    for i.i.d. rows and depends on the gaps, so `bound` is None.
+
+    >>> from tombola import Pool, play
+    >>> play(BlockUCB(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()
+    [0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1]
+    """
+
+    scale: float = 2.0
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        validate.number("BlockUCB", "scale", self.scale, least=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start knowing nothing, before the first frame."""
+        blocks = np.array(frames(horizon), dtype=np.float64)
+        return State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Go on with the block, or try an action never answered, or else begin a block of the most promising action."""
+        if state.left[0] == 0.0:
+            action = least_tried(state.seen, state.chosen)
+            state.left[0] = 1.0
+            if action < 0:
+                action = most_promising(state)
+                begin_block(state)
+            state.current[0] = action
+        action = int(state.current[0])
+        state.left[0] -= 1.0
+        state.chosen[action] += 1.0
+        return action, 1.0
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Update the mean of the action."""
+        learn(state.seen, state.means, action, loss)
+        state.answered[0] += 1.0

@@ -1,0 +1,107 @@
+"""Simulation with successive elimination, for bandits with switching costs (paper L583-L684; spec section 4).
+
+Blocks double; in a block every active action plays one stretch, and at its end the surely worse actions are dropped.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.bounds import switching
+from tombola.learners.bandit.statistics import learn
+from tombola.learners.base import Feedback, Learner
+from tombola.learners.switching.stages import drop
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """Rounds before the first block, rounds acted, start of the block, and the active actions (`left` of them)."""
+
+    width: float
+    first: float
+    acted: Floats
+    start: Floats
+    left: Floats
+    active: Floats
+    radii: Floats
+    seen: Floats
+    means: Floats
+
+
+def begin_block(state: State, acted: int) -> None:
+    """Begin a block after this many rounds: drop actions, unless it is the first."""
+    if state.start[0] > 0.0 and state.left[0] > 1.0:
+        for action in range(state.radii.size):
+            state.radii[action] = state.width / math.sqrt(state.start[0])
+        drop(state.left, state.active, state.seen, state.means, state.radii)
+    state.start[0] = acted
+
+
+@dataclass(frozen=True)
+class SimulationSuccessiveElimination(Learner):
+    """Play every active action for one stretch of a block, then drop those that are surely worse; blocks double.
+
+    Rounds 1 .. 2^i0, i0 = ceil(log2 k), play the actions in turn. Block i = i0, i0 + 1, .. is rounds 2^i + 1 ..
+    2^(i+1): each active action plays floor(2^i / |A|) of them, the last one also the rest. Then a is dropped if
+    mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), all answers counted. Faithful to the paper, whose
+    radius is so wide that at usual horizons nothing is ever dropped: `outlook` says so, with numbers, and
+    `SerflingElimination` is the tight version. It makes at most `bounds.switching.simulation_elimination_switches`
+    switches. `price` is what a switch costs, in losses; only `bound` uses it.
+
+    >>> from tombola import Pool, play
+    >>> play(SimulationSuccessiveElimination(), Pool([[1.0, 0.0]] * 16), seed=0).actions.tolist()
+    [0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1]
+    """
+
+    price: float = 1.0
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        validate.number("SimulationSuccessiveElimination", "price", self.price, least=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with all actions active, before the rounds that try each once."""
+        width = math.sqrt(10 * actions) * math.pow(math.log(horizon), 1.5)
+        first = float(1 << (actions - 1).bit_length())
+        everyone = np.arange(actions, dtype=np.float64)
+        left = np.full(1, float(actions))
+        return State(width, first, np.zeros(1), np.zeros(1), left, everyone, *np.zeros((3, actions)))
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Play in turn at first, then the action whose stretch of the block it is."""
+        acted, first = int(state.acted[0]), int(state.first)
+        state.acted[0] += 1.0
+        if acted < first:
+            return acted % state.active.size, 1.0
+        if acted == first or acted == 2 * int(state.start[0]):
+            begin_block(state, acted)
+        start, left = int(state.start[0]), int(state.left[0])
+        turn = min((acted - start) // (start // left), left - 1)
+        return int(state.active[turn]), 1.0
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Update the mean of the action."""
+        learn(state.seen, state.means, action, loss)
+
+    def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:
+        """Say whether an action that looks worse by `gap` can be dropped within this horizon.
+
+        >>> print(SimulationSuccessiveElimination().outlook(actions=2, horizon=65536, gap=0.5))
+        At horizon 65536 no action can be dropped that looks worse by 0.5: the last decision needs a difference
+        above 2.58, and the first horizon at which one can is 2097153.
+        """
+        needed, least = switching.difference_needed(horizon, actions), switching.first_elimination(actions, gap)
+        word = "an" if needed < gap else "no"
+        return (
+            f"At horizon {horizon} {word} action can be dropped that looks worse by {gap:g}: the last decision needs "
+            f"a difference above {needed:.3g}, and the first horizon at which one can is {least}."
+        )
+
+    def bound(self, actions: int, horizon: int) -> float:
+        """Bound the regret in random order, with the price of the switches."""
+        return switching.simulation_elimination(horizon, actions, self.price)

@@ -1,0 +1,90 @@
+"""Tsallis-INF for switching costs: one draw for a block, and blocks that grow (Rouyer, Seldin and Cesa-Bianchi 2021).
+
+C. Rouyer, Y. Seldin and N. Cesa-Bianchi, "An algorithm for stochastic and adversarial bandits with switching costs",
+ICML 2021. Blocks and rates of their orders; the constants are those of the proof in docs/theory/switching.md.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.bounds import switching
+from tombola.engine.coins import draw
+from tombola.learners.bandit.statistics import lowest
+from tombola.learners.bandit.tsallis_inf import normalise
+from tombola.learners.base import Feedback, Learner
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """Blocks drawn, the action of the block with its chance and rounds left, y of the last draw, estimated totals."""
+
+    blocks: Floats
+    current: Floats
+    chance: Floats
+    left: Floats
+    y: Floats
+    totals: Floats
+    gaps: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class TsallisSwitching(Learner):
+    """Draw an action with chance 4 / (eta (total(a) - x))^2, where x makes them sum to 1, and play it for a block.
+
+    Block n = 1, 2, .. has B = max(1, ceil(price sqrt(n / (2 k)))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up
+    loss / chance of its plays, where the chance of every round of a block is that of its draw. No horizon is needed.
+    The regret with switches is at most `bounds.switching.tsallis_switching`, in every order, of order
+    (price k)^(1/3) T^(2/3) + sqrt(k T); on i.i.d. rows it is of order T^(1/3) (their Theorem on the stochastic regime).
+
+    >>> from tombola import Pool, play
+    >>> trace = play(TsallisSwitching(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)
+    >>> trace.regret < TsallisSwitching().bound(2, 2000)
+    True
+    """
+
+    price: float = 1.0
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        validate.number("TsallisSwitching", "price", self.price, least=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with equal chances, before the first block."""
+        place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
+        return State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
+
+    @staticmethod
+    def due(state: State) -> bool:
+        """Draw at the start of a block."""
+        return bool(state.left[0] == 0.0)
+
+    def plan(self, state: State, coins: Coins) -> None:
+        """Draw the action of the next block."""
+        state.blocks[0] += 1.0
+        length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
+        half_eta = math.sqrt(2.0 / state.blocks[0]) / length
+        least = state.totals[lowest(state.totals)]
+        state.gaps[:] = (state.totals - least) * half_eta
+        state.y[0] = normalise(state.gaps, float(state.y[0]), state.weights)
+        action = draw(state.weights, coins)
+        state.current[0], state.chance[0], state.left[0] = action, state.weights[action], length
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Play the action of the block; its chance is that of the draw."""
+        state.left[0] -= 1.0
+        return int(state.current[0]), state.chance[0]
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Add loss / chance to the estimated total of the action."""
+        state.totals[action] += loss / chance
+
+    def bound(self, actions: int, horizon: int) -> float:
+        """Bound the regret in every order, with the price of the switches."""
+        return switching.tsallis_switching(horizon, actions, self.price)

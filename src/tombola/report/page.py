@@ -1,0 +1,84 @@
+"""Page: sections of words, numbers and charts to one self-contained HTML file, which asks nothing of any network."""
+
+import json
+import re
+from collections.abc import Sequence
+from importlib import resources
+from typing import NamedTuple
+
+from tombola.report.chart import Chart
+from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw, spots, svg
+
+
+class Entry(NamedTuple):
+    """One claim, or one question, on a page."""
+
+    name: str
+    title: str
+    source: str
+    statement: str
+    meaning: str
+    outcome: str
+    expected: str
+    measured: str
+    printed: str
+    corrected: str
+    command: str
+    charts: tuple[Chart, ...]
+
+
+class Drawing(NamedTuple):
+    """A chart as the page needs it: the picture, the points to hover over, and what to read out."""
+
+    name: str
+    svg: str
+    spots: str
+    alt: str
+    legend: list[tuple[str, str]]
+
+
+def claims_page(title: str, lead: str, entries: Sequence[Entry], facts: Sequence[tuple[str, str]]) -> str:
+    """Return the page of a reproduction: the table of claims first, then a section for each."""
+    drawings = {
+        entry.name: [drawing(f"{entry.name}-{i}", chart) for i, chart in enumerate(entry.charts)] for entry in entries
+    }
+    return render("claims.html", title=title, lead=lead, entries=entries, drawings=drawings, facts=facts)
+
+
+def render(template: str, **values: object) -> str:
+    """Fill in a template; everything is escaped but the drawings, which are ours."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    folder = resources.files("tombola.report") / "templates"
+    loader = FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8"))
+    environment = Environment(autoescape=True, loader=loader, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["ours"] = Markup
+    return environment.get_template(template).render(palette=_palette(), **values)
+
+
+def drawing(name: str, chart: Chart) -> Drawing:
+    """Draw a chart for a page: colours by name, so that light and dark both work, and identifiers of its own."""
+    figure = draw(chart, titled=False)
+    text = svg(figure)
+    for colour, word in _themed().items():
+        text = re.sub(colour, f"var(--{word})", text, flags=re.IGNORECASE)
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r'(url\(|href=")#', rf"\1#{name}-", text)
+    text = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', text, count=1)
+    points = [[round(s.left, 4), round(s.top, 4), s.text] for s in spots(figure, chart)]
+    safe = json.dumps(points, ensure_ascii=False).replace("<", "\\u003c")
+    legend = [(f"c{index % len(COLOURS)}", band.name) for index, band in enumerate(chart.bands)]
+    legend += [("reference", line.name) for line in chart.lines]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    return Drawing(name, text, safe, chart.alt or chart.title, legend)
+
+
+def _themed() -> dict[str, str]:
+    """Return which colour of a picture has which name in the style sheet."""
+    named = {colour: f"c{index}" for index, colour in enumerate(COLOURS)}
+    return {**named, REFERENCE: "reference", FAINT: "faint", INK: "ink", "#000000": "ink", "#ffffff": "paper"}
+
+
+def _palette() -> list[str]:
+    return list(COLOURS)

@@ -1,0 +1,125 @@
+"""Confidence in a few obvious lines each, straight from the sources: slow, and checked against the fast ones."""
+
+import math
+from itertools import pairwise
+from typing import Any
+
+
+def left(m: Any, values: Any, i: Any, N: Any) -> Any:
+    """Return the mean of what is left of a pool with mean m before the value of index i is drawn."""
+    return m if N == math.inf else (N * m - sum(values[:i])) / (N - i)
+
+
+def gains(n: Any, N: Any) -> Any:
+    """Return N / (N - i) for i = 0..n-1."""
+    return [1.0 if N == math.inf else N / (N - i) for i in range(n)]
+
+
+def guesses(values: Any) -> Any:
+    """Return the regularised mean and variance before every value (Waudby-Smith and Ramdas 2024)."""
+    means = [(0.5 + sum(values[:i])) / (i + 1) for i in range(len(values))]
+    squares = [(x - m) ** 2 for x, m in zip(values, means, strict=True)]
+    return means, [(0.25 + sum(squares[:i])) / (i + 1) for i in range(len(values))]
+
+
+def bets(values: Any, N: Any, level: Any) -> Any:
+    """Return the bets before they are capped."""
+    _, variances = guesses(values)
+    g = gains(len(values), N)
+    return [
+        g[i] * math.sqrt(2 * math.log(2 / level) / (variances[i] * sum(x * x for x in g[: i + 1]) * math.log(i + 2)))
+        for i in range(len(values))
+    ]
+
+
+def intersect(ends: Any, values: Any, N: Any) -> Any:
+    """Return the running intersection of intervals, and with what is certain of a pool partly seen."""
+    low, high = 0.0, 1.0
+    for n, (a, b) in enumerate(ends, start=1):
+        seen = 0.0 if N == math.inf else sum(values[:n]) / N
+        most = 1.0 if N == math.inf else seen + (N - n) / N
+        low, high = max(low, a, seen), min(high, b, most)
+    return low, high
+
+
+def hoeffding_sequence(values: Any, N: Any, level: Any) -> Any:
+    """Robbins' mixture for sum g_i (x_i - m_i), which is linear in m; tuned for 100 values."""
+    g = gains(len(values), N)
+    twice = 2 * math.log(1 / level)
+    r = 25 / (twice + math.log(1 + twice))
+    ends = []
+    for n in range(1, len(values) + 1):
+        at = [sum(g[i] * (values[i] - left(m, values, i, N)) for i in range(n)) for m in (0.0, 1.0)]
+        V = sum(x * x for x in g[:n]) / 4
+        reach = math.sqrt((V + r) * (twice + math.log(1 + V / r)))
+        fall = at[0] - at[1]
+        ends.append(((at[0] - reach) / fall, (at[0] + reach) / fall))
+    return intersect(ends, values, N)
+
+
+def bernstein_sequence(values: Any, N: Any, level: Any) -> Any:
+    """Waudby-Smith and Ramdas 2020: sum b_i (x_i - m_i) stays below ln(2 / level) + costs, and its mirror image."""
+    means, _ = guesses(values)
+    b = [min(0.5, bet) for bet in bets(values, N, level)]
+    ends = []
+    for n in range(1, len(values) + 1):
+        at = [sum(b[i] * (values[i] - left(m, values, i, N)) for i in range(n)) for m in (0.0, 1.0)]
+        cost = sum((values[i] - means[i]) ** 2 * (-math.log(1 - b[i]) - b[i]) for i in range(n))
+        reach, fall = math.log(2 / level) + cost, at[0] - at[1]
+        ends.append(((at[0] - reach) / fall, (at[0] + reach) / fall))
+    return intersect(ends, values, N)
+
+
+def betting_wealth(m: Any, values: Any, N: Any, level: Any, ceilings: Any) -> Any:
+    """Return the largest wealth so far of the gambler against m; no bet may lose more than 3/4 at the ceiling."""
+    wealth, most = 1.0, 1.0
+    for i, bet in enumerate(bets(values, N, level)):
+        capped = min(bet, 0.75 / max(left(ceilings[i], values, i, N), 1e-9))
+        wealth *= max(0.0, 1 + capped * (values[i] - left(m, values, i, N)))
+        most = max(most, wealth)
+    return most
+
+
+def betting_floor(values: Any, N: Any, level: Any, ceilings: Any) -> Any:
+    """Return the largest mean that is given up, by halving: the wealth falls in m."""
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        m = (low + high) / 2
+        low, high = (m, high) if betting_wealth(m, values, N, level, ceilings) >= 2 / level else (low, m)
+    return low
+
+
+def ranks(values: Any, coins: Any) -> Any:
+    """Return the smoothed rank of every value among those before it and itself, in 256 bins."""
+    bins = [int(x * 255 + 0.5) for x in values]
+    return [
+        (sum(b < bins[i] for b in bins[:i]) + coins[i] * sum(b == bins[i] for b in bins[: i + 1])) / (i + 1)
+        for i in range(len(values))
+    ]
+
+
+def order_wealth(ranked: Any, gamblers: Any, jump: Any) -> Any:
+    """Return the wealth of all gamblers together after every rank, without what has not yet been handed out."""
+    purse, totals = [0.0] * len(gamblers), []
+    sides = [0.0] + [1.0 if p > 0.5 else -1.0 for p in ranked[:-1]]
+    for n, (p, side) in enumerate(zip(ranked, sides, strict=True), start=1):
+        all_, new = sum(purse), 1 / (n * (n + 1))
+        payoffs = [p - 0.5, (p - 0.5) * side, 12 * (p - 0.5) ** 2 - 1, -math.log(p) - 1, -math.log(1 - p) - 1]
+        purse = [(1 - jump) * w + (jump * all_ + new) / len(purse) for w in purse]
+        purse = [w * (1 + stake * payoffs[int(kind)]) for w, (kind, stake) in zip(purse, gamblers, strict=True)]
+        totals.append(sum(purse))
+    return totals
+
+
+def renumber(order: Any, rule: Any) -> Any:
+    """Number the rounds in which a rule plays 1, 2, ... and the others T, T-1, ..., and return the rows by number."""
+    played: list[Any] = []
+    passed: list[Any] = []
+    for t, row in enumerate(order):
+        (played if rule(order[:t]) else passed).append(row)
+    return tuple(played + passed[::-1])
+
+
+def decreasing(values: Any) -> Any:
+    """Tell whether no value is above the one before it."""
+    return all(a >= b for a, b in pairwise(values))

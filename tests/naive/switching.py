@@ -1,0 +1,255 @@
+"""Naive twins of the learners for switching costs: straight from spec.md and the formulas, from the whole history."""
+
+import math
+
+import numpy as np
+
+from naive.bandit import UCB2, Twin, kl
+from tombola.engine.coins import draw
+from tombola.types import Coins
+
+
+class SimulationSuccessiveElimination(Twin):
+    """Spec section 4: the whole block is written down at its start; means are taken of all answers."""
+
+    def __init__(self, k: int, T: int) -> None:
+        super().__init__(k, T)
+        self.i = math.ceil(math.log2(k))
+        self.active = list(range(k))
+        self.script = [t % k for t in range(2**self.i)]
+        self.begun = False
+
+    def best(self) -> set[int]:
+        """Return the action that the script says."""
+        if len(self.plays) == len(self.script):
+            if self.begun:
+                self.eliminate(math.sqrt(10 * self.k * math.log(self.T) ** 3 * 2.0**-self.i))
+                self.i += 1
+            self.begun = True
+            q = 2**self.i // len(self.active)
+            for a in self.active[:-1]:
+                self.script += [a] * q
+            self.script += [self.active[-1]] * (2 ** (self.i + 1) - len(self.script))
+        return {self.script[len(self.plays)]}
+
+    def eliminate(self, radius: float) -> None:
+        """Drop all a with mean(a) - e > min (mean + e)."""
+        means = {a: self.mean(a) for a in self.active if self.n(a) > 0}
+        self.active = [a for a in self.active if a not in means or means[a] - radius <= min(means.values()) + radius]
+
+
+class Elimination(Twin):
+    """Stages: counts grow by half; forth and back; drop at the end of a stage."""
+
+    def __init__(self, k: int, T: int, delta: float | None = None) -> None:
+        super().__init__(k, T)
+        self.delta = 1 / T if delta is None else delta
+        decisions = self.decisions(1)
+        for _ in range(2):
+            first = max(1, min(math.ceil(2 * math.log(k * decisions / self.delta)), T // k))
+            decisions = self.decisions(first)
+        self.depth = math.log(k * decisions / self.delta)
+        self.count = first
+        self.active = list(range(k))
+        self.script = [a for a in self.active for _ in range(first)]
+
+    def decisions(self, first: int) -> int:
+        """Return the number of counts from `first` on, at least one, with 2 count < T."""
+        number, count = 1, math.ceil(1.5 * first)
+        while 2 * count < self.T:
+            number, count = number + 1, math.ceil(1.5 * count)
+        return number
+
+    def radius(self, a: int) -> float:
+        """Return Serfling's radius for one side."""
+        n = self.n(a)
+        if n >= self.T:
+            return 0.0
+        return min(1.0, math.sqrt(self.unseen(n) * self.depth / (2 * n)))
+
+    def unseen(self, n: int) -> float:
+        """Return Serfling's factor, in the better one of its two forms."""
+        return min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
+
+    def best(self) -> set[int]:
+        """Return the action that the script says."""
+        if len(self.plays) == len(self.script):
+            tops = [self.mean(a) + self.radius(a) for a in self.active if self.n(a) > 0]
+            if len(self.active) > 1 and tops:
+                self.active = [
+                    a for a in self.active if self.n(a) == 0 or self.mean(a) - self.radius(a) <= min(tops) + 1e-12
+                ]
+            self.active.reverse()
+            grown = math.ceil(1.5 * self.count)
+            self.script += [a for a in self.active for _ in range(grown - self.count)]
+            self.count = grown
+        return {self.script[len(self.plays)]}
+
+
+class BernsteinElimination(Elimination):
+    """The same with the smaller of two radii, each at half the level."""
+
+    def radius(self, a: int) -> float:
+        """Return the smaller of Serfling's and the empirical Bernstein-Serfling radius (Bardenet and Maillard 2015)."""
+        n = self.n(a)
+        if n >= self.T:
+            return 0.0
+        level = 2 * math.exp(-self.depth) / 2
+        serfling = math.sqrt(self.unseen(n) * math.log(2 / level) / (2 * n))
+        variance = math.fsum((x - self.mean(a)) ** 2 for x in self.losses(a)) / n
+        depth = math.log(7 / level)
+        bernstein = math.sqrt(2 * self.unseen(n) * variance * depth / n) + (7 / 3 + 3 / math.sqrt(2)) * depth / n
+        return min(1.0, serfling, bernstein)
+
+
+class UCB2WithoutReplacement(UCB2):
+    """UCB2 with Serfling's factor on the squared radius; n(a) counts answers, without delay the printed tau(r)."""
+
+    def index(self, a: int) -> float:
+        """Return mean - radius."""
+        n = self.n(a)
+        unseen = min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
+        squared = unseen * (1 + self.alpha) * math.log(math.e * len(self.answers) / n) / (2 * n)
+        return self.mean(a) - math.sqrt(max(0.0, squared))
+
+
+class BlockUCB(Twin):
+    """Frames of blocks; frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks of f rounds; UCB1's index."""
+
+    def __init__(self, k: int, T: int) -> None:
+        super().__init__(k, T)
+        self.lengths = [f for f in (1, 2, 3, 4) for _ in range(math.ceil((2 ** (f * f) - 2 ** ((f - 1) ** 2)) / f))]
+        self.block: list[int] = []
+
+    def best(self) -> set[int]:
+        """Return the action of the block, or those with which a block may begin."""
+        if self.block:
+            return {self.block[0]}
+        index = {
+            a: self.mean(a) - math.sqrt(2 * math.log(len(self.answers)) / self.n(a))
+            for a in range(self.k)
+            if self.n(a) > 0
+        }
+        return self.untried() or self.smallest(index)
+
+    def acted(self, action: int) -> None:
+        """Go on with the block, or begin it."""
+        if not self.block:
+            self.block = [action] * (1 if self.untried() else self.lengths.pop(0))
+        self.block = self.block[1:]
+        super().acted(action)
+
+
+class FrugalUCB(Twin):
+    """The docstring's formula, with the lower bound by plain bisection."""
+
+    def __init__(self, k: int, T: int, price: float = 1.0, scale: float = 1.0) -> None:
+        super().__init__(k, T)
+        self.price, self.scale = price, scale
+        self.shortest = max(1, math.floor(min(16 * price, 2 * math.sqrt(T / k))))
+        self.block: list[int] = []
+
+    def index(self, a: int) -> float:
+        """Return the smallest q with n kl(m, q) <= scale (1 - n/T) ln max(1, R / (k n))."""
+        n, left = self.n(a), self.T - len(self.plays)
+        m = (math.fsum(self.losses(a)) + 0.5) / (n + 1)
+        far = self.scale * max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n
+        low, high = 0.0, m
+        for _ in range(100):
+            q = (low + high) / 2
+            low, high = (q, high) if 0 < q < 1 and kl(m, q) > far else (low, q)
+        return high
+
+    def best(self) -> set[int]:
+        """Return the action of the block, or those with which a block may begin."""
+        if self.block:
+            return {self.block[0]}
+        toll = 2 * self.price / (self.T - len(self.plays))
+        playing = self.plays[-1] if self.plays else 0
+        values = {a: self.index(a) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(self.untried(), 0.0)
+        return self.smallest({a: value + toll * (a != playing) for a, value in values.items()})
+
+    def acted(self, action: int) -> None:
+        """Go on with the block, or begin it."""
+        if not self.block:
+            self.block = [action] * max(self.shortest, math.ceil(self.plays.count(action) / 2))
+        self.block = self.block[1:]
+        super().acted(action)
+
+
+class Drawn(Twin):
+    """One draw for a block, with the learner's own coins."""
+
+    def __init__(self, k: int, T: int, coins: Coins) -> None:
+        super().__init__(k, T)
+        self.coins = coins.copy()
+        self.blocks = 0
+        self.block: list[int] = []
+        self.chance = 1.0
+
+    def length(self) -> int:
+        """Return the length of block number `blocks`."""
+        raise NotImplementedError
+
+    def mix(self) -> list[float]:
+        """Return the chances for block number `blocks`."""
+        raise NotImplementedError
+
+    def best(self) -> set[int]:
+        """Return the action of the block; draw it if that is due."""
+        if not self.block:
+            self.blocks += 1
+            mix = np.array(self.mix())
+            with np.errstate(over="ignore"):
+                action = draw(mix, self.coins)
+            self.chance = float(mix[action])
+            self.block = [action] * self.length()
+        return {self.block[0]}
+
+    def acted(self, action: int) -> None:
+        """Go on with the block."""
+        self.block = self.block[1:]
+        super().acted(action)
+
+
+class BatchedExp3(Drawn):
+    """Exponential weights of the estimates, for blocks that balance regret and switches."""
+
+    def __init__(self, k: int, T: int, coins: Coins, price: float = 1.0, block: int | None = None) -> None:
+        super().__init__(k, T, coins)
+        tuned = math.ceil((2 * price) ** (2 / 3) * (T / (2 * k * math.log(k))) ** (1 / 3)) if k > 1 else T
+        self.tau = max(1, min(T, tuned)) if block is None else block
+
+    def length(self) -> int:
+        """Return the same for all blocks."""
+        return self.tau
+
+    def mix(self) -> list[float]:
+        """Return the exponential weights of the estimates."""
+        rate = math.sqrt(2 * math.log(self.k) / (self.k * math.ceil(self.T / self.tau))) / self.tau
+        totals = [self.estimate(a) for a in range(self.k)]
+        weights = [math.exp(-rate * (total - min(totals))) for total in totals]
+        return [weight / sum(weights) for weight in weights]
+
+
+class TsallisSwitching(Drawn):
+    """Tsallis-INF on blocks; x by plain bisection."""
+
+    def __init__(self, k: int, T: int, coins: Coins, price: float = 1.0) -> None:
+        super().__init__(k, T, coins)
+        self.price = price
+
+    def length(self) -> int:
+        """Return max(1, ceil(price sqrt(n / (2 k))))."""
+        return max(1, math.ceil(self.price * math.sqrt(self.blocks / (2 * self.k))))
+
+    def mix(self) -> list[float]:
+        """Return 4 / (eta (L - x))^2 that sums to 1."""
+        eta = math.sqrt(8 / self.blocks) / self.length()
+        totals = [self.estimate(a) for a in range(self.k)]
+        low, high = min(totals) - 2 * math.sqrt(self.k) / eta - 1, min(totals) - 1 / eta
+        for _ in range(200):
+            x = (low + high) / 2
+            weights = [4 / (eta * (total - x)) ** 2 for total in totals]
+            low, high = (low, x) if sum(weights) > 1 else (x, high)
+        return [weight / sum(weights) for weight in weights]

@@ -1,0 +1,183 @@
+"""Certificates: right by arithmetic, the same from a session, a trace and a record, valid under adaptive play."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import UCB1, Exp3, FollowTheLeader, Pool, Session, SuccessiveElimination, play
+from tombola.confidence import Betting, Certificate, Serfling, Watch, certify, certify_trace
+from tombola.errors import ParameterError
+
+
+def pool_of(rows: int, means: list[float], seed: int = 0) -> Pool:
+    return Pool((np.random.default_rng(seed).random((rows, len(means))) < means).astype(float))
+
+
+def made(lows: list[float], highs: list[float], **other: Any) -> Certificate:
+    """Return a certificate with these ends."""
+    facts: dict[str, Any] = {"population": 1000.0, "level": 0.05, "rounds": 10, "loss": 4.0, **other}
+    middle = (np.array(lows) + np.array(highs)) / 2
+    counts = facts.pop("counts", np.full(len(lows), 5))
+    names = tuple("abcdef"[: len(lows)])
+    return Certificate(names=names, counts=counts, means=middle, lows=np.array(lows), highs=np.array(highs), **facts)
+
+
+def test_what_follows_from_the_intervals() -> None:
+    certificate = made([0.1, 0.3, 0.5], [0.35, 0.4, 0.9])
+    assert certificate.within(0) == pytest.approx(0.05)
+    assert certificate.within(1) == pytest.approx(0.3)
+    assert certificate.within(2) == pytest.approx(0.8)
+    assert certificate.best == 0
+    assert certificate.regret == pytest.approx(4.0 - 10 * 0.1)
+    assert certificate.certified(within=0.051)
+    assert not certificate.certified(within=0.049)
+    assert certificate.interval(1) == (0.3, 0.4)
+    assert "action a is within 0.05 of the best" in str(certificate)
+
+
+def test_a_single_action_is_the_best() -> None:
+    assert made([0.2], [0.9]).within(0) == 0.0
+    assert made([0.2], [0.9]).forecast(within=0.0) == 0
+
+
+def test_ties_go_to_the_lowest_index() -> None:
+    assert made([0.2, 0.2], [0.4, 0.4]).best == 0
+
+
+def test_session_trace_and_record_agree() -> None:
+    pool = pool_of(300, [0.2, 0.5, 0.8])
+    trace = play(UCB1(), pool, seed=4)
+    recorded = certify(trace.actions, trace.losses, actions=3, population=300)
+    session = Session(UCB1(), actions=3, horizon=300, seed=4)
+    watch = Watch(session)
+    for t, row in enumerate(trace.order):
+        ticket = session.act()
+        session.observe(ticket, loss=float(pool.losses[row, ticket.action]))
+        if t % 50 == 0:
+            watch.certificate()
+    for other in (watch.certificate(), certify_trace(trace, pool), Watch(session).certificate()):
+        assert other.lows.tobytes() == recorded.lows.tobytes()
+        assert other.highs.tobytes() == recorded.highs.tobytes()
+        assert other.counts.tolist() == recorded.counts.tolist()
+        assert other.loss == pytest.approx(recorded.loss)
+
+
+def test_full_feedback_says_something_of_every_action() -> None:
+    pool = pool_of(200, [0.1, 0.9])
+    trace = play(FollowTheLeader(), pool, seed=1)
+    certificate = certify_trace(trace, pool, rounds=60)
+    assert certificate.counts.tolist() == [60, 60]
+    session = Session(FollowTheLeader(), actions=2, horizon=200, seed=1)
+    watch = Watch(session)
+    for row in trace.order[:60]:
+        session.observe(session.act(), loss=pool.losses[row])
+    assert watch.certificate().lows.tobytes() == certificate.lows.tobytes()
+    assert watch.certificate().regret == pytest.approx(certificate.regret)
+    done = certify_trace(trace, pool)
+    assert done.lows == pytest.approx(pool.means)
+    assert done.highs == pytest.approx(pool.means)
+    assert done.within(0) == 0.0
+
+
+def test_late_and_lost_answers_wait_for_their_turn() -> None:
+    """Answers behind one that is missing are not used, and rounds without an answer count as lost."""
+    session = Session(SuccessiveElimination(), actions=1, horizon=50, seed=0)
+    watch = Watch(session)
+    tickets = [session.act() for _ in range(10)]
+    for ticket in tickets[5:]:
+        session.observe(ticket, loss=0.0)
+    assert watch.certificate().counts.tolist() == [0]
+    assert watch.certificate().loss == 10.0
+    for ticket in tickets[:4]:
+        session.observe(ticket, loss=0.5)
+    assert watch.certificate().counts.tolist() == [4]
+    session.observe(tickets[4], loss=0.5)
+    assert watch.certificate().counts.tolist() == [10]
+    assert watch.certificate().loss == 2.5
+
+
+def test_slow_bad_news_does_no_harm() -> None:
+    """Losses of 1 are answered 30 rounds late: 400 runs, level .2, false alarm below 1e-6."""
+    rng, runs, missed = np.random.default_rng(0), 400, 0
+    values = (rng.random(100) < 0.5).astype(float)
+    for _ in range(runs):
+        session = Session(SuccessiveElimination(), actions=1, horizon=100, seed=0)
+        watch, wrong = Watch(session, level=0.2), False
+        rows, tickets = rng.permutation(values), []
+        for t in range(100):
+            tickets.append(session.act())
+            if rows[t] == 0.0:
+                session.observe(tickets[t], loss=0.0)
+            if t >= 30 and rows[t - 30] == 1.0:
+                session.observe(tickets[t - 30], loss=1.0)
+            low, high = watch.certificate().interval(0)
+            wrong |= not low - 1e-9 <= values.mean() <= high + 1e-9
+        missed += wrong
+    assert missed / runs <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / runs) + math.log(1e6) / runs
+
+
+@pytest.mark.parametrize("learner", [UCB1(), SuccessiveElimination(), Exp3()])
+def test_holds_as_often_as_it_says(learner: Any) -> None:
+    """All intervals, the distance from the best and the regret, at five times of 150 runs; false alarm below 1e-6."""
+    pool, runs, wrong = pool_of(200, [0.3, 0.4, 0.6]), 150, 0
+    best = pool.means.min()
+    for seed in range(runs):
+        trace = play(learner, pool, seed=seed)
+        failed = False
+        for rounds in (10, 50, 100, 150, 200):
+            c = certify_trace(trace, pool, rounds=rounds, level=0.2)
+            failed |= bool((c.lows > pool.means + 1e-9).any() or (c.highs < pool.means - 1e-9).any())
+            sound = not (c.lows > pool.means + 1e-9).any() and not (c.highs < pool.means - 1e-9).any()
+            if sound:
+                assert c.within(c.best) >= pool.means[c.best] - best - 1e-9
+                assert c.regret >= trace.losses[:rounds].sum() - rounds * best - 1e-6
+        wrong += failed
+    assert wrong / runs <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / runs) + math.log(1e6) / runs
+
+
+def test_forecast_is_about_right_when_play_goes_on_as_before() -> None:
+    """Full feedback, so shares stay the same: within a factor of two of what it takes."""
+    pool = pool_of(20_000, [0.4, 0.5])
+    trace = play(FollowTheLeader(), pool, seed=0)
+    needed = next(t for t in range(100, 20_001, 50) if certify_trace(trace, pool, rounds=t).certified(within=0.02))
+    early = certify_trace(trace, pool, rounds=needed // 3).forecast(within=0.02)
+    assert early is not None
+    assert 0.5 < (early + needed // 3) / needed < 2.0
+    assert certify_trace(trace, pool, rounds=needed).forecast(within=0.02) == 0
+
+
+def test_forecast_says_when_the_pool_is_too_small() -> None:
+    record = certify([0] * 30 + [1], [0.5] * 31, actions=2, population=40)
+    assert record.forecast(within=0.001) is None
+    assert certify([], [], actions=2, population=40).forecast(within=0.1) is None
+
+
+def test_independent_draws() -> None:
+    pool = pool_of(100, [0.2, 0.7])
+    trace = play(FollowTheLeader(), pool, order="iid", seed=0)
+    certificate = certify_trace(trace, pool)
+    assert math.isinf(certificate.population)
+    assert certificate.highs[0] > certificate.lows[0]
+    assert certificate.forecast(within=1e-6) is not None
+
+
+def test_what_cannot_be_certified_is_refused(one_sentence: Callable[[object], str]) -> None:
+    pool = pool_of(20, [0.2, 0.7])
+    cases: list[Callable[[], Any]] = [
+        lambda: certify_trace(play(UCB1(), pool, order="given", seed=0), pool),
+        lambda: certify([0], [0.5], actions=1, population=10, method=Serfling),
+        lambda: certify([0] * 11, [0.5] * 11, actions=2, population=10),
+        lambda: certify([0, 2], [0.5, 0.5], actions=2, population=10),
+        lambda: certify([0], [1.5], actions=2, population=10),
+        lambda: certify([0], [0.5], actions=2, population=10, level=1.5),
+        lambda: certify([0], [0.5], actions=2, population=None),  # type: ignore[arg-type]
+        lambda: Watch(Session(UCB1(), actions=2, horizon=20, seed=0), population=10),
+        lambda: certify([0], [0.5], actions=2, population=10, method=Betting).certified(within=-1),
+    ]
+    for case in cases:
+        with pytest.raises(ParameterError) as error:
+            case()
+        one_sentence(error.value)

@@ -1,0 +1,273 @@
+"""Intervals that hold at all counts: against naive twins, exact coverage on small pools and under adaptive play."""
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from naive import confidence as naive
+from tombola import UCB1, Pool, SuccessiveElimination, play
+from tombola.confidence import (
+    BernsteinSequence,
+    Betting,
+    Confidence,
+    EmpiricalBernsteinSerfling,
+    Hoeffding,
+    HoeffdingSequence,
+    Serfling,
+)
+from tombola.engine.compiler import plain
+from tombola.errors import ParameterError
+
+UNIFORM: list[type[Confidence]] = [HoeffdingSequence, BernsteinSequence, Betting]
+FIXED: list[type[Confidence]] = [Hoeffding, Serfling, EmpiricalBernsteinSerfling]
+each = pytest.mark.parametrize("method", UNIFORM)
+every = pytest.mark.parametrize("method", [*UNIFORM, *FIXED])
+Values = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def ugly() -> Iterator[Values]:
+    """Yield pools that are ordinary, constant, of two values, lopsided, tiny."""
+    rng = np.random.default_rng(4)
+    yield rng.random(60)
+    yield np.zeros(50)
+    yield np.ones(50)
+    yield np.full(40, 0.3)
+    yield (rng.random(90) < 0.5).astype(float)
+    yield (rng.random(90) < 0.03).astype(float)
+    yield rng.beta(10, 30, 80)
+    yield np.array([0.7])
+    yield np.array([0.0, 1.0])
+    yield np.arange(70) / 69
+    yield 1e-9 * rng.random(40)
+
+
+def ends(method: type[Confidence], values: Values, N: float, level: float) -> list[tuple[float, float]]:
+    """Return the interval before every value, and after the last."""
+    seen = method(population=N, level=level)
+    found: list[tuple[float, float]] = [seen.interval()]
+    for x in values.tolist():
+        seen.update(x)
+        found.append(seen.interval())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("method", "twin"),
+    [(HoeffdingSequence, naive.hoeffding_sequence), (BernsteinSequence, naive.bernstein_sequence)],
+)
+def test_closed_forms_are_those_of_the_source(method: type[Confidence], twin: Callable[..., Any]) -> None:
+    for values in ugly():
+        for N, level in ((values.size + 5, 0.05), (math.inf, 0.2)):
+            expected = twin(values.tolist(), N, level)
+            found = ends(method, values, N, level)[-1]
+            if expected[0] > expected[1]:  # a miss: rows in rising order are not in random order
+                assert found[0] == found[1]
+            else:
+                assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_betting_is_the_source_on_a_grid() -> None:
+    """Never narrower than the exact ends of the same bets, and wider by 3 % and two steps of the first grid at most."""
+    for values in ugly():
+        for N, level in ((values.size + 5, 0.05), (math.inf, 0.2)):
+            found = ends(Betting, values, N, level)
+            low = naive.betting_floor(values.tolist(), N, level, [high for _, high in found])
+            mirrored = (1 - values).tolist()
+            high = 1 - naive.betting_floor(mirrored, N, level, [1 - low for low, _ in found])
+            low, high = naive.intersect([(low, high)] * values.size, values.tolist(), N)
+            if low > high:  # a miss: rows in rising order are not in random order
+                continue
+            assert found[-1][0] <= low + 1e-9
+            assert found[-1][1] >= high - 1e-9
+            assert found[-1][1] - found[-1][0] <= 1.03 * (high - low) + 2 / 256
+
+
+def test_betting_with_a_refined_grid_stays_near_the_source() -> None:
+    values = np.random.default_rng(2).beta(10, 30, 400)
+    found = ends(Betting, values, 450, 0.05)
+    low = naive.betting_floor(values.tolist(), 450, 0.05, [high for _, high in found])
+    high = 1 - naive.betting_floor((1 - values).tolist(), 450, 0.05, [1 - low for low, _ in found])
+    assert found[-1][0] <= low < high <= found[-1][1]
+    assert found[-1][1] - found[-1][0] <= 1.06 * (high - low)
+
+
+@each
+def test_nested_and_exact_at_the_end(method: type[Confidence]) -> None:
+    for values in ugly():
+        found = ends(method, values, values.size, 0.05)
+        assert found[0] == (0.0, 1.0)
+        assert found[-1] == pytest.approx((values.mean(), values.mean()), abs=1e-12)
+        inside = values.mean() - 1e-12, values.mean() + 1e-12
+        if all(low <= inside[1] and high >= inside[0] for low, high in found):  # nothing missed
+            assert naive.decreasing([high for _, high in found])
+            assert naive.decreasing([-low for low, _ in found])
+
+
+@each
+@pytest.mark.parametrize("level", [0.05, 0.4, 0.9])
+def test_exact_coverage_on_all_orders_of_small_pools(method: type[Confidence], level: float) -> None:
+    """All 2^N sequences of 0 and 1, grouped by their sum: the share that is ever missed is at most the level."""
+    for N in (1, 2, 5, 9, 12):
+        paths = np.array(list(product([0.0, 1.0], repeat=N)))
+        seen = method(population=N, level=level, actions=len(paths))
+        means, missed = paths.mean(axis=1), np.zeros(len(paths), bool)
+        for column in paths.T:
+            seen.extend(column, np.arange(len(paths)))
+            missed |= (seen.lows > means + 1e-9) | (seen.highs < means - 1e-9)
+        ones = paths.sum(axis=1).astype(int)
+        assert (np.bincount(ones, missed) / np.bincount(ones)).max() <= level
+
+
+def allowed(level: float, runs: int) -> float:
+    """Return the share that binomial chance exceeds with probability below 1e-6 (Bernstein)."""
+    t = math.log(1e6)
+    return level + math.sqrt(2 * level * (1 - level) * t / runs) + t / runs
+
+
+@each
+@pytest.mark.parametrize("with_replacement", [False, True])
+def test_coverage_at_all_counts(method: type[Confidence], with_replacement: bool) -> None:
+    """2000 orders of each of four pools of 150; false alarm below 1e-6 each."""
+    rng, runs, level = np.random.default_rng(11), 2000, 0.2
+    pools = [rng.random(150) < 0.5, rng.random(150) < 0.05, rng.beta(10, 30, 150), rng.random(150) ** 4]
+    for pool in pools:
+        pool = pool.astype(float)
+        draws = [rng.choice(pool, 150) if with_replacement else rng.permutation(pool) for _ in range(runs)]
+        rows = np.array(draws).T
+        seen = method(population=math.inf if with_replacement else 150, level=level, actions=runs)
+        missed = np.zeros(runs, bool)
+        for row in rows:
+            seen.update(row)
+            missed |= (seen.lows > pool.mean() + 1e-9) | (seen.highs < pool.mean() - 1e-9)
+        assert missed.mean() <= allowed(level, runs)
+
+
+def ever_missed(method: type[Confidence], pool: Pool, level: float, played: Any, losses: Any) -> bool:
+    seen = method(population=pool.rows, level=level / pool.k, actions=pool.k)
+    for action, loss in zip(played, losses, strict=True):
+        seen.update(loss, action)
+        low, high = seen.interval(action)
+        if not low - 1e-9 <= pool.means[action] <= high + 1e-9:
+            return True
+    return False
+
+
+def furthest_off(rows: Values, means: Values) -> tuple[list[int], list[float]]:
+    """Play the action whose losses so far are furthest off its mean, in standard errors: an adversary's choice."""
+    count, total, played, losses = np.zeros(2), np.zeros(2), [], []
+    for row in rows:
+        off = np.abs(total - count * means) / np.sqrt(np.maximum(count, 1))
+        action = int(np.argmin(count)) if count.min() < 2 else int(np.argmax(off))
+        count[action] += 1
+        total[action] += row[action]
+        played.append(action)
+        losses.append(float(row[action]))
+    return played, losses
+
+
+@each
+@pytest.mark.parametrize("rule", ["UCB1", "elimination", "adversary"])
+def test_coverage_under_adaptive_play(method: type[Confidence], rule: str) -> None:
+    """300 orders of perfectly anti-correlated actions, both means at all times; false alarm below 1e-6."""
+    rng, runs, level = np.random.default_rng(3), 300, 0.2
+    first = (rng.random(120) < 0.4).astype(float)
+    pool = Pool(np.column_stack([first, 1 - first]))
+    learner = UCB1() if rule == "UCB1" else SuccessiveElimination()
+    missed = 0
+    for seed in range(runs):
+        if rule == "adversary":
+            played, losses = furthest_off(rng.permutation(pool.losses), pool.means)
+        else:
+            trace = play(learner, pool, seed=seed)
+            played, losses = trace.actions.tolist(), trace.losses.tolist()
+        missed += ever_missed(method, pool, level, played, losses)
+    assert missed / runs <= allowed(level, runs)
+
+
+def test_coverage_checks_can_fail() -> None:
+    """A fixed-n interval, read at all counts, is missed more often than its level: the same check notices."""
+    rng, runs, level = np.random.default_rng(1), 1000, 0.2
+    pool = (rng.random(150) < 0.5).astype(float)
+    rows = np.array([rng.permutation(pool) for _ in range(runs)]).T
+    seen = Serfling(population=150, level=level, actions=runs)
+    missed = np.zeros(runs, bool)
+    for row in rows:
+        seen.update(row)
+        missed |= (seen.lows > pool.mean() + 1e-9) | (seen.highs < pool.mean() - 1e-9)
+    assert missed.mean() > allowed(level, runs)
+
+
+def test_widths_on_a_standard_pool() -> None:
+    """N = 1000, Beta(10, 30), level .05, after 100, 500 and 900 values, mean of 20 pools."""
+    expected: dict[type[Confidence], tuple[float, float, float]] = {
+        Serfling: (0.258, 0.086, 0.029),
+        Betting: (0.070, 0.016, 0.008),
+        BernsteinSequence: (0.15, 0.025, 0.008),
+    }
+    for method, limits in expected.items():
+        widths = []
+        for seed in range(20):
+            values = np.random.default_rng(seed).beta(10, 30, 1000)
+            seen = method(population=1000)
+            for start, stop in ((0, 100), (100, 500), (500, 900)):
+                seen.extend(values[start:stop])
+                widths.append(seen.interval().width)
+        found = np.array(widths).reshape(20, 3).mean(axis=0)
+        assert (found <= np.array(limits) * 1.01).all(), (method, found)
+
+
+@pytest.mark.parametrize("method", [Serfling, EmpiricalBernsteinSerfling, *UNIFORM])
+def test_without_replacement_is_narrower(method: type[Confidence]) -> None:
+    values = np.random.default_rng(0).random(900)
+    widths = []
+    for N in (1000, math.inf):
+        seen = method(population=N)
+        seen.extend(values)
+        widths.append(seen.interval().width)
+    assert widths[0] < 0.9 * widths[1]
+
+
+@every
+def test_the_same_bits_without_numba(method: type[Confidence]) -> None:
+    for values in ugly():
+        fast = method(population=values.size, actions=2)
+        fast.extend(np.column_stack([values, 1 - values]))
+        with plain():
+            slow = method(population=values.size, actions=2)
+            slow.extend(np.column_stack([values, 1 - values]))
+        assert fast._memory.tobytes() == slow._memory.tobytes()
+
+
+@every
+def test_bad_input_is_refused(method: type[Confidence], one_sentence: Callable[[object], str]) -> None:
+    name = method.__name__
+    for arguments in ({"population": None}, {"population": 0}, {"population": 2.5}, {"population": math.nan}):
+        with pytest.raises(ParameterError, match="population=len") as error:
+            method(**arguments)
+        assert name in one_sentence(error.value)
+    for arguments in ({"level": 0}, {"level": 1}, {"actions": 0}):
+        with pytest.raises(ParameterError, match=name):
+            method(population=5, **arguments)
+    seen = method(population=2)
+    for x in (-0.1, 1.1, math.nan, "a", None):
+        with pytest.raises(ParameterError, match=r"\[0, 1\]") as error:
+            seen.update(x)
+        one_sentence(error.value)
+    with pytest.raises(ParameterError, match=r"\[0, 1\]"):
+        seen.extend([0.5, 2.0])
+    with pytest.raises(ParameterError, match="at most 2 values"):
+        seen.extend([0.5, 0.5, 0.5])
+    assert tuple(seen.counts) == (0,)
+    seen.extend([0.25, 0.5])
+    with pytest.raises(ParameterError, match="at most 2 values") as error:
+        seen.update(0.5)
+    one_sentence(error.value)
+    with pytest.raises(ParameterError, match="action"):
+        seen.update(0.5, 1)
+    with pytest.raises(ParameterError, match="rows of 2"):
+        method(population=5, actions=2).extend([0.5, 0.5, 0.5])
+    assert seen.interval() == pytest.approx((0.375, 0.375))

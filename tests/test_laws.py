@@ -1,0 +1,351 @@
+"""Every learner of ours obeys the laws, and every law refuses a learner that breaks it."""
+
+import itertools
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from tombola import (
+    KLUCB,
+    UCB1,
+    UCB2,
+    AdaHedge,
+    BirthdayTest,
+    Exp3,
+    ExploreThenCommit,
+    FixedAction,
+    FlipFlop,
+    FollowTheLeader,
+    Hedge,
+    HedgeAnytime,
+    Learner,
+    MixedLearner,
+    Pool,
+    SuccessiveElimination,
+    ThompsonSampling,
+    TsallisInf,
+    Uniform,
+    check_learner,
+    laws,
+)
+from tombola.engine.coins import uniform
+from tombola.errors import LearnerError
+from tombola.types import Coins, Floats
+
+OURS: list[Learner] = [
+    FollowTheLeader(),
+    FollowTheLeader(ties="random"),
+    Hedge(),
+    Hedge(rate=0.3),
+    HedgeAnytime(),
+    AdaHedge(),
+    FlipFlop(),
+    BirthdayTest(),
+    Uniform(),
+    FixedAction(0),
+    UCB1(),
+    UCB2(),
+    KLUCB(),
+    Exp3(),
+    TsallisInf(),
+    ThompsonSampling(),
+    SuccessiveElimination(),
+    ExploreThenCommit(),
+]
+
+
+@pytest.mark.parametrize("learner", OURS, ids=repr)
+def test_our_learners_obey_every_law(learner: Learner) -> None:
+    assert check_learner(learner) == [law.__name__ for law in laws.LAWS]
+
+
+class Sums(NamedTuple):
+    """Some numbers that change."""
+
+    total: Floats
+    other: Floats
+
+
+@dataclass(frozen=True)
+class Own(Learner):
+    """A lawful learner; the broken ones differ in one thing each."""
+
+    feedback: ClassVar[Any] = "full"
+
+    def init(self, actions: int, horizon: int) -> Sums:
+        return Sums(np.zeros(1), np.zeros(actions))
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return int(4 * state.total[0]) % state.other.size, 1.0
+
+    @staticmethod
+    def observe(state: Any, losses: Floats) -> None:
+        state.total[0] += losses[0]
+
+
+@dataclass(frozen=True)
+class OwnMix(MixedLearner):
+    """A lawful bandit: exponential weights of importance-weighted losses."""
+
+    feedback: ClassVar[Any] = "bandit"
+
+    def init(self, actions: int, horizon: int) -> Sums:
+        return Sums(np.zeros(actions), np.full(actions, 1 / actions))
+
+    @staticmethod
+    def mix(state: Any, mix: Floats) -> None:
+        total = 0.0
+        for action in range(mix.size):
+            mix[action] = math.exp(-0.1 * state.total[action])
+            total += mix[action]
+        for action in range(mix.size):
+            mix[action] /= total
+            state.other[action] = mix[action]
+
+    @staticmethod
+    def observe(state: Any, action: int, chance: float, loss: float) -> None:
+        state.total[action] += loss / chance
+
+
+def test_the_lawful_ones_below_are_lawful() -> None:
+    check_learner(Own())
+    check_learner(OwnMix())
+
+
+class Melting(Own):
+    """Not a dataclass of its own, so anything can be set."""
+
+
+@dataclass(frozen=True)
+class Unsure(Own):
+    feedback: ClassVar[Any] = "some"
+
+
+class Swallowing(Own):
+    def __init__(self, **anything: Any) -> None:
+        pass
+
+
+COUNT = itertools.count()
+
+
+@dataclass(frozen=True)
+class Counting(Own):
+    """Counts its runs outside of the state."""
+
+    def init(self, actions: int, horizon: int) -> Sums:
+        return Sums(np.full(1, next(COUNT) / 4), np.zeros(actions))
+
+
+@dataclass(frozen=True)
+class Hidden(Own):
+    """Throws coins that nobody seeded."""
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return int(np.random.random() * state.other.size), math.nan
+
+
+@dataclass(frozen=True)
+class Overflowing(Own):
+    """Counts on 64 bits, which plain Python does not have."""
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        large = int(state.total[0]) + 4611686018427387904
+        return (1 if large * 4 > 0 and state.other.size > 1 else 0), 1.0
+
+
+@dataclass(frozen=True)
+class Hoarding(Own):
+    """Keeps what it plans in itself."""
+
+    box: list[int] = field(default_factory=list, repr=False, compare=False)
+
+    @staticmethod
+    def due(state: Any) -> bool:
+        return bool(state.total[0] >= state.other[0])
+
+    def plan(self, state: Any, coins: Coins) -> None:
+        self.box.append(1)
+        state.other[0] = state.total[0] + 0.5
+        state.other[1] = len(self.box)
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return int(state.other[1]) % 3, 1.0
+
+
+def pool_of_a_caller() -> Pool:
+    """Return the pool that some caller holds."""
+    frame: Any = sys._getframe()
+    while frame:
+        for value in list(frame.f_locals.values()):
+            if isinstance(value, Pool):
+                return value
+        frame = frame.f_back
+    raise AssertionError("nobody holds a pool")
+
+
+@dataclass(frozen=True)
+class Peeking(Own):
+    """Looks for the pool among what its callers hold, and plays by the row to come."""
+
+    def init(self, actions: int, horizon: int) -> Sums:
+        return Sums(np.zeros(1), pool_of_a_caller().losses.argmin(axis=1).astype(float))
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        state.total[0] += 1.0
+        return int(state.other[int(state.total[0]) - 1]), 1.0
+
+    @staticmethod
+    def observe(state: Any, losses: Floats) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Boasting(Own):
+    """Plays at random, and says it was sure."""
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return int(uniform(coins) * state.other.size), 1.0
+
+
+@dataclass(frozen=True)
+class Skewed(Own):
+    """Says 1/2 and does 2/3."""
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return (1 if uniform(coins) < 2 / 3 and state.other.size > 1 else 0), 0.5
+
+
+@dataclass(frozen=True)
+class Wavering(Own):
+    """Says another chance each time."""
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return 0, 1.0 - 1e-9 * uniform(coins)
+
+
+@dataclass(frozen=True)
+class Forgetful(OwnMix):
+    """Divides by the last probability in the place of the ticket's."""
+
+    @staticmethod
+    def observe(state: Any, action: int, chance: float, loss: float) -> None:
+        state.total[action] += loss / state.other[action]
+
+
+@dataclass(frozen=True)
+class Outside(Own):
+    """Knows three actions, always."""
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return int(4 * state.total[0]) % 3, 1.0
+
+
+@dataclass(frozen=True)
+class Negative(Own):
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return -1, 1.0
+
+
+@dataclass(frozen=True)
+class Impossible(Own):
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return 0, 0.0
+
+
+@dataclass(frozen=True)
+class Dividing(Own):
+    """Divides by what may be 0."""
+
+    @staticmethod
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
+        return int(0.0 / float(state.total[0])) if state.other.size > 3 else 0, 1.0
+
+
+@dataclass(frozen=True)
+class Thin(OwnMix):
+    """A mix that sums to 0.9."""
+
+    @staticmethod
+    def mix(state: Any, mix: Floats) -> None:
+        for action in range(mix.size):
+            mix[action] = 0.9 / mix.size
+
+
+@dataclass(frozen=True)
+class Below(OwnMix):
+    """A mix with a negative entry that sums to 1."""
+
+    @staticmethod
+    def mix(state: Any, mix: Floats) -> None:
+        for action in range(mix.size):
+            mix[action] = 0.0
+        mix[0] = -0.5
+        mix[mix.size - 1] += 1.5
+
+
+@dataclass(frozen=True)
+class Void(OwnMix):
+    """A mix of NaN."""
+
+    @staticmethod
+    def mix(state: Any, mix: Floats) -> None:
+        for action in range(mix.size):
+            mix[action] = math.nan
+
+
+BROKEN: list[tuple[Callable[[], Learner], Any]] = [
+    (Melting, laws.is_a_frozen_recipe),
+    (Unsure, laws.is_a_frozen_recipe),
+    (Swallowing, laws.refuses_unknown_keywords),
+    (Counting, laws.same_seed_same_run),
+    (Hidden, laws.same_seed_same_run),
+    (Overflowing, laws.plays_the_same_without_jit),
+    (Hoarding, laws.streams_as_it_plays),
+    (Counting, laws.any_number_of_workers),
+    (Peeking, laws.unseen_feedback_has_no_influence),
+    (Boasting, laws.chance_is_the_true_probability),
+    (Skewed, laws.chance_is_the_true_probability),
+    (Wavering, laws.chance_is_the_true_probability),
+    (Forgetful, laws.late_feedback_uses_the_tickets_chance),
+    (Outside, laws.survives_ugly_pools),
+    (Negative, laws.survives_ugly_pools),
+    (Impossible, laws.survives_ugly_pools),
+    (Dividing, laws.survives_ugly_pools),
+    (Thin, laws.mixes_are_probabilities),
+    (Below, laws.mixes_are_probabilities),
+    (Void, laws.mixes_are_probabilities),
+    (Hoarding, laws.survives_save_and_load),
+]
+
+
+@pytest.mark.parametrize(("make", "law"), BROKEN, ids=lambda value: value.__name__)
+def test_every_law_refuses_a_learner_that_breaks_it(make: Any, law: Any, one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(LearnerError) as caught:
+        law(make())
+    assert one_sentence(caught.value).startswith(make.__name__)
+
+
+def test_every_law_has_its_broken_learner() -> None:
+    assert {law for _, law in BROKEN} == set(laws.LAWS)
+
+
+def test_a_learner_out_of_range_is_refused_before_compiled_code_goes_there() -> None:
+    with pytest.raises(LearnerError, match="IndexError"):
+        check_learner(Outside())

@@ -1,0 +1,124 @@
+"""The page, in a real browser: no error, no request, a table that sorts, figures that answer, light and dark."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola.report.chart import Band, Chart, Line
+from tombola.report.page import Entry, claims_page, drawing
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: install the package chromium")
+
+
+def chart(name: str = "measured") -> Chart:
+    x = np.array([10.0, 100.0, 1000.0])
+    bands = (Band(name, x, x / 2, x / 3, x), Band("other", x, x / 5, x / 6, x / 4))
+    return Chart("A title", "rows", "regret", bands, (Line("bound", x, 2 * x),), alt="two curves below a line")
+
+
+def entry(name: str, outcome: str) -> Entry:
+    return Entry(
+        name, f"Title of {name}", "Theorem 9", "A <b>statement</b> & more", "What it means.", outcome, "holds",
+        "slope 0.5", "√T", "", f"tombola reproduce --claims {name}", (chart(),),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def page_file(tmp_path: Path) -> Path:
+    entries = [entry("beta", "holds"), entry("alpha", "refuted"), entry("gamma", "holds")]
+    path = tmp_path / "index.html"
+    path.write_text(claims_page("A <title>", "A lead", entries, [("seed", "1")]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+def test_everything_that_came_in_is_escaped_and_nothing_is_loaded_from_elsewhere(page_file: Path) -> None:
+    text = page_file.read_text(encoding="utf-8")
+    assert "<b>statement</b>" not in text
+    assert "A &lt;title&gt;" in text
+    assert not [part for part in text.split('"') if part.startswith(("http://", "https://", "//"))]
+    evil = drawing("x", chart('</script><img src="x">'))
+    assert "</script>" not in evil.spots
+    assert "<img" not in evil.svg
+
+
+def test_drawings_take_their_colours_from_the_page_and_keep_their_identifiers_apart() -> None:
+    one, two = drawing("one", chart()), drawing("two", chart())
+    assert "var(--c0)" in one.svg
+    assert "#0072b2" not in one.svg.lower()
+    assert 'id="one-' in one.svg
+    assert 'id="one-' not in two.svg
+    assert one.legend == [("c0", "measured"), ("c1", "other"), ("reference", "bound")]
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_page_works(browser: Any, page_file: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    problems: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(page_file.as_uri())
+    assert requests == [page_file.as_uri()]
+
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    legend = page.locator(".legend").first
+    assert legend.is_visible() == (width < 600)
+
+    names = page.locator("#claims tbody tr td:first-child a")
+    assert names.all_inner_texts() == ["beta", "alpha", "gamma"]
+    if width > 600:
+        head = page.locator("#claims th button").first
+        head.click()
+        assert names.all_inner_texts() == ["alpha", "beta", "gamma"]
+        head.click()
+        assert names.all_inner_texts() == ["gamma", "beta", "alpha"]
+
+    inner, tip = page.locator(".plot .inner").first, page.locator(".tip").first
+    inner.scroll_into_view_if_needed()
+    box = inner.bounding_box()
+    left, top, text = page.evaluate("JSON.parse(document.querySelector('.plot script').textContent)[1]")
+    assert not tip.is_visible()
+    page.mouse.move(box["x"] + left * box["width"], box["y"] + top * box["height"])
+    assert tip.inner_text() == text == "measured\nrows: 100\n50 [33.33, 100]"
+    inner.focus()
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    page.keyboard.press("ArrowRight")
+    assert tip.is_visible()
+
+    def ground() -> str:
+        return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    light = ground()
+    page.locator(".switch").click()
+    assert ground() != light
+    page.locator(".switch").click()
+    assert ground() == light
+    page.emulate_media(color_scheme="dark")
+    for kind, start in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        with page.expect_download(timeout=15000) as download:
+            page.locator(".tools button", has_text=kind).first.click()
+        assert Path(download.value.path()).read_bytes().startswith(start)
+    assert problems == []

@@ -1,0 +1,441 @@
+"""Learners for switching costs: against their naive twins, their bounds by enumeration, and what they must show."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from naive import switching as naive
+from tombola import UCB2, Pool, check_learner, compare, instances, play
+from tombola.bounds import switching as bounds
+from tombola.claims import random_walk
+from tombola.engine import loops
+from tombola.engine.coins import new_coins
+from tombola.engine.compiler import plain
+from tombola.engine.player import Player
+from tombola.errors import ParameterError
+from tombola.learners.base import Learner
+from tombola.learners.switching import (
+    BatchedExp3,
+    BernsteinElimination,
+    BlockUCB,
+    FrugalUCB,
+    SerflingElimination,
+    SimulationSuccessiveElimination,
+    TsallisSwitching,
+    UCB2WithoutReplacement,
+)
+
+Rows = np.ndarray[Any, np.dtype[np.float64]]
+Arrivals = list[list[int]]
+POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
+
+LEARNERS: list[tuple[Learner, Callable[..., Any], dict[str, Any]]] = [
+    (SimulationSuccessiveElimination(), naive.SimulationSuccessiveElimination, {}),
+    (SerflingElimination(), naive.Elimination, {}),
+    (SerflingElimination(delta=0.5), naive.Elimination, {"delta": 0.5}),
+    (BernsteinElimination(delta=0.9), naive.BernsteinElimination, {"delta": 0.9}),
+    (UCB2WithoutReplacement(), naive.UCB2WithoutReplacement, {}),
+    (UCB2WithoutReplacement(alpha=0.1), naive.UCB2WithoutReplacement, {"alpha": 0.1}),
+    (BlockUCB(), naive.BlockUCB, {}),
+    (BatchedExp3(), naive.BatchedExp3, {}),
+    (BatchedExp3(price=0.1), naive.BatchedExp3, {"price": 0.1}),
+    (BatchedExp3(block=7), naive.BatchedExp3, {"block": 7}),
+    (TsallisSwitching(), naive.TsallisSwitching, {}),
+    (TsallisSwitching(price=3.0), naive.TsallisSwitching, {"price": 3.0}),
+    (FrugalUCB(), naive.FrugalUCB, {}),
+    (FrugalUCB(price=0.0), naive.FrugalUCB, {"price": 0.0}),
+    (FrugalUCB(price=0.2, scale=1.5), naive.FrugalUCB, {"price": 0.2, "scale": 1.5}),
+]
+each_learner = pytest.mark.parametrize(("learner", "twin", "parameters"), LEARNERS, ids=[repr(x[0]) for x in LEARNERS])
+
+
+def ugly_tables() -> Iterator[Rows]:
+    """Yield tables of losses that are ordinary, tied, constant, of two values, short, and of one action."""
+    rng = np.random.default_rng(7)
+    yield rng.random((130, 3))
+    yield rng.random((60, 1))
+    yield rng.random((1, 4))
+    yield rng.random((3, 5))
+    yield np.zeros((70, 3))
+    yield np.ones((70, 3))
+    yield (rng.random((300, 4)) < [0.9, 0.5, 0.1, 0.1]).astype(float)
+    yield np.tile([1.0, 0.0], (200, 1))
+    yield np.tile([0.0, 1.0, 1.0], (230, 1))
+    yield rng.integers(0, 3, (77, 2)) / 2
+
+
+def anyhow(rounds: int, seed: int) -> Arrivals:
+    """Return the rounds whose feedback comes after each round, when it is late, out of order, or (one in five) lost."""
+    rng = np.random.default_rng(seed)
+    arrivals: Arrivals = [[] for _ in range(rounds)]
+    for t in range(rounds):
+        due = t + int(rng.geometric(0.2)) - 1
+        if rng.random() < 0.8 and due < rounds:
+            arrivals[due].append(t)
+    for some in arrivals:
+        rng.shuffle(some)
+    return arrivals
+
+
+def after(rounds: int, delay: int) -> Arrivals:
+    """Return the rounds whose feedback comes right after each round, when all are late by `delay`."""
+    return [[t - delay] if t >= delay else [] for t in range(rounds)]
+
+
+def new_player(learner: Learner, losses: Rows, seed: int = 0) -> Player:
+    """Return a player for this table."""
+    return Player(learner, losses.shape[1], losses.shape[0], new_coins(np.random.SeedSequence(seed)))
+
+
+def steps(
+    player: Player, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
+) -> Iterator[tuple[int, float]]:
+    """Play all rounds, yield the action and chance of each, and hand out the feedback as it arrives."""
+    due = player.step(loops.step_due, player.memory)
+    choose = player.step(loops.step_choose, player.memory, player.coins)
+    observe = player.step(loops.step_bandit, player.memory, 0, 1.0, 1.0)
+    tickets = []
+    for t in range(losses.shape[0]):
+        if due(player.memory):
+            player.plan()
+        tickets.append(choose(player.memory, player.coins))
+        yield tickets[t]
+        for s in arrivals[t]:
+            action, chance = tickets[s]
+            observe(player.memory, action, chance, float(losses[s, action]))
+            heard(action, chance, float(losses[s, action]))
+
+
+def follow(
+    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], losses: Rows, arrivals: Arrivals
+) -> None:
+    """Play the learner one round at a time, and ask the twin about every round."""
+    player = new_player(learner, losses)
+    more: dict[str, Any] = {"coins": player.coins} if issubclass(twin, naive.Drawn) else {}  # type: ignore[arg-type]
+    if twin is naive.UCB2WithoutReplacement:
+        more = {"late": True}
+    follower = twin(losses.shape[1], losses.shape[0], **parameters, **more)
+    for action, chance in steps(player, losses, arrivals, follower.observe):
+        assert action in follower.best()
+        assert chance == pytest.approx(getattr(follower, "chance", 1.0), abs=1e-9)
+        follower.acted(action)
+
+
+@each_learner
+def test_does_what_the_source_says(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any]) -> None:
+    for losses in ugly_tables():
+        follow(learner, twin, parameters, losses, after(len(losses), 0))
+
+
+@each_learner
+@pytest.mark.parametrize("delay", [1, 17, 1000])
+def test_late_feedback(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], delay: int) -> None:
+    losses = (np.random.default_rng(3).random((120, 4)) < [0.9, 0.5, 0.1, 0.2]).astype(float)
+    follow(learner, twin, parameters, losses, after(len(losses), delay))
+
+
+@each_learner
+@pytest.mark.parametrize("seed", range(3))
+def test_lost_and_disordered_feedback(
+    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], seed: int
+) -> None:
+    losses = np.random.default_rng(seed).random((150, 3)) * [1.0, 0.7, 0.2]
+    follow(learner, twin, parameters, losses, anyhow(len(losses), seed))
+
+
+@each_learner
+def test_the_same_bits_without_numba(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any]) -> None:
+    for losses in ugly_tables():
+        compiled, interpreted = new_player(learner, losses), new_player(learner, losses)
+        list(steps(compiled, losses, anyhow(len(losses), 1)))
+        with plain():
+            list(steps(interpreted, losses, anyhow(len(losses), 1)))
+        assert compiled.memory.tobytes() == interpreted.memory.tobytes()
+        assert compiled.coins.tobytes() == interpreted.coins.tobytes()
+
+
+@pytest.mark.parametrize("learner", [x[0] for x in LEARNERS], ids=repr)
+def test_obeys_the_laws(learner: Learner) -> None:
+    assert len(check_learner(learner)) >= 12
+
+
+# Switches, and what elimination can do
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7, 8, 16])
+@pytest.mark.parametrize("T", [1, 2, 3, 5, 16, 33, 64, 100, 255, 256, 1000])
+def test_switches_of_eliminations_stay_below_their_bound(k: int, T: int) -> None:
+    """Balanced rows, so that hardly anything is dropped, and rows with one bad action, so that it is."""
+    bad = np.tile((np.arange(k) == 0).astype(float), (T, 1))
+    for pool in (instances.balanced(T, k, seed=k), Pool(bad)):
+        faithful = play(SimulationSuccessiveElimination(), pool, seed=0).switches
+        tight = play(SerflingElimination(delta=0.5), pool, seed=0).switches
+        assert faithful <= bounds.simulation_elimination_switches(T, k)
+        assert tight <= bounds.elimination_switches(T, k, 0.5)
+
+
+@pytest.mark.parametrize(("k", "T"), [(2, 64), (4, 256), (5, 512), (7, 128), (16, 1024)])
+def test_switches_of_the_faithful_learner_are_exact_when_nothing_is_dropped(k: int, T: int) -> None:
+    pool = instances.balanced(T, k, seed=0)
+    i0 = math.ceil(math.log2(k))
+    wraps = (2**i0 - 1) % k == 0  # the rounds in turn end with the action that begins the first block
+    switches = play(SimulationSuccessiveElimination(), pool, seed=0).switches
+    assert switches == bounds.simulation_elimination_switches(T, k) - (1 if wraps else 0)
+
+
+def test_every_active_action_has_the_count_at_which_actions_may_be_dropped() -> None:
+    """After each stage the counts of the active actions are those that the union bound is over."""
+    losses = np.random.default_rng(0).random((3000, 5)) * [1.0, 1.0, 0.6, 0.4, 0.1]
+    counts = bounds.elimination_counts(3000, 5, 0.5)
+    player, seen, active = new_player(SerflingElimination(delta=0.5), losses), set(), set(range(5))
+    for t, _ in enumerate(steps(player, losses, after(3000, 0))):
+        now = set(player.state.active[: int(player.state.left[0])].astype(int).tolist())
+        if now != active:
+            seen.add(len(now))
+            dropped = active - now
+            assert all(player.state.seen[a] in counts for a in dropped), t
+            active = now
+    assert len(seen) >= 2, "actions are dropped at different times"
+
+
+@pytest.mark.parametrize("radius", [SerflingElimination(delta=0.2), BernsteinElimination(delta=0.2)])
+def test_the_best_action_is_dropped_seldom(radius: Learner) -> None:
+    """At most delta = 0.2 of 200 shuffles of a pool with small gaps; a true rate of 0.2 alarms with chance < 1e-4."""
+    pool, lost = instances.gap(400, 3, 0.04, seed=1), 0
+    for seed in range(200):
+        losses = np.random.default_rng(seed).permutation(pool.losses)
+        player = new_player(radius, losses)
+        list(steps(player, losses, after(400, 0)))
+        lost += 2.0 not in player.state.active[: int(player.state.left[0])]
+    assert lost <= 62
+
+
+@pytest.mark.parametrize("k", [2, 3, 8])
+def test_elimination_is_possible_exactly_from_the_horizon_it_names(k: int) -> None:
+    T = bounds.first_elimination(k)
+    assert bounds.difference_needed(T, k) < 1 <= bounds.difference_needed((T - 1) // 2 + 1, k)
+    assert bounds.difference_needed(T - 1, k) >= 1
+    best = np.zeros((1, k))
+    best[0, :-1] = 1.0
+    pool = Pool(np.repeat(best, T, axis=0))
+    assert play(SimulationSuccessiveElimination(), pool, order="given", seed=0).actions[-1] == k - 1
+    shorter = Pool(np.repeat(best, T - 1, axis=0))
+    actions = play(SimulationSuccessiveElimination(), shorter, order="given", seed=0).actions
+    assert set(actions[(T - 1) // 2 :].tolist()) == set(range(k))
+
+
+def test_the_outlook_says_it_with_numbers() -> None:
+    learner = SimulationSuccessiveElimination()
+    assert learner.outlook(2, 2**16) == (
+        "At horizon 65536 no action can be dropped that looks worse by 1: the last decision needs a difference above "
+        "2.58, and the first horizon at which one can is 524289."
+    )
+    assert "At horizon 2200000 an action can" in learner.outlook(2, 2_200_000, gap=0.5)
+    assert "above inf" in learner.outlook(8, 8)
+
+
+# Bounds
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [FrugalUCB(), UCB2WithoutReplacement(), BlockUCB(), SerflingElimination(delta=0.5), BatchedExp3(block=1)],
+    ids=repr,
+)
+def test_drift_bounds_every_learner_exactly(learner: Learner) -> None:
+    """All 120 orders of 5 rows: the loss exceeds that of the actions' means by no more than the drift, on average."""
+    rng = np.random.default_rng(2)
+    for losses in (np.eye(2)[[0, 0, 1, 1, 1]], rng.integers(0, 2, (5, 3)).astype(float), rng.random((5, 2))):
+        means, excess = losses.mean(axis=0), []
+        for order in itertools.permutations(range(5)):
+            rows = losses[list(order)]
+            with plain():
+                actions = [a for a, _ in steps(new_player(learner, rows), rows, after(5, 0))]
+            excess.append(sum(rows[t, a] - means[a] for t, a in enumerate(actions)))
+        assert np.mean(excess) <= bounds.drift(5, losses.shape[1])
+
+
+@pytest.mark.parametrize("T", [1, 2, 10, 1000, 10**6])
+def test_drift_is_just_above_its_sum(T: int) -> None:
+    """The sum of sqrt((t-1) (T-t+2) ln(2k) / (2T)) / (T-t+1), straight from the proof."""
+    left = np.arange(1, T + 1, dtype=np.float64)
+    exact = float(np.sum(np.sqrt((T - left) * (left + 1) * math.log(6) / (2 * T)) / left))
+    assert exact <= bounds.drift(T, 3) <= exact + 3
+
+
+def test_the_tight_bound_grows_like_the_root_of_t_log_t() -> None:
+    ratios = [bounds.elimination(2**i, 2, price=0.0) / math.sqrt(2 * 2**i * math.log(2**i)) for i in (24, 32, 40)]
+    assert ratios == sorted(ratios, reverse=True)
+    assert ratios[-1] < 6
+    printed = [bounds.simulation_elimination(2**i, 2) / bounds.elimination(2**i, 2) for i in (24, 32, 40)]
+    assert printed == sorted(printed)
+
+
+@pytest.mark.parametrize("price", [0.0, 0.3, 1.0, 10.0])
+def test_the_block_of_batched_exp3_is_the_best_for_its_bound(price: float) -> None:
+    tuned = bounds.batched_exp3(5000, 3, price)
+    assert tuned <= 1.02 * min(bounds.batched_exp3(5000, 3, price, block) for block in range(1, 300))
+
+
+@pytest.mark.parametrize("order", ["random", "given"])
+@pytest.mark.parametrize("price", [0.0, 1.0, 5.0])
+def test_regret_stays_below_the_bounds_that_hold_in_every_order(order: str, price: float) -> None:
+    """Mean over 30 plays, plus four standard errors, on the split pool and on a random walk."""
+    for pool in (instances.split(500), instances.random_walk(500, 3, seed=1)):
+        learners = [BatchedExp3(price=price), TsallisSwitching(price=price)]
+        runs = compare(pool, learners, order, repetitions=30, switching_price=price, seed=3)
+        for learner in learners:
+            regrets = runs.regrets(type(learner).__name__)
+            bound = learner.bound(pool.k, pool.rows)
+            assert bound is not None
+            assert regrets.mean() + 4 * regrets.std() / math.sqrt(30) < bound
+
+
+@pytest.mark.parametrize("learner", [SerflingElimination(), BernsteinElimination(), SimulationSuccessiveElimination()])
+def test_regret_in_random_order_stays_below_the_bound(learner: Learner) -> None:
+    pool = instances.gap(2**14, 2, 0.3, seed=0)
+    regrets = compare(pool, [learner], repetitions=10, switching_price=1.0, seed=0).regrets(type(learner).__name__)
+    bound = learner.bound(2, 2**14)
+    assert bound is not None
+    assert float(regrets.max()) < bound
+
+
+@pytest.mark.parametrize("learner", [FrugalUCB(), UCB2WithoutReplacement(), BlockUCB()])
+def test_no_bound_is_claimed_where_none_is_proved(learner: Learner) -> None:
+    assert learner.bound(3, 100) is None
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("T", [1, 2, 7])
+def test_bounds_of_tiny_pools_are_numbers(k: int, T: int) -> None:
+    for bound in (bounds.elimination, bounds.simulation_elimination, bounds.batched_exp3, bounds.tsallis_switching):
+        assert 0 <= bound(T, k) < math.inf
+        assert k > 1 or bound(T, k) == 0
+
+
+# What must be seen
+
+
+@pytest.fixture(scope="module")
+def gap_pool() -> Pool:
+    return instances.gap(2**16, 2, 0.1, seed=1)
+
+
+def test_regret_and_switches_of_the_eliminations(gap_pool: Pool) -> None:
+    """The faithful learner halves its time for ever; the tight one ends that. Intervals of 20 plays, at 5 sigma."""
+    learners = {"faithful": SimulationSuccessiveElimination(), "tight": SerflingElimination(delta=0.1)}
+    runs = compare(gap_pool, learners, repetitions=20, switching_price=1.0, seed=0)
+    assert (runs.cell("faithful").sums[:, -1, 3] == 31).all()
+    assert 3200 < runs.regret("faithful").value < 3420
+    assert 100 < runs.regret("tight").value < 240
+
+
+def test_frugal_ucb_beats_ucb2(gap_pool: Pool) -> None:
+    """By far: the paired 95 % interval is below 0 on both pools (false alarm below 1e-6)."""
+    low = instances.gap(2**14, 5, 0.03, mean=0.05, seed=3)
+    for pool in (gap_pool, low):
+        runs = compare(pool, [FrugalUCB(), UCB2()], repetitions=20, switching_price=1.0, seed=1)
+        assert runs.difference("FrugalUCB", "UCB2").high < -10
+
+
+def test_frugal_ucb_does_not_switch_at_the_end(gap_pool: Pool) -> None:
+    for seed in range(10):
+        actions = play(FrugalUCB(), gap_pool, seed=seed).actions
+        assert np.count_nonzero(np.diff(actions[3 * 2**14 :])) <= 1
+
+
+@pytest.mark.parametrize("price", [0.0, 1.0, 20.0, 1000.0])
+def test_frugal_ucb_switches_less_when_it_costs_more(price: float) -> None:
+    pool = instances.gap(2**12, 4, 0.2, seed=0)
+    few, many = (
+        compare(pool, [FrugalUCB(price=p)], repetitions=10, seed=0).cell("FrugalUCB").sums[:, -1, 3].mean()
+        for p in (2 * price + 1, price)
+    )
+    assert few <= many
+    assert price < 1000 or many <= 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "pool",
+    [
+        instances.gap(2**16, 2, 0.1, seed=1),
+        instances.gap(2**16, 10, 0.1, seed=2),
+        instances.gap(2**16, 5, 0.03, mean=0.05, seed=3),
+        pytest.param(
+            "aslib_qbf_2014",
+            marks=pytest.mark.skipif(not POOLS.exists(), reason="the real pools are not beside the repository"),
+        ),
+    ],
+    ids=["k=2 gap .1", "k=10 gap .1", "k=5 .05 against .02", "aslib_qbf_2014"],
+)
+def test_frugal_ucb_beats_all_others(pool: Pool | str) -> None:
+    """Paired differences of 40 plays, all of the interval below 0."""
+    table = Pool(np.load(POOLS / f"{pool}.npz")["loss"]) if isinstance(pool, str) else pool
+    others: dict[str, Learner] = {
+        "faithful": SimulationSuccessiveElimination(),
+        "Serfling": SerflingElimination(delta=0.1),
+        "Serfling 1/T": SerflingElimination(),
+        "Bernstein": BernsteinElimination(delta=0.1),
+        "UCB2": UCB2(),
+        "UCB2 without replacement": UCB2WithoutReplacement(),
+        "BlockUCB": BlockUCB(),
+        "BatchedExp3": BatchedExp3(),
+        "TsallisSwitching": TsallisSwitching(),
+    }
+    runs = compare(table, {"best": FrugalUCB(), **others}, repetitions=40, switching_price=1.0, seed=0)
+    for name in others:
+        assert runs.difference("best", name).high < 0
+
+
+def test_the_random_walk_is_harder_in_its_given_order() -> None:
+    """In four walks of ten, FrugalUCB stays with the worse action; shuffled never. False alarm below 1e-3."""
+    rows = random_walk.measure(2**14, 24, seed=0)
+    far = {
+        order: sum(row["regret"] > 130 for row in rows if (row["learner"], row["order"]) == ("FrugalUCB", order))
+        for order in ("given", "random")
+    }
+    assert far["given"] >= 3
+    assert far["random"] == 0
+
+
+@pytest.mark.full
+def test_slopes_of_the_random_walk() -> None:
+    """T^(2/3) in the given order and for the learner built for it; below T^(0.53) shuffled. 40 walks a horizon."""
+    rows = [row for i in (8, 10, 12, 14, 16) for row in random_walk.measure(2**i, 40, seed=3)]
+    slopes = random_walk.slopes(rows)
+    assert 0.63 < slopes["BatchedExp3", "given"].value < 0.70
+    assert 0.63 < slopes["BatchedExp3", "random"].value < 0.70
+    assert 0.58 < slopes["FrugalUCB", "given"].value < 0.80
+    assert slopes["FrugalUCB", "random"].value < 0.53
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (SimulationSuccessiveElimination, {"price": -1}),
+        (SerflingElimination, {"delta": 0}),
+        (SerflingElimination, {"delta": 1}),
+        (SerflingElimination, {"price": math.inf}),
+        (BernsteinElimination, {"delta": 2.0}),
+        (BernsteinElimination, {"price": -0.1}),
+        (UCB2WithoutReplacement, {"alpha": 1}),
+        (BlockUCB, {"scale": -1}),
+        (BatchedExp3, {"block": 0}),
+        (BatchedExp3, {"price": math.nan}),
+        (TsallisSwitching, {"price": -1}),
+        (FrugalUCB, {"price": -1}),
+        (FrugalUCB, {"scale": "1"}),
+    ],
+)
+def test_wrong_parameters_are_refused(
+    kind: Callable[..., Learner], parameters: dict[str, Any], one_sentence: Callable[[object], str]
+) -> None:
+    with pytest.raises(ParameterError, match=kind.__name__) as error:
+        kind(**parameters)
+    one_sentence(error.value)
