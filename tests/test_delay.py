@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive import bandit as naive_bandit, full as naive_full
+from naive import bandit as naive_bandit
+from naive import full as naive_full
 from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
 from tombola.delay import delays
 from tombola.errors import DelayError
@@ -38,9 +39,12 @@ def test_no_delay_is_longer_than_the_horizon() -> None:
 
 @pytest.mark.parametrize(
     "delay",
-    [-1, np.int64(-3), 2.0, np.float64(1), True, None, "3", [1, 2], [1, 2, 3, 4], [[1, 2, 3]], [0, -1, 0], [0.0, 1.0, 2.0]]
-    + [np.zeros((3, 1), int), [[1], [2, 3]], [True, False, True], [0, 1, 2**70], lambda t: t / 2, lambda t: -t, lambda t: None],
-)  # fmt: skip
+    [
+        *(-1, np.int64(-3), 2.0, np.float64(1), True, None, "3"),
+        *([1, 2], [1, 2, 3, 4], [[1, 2, 3]], [0, -1, 0], [0.0, 1.0, 2.0], [[1], [2, 3]], [True, False, True]),
+        *(np.zeros((3, 1), int), [0, 1, 2**70], lambda t: t / 2, lambda t: -t, lambda _: None),
+    ],
+)
 def test_what_is_not_a_delay_is_refused(delay: Any, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(DelayError) as caught:
         play(FixedAction(0), Pool([[0.0]] * 3), delay=delay, seed=0)
@@ -98,19 +102,17 @@ def test_play_is_the_naive_loop_for_delays_round_by_round(learner: Learner, data
 def test_the_naive_loop_notices_feedback_one_round_early_or_late() -> None:
     table = table_of(0)
     for learner, kind in ((FollowTheLeader(), naive_full.FollowTheLeader), (UCB1(), naive_bandit.UCB1)):
-        trace = play(learner, Pool(table), delay=3, seed=3)  # type: ignore[arg-type]
+        trace = play(learner, Pool(table), delay=3, seed=3)
         for wrong in (2, 4):
             with pytest.raises(AssertionError):
-                naive_play(kind(K, T), table, trace, [wrong] * T, full=learner.feedback == "full")  # type: ignore[attr-defined]
+                naive_play(kind(K, T), table, trace, [wrong] * T, full=learner.feedback == "full")
 
 
 @pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), UCB1(), Exp3()], ids=repr)
 @pytest.mark.parametrize("delay", [0, 1, 5, T])
 def test_one_number_and_the_same_number_for_every_round_are_the_same_play(learner: Learner, delay: int) -> None:
     pool = Pool(table_of(4))
-    one, array, function = (
-        play(learner, pool, delay=d, seed=1) for d in (delay, np.full(T, delay), lambda t: delay)  # type: ignore[arg-type]
-    )
+    one, array, function = (play(learner, pool, delay=d, seed=1) for d in (delay, np.full(T, delay), lambda _: delay))
     for other in (array, function):
         assert np.array_equal(one.actions, other.actions)
         assert np.array_equal(one.chances, other.chances)

@@ -63,7 +63,7 @@ def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
         if due(player.memory):
             note["past"] = player.state.past[: int(player.state.counters[KEPT])].copy()
             note["coins"] = player.coins.copy()
-            player.plan()
+            player.plan(t)
         choose(player.memory, player.coins)
         assert player.mix is not None
         note["mix"] = player.mix.copy()
@@ -161,7 +161,7 @@ def test_any_delays_in_any_order_are_played_as_streamed(T: int, k: int, seed: in
     pool, delay = Pool(rng.integers(0, 3, (T, k)) / 2), rng.integers(0, 2 * T, T)
     trace = play(Simulation(FollowTheLeader()), pool, delay=delay, seed=seed)
     session = Session(Simulation(FollowTheLeader()), actions=k, horizon=T, seed=seed)
-    tickets = []
+    tickets: list[Any] = []
     for t in range(T):
         for s in range(t):
             if s + delay[s] + 1 == t:

@@ -114,7 +114,9 @@ def test_nothing_public_swallows_unknown_keywords(name: str) -> None:
 
 @pytest.mark.parametrize("name", CALLED)
 def test_switches_are_never_positional(name: str) -> None:
-    targets = [PUBLIC[name], *(members(PUBLIC[name]).values() if name in CLASSES else ())]
+    value = PUBLIC[name]
+    result = name in CLASSES and issubclass(value, tuple)  # a named tuple is what comes out, not what is asked for
+    targets = [*([] if result else [value]), *(members(value).values() if name in CLASSES else ())]
     for target in targets:
         for parameter in inspect.signature(target).parameters.values():
             if parameter.annotation in (bool, "bool"):

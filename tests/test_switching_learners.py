@@ -102,7 +102,7 @@ def steps(
     tickets = []
     for t in range(losses.shape[0]):
         if due(player.memory):
-            player.plan()
+            player.plan(t)
         tickets.append(choose(player.memory, player.coins))
         yield tickets[t]
         for s in arrivals[t]:

@@ -12,6 +12,29 @@ if TYPE_CHECKING:
     from tombola import bounds as bounds
     from tombola import exact as exact
     from tombola import instances as instances
+    from tombola.classes import ERM as ERM
+    from tombola.classes import AllLabellings as AllLabellings
+    from tombola.classes import Estimator as Estimator
+    from tombola.classes import Experts as Experts
+    from tombola.classes import FiniteClass as FiniteClass
+    from tombola.classes import Halfplanes as Halfplanes
+    from tombola.classes import Halving as Halving
+    from tombola.classes import Hypotheses as Hypotheses
+    from tombola.classes import Intervals as Intervals
+    from tombola.classes import LabelLearner as LabelLearner
+    from tombola.classes import LabelledPool as LabelledPool
+    from tombola.classes import LabelSession as LabelSession
+    from tombola.classes import LabelTrace as LabelTrace
+    from tombola.classes import Rectangles as Rectangles
+    from tombola.classes import StandardOptimal as StandardOptimal
+    from tombola.classes import Stumps as Stumps
+    from tombola.classes import Thresholds as Thresholds
+    from tombola.classes import Unions as Unions
+    from tombola.classes import attack as attack
+    from tombola.classes import attack_thresholds as attack_thresholds
+    from tombola.classes import littlestone_dimension as littlestone_dimension
+    from tombola.classes import play_labels as play_labels
+    from tombola.classes import vc_dimension as vc_dimension
     from tombola.comparing import compare as compare
     from tombola.confidence import BernsteinSequence as BernsteinSequence
     from tombola.confidence import Betting as Betting
@@ -71,6 +94,31 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "tombola": ["bounds", "exact", "instances"],
+    "tombola.classes": [
+        "AllLabellings",
+        "ERM",
+        "Estimator",
+        "Experts",
+        "FiniteClass",
+        "Halfplanes",
+        "Halving",
+        "Hypotheses",
+        "Intervals",
+        "LabelLearner",
+        "LabelSession",
+        "LabelTrace",
+        "LabelledPool",
+        "Rectangles",
+        "StandardOptimal",
+        "Stumps",
+        "Thresholds",
+        "Unions",
+        "attack",
+        "attack_thresholds",
+        "littlestone_dimension",
+        "play_labels",
+        "vc_dimension",
+    ],
     "tombola.comparing": ["compare"],
     "tombola.confidence": [
         "BernsteinSequence",

@@ -308,7 +308,7 @@ def _after(learner: Learner, rounds: int) -> tuple[Player, list[Any]]:
     mixes = []
     for t in range(rounds):
         if due(player.memory):
-            player.plan()
+            player.plan(t)
         action, chance = choose(player.memory, player.coins)
         if player.mix is not None:
             mixes.append(player.mix.copy())

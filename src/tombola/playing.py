@@ -145,7 +145,7 @@ def run(
     best = int(np.flatnonzero(labels == pool.best)[0])
     losses: Any = np.asarray(pool.losses)  # a memory map as the plain array that Numba knows
     table = Table(losses, labels, rows, best)
-    tally = new_tally(pool.k, rows.size, marks, full=record == "full", expects=record == "full")
+    tally = new_tally(pool.k, rows.size, marks, full=record == "full", expects=learner.mixes)
     player = Player(learner, pool.k, rows.size, streams.learner(learner))
     player.play(table, waiting(delays(delay, rows.size)), tally)
     return tally

@@ -88,7 +88,7 @@ class Session:
                 f"or one with a larger horizon."
             )
         while self._due is not None and self._due(self._memory):
-            self._player.plan()
+            self._player.plan(round_ - 1)
         action, chance = self._choose(self._memory, self._coins)
         ticket = Ticket(round_, action, chance)
         self._tickets.append(ticket)

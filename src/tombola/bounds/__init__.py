@@ -4,6 +4,16 @@ Each says for which learner and which input model it holds, and where it is prin
 """
 
 from tombola.bounds.bandit import exp3, explore_then_commit, successive_elimination, tsallis_inf, ucb1
+from tombola.bounds.classes import (
+    erm,
+    erm_by_growth,
+    erm_corrected,
+    erm_printed,
+    halving,
+    uniform_convergence,
+    uniform_convergence_corrected,
+    uniform_convergence_printed,
+)
 from tombola.bounds.delay import follow_the_leader_iid, interleaved, simulation, simulation_printed
 from tombola.bounds.full import (
     ada_hedge,
@@ -31,12 +41,17 @@ __all__ = [
     "birthday_mean",
     "elimination",
     "elimination_switches",
+    "erm",
+    "erm_by_growth",
+    "erm_corrected",
+    "erm_printed",
     "exp3",
     "explore_then_commit",
     "first_elimination",
     "flip_flop",
     "follow_the_leader",
     "follow_the_leader_iid",
+    "halving",
     "hedge",
     "hedge_anytime",
     "interleaved",
@@ -48,4 +63,7 @@ __all__ = [
     "tsallis_inf",
     "tsallis_switching",
     "ucb1",
+    "uniform_convergence",
+    "uniform_convergence_corrected",
+    "uniform_convergence_printed",
 ]

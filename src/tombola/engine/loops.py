@@ -178,6 +178,8 @@ def choose_plain(act: Kernel) -> Kernel:
 
     def choose(state: Any, mix: Floats, coins: Coins) -> tuple[int, float]:
         action, chance = act(state, coins)
+        if action < 0 or action >= mix.size:
+            raise IndexError("act must return an action in 0..k-1")
         return int(action), float(chance)
 
     return choose

@@ -7,10 +7,14 @@ import numpy as np
 from tombola.engine import loops
 from tombola.engine.compiler import Kernel, specialise
 from tombola.engine.memory import mix_of, pack, viewer
+from tombola.errors import LearnerError
 from tombola.types import Coins, Floats
 
 if TYPE_CHECKING:
     from tombola.learners.base import Learner
+
+
+PATIENCE = 100  # plans in one round
 
 
 class Player:
@@ -24,6 +28,7 @@ class Player:
         self.view = viewer(state)
         self._kernels = _bindings(learner, actions, horizon, self.view)
         self._loop: Kernel | None = None
+        self._plans, self._planned_at = 0, -1
 
     @property
     def state(self) -> Any:
@@ -46,11 +51,18 @@ class Player:
             self._loop = self.step(loops.full if self.learner.feedback == "full" else loops.bandit, *arguments)
         self._loop(*arguments)
         while tally.place[loops.ROUND] < table.order.size:
-            self.plan()
+            self.plan(int(tally.place[loops.ROUND]))
             self._loop(*arguments)
 
-    def plan(self) -> None:
-        """Let the learner think in plain Python."""
+    def plan(self, played: int) -> None:
+        """Let the learner think in plain Python, after so many rounds; one that stays due is stopped."""
+        self._plans = self._plans + 1 if played == self._planned_at else 1
+        self._planned_at = played
+        if self._plans > PATIENCE:
+            raise LearnerError(
+                f"{type(self.learner).__name__}: expected plan to leave nothing due, got a learner that is still due "
+                f"after {PATIENCE} plans in round {played + 1}; let plan change what due looks at."
+            )
         with np.errstate(over="ignore"):  # 64-bit coins overflow by design
             self.learner.plan(self.state, self.coins)
 

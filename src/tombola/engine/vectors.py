@@ -61,7 +61,7 @@ def least(values: Floats) -> float:
 def exponential(y: float) -> float:
     """Return exp(y) for y of at most 0, by arithmetic alone, so that a loop over it runs on several numbers at once.
 
-    exp(y) = 2^n exp(r) with n whole and |r| <= ln 2 / 2, and a Taylor polynomial for exp(r): within one unit in the last
+    exp(y) = 2^n exp(r) with n whole and |r| <= ln 2 / 2, and a Taylor polynomial for exp(r): within a unit in the last
     place of the library's, and 0 below exp(-700).
     """
     bounded = y if y > LEAST else LEAST

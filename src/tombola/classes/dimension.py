@@ -1,0 +1,125 @@
+"""The VC dimension and the Littlestone dimension of a finite class, exactly, by search.
+
+Both are hard in general (Papadimitriou and Yannakakis 1996; Frances and Litman 1998), so the search says when it gives
+up instead of running for ever.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola.errors import ParameterError
+
+MOST_HYPOTHESES = 4096
+MOST_STEPS = 1_000_000
+
+
+def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
+    """Return a class as a matrix of 0 and 1: one row for each hypothesis, one column for each point."""
+    try:
+        array = np.array(matrix)
+    except ValueError:
+        array = np.zeros(0)
+    if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+        came = f"{array.dtype} of shape {array.shape}" if array.ndim != 2 or 0 in array.shape else "other values"
+        raise ParameterError(
+            f"{owner}: the class must be a matrix of 0 and 1 with at least one row (hypothesis) and column (point), "
+            f"got {came}; write for example {owner}([[0, 0], [0, 1]])."
+        )
+    return array.astype(np.int64)
+
+
+def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
+    """Return the set of distinct hypotheses, and for each point the set of those that label it 1, as bits."""
+    distinct = np.unique(class_matrix(owner, matrix), axis=0)
+    if distinct.shape[0] > MOST_HYPOTHESES:
+        raise ParameterError(
+            f"{owner}: the exact dimension is searched for at most {MOST_HYPOTHESES} different hypotheses, "
+            f"got {distinct.shape[0]}; take fewer points or hypotheses."
+        )
+    columns = {sum(1 << int(h) for h in np.flatnonzero(column)) for column in distinct.T}
+    return (1 << distinct.shape[0]) - 1, tuple(sorted(columns))
+
+
+def vc_dimension(matrix: Any) -> int:
+    """Return the size of the largest set of points that the class labels in all ways.
+
+    >>> vc_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
+    1
+    """
+    everyone, columns = columns_of("vc_dimension", matrix)
+    steps = 0
+    largest = 0
+    stack: list[tuple[int, tuple[int, ...]]] = [(0, (everyone,))]
+    while stack:
+        start, cells = stack.pop()
+        largest = max(largest, len(cells).bit_length() - 1)
+        for index in range(start, len(columns)):
+            steps += len(cells)
+            inside = tuple(cell & columns[index] for cell in cells)
+            outside = tuple(cell & ~columns[index] for cell in cells)
+            if all(inside) and all(outside):
+                stack.append((index + 1, inside + outside))
+        if steps > 20 * MOST_STEPS:
+            raise _too_large("vc_dimension", 20 * MOST_STEPS)
+    return largest
+
+
+def littlestone_dimension(matrix: Any) -> int:
+    """Return the depth of the largest mistake tree of the class (Littlestone 1988).
+
+    >>> littlestone_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
+    2
+    """
+    everyone, columns = columns_of("littlestone_dimension", matrix)
+    return MistakeTrees(columns).depth(everyone)
+
+
+class MistakeTrees:
+    """Depths of the mistake trees of all parts of a class, remembered."""
+
+    def __init__(self, columns: tuple[int, ...]) -> None:
+        self.columns = columns
+        self._known: dict[int, int] = {}
+
+    def depth(self, alive: int) -> int:
+        """Return the Littlestone dimension of the hypotheses that are alive (-1 if there are none)."""
+        if alive & (alive - 1) == 0:
+            return 0 if alive else -1
+        if alive not in self._known:
+            if len(self._known) >= MOST_STEPS:
+                raise _too_large("littlestone_dimension", MOST_STEPS)
+            self._known[alive] = self._search(alive)
+        return self._known[alive]
+
+    def question(self, alive: int) -> int:
+        """Return the point that keeps the most depth whichever way it is answered."""
+        return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.parts(alive, x)))
+
+    def parts(self, alive: int, point: int) -> tuple[int, int]:
+        """Return who labels a point 0, and who labels it 1."""
+        return alive & ~self.columns[point], alive & self.columns[point]
+
+    def _search(self, alive: int) -> int:
+        best = 0
+        parts = sorted(
+            (sorted(self.parts(alive, x), key=int.bit_count) for x in range(len(self.columns))), key=_balance
+        )
+        for small, large in parts:
+            if small.bit_count().bit_length() <= best or alive.bit_count().bit_length() - 1 == best:
+                break
+            here = self.depth(small)
+            if here >= best:
+                best = max(best, 1 + min(here, self.depth(large)))
+        return best
+
+
+def _balance(parts: list[int]) -> int:
+    return -parts[0].bit_count()
+
+
+def _too_large(owner: str, limit: int) -> ParameterError:
+    return ParameterError(
+        f"{owner}: the search was given up after {limit} steps; the problem is hard in general, so take fewer points."
+    )

@@ -1,0 +1,87 @@
+"""The compiled loop of classification on lines, and the single steps that a session takes.
+
+Rows go in with a key for each feature; what a prediction depends on is only what was seen before.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola.classes.leader import MIDDLE, STALE, Leader, label_of, lead
+from tombola.classes.tree import Tree, add, charge, refresh
+from tombola.engine.native import AHEAD, prefetch
+from tombola.types import Coins, Floats, Order, Rounds
+
+LEVELS = 10
+
+
+class Labelled(NamedTuple):
+    """The rows of a labelled pool: features and their keys, labels and the weights of errors."""
+
+    features: Floats
+    keys: NDArray[np.uint64]
+    labels: Rounds
+    weights: Floats
+
+
+class Arrivals(NamedTuple):
+    """When feedback comes: after the same delay for all rounds, or (delay -1) by a list of rounds and their times."""
+
+    delay: int
+    rounds: Rounds
+    times: Rounds
+
+
+def predict_all(
+    tree: Tree, leader: Leader, coins: Coins, rows: Labelled, order: Order, arrivals: Arrivals, labels: Rounds
+) -> None:
+    """Predict the label of every row in turn; the true label of round s is learned at the start of round s + d + 1."""
+    revealed, dated = 0, arrivals.delay < 0
+    for t in range(order.size):
+        look_ahead(tree, rows, order, t)
+        while revealed < t and (arrivals.times[revealed] if dated else revealed + arrivals.delay + 1) <= t:
+            learn(tree, leader, rows, order[arrivals.rounds[revealed] if dated else revealed])
+            revealed += 1
+        labels[t] = predict_one(tree, leader, coins, rows.features[order[t]])
+
+
+def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
+    """Ask for a row two looks ahead, and one look ahead for the lower nodes above its leaf."""
+    if t + 2 * AHEAD < order.size:
+        prefetch(rows.keys, order[t + 2 * AHEAD], 0)
+        prefetch(rows.features, order[t + 2 * AHEAD], 0)
+    if tree.heads.shape[0] == 1 and t + AHEAD < order.size:
+        node = tree.leaves + int(rows.keys[order[t + AHEAD], 0])
+        prefetch(tree.tops, 0, node)
+        for _ in range(LEVELS):
+            if node > 1:
+                prefetch(tree.nodes[0], node, 0)
+                prefetch(tree.nodes[0], node ^ 1, 0)
+                node //= 2
+
+
+def learn(tree: Tree, leader: Leader, rows: Labelled, row: int) -> None:
+    """Learn the true label of one row; a first or last minimiser that had it right stays what it is."""
+    if leader.rule >= MIDDLE or label_of(leader, rows.features[row]) != rows.labels[row]:
+        leader.place[STALE] = 1
+    for feature in range(rows.features.shape[1]):
+        value = rows.features[row, feature]
+        add(tree, feature, rows.keys[row, feature], value, rows.labels[row], rows.weights[row])
+
+
+def predict_one(tree: Tree, leader: Leader, coins: Coins, row: Floats) -> int:
+    """Predict one label."""
+    lead(tree, leader, coins)
+    return label_of(leader, row)
+
+
+def learn_all(tree: Tree, leader: Leader, rows: Labelled, coins: Coins) -> None:
+    """Learn all rows at once, and take the best hypothesis: what hindsight would have chosen."""
+    for feature in range(rows.features.shape[1]):
+        for row in range(rows.labels.size):
+            leaf, value = tree.leaves + int(rows.keys[row, feature]), rows.features[row, feature]
+            charge(tree, feature, leaf, value, rows.labels[row], rows.weights[row])
+        refresh(tree, feature)
+    leader.place[STALE] = 1
+    lead(tree, leader, coins)

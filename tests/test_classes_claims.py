@@ -1,0 +1,152 @@
+"""What the paper's section on classification says, measured: mistakes, regret and bounds."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tombola.bounds import classes as bounds
+from tombola.classes import ERM, AllLabellings, Intervals, LabelledPool, Thresholds, attack_thresholds, play_labels
+from tombola.classes.hypotheses import Ties
+
+
+def realizable(rows: int, seed: int) -> LabelledPool:
+    """Uniform features, and a uniformly random threshold that is always right."""
+    rng = np.random.default_rng([rows, seed])
+    features = rng.random(rows)
+    return LabelledPool(features, features >= rng.random())
+
+
+@pytest.mark.parametrize(("ties", "share"), [("first", 1.0), ("middle", 0.5)])
+def test_realizable_thresholds_make_logarithmically_many_mistakes(ties: Ties, share: float) -> None:
+    """Mistakes per ln T fall between .8 and 1.1 of 1 (first: records, ln T - 1 + gamma on average) and of 1/2 (middle).
+
+    200 plays have a standard error of about sqrt(ln T / 200) / ln T = .024 at T = 2^12: 5 of them on either side.
+    """
+    T = 1 << 12
+    mean = np.mean([play_labels(ERM(Thresholds(), ties), realizable(T, s), seed=s).mistakes for s in range(200)])
+    expected = share * (1 - (1 - np.euler_gamma) / math.log(T))
+    assert abs(mean / math.log(T) - expected) < 0.12
+
+
+def test_first_in_exact_numbers() -> None:
+    """All labels 0: the mistakes of "first" are the records of a random order; round 1 predicts 0, so ln T + gamma - 1.
+
+    400 plays, standard error sqrt(ln T / 400) = .13: 5 of them.
+    """
+    T = 1000
+    pool = LabelledPool(np.arange(T), np.zeros(T))
+    mean = np.mean([play_labels(ERM(Thresholds()), pool, seed=s).mistakes for s in range(400)])
+    assert abs(mean - (sum(1 / t for t in range(1, T + 1)) - 1)) < 0.65
+
+
+@pytest.mark.parametrize("ties", ["first", "last"])
+def test_littlestone_order_of_the_same_rows_is_a_mistake_every_round(ties: Ties) -> None:
+    T = 2000
+    met = attack_thresholds(ERM(Thresholds(), ties), T, seed=0)
+    assert met.mistakes == T
+    again = play_labels(ERM(Thresholds(), ties), met.pool, order="given", seed=0)
+    assert (again.mistakes, again.regret) == (T, T)
+    shuffled = play_labels(ERM(Thresholds(), ties), met.pool, seed=0)
+    assert shuffled.mistakes < 5 * math.log(T)
+
+
+def test_middle_is_met_for_as_long_as_numbers_last() -> None:
+    assert attack_thresholds(ERM(Thresholds(), "middle"), 45, seed=0).mistakes == 45
+
+
+def test_coin_flips_cost_a_square_root() -> None:
+    """Labels are fair coins: mean regret between .6 and 1.0 sqrt(T), below all bounds.
+
+    100 plays at T = 2^12: one play has a standard deviation of about sqrt(T) / 2, so the mean is within .05 of .8;
+    the limits are 4 of them away.
+    """
+    T = 1 << 12
+    rng = np.random.default_rng(0)
+    regrets = [
+        play_labels(ERM(Thresholds()), LabelledPool(rng.random(T), rng.integers(0, 2, T)), seed=s).regret
+        for s in range(100)
+    ]
+    mean = float(np.mean(regrets))
+    assert 0.6 < mean / math.sqrt(T) < 1.0
+    assert mean < bounds.erm_by_growth(T, T + 1) < bounds.erm(T, 1) < bounds.erm_corrected(T, 1)
+
+
+@pytest.mark.full
+def test_up_to_a_million_rows() -> None:
+    """The same at T = 2^20: 24 plays, standard errors .05 (first), .03 (middle), .1 (coins); limits 3.5 of them off."""
+    T = 1 << 20
+    cases: list[tuple[Ties, float, float]] = [("first", 0.79, 1.15), ("middle", 0.36, 0.65)]
+    for ties, low, high in cases:
+        mean = np.mean([play_labels(ERM(Thresholds(), ties), realizable(T, s), seed=s).mistakes for s in range(24)])
+        assert low < mean / math.log(T) < high
+    rng = np.random.default_rng(0)
+    regrets = [
+        play_labels(ERM(Thresholds()), LabelledPool(rng.random(T), rng.integers(0, 2, T)), seed=s).regret
+        for s in range(24)
+    ]
+    assert 0.45 < np.mean(regrets) / math.sqrt(T) < 1.15
+    assert np.mean(regrets) < bounds.erm_corrected(T, 1)
+
+
+def test_printed_bound_fails_where_the_dimension_is_near_the_horizon() -> None:
+    """All labellings of 99 points, one of them twice, all labels 1: ERM errs on each point once, in every order."""
+    pool = LabelledPool([*range(99), 98], np.ones(100))
+    for seed in range(5):
+        regret = play_labels(ERM(AllLabellings(99)), pool, seed=seed).regret
+        assert regret == 99
+        assert regret > bounds.erm_printed(100, 99)
+        assert regret <= bounds.erm(100, 99) <= bounds.erm_corrected(100, 99)
+    full = play_labels(ERM(AllLabellings(100)), LabelledPool(range(100), np.ones(100)), seed=0)
+    assert full.regret == 100 > bounds.erm_printed(100, 100) == 0
+
+
+def test_delay_adds_itself_at_most() -> None:
+    for delay in (0, 10, 100, 5000):
+        pool = realizable(2000, delay)
+        trace = play_labels(ERM(Thresholds()), pool, delay=delay, seed=1)
+        assert trace.regret <= bounds.erm(2000, 1, delay)
+        if delay >= 2000:
+            assert (trace.predictions == 0).all()
+
+
+def test_uniform_convergence_holds_and_the_printed_radius_is_not_what_its_proof_gives() -> None:
+    """Thresholds on T = 400 coin flips, n = 50 seen: at most 5 % of 400 orders deviate by more than the radius.
+
+    The radius is a union bound, so the true rate is far below 5 %: a false alarm has probability below 1e-6.
+    """
+    T, n, delta = 400, 50, 0.05
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 2, T)
+    errors = np.stack([(np.arange(T) >= cut) != labels for cut in range(T + 1)]).astype(float)
+    whole, missed, largest = errors.mean(axis=1), 0, 0.0
+    for _ in range(400):
+        seen = errors[:, rng.permutation(T)[:n]].mean(axis=1)
+        deviation = float(np.abs(whole - seen).max())
+        missed += deviation > bounds.uniform_convergence(n, T, 1, delta)
+        largest = max(largest, deviation)
+    assert missed <= 0.05 * 400
+    assert largest > 0.3 * bounds.uniform_convergence(n, T, 1, delta), "the radius must not be trivially wide"
+    for size in (10, 100, 10_000):
+        for vc in (1, 3, 10):
+            for level in (0.5, 0.05, 1e-6):
+                printed = bounds.uniform_convergence_printed(size, vc, level)
+                assert printed < bounds.uniform_convergence_corrected(size, vc, level)
+
+
+def test_bounds_at_their_edges() -> None:
+    assert bounds.erm(1, 1) == 1.0
+    assert bounds.erm(10, 0) == 1.0
+    assert bounds.erm(10, 50) == 10.0
+    assert bounds.erm_printed(10, 50) == 0.0
+    assert bounds.uniform_convergence(10, 10, 0, 0.5) > 0
+    assert ERM(Intervals()).bound(10**6) == bounds.erm(10**6, 2)
+
+
+def test_curve_ends_in_the_regret() -> None:
+    trace = play_labels(ERM(Intervals()), realizable(300, 5), seed=2)
+    assert trace.curve[-1] == trace.regret
+    assert trace.curve.shape == (300,)
+    assert "mistakes" in repr(trace)
+    for model in ("iid", "given"):
+        assert play_labels(ERM(Intervals()), realizable(50, 5), order=model, seed=2).model == model

@@ -1,0 +1,179 @@
+"""Thresholds, intervals, unions and stumps: whole plays, sessions and plain Python against the naive twin."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive.classes import LineTwin
+from tombola.classes import ERM, Intervals, LabelledPool, LabelSession, Stumps, Thresholds, Unions, play_labels
+from tombola.classes.hypotheses import Ties
+from tombola.classes.line import LineHypotheses
+from tombola.classes.tree import bits_of, highest
+from tombola.delay import delays
+from tombola.engine.coins import uniform
+from tombola.engine.compiler import plain
+from tombola.session import Ticket
+from tombola.streams import Streams
+
+CLASSES: dict[str, tuple[LineHypotheses, int, int]] = {
+    "thresholds": (Thresholds(), 1, 1),
+    "intervals": (Intervals(), 2, 1),
+    "unions of 2": (Unions(2), 4, 1),
+    "stumps on 1": (Stumps(1), 1, 2),
+    "stumps on 3": (Stumps(3), 1, 2),
+}
+TIES: tuple[Ties, ...] = ("first", "last", "middle", "random")
+UGLY = (0.0, -0.0, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e308, -1e308, 1.0 + 2**-52, 0.1, 0.1 + 2**-56)
+
+
+def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, delay: Any, seed: int) -> list[int]:
+    """Play the twin in the order and with the coins that `play_labels` uses."""
+    order = play_labels(learner, pool, delay=delay, seed=seed).order
+    coins = Streams(seed).learner(learner)
+
+    def toss() -> float:
+        with np.errstate(over="ignore"):
+            return uniform(coins)
+
+    twin = LineTwin(*sizes, learner.ties, toss)
+    lags = delays(delay, pool.rows)
+    due = [s + (lags if isinstance(lags, int) else int(lags[s])) + 1 for s in range(pool.rows)]
+    predictions = []
+    for t in range(pool.rows):
+        for s in sorted((s for s in range(pool.rows) if due[s] == t), key=lambda s: (due[s], s)):
+            row = order[s]
+            twin.learn(pool.features[row].tolist(), int(pool.labels[row]), float(pool.weights[row]))
+        predictions.append(twin.predict(pool.features[order[t]].tolist()))
+    return predictions
+
+
+def live(learner: ERM, pool: LabelledPool, order: Any, delay: Any, seed: int) -> list[int]:
+    """Predict through a session, with labels as late as the delay says."""
+    session = LabelSession(learner, pool.rows, pool.dimensions, seed=seed)
+    lags = delays(delay, pool.rows)
+    due = [s + (lags if isinstance(lags, int) else int(lags[s])) + 1 for s in range(pool.rows)]
+    tickets: list[Ticket] = []
+    for t in range(pool.rows):
+        for s in range(pool.rows):
+            if due[s] == t:
+                row = order[s]
+                session.observe(tickets[s], label=pool.labels[row], weight=pool.weights[row])
+        tickets.append(session.predict(pool.features[order[t]]))
+    return [ticket.action for ticket in tickets]
+
+
+def pool_of(rng: np.random.Generator, rows: int, columns: int, kind: str) -> LabelledPool:
+    """Return a pool with many ties, or with ugly numbers, or with weights."""
+    values = {"few": rng.integers(0, 4, (rows, columns)).astype(float), "ugly": rng.choice(UGLY, (rows, columns))}
+    features = values.get(kind, rng.random((rows, columns)))
+    labels = rng.integers(0, 2, rows)
+    weights = rng.choice([0.25, 0.5, 1.0, 0.1], rows) if kind == "weighted" else None
+    if kind == "clean":
+        labels = (features[:, 0] > 0.5).astype(int)
+    return LabelledPool(features, labels, weights)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("name", CLASSES)
+def test_whole_play_and_session_agree_with_the_twin(name: str, ties: Any) -> None:
+    hypotheses, switches, entries = CLASSES[name]
+    learner = ERM(hypotheses, ties)
+    rng = np.random.default_rng(7)
+    for trial, kind in enumerate(("few", "ugly", "spread", "weighted", "clean", "few", "ugly", "few")):
+        rows = (1, 2, 9, 12, 13, 14, 10, 11)[trial]
+        pool = pool_of(rng, rows, hypotheses.dimensions or 1, kind)
+        for delay in (0, 3, rows + 1, rng.integers(0, 5, rows)):
+            trace = play_labels(learner, pool, delay=delay, seed=trial)
+            expected = twin_predictions(learner, (switches, entries), pool, delay, trial)
+            assert trace.predictions.tolist() == expected, (kind, delay)
+            assert live(learner, pool, trace.order, delay, trial) == expected, (kind, delay)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@settings(max_examples=25, derandomize=True, deadline=None)
+@given(data=st.data())
+def test_best_hypothesis_is_the_brute_force_minimum(name: str, data: st.DataObject) -> None:
+    hypotheses, switches, entries = CLASSES[name]
+    rows = data.draw(st.integers(1, 12))
+    columns = hypotheses.dimensions or 1
+    number = st.sampled_from([*UGLY, 2.0, 3.0])
+    features = data.draw(st.lists(st.lists(number, min_size=columns, max_size=columns), min_size=rows, max_size=rows))
+    pool = LabelledPool(features, data.draw(st.lists(st.integers(0, 1), min_size=rows, max_size=rows)))
+    twin = LineTwin(switches, entries, "first", lambda: math.nan)
+    for row, label in zip(pool.features.tolist(), pool.labels.tolist(), strict=True):
+        twin.learn(row, label, 1.0)
+    expected = [twin.predict(row) for row in pool.features.tolist()]
+    assert hypotheses.best(pool).tolist() == expected
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_plain_python_gives_the_same_bits(ties: Any) -> None:
+    rng = np.random.default_rng(3)
+    for hypotheses in (Thresholds(), Unions(2), Stumps(3)):
+        pool = pool_of(rng, 60, hypotheses.dimensions or 1, "weighted")
+        compiled = play_labels(ERM(hypotheses, ties), pool, delay=2, seed=5)
+        with plain():
+            slow = play_labels(ERM(hypotheses, ties), pool, delay=2, seed=5)
+            assert live(ERM(hypotheses, ties), pool, slow.order, 2, 5) == slow.predictions.tolist()
+        assert slow.predictions.tolist() == compiled.predictions.tolist()
+        assert slow.regret == compiled.regret
+
+
+def test_session_equals_play_on_a_longer_pool() -> None:
+    rng = np.random.default_rng(1)
+    for hypotheses in (Thresholds(), Intervals(), Stumps(2)):
+        for ties in TIES:
+            features = np.concatenate([rng.random((300, 2)), rng.integers(-5, 5, (200, 2))])[:, : hypotheses.dimensions]
+            pool = LabelledPool(features, rng.integers(0, 2, 500))
+            learner = ERM(hypotheses, ties)
+            trace = play_labels(learner, pool, delay=1, seed=2)
+            assert live(learner, pool, trace.order, 1, 2) == trace.predictions.tolist()
+
+
+def test_prediction_depends_only_on_what_was_seen() -> None:
+    """Changing all rows that come later must not change any earlier prediction, though ranks are computed up front."""
+    rng = np.random.default_rng(4)
+    features, labels = rng.random((200, 2)), rng.integers(0, 2, 200)
+    other_features, other_labels = features.copy(), labels.copy()
+    other_features[100:], other_labels[100:] = rng.normal(size=(100, 2)) * 100, rng.integers(0, 2, 100)
+    for ties in TIES:
+        learner = ERM(Stumps(2), ties)
+        one = play_labels(learner, LabelledPool(features, labels), order="given", seed=0).predictions
+        two = play_labels(learner, LabelledPool(other_features, other_labels), order="given", seed=0).predictions
+        assert (one[:100] == two[:100]).all()
+        assert (one[101:] != two[101:]).any()
+
+
+def test_random_ties_are_uniform() -> None:
+    """A 0 and a 1 at the same place: all-0 and all-1 tie, so half of 2000 predictions are 1.
+
+    A deviation of more than 4 standard deviations has probability 6e-5.
+    """
+    session = LabelSession(ERM(Thresholds(), "random"), 2000, seed=1)
+    session.observe(session.predict(1), label=0)
+    session.observe(session.predict(1), label=1)
+    ones = sum(session.predict(1).action for _ in range(1998))
+    assert abs(ones - 999) < 4 * math.sqrt(1998 / 4)
+
+
+def test_keys_keep_the_order_of_numbers() -> None:
+    numbers = np.sort(np.array([*UGLY, 2.5, -3.5, 1e-10]))
+    keys = [int(key) for key in bits_of(numbers)]
+    assert all((a < b) == (x < y) for a, b, x, y in zip(keys, keys[1:], numbers, numbers[1:], strict=False))
+    assert [int(highest(np.uint64(1 << bit))) for bit in range(64)] == list(range(64))
+    assert int(highest(np.uint64(2**64 - 1))) == 63
+
+
+def test_adversarial_shape_of_the_trie_is_no_problem() -> None:
+    """Powers of two make the deepest paths; the answers must not care."""
+    features = np.concatenate(
+        [2.0 ** np.arange(-500, 500, 5), -(2.0 ** np.arange(-500, 500, 5)), 1 + 2.0 ** -np.arange(1, 53)]
+    )
+    pool = LabelledPool(features, (np.arange(features.size) % 3 == 0).astype(int))
+    for ties in TIES:
+        trace = play_labels(ERM(Intervals(), ties), pool, seed=3)
+        assert live(ERM(Intervals(), ties), pool, trace.order, 0, 3) == trace.predictions.tolist()

@@ -1,0 +1,230 @@
+"""Label sessions: late feedback, save and load, and what is refused, there and in labelled pools."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import FollowTheLeader, Hedge, Simulation
+from tombola.classes import (
+    ERM,
+    AllLabellings,
+    Estimator,
+    Experts,
+    FiniteClass,
+    Halfplanes,
+    Halving,
+    Intervals,
+    LabelLearner,
+    LabelledPool,
+    LabelSession,
+    Rectangles,
+    StandardOptimal,
+    Stumps,
+    Thresholds,
+    Unions,
+    play_labels,
+)
+from tombola.errors import FeedbackError, ParameterError, PoolError, SessionError
+from tombola.session import Ticket
+
+CHAIN = FiniteClass(Thresholds().on_points(6))
+LEARNERS: list[tuple[LabelLearner, int]] = [
+    (ERM(Thresholds(), "random"), 1),
+    (ERM(Intervals(), "middle"), 1),
+    (ERM(Unions(2)), 1),
+    (ERM(Stumps(2), "last"), 2),
+    (ERM(Rectangles()), 2),
+    (ERM(Halfplanes()), 2),
+    (ERM(CHAIN, "random"), 1),
+    (ERM(AllLabellings(6)), 1),
+    (Halving(CHAIN), 1),
+    (StandardOptimal(CHAIN), 1),
+    (Experts(CHAIN, Hedge()), 1),
+]
+
+
+class Majority:
+    """The smallest model in the style of scikit-learn: the heavier label for all."""
+
+    def fit(self, rows: Any, labels: Any, sample_weight: Any = None) -> "Majority":
+        weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+        self.label = int(weights[labels == 1].sum() > weights[labels == 0].sum())
+        return self
+
+    def predict(self, rows: Any) -> Any:
+        return np.full(len(rows), self.label)
+
+
+def play_some(session: LabelSession, rounds: int, seed: int) -> list[int]:
+    """Go on with late, lost and out-of-order labels."""
+    rng = np.random.default_rng([seed, session.round])
+    made = []
+    for _ in range(rounds):
+        made.append(session.predict(rng.integers(0, 6, session.features).astype(float)).action)
+        for ticket in session.pending[::-1]:
+            if rng.random() < 0.4:
+                session.observe(ticket, label=int(rng.integers(0, 2)), weight=float(rng.choice([0.3, 1.0])))
+    return made
+
+
+@pytest.mark.parametrize(("learner", "features"), LEARNERS, ids=lambda value: repr(value)[:40])
+def test_saved_session_goes_on_as_if_nothing_had_happened(learner: LabelLearner, features: int, tmp_path: Path) -> None:
+    session = LabelSession(learner, 60, features, seed=3)
+    play_some(session, 25, 1)
+    session.save(tmp_path / "s.json")
+    again = LabelSession.load(tmp_path / "s.json")
+    assert again.learner == learner
+    assert (again.round, again.mistakes) == (session.round, session.mistakes)
+    assert [ticket[:2] for ticket in again.pending] == [ticket[:2] for ticket in session.pending]
+    assert play_some(again, 25, 2) == play_some(session, 25, 2)
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
+
+
+@pytest.mark.parametrize(("learner", "features"), LEARNERS, ids=lambda value: repr(value)[:40])
+def test_session_equals_play(learner: LabelLearner, features: int) -> None:
+    rng = np.random.default_rng(2)
+    pool = LabelledPool(rng.integers(0, 6, (40, features)), rng.integers(0, 2, 40))
+    trace = play_labels(learner, pool, delay=1, seed=9)
+    session = LabelSession(learner, 40, features, seed=9)
+    tickets: list[Ticket] = []
+    for t in range(40):
+        if t >= 2:
+            session.observe(tickets[t - 2], label=trace.labels[t - 2])
+        tickets.append(session.predict(pool.features[trace.order[t]]))
+    assert [ticket.action for ticket in tickets] == trace.predictions.tolist()
+
+
+def test_estimator_refits_as_the_data_grows() -> None:
+    fits = []
+
+    class Counting(Majority):
+        def fit(self, rows: Any, labels: Any, sample_weight: Any = None) -> "Majority":
+            fits.append(len(labels))
+            return Majority.fit(self, rows, labels, sample_weight)
+
+    pool = LabelledPool(np.zeros(100), [0, 0, 0, *[1] * 97])
+    trace = play_labels(ERM(Estimator(Counting(), growth_factor=2)), pool, order="given", seed=0)
+    assert fits[:-1] == [4, 8, 16, 32, 64]
+    assert fits[-1] == 100, "the comparator is the model fitted to the whole pool"
+    assert trace.predictions.tolist() == [0] * 8 + [1] * 92
+    assert trace.mistakes == 5
+    assert ERM(Estimator(Majority())).bound(100) is None
+    weighted = LabelledPool(np.zeros(4), [0, 1, 1, 0], [1, 0.25, 0.25, 1])
+    assert play_labels(ERM(Estimator(Majority())), weighted, order="given", seed=0).predictions[3] == 0
+
+
+def test_estimator_session_needs_its_learner(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    learner = ERM(Estimator(Majority()))
+    session = LabelSession(learner, 10, seed=0)
+    session.observe(session.predict(1.0), label=1)
+    session.save(tmp_path / "s.json")
+    with pytest.raises(SessionError, match="learner=") as error:
+        LabelSession.load(tmp_path / "s.json")
+    one_sentence(error.value)
+    with pytest.raises(SessionError, match="the same learner"):
+        LabelSession.load(tmp_path / "s.json", ERM(Thresholds()))
+
+
+def test_feedback_that_does_not_fit_is_refused(one_sentence: Callable[[object], str]) -> None:
+    session = LabelSession(ERM(Thresholds()), 2, seed=0)
+    ticket = session.predict(0.5)
+    assert session.observe(ticket, label=1)
+    assert not session.observe(ticket, label=True)
+    wrong: list[Any] = [
+        lambda: session.observe(ticket, label=0),
+        lambda: session.observe(ticket, label=0.5),
+        lambda: session.observe(ticket, label="1"),
+        lambda: session.observe(ticket, label=None),
+        lambda: session.observe(ticket, label=[1]),
+        lambda: session.observe(Ticket(2, 0, 1.0), label=0),
+        lambda: session.observe("ticket", label=0),  # type: ignore[arg-type]
+        lambda: session.predict(float("nan")),
+        lambda: session.predict([1.0, 2.0]),
+        lambda: session.predict("x"),
+    ]
+    for call in wrong:
+        with pytest.raises(FeedbackError) as error:
+            call()
+        one_sentence(error.value)
+    with pytest.raises(ParameterError, match="weight"):
+        session.observe(session.predict(0.1), label=0, weight=0)
+    with pytest.raises(SessionError, match="all 2 rounds"):
+        session.predict(0.2)
+    assert (session.round, len(session.pending), session.mistakes) == (2, 1, 1)
+    with pytest.raises(PoolError, match="1 feature"):
+        LabelSession(ERM(Thresholds()), 2, features=3, seed=0)
+
+
+def test_files_that_are_no_session_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    session = LabelSession(ERM(Thresholds()), 5, seed=0)
+    session.predict(0.5)
+    session.save(path)
+    data = json.loads(path.read_text())
+    for change in ({"format": 2}, {"events": [7]}, {"predictions": [1]}, {"learner": {"name": "os", "parameters": {}}}):
+        path.write_text(json.dumps({**data, **change}))
+        with pytest.raises(SessionError):
+            LabelSession.load(path)
+    path.write_text("[1, 2")
+    with pytest.raises(SessionError, match="not one"):
+        LabelSession.load(path)
+
+
+def test_bad_pools_are_refused(one_sentence: Callable[[object], str]) -> None:
+    nan, inf = float("nan"), float("inf")
+    bad: list[tuple[tuple[Any, ...], str]] = [
+        (([1.0], [2]), "labels must be 0 or 1, got 2 in row 0"),
+        (([1.0, 2.0], [0, -1]), "got -1 in row 1"),
+        (([1.0], [0.5]), "got 0.5"),
+        (([1.0], [nan]), "got nan"),
+        (([1.0], ["yes"]), "labels must be numbers"),
+        (([1.0], [0, 1]), "for each of the 1 rows"),
+        (([1.0, nan], [0, 1]), "features must be finite, got nan in row 1"),
+        (([[1.0, inf]], [0]), "got inf in row 0, column 1"),
+        (([], []), "at least one row"),
+        (([["a"]], [0]), "features must be numbers"),
+        (([[1.0], [1.0, 2.0]], [0, 1]), "features must be numbers"),
+        (([1.0], [0], [0.0]), "weights must be one number above 0"),
+        (([1.0], [0], [1.5]), "weights must be"),
+        (([1.0], [0], [1.0, 1.0]), "weights must be"),
+    ]
+    for arguments, words in bad:
+        with pytest.raises(PoolError) as error:
+            LabelledPool(*arguments)
+        assert words in one_sentence(error.value)
+
+
+def test_bad_learners_are_refused(one_sentence: Callable[[object], str]) -> None:
+    wrong: list[Any] = [
+        lambda: ERM("thresholds"),  # type: ignore[arg-type]
+        lambda: ERM(Thresholds(), "lowest"),  # type: ignore[arg-type]
+        lambda: ERM(Rectangles(), "middle"),
+        lambda: Experts(CHAIN, "hedge"),  # type: ignore[arg-type]
+        lambda: Experts(CHAIN, Simulation(FollowTheLeader())),
+        lambda: Estimator("model"),
+        lambda: Estimator(Majority(), growth_factor=0.5),
+    ]
+    for call in wrong:
+        with pytest.raises(ParameterError) as error:
+            call()
+        one_sentence(error.value)
+    with pytest.raises(PoolError, match="1 feature") as refused:
+        play_labels(ERM(Thresholds()), LabelledPool([[1, 2]], [0]), seed=0)
+    one_sentence(refused.value)
+    assert Experts(CHAIN, FollowTheLeader()).bound(10) == FollowTheLeader().bound(7, 10)
+
+
+def test_pool_keeps_its_own_copy_and_rounds_weights() -> None:
+    features = np.array([1.0, 2.0])
+    pool = LabelledPool(features, [True, False], [1e-9, 0.3])
+    features[0] = 7
+    assert pool.features[0, 0] == 1.0
+    assert pool.weights[0] == 2.0**-20
+    assert abs(pool.weights[1] - 0.3) <= 2.0**-21
+    assert len(pool) == 2
+    with pytest.raises(ValueError, match="read-only"):
+        pool.labels[0] = 0
