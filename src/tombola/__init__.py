@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tombola import bounds as bounds
+    from tombola import demo as demo
     from tombola import exact as exact
     from tombola import instances as instances
     from tombola.classes import ERM as ERM
@@ -82,6 +83,8 @@ if TYPE_CHECKING:
     from tombola.playing import Trace as Trace
     from tombola.playing import play as play
     from tombola.pool import Pool as Pool
+    from tombola.readers import Table as Table
+    from tombola.readers import read_table as read_table
     from tombola.reductions import External as External
     from tombola.reductions import Interleaved as Interleaved
     from tombola.reductions import Lemma as Lemma
@@ -93,7 +96,7 @@ if TYPE_CHECKING:
     from tombola.session import Ticket as Ticket
 
 _PUBLIC = {
-    "tombola": ["bounds", "exact", "instances"],
+    "tombola": ["bounds", "demo", "exact", "instances"],
     "tombola.classes": [
         "AllLabellings",
         "ERM",
@@ -172,6 +175,7 @@ _PUBLIC = {
     ],
     "tombola.playing": ["Trace", "play"],
     "tombola.pool": ["Pool"],
+    "tombola.readers": ["Table", "read_table"],
     "tombola.reductions": ["External", "Interleaved", "Lemma", "Paper", "Revealed", "Simulation"],
     "tombola.runs": ["Runs"],
     "tombola.session": ["Session", "Ticket"],

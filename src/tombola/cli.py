@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -49,7 +49,12 @@ def reproduce(
 
 @app.command()
 def compare(
-    table: Annotated[Path, typer.Argument(help="Losses: CSV, TSV or NPZ, one column per action.")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="Losses, one column per action: CSV, TSV (also .gz), Parquet, Feather, NPZ, NPY, ASlib folder."
+        ),
+    ],
     feedback: Annotated[
         str, typer.Option(help="bandit: see the loss of the played action; full: see the whole row.")
     ] = "bandit",
@@ -60,6 +65,9 @@ def compare(
     rescale: Annotated[  # noqa: FBT002 - a flag, on the command line
         bool, typer.Option("--rescale", help="Map the smallest number to 0 and the largest to 1.")
     ] = False,
+    missing: Annotated[
+        Literal["error", "drop", "worst"], typer.Option(help="error, drop or worst: what to do about missing cells.")
+    ] = "error",
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
@@ -67,11 +75,12 @@ def compare(
     from tombola.comparing import compare as run
     from tombola.errors import ParameterError
     from tombola.learners import DEFAULTS
-    from tombola.readers import read_pool
+    from tombola.readers import read_table
 
     if feedback not in DEFAULTS:
         raise ParameterError(f"--feedback: expected bandit or full, got {feedback!r}; write --feedback bandit.")
-    pool = read_pool(table, rescale=rescale)
+    read = read_table(table, rescale=rescale, missing=missing)
+    pool = read.pool
     runs = run(
         pool, DEFAULTS[feedback], [order],
         repetitions=repetitions, delay=delay, switching_price=switching_price, workers=workers, seed=seed,
@@ -80,6 +89,8 @@ def compare(
         f"{table}: {pool.rows} rows, {pool.k} actions; best fixed action: {pool.actions[pool.best]}, "
         f"mean loss {pool.means[pool.best]:.4g}"
     )
+    for note in read.notes:
+        _print(f"note: {note}")
     ranking = runs.ranking()
     listed = _table("learner", "mean loss", "regret [95 % interval]", "switches", "above the first")
     for name in ranking:

@@ -1,0 +1,82 @@
+"""Data frames of pandas, polars and Arrow, all through narwhals, and so Parquet, Feather and Arrow files."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tombola.errors import TableError
+from tombola.readers.columns import Cell, Column, Columns, check_names, column_of
+
+ARROW_ENDINGS = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
+
+
+def read_frame(frame: Any, source: str) -> Columns:
+    """Read a data frame of any library that narwhals knows."""
+    narwhals = _module("narwhals", source)
+    try:
+        known = narwhals.from_native(frame)
+    except TypeError:
+        raise TableError(
+            f"{source}: expected a path, an array or a data frame, got {type(frame).__name__}; "
+            "write for example read_table('losses.csv')."
+        ) from None
+    known = known.collect() if isinstance(known, narwhals.LazyFrame) else known
+    names = [str(name) for name in known.columns]
+    check_names(source, names)
+    if not names or not len(known):
+        raise TableError(f"{source}: expected at least one row, got {known.shape}; give a table that is not empty.")
+    series = (known.get_column(name) for name in known.columns)
+    return Columns(source, [_column(name, one, narwhals) for name, one in zip(names, series, strict=True)])
+
+
+def read_arrow(path: Path) -> Columns:
+    """Read a Parquet, Feather or Arrow file; Feather and Arrow files are memory-mapped."""
+    read = _read_parquet if path.suffix in (".parquet", ".pq") else _read_ipc
+    arrow = _module("pyarrow", str(path))
+    try:
+        table = read(path)
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        first = str(error).split("\n")[0].split(". ")[0].rstrip(".").replace(";", ",")
+        raise TableError(
+            f"{path}: expected a {path.suffix[1:]} file, got something else ({first[:100]}); write the file again."
+        ) from None
+    return read_frame(table, str(path))
+
+
+def _read_parquet(path: Path) -> Any:
+    return import_module("pyarrow.parquet").ParquetFile(path, memory_map=True).read()
+
+
+def _read_ipc(path: Path) -> Any:
+    arrow = import_module("pyarrow")
+    file = arrow.memory_map(str(path))
+    try:
+        return arrow.ipc.open_file(file).read_all()
+    except arrow.ArrowInvalid:
+        file.seek(0)
+        return arrow.ipc.open_stream(file).read_all()
+
+
+def _column(name: str, series: Any, narwhals: Any) -> Column:
+    if not (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
+        return column_of(name, series.to_list(), keep=True)
+    numbers = np.array(series.cast(narwhals.Float64).to_numpy(), dtype=np.float64)
+    whole = series.dtype.is_integer() and not np.isnan(numbers).any()
+    texts = [str(one) for one in series.to_list()] if whole else None
+    return Column(name, numbers, texts, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing"))
+
+
+def _first(found: Any, text: str) -> Cell | None:
+    return Cell(int(np.argmax(found)), text) if found.any() else None
+
+
+def _module(name: str, source: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise TableError(
+            f"{source}: expected the package {name}, which reads this kind of table, found none; "
+            'write pip install "tombola[tables]".'
+        ) from None

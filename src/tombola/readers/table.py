@@ -1,0 +1,176 @@
+"""read_table: whatever holds a loss for every row and action becomes a pool, and says how."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola import validate
+from tombola.errors import ParameterError, TableError
+from tombola.pool import Pool
+from tombola.readers.arrays import choose_actions, read_array, read_npy, read_npz
+from tombola.readers.aslib import RUNS, read_aslib
+from tombola.readers.columns import Columns, listed
+from tombola.readers.frames import ARROW_ENDINGS, read_arrow, read_frame
+from tombola.readers.long import action_column, read_long
+from tombola.readers.parts import ACTION, ALSO_ACTION, IDS, Parts, Wanted
+from tombola.readers.pooling import Table, name_of, pooled
+from tombola.readers.text import read_text
+from tombola.readers.wide import read_wide
+
+ENDINGS = (".csv", ".tsv", ".npz", ".npy", *ARROW_ENDINGS)
+
+
+def read_pool(path: str | Path, *, rescale: bool = False) -> Pool:
+    """Read a table of losses from a file; `rescale` maps its smallest number to 0 and its largest to 1."""
+    return read_table(path, rescale=rescale).pool
+
+
+def read_table(
+    source: Any,
+    *,
+    kind: Literal["losses", "rewards"] | None = None,
+    rescale: bool | tuple[float, float] = False,
+    missing: Literal["error", "drop", "worst"] = "error",
+    actions: Sequence[str] | None = None,
+    costs: Any = None,
+    delay: str | None = None,
+    ids: str | None = None,
+    action: str | None = None,
+    value: str | None = None,
+) -> Table:
+    """Read a table as a pool, the delay of each row if it has any, and notes on what was done.
+
+    The table is a path (CSV, TSV, gzipped or not; Parquet, Feather, Arrow; NPZ; NPY, which is memory-mapped; a folder
+    of ASlib), a frame of pandas, polars or Arrow, or an array. A wide table has a column per action. A long table has a
+    line for each row and action: a column called action, or the one named by `action`, one called loss or reward, or
+    the one named by `value`, and one called row or id, or the one named by `ids`.
+
+    `kind` says what the numbers are; without it they are losses, unless the table calls them rewards. `rescale` maps
+    [low, high] to [0, 1]: two numbers, or `True` for the smallest and the largest in the table; nothing is clipped.
+    `missing` says what to do about missing cells: refuse the table, drop the row, or count the cell as loss 1.
+    `actions` names the columns to use (or gives names to those of an array). `costs` names a resource: the columns
+    RESOURCE:ACTION of a wide table ("cost" if there are any), a column of a long one, an array of an archive; several
+    names give several resources. It may also be a second table (a Path, a frame, an array), matched by ids if both have
+    them, or a price for each action, as a dict. `delay` and `ids` name columns, too.
+
+    >>> table = read_table(np.array([[3.0, 1.0], [5.0, 2.0]]), rescale=(0, 5), actions=["slow", "quick"])
+    >>> table.pool.losses.tolist()
+    [[0.6, 0.2], [1.0, 0.4]]
+    >>> table.notes[1:]
+    ['losses rescaled from [0, 5] to [0, 1]', 'best fixed action: quick, mean loss 0.3']
+    """
+    _one_of("kind", kind, (None, "losses", "rewards"))
+    _one_of("missing", missing, ("error", "drop", "worst"))
+    limits = _limits(rescale)
+    parts = _parts(source, Wanted(kind, actions, costs, delay, ids, action, value))
+    if parts.ids is not None:
+        _refuse_repeated(parts)
+    return pooled(_priced(parts, costs), missing=missing, rescale=limits)
+
+
+def _one_of(name: str, value: object, known: tuple[object, ...]) -> None:
+    if value not in known:
+        words = " or ".join(repr(word) for word in known if word is not None)
+        raise ParameterError(f"read_table: {name} must be {words}, got {value!r}; write one of those.")
+
+
+def _limits(rescale: Any) -> bool | tuple[float, float]:
+    if isinstance(rescale, bool):
+        return rescale
+    if not (isinstance(rescale, tuple | list) and len(rescale) == 2):
+        raise ParameterError(
+            f"read_table: rescale must be True or two numbers, got {rescale!r}; write rescale=(0, 100)."
+        )
+    low = validate.number("read_table", "rescale[0]", rescale[0])
+    return low, validate.number("read_table", "rescale[1]", rescale[1], above=low)
+
+
+def _parts(source: Any, wanted: Wanted) -> Parts:
+    if isinstance(source, str | Path):
+        return _file(Path(source), wanted)
+    if isinstance(source, np.ndarray | list | tuple):
+        return choose_actions(read_array(source, "array", wanted), wanted.actions)
+    return _shaped(read_frame(source, name_of(source)), wanted)
+
+
+def _file(path: Path, wanted: Wanted) -> Parts:
+    if (path / RUNS).is_file():
+        return read_aslib(path, wanted)
+    if not path.is_file():
+        raise TableError(f"{path}: expected a file, or a folder of ASlib with {RUNS}, found none; check the path.")
+    ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    if ending in (".csv", ".tsv"):
+        table, notes = read_text(path, _kept(wanted))
+        parts = _shaped(table, wanted)
+        return parts._replace(notes=[*notes, *parts.notes])
+    readers: dict[str, Callable[[Path, Wanted], Parts]] = {".npz": read_npz, ".npy": read_npy}
+    if path.suffix in readers:
+        return readers[path.suffix](path, wanted)
+    if path.suffix in ARROW_ENDINGS:
+        return _shaped(read_arrow(path), wanted)
+    raise TableError(
+        f"{path}: expected a table that ends in {', '.join(ENDINGS)}, got one that ends in {path.suffix!r}; "
+        "convert it to CSV."
+    )
+
+
+def _kept(wanted: Wanted) -> Callable[[int, str], bool]:
+    """Say which columns of a text table are wanted as text, not only as numbers."""
+    asked = {name for name in (wanted.ids, wanted.action) if name is not None}
+    usual = {*IDS, *ACTION, *ALSO_ACTION}
+    return lambda index, name: index == 0 or name in asked or name.lower() in usual
+
+
+def _shaped(table: Columns, wanted: Wanted) -> Parts:
+    action = action_column(table, wanted)
+    return read_wide(table, wanted) if action is None else read_long(table, wanted, action)
+
+
+def _refuse_repeated(parts: Parts) -> None:
+    seen: set[str] = set()
+    for name in parts.ids or ():
+        if name in seen:
+            raise TableError(f"{parts.source}: ids must be different, got {name!r} twice; leave out what is double.")
+        seen.add(name)
+
+
+def _priced(parts: Parts, costs: Any) -> Parts:
+    """Return the parts with costs that are not in the table itself: a price per action, or a second table."""
+    if costs is None or Wanted(costs=costs).resources:
+        return parts
+    k = parts.values.shape[1]
+    names = parts.actions or tuple(str(action) for action in range(k))
+    if isinstance(costs, Mapping):
+        prices = [_price(parts.source, costs, name) for name in names]
+        table = np.broadcast_to(np.array(prices), (parts.values.shape[0], k))
+        return parts._replace(costs=table, notes=[*parts.notes, "the same costs in every row"])
+    other = _parts(costs, Wanted(costs=[]))
+    return parts._replace(costs=_matched(parts, other), notes=[*parts.notes, f"costs from {name_of(costs)}"])
+
+
+def _price(source: str, prices: Mapping[str, float], name: str) -> float:
+    if name not in prices:
+        raise TableError(f"{source}: costs must name every action, got {listed(list(prices))}; add one for {name!r}.")
+    return validate.number("read_table", "costs", prices[name], least=0)
+
+
+def _matched(parts: Parts, other: Parts) -> NDArray[Any]:
+    """Return the second table with its actions and rows in the order of the first."""
+    values = other.values
+    if parts.actions is not None and other.actions is not None:
+        values = choose_actions(other, parts.actions).values
+    if parts.ids is not None and other.ids is not None:
+        places = {name: row for row, name in enumerate(other.ids)}
+        lost = next((name for name in parts.ids if name not in places), None)
+        if lost is not None:
+            raise TableError(f"{other.source}: expected costs for the row {lost!r}, got none; add that row.")
+        values = values[[places[name] for name in parts.ids]]
+    if values.shape[:2] != parts.values.shape:
+        raise TableError(
+            f"{other.source}: costs must have {parts.values.shape[0]} rows and {parts.values.shape[1]} actions, got "
+            f"{values.shape[0]} and {values.shape[1]}; give one cost for each loss."
+        )
+    return values

@@ -1,0 +1,159 @@
+"""Text tables: CSV and TSV with a header, also gzipped, read in pieces and never line by unbounded line."""
+
+import csv
+import gzip
+import io
+from array import array
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from zlib import error as zlib_error
+
+import numpy as np
+
+from tombola.errors import TableError
+from tombola.readers.columns import Cell, Column, Columns, check_names, column_of
+from tombola.types import Floats
+
+LONGEST = 1 << 22  # characters in a line
+CHUNK = 4096  # rows converted at a time
+
+Keep = Callable[[int, str], bool]
+
+
+def read_text(path: Path, keep: Keep) -> tuple[Columns, list[str]]:
+    """Read a text table, and say what was decided on the way; `keep` says which columns are wanted as text too."""
+    lines = text_lines(path)
+    above, first = next(((above, line) for above, line in enumerate(lines) if line.strip()), (0, ""))
+    mark, notes = _delimiter(path, first)
+    reader = csv.reader(chain([first], lines), delimiter=mark)
+    numbers = array("q")
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        _check_header(path, header, notes)
+        growing = [_Growing(name, keep=keep(index, name)) for index, name in enumerate(header)]
+        for chunk in _chunks(path, reader, len(header), above):
+            numbers.extend(number for number, _ in chunk)
+            for column, cells in zip(growing, zip(*(row for _, row in chunk), strict=True), strict=True):
+                column.extend(cells)
+    except csv.Error as error:
+        raise _not_text(path, str(error)) from None
+    if not numbers:
+        raise TableError(
+            f"{path}: expected a header and at least one row, got {int(bool(header))} lines; "
+            "write a line with the names of the actions and a line for each row."
+        )
+    return Columns(str(path), [column.column() for column in growing], np.array(numbers, dtype=np.int64)), notes
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a text file, gzipped or not; what is no text, or has a line without end, is refused."""
+    try:
+        with path.open("rb") as raw:
+            zipped = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            binary = gzip.GzipFile(fileobj=raw) if zipped else raw
+            with io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as file:  # Excel puts a mark first
+                yield from _bounded(path, file)
+    except UnicodeDecodeError as error:
+        raise _not_text(path, f"byte 0x{error.object[error.start]:02x}") from None
+    except (EOFError, OSError, zlib_error) as error:
+        raise _not_text(path, str(error).rstrip(".")) from None
+
+
+def _bounded(path: Path, file: io.TextIOWrapper) -> Iterator[str]:
+    number = 0
+    while line := file.readline(LONGEST + 1):
+        number += 1
+        if "\0" in line:
+            raise _not_text(path, "byte 0x00")
+        if len(line) > LONGEST:
+            raise TableError(
+                f"{path}: expected lines of at most {LONGEST:,} characters, got a longer one at line {number}; "
+                "check that the file has line breaks, or save the table as .npy or .parquet."
+            )
+        yield line
+
+
+def _not_text(path: Path, what: str) -> TableError:
+    return TableError(f"{path}: expected a text table in UTF-8, got something else ({what}); export it as CSV again.")
+
+
+def _delimiter(path: Path, header: str) -> tuple[str, list[str]]:
+    usual = "\t" if ".tsv" in path.suffixes else ","
+    if usual in header:
+        return usual, []
+    other = next((mark for mark in (";", "\t", ",") if mark in header), None)
+    named = {";": "semicolons", "\t": "tabs", ",": "commas"}
+    return (usual, []) if other is None else (other, [f"columns are separated by {named[other]}"])
+
+
+def _check_header(path: Path, header: list[str], notes: list[str]) -> None:
+    check_names(str(path), header)
+    if not header or not all(_is_number(name) for name in header):
+        return
+    if header not in ([str(i) for i in range(len(header))], [str(i + 1) for i in range(len(header))]):
+        raise TableError(
+            f"{path}: expected the names of the actions in the first line, got numbers only; "
+            "add a first line with a name for each column."
+        )
+    notes.append(f"the first line ({', '.join(header[:6])}{', ...' * (len(header) > 6)}) was taken as names of actions")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _chunks(path: Path, reader: Any, width: int, above: int) -> Iterator[list[tuple[int, list[str]]]]:
+    chunk: list[tuple[int, list[str]]] = []
+    for row in reader:
+        if not row or (len(row) == 1 and width > 1 and not row[0].strip()):
+            continue
+        if len(row) != width:
+            raise TableError(
+                f"{path}: expected {width} columns as in the header, got {len(row)} in line {reader.line_num + above}; "
+                "repair that line."
+            )
+        chunk.append((reader.line_num + above, row))
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+class _Growing:
+    """A column while it is read: numbers without their text, unless the text is wanted too."""
+
+    def __init__(self, name: str, *, keep: bool) -> None:
+        self.name = name
+        self.numbers = array("d")
+        self.texts: list[str] | None = [] if keep else None
+        self.wrong: Cell | None = None
+        self.gap: Cell | None = None
+
+    def extend(self, cells: tuple[str, ...]) -> None:
+        if self.texts is not None:
+            self.texts.extend(cell.strip() for cell in cells)
+        try:
+            numbers: Floats = np.array([float(cell) for cell in cells])
+        except ValueError:
+            self._extend_one_by_one(cells)
+            return
+        if np.isfinite(numbers).all():
+            self.numbers.frombytes(numbers.tobytes())
+        else:
+            self._extend_one_by_one(cells)
+
+    def _extend_one_by_one(self, cells: tuple[str, ...]) -> None:
+        part = column_of(self.name, cells, start=len(self.numbers))
+        self.wrong, self.gap = self.wrong or part.wrong, self.gap or part.gap
+        self.numbers.frombytes(part.numbers.tobytes())
+
+    def column(self) -> Column:
+        return Column(self.name, np.frombuffer(self.numbers, dtype=np.float64), self.texts, self.wrong, self.gap)

@@ -1,0 +1,89 @@
+"""Demo pools: made on the spot, the same each time, and each shows what it is for."""
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tombola import demo
+from tombola.errors import ParameterError, TombolaError
+from tombola.pool import Pool
+
+GENERATED: dict[str, Callable[..., Pool]] = {
+    "language_models": demo.language_models,
+    "solvers": demo.solvers,
+    "evaluation": demo.evaluation,
+    "call_list": lambda *horizon, seed: demo.call_list(*horizon, seed=seed).pool,
+    "gpu_models": demo.gpu_models,
+}
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_the_same_seed_gives_the_same_pool(name: str) -> None:
+    make = GENERATED[name]
+    first, again, other = make(200, seed=1), make(200, seed=1), make(200, seed=2)
+    assert (first.losses == again.losses).all()
+    assert not (first.losses == other.losses).all()
+    assert (first.rows, len(first.ids or ())) == (200, 200)
+    assert make(1, seed=0).rows == 1
+    with pytest.raises(ParameterError):
+        make(0, seed=1)
+    with pytest.raises(TombolaError):
+        make(10, seed=-1)
+
+
+def test_dear_language_models_are_better() -> None:
+    pool = demo.language_models(seed=0)
+    assert (np.diff(pool.means) < 0).all()
+    assert pool.costs is not None
+    assert (np.diff(pool.costs.mean(axis=0)[:, 0]) > 0).all()
+
+
+def test_no_solver_is_best_everywhere() -> None:
+    pool = demo.solvers(seed=0)
+    winners = np.bincount(np.argmin(pool.losses, axis=1), minlength=pool.k)
+    assert winners.min() > 0.05 * pool.rows
+    assert pool.losses.min(axis=1).mean() < 0.5 * pool.means.min()
+
+
+def test_the_best_model_of_the_evaluation_is_the_last() -> None:
+    pool = demo.evaluation(seed=0)
+    assert pool.actions[pool.best] == "v6"
+    assert np.corrcoef(pool.losses.T).min() > 0.15
+
+
+def test_outcomes_of_calls_come_late() -> None:
+    pool, delays, notes = demo.call_list(seed=0)
+    assert pool.actions[pool.best] == "evening call"
+    assert delays is not None
+    assert delays.shape == (pool.rows,)
+    assert 100 < delays.mean() < 140
+    assert notes
+
+
+def test_the_models_on_one_gpu_are_close() -> None:
+    means = np.sort(demo.gpu_models(seed=0).means)
+    assert 0.01 < means[1] - means[0] < 0.05
+
+
+def test_digits() -> None:
+    pool = demo.digits()
+    assert (pool.rows, pool.k) == (1797, 8)
+    assert set(np.unique(pool.losses)) == {0.0, 1.0}
+    assert pool.actions[pool.best] in ("neighbours", "support vectors")
+    assert pool.means[pool.best] < 0.02
+    assert pool.means.max() > 0.2
+    assert pool.costs is not None
+    assert pool.costs[0, :, 0].min() > 0
+    assert (pool.costs == pool.costs[0]).all()
+    assert demo.digits() is pool
+
+
+def test_a_missing_scikit_learn_is_named(
+    monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(TombolaError, match=r"tombola\[demo\]") as caught:
+        demo.digits.__wrapped__()
+    one_sentence(caught.value)

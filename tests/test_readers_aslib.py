@@ -1,0 +1,95 @@
+"""ASlib folders: the loss is the run time in units of the cutoff, and 1 for what did not end well."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tombola.errors import TableError
+from tombola.readers import read_table
+
+DESCRIPTION = """scenario_id: TEST
+performance_measures:
+- runtime
+maximize:
+    - false
+performance_type:
+- runtime
+algorithm_cutoff_time: 100
+algorithm_cutoff_memory: '?'
+features_deterministic:
+- x
+"""
+RUNS = """% a comment
+@RELATION ALGORITHM_RUNS
+@ATTRIBUTE instance_id STRING
+@ATTRIBUTE repetition NUMERIC
+@ATTRIBUTE algorithm STRING
+@attribute 'runtime' numeric
+@ATTRIBUTE runstatus {ok, timeout, crash}
+
+@DATA
+one,1,quick,25,ok
+one,1,slow,50,ok
+'two, too',1,quick,3,crash
+'two, too', 1, slow, 250, ok
+three,1,quick,100,timeout
+three,1,slow,10,ok
+three,2,slow,30,ok
+"""
+Scenario = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    def make(description: str, runs: str) -> Path:
+        (tmp_path / "description.txt").write_text(description)
+        (tmp_path / "algorithm_runs.arff").write_text(runs)
+        return tmp_path
+
+    return make
+
+
+def test_run_times_become_losses(scenario: Scenario) -> None:
+    table = read_table(scenario(DESCRIPTION, RUNS))
+    assert table.pool.actions == ("quick", "slow")
+    assert table.pool.ids == ("one", "two, too", "three")
+    assert table.pool.losses.tolist() == [[0.25, 0.5], [1.0, 1.0], [1.0, 0.2]]
+    assert table.pool.costs is None
+    assert "loss = run time / cutoff (100), and 1 for a run that did not end well (PAR1)" in table.notes
+
+
+def test_quality_is_taken_as_it_is(scenario: Scenario) -> None:
+    description = DESCRIPTION.replace("- runtime", "- quality", 1).replace("type:\n- runtime", "type: solution_quality")
+    runs = RUNS.replace("'runtime'", "quality")
+    folder = scenario(description.replace("- false", "- true"), runs)
+    assert read_table(folder, rescale=(0, 250)).pool.losses[0].tolist() == [0.9, 0.8]
+    folder = scenario(description, runs)
+    assert read_table(folder, rescale=(0, 250)).pool.losses[0].tolist() == [0.1, 0.2]
+
+
+def test_a_missing_run_is_a_missing_cell(scenario: Scenario) -> None:
+    folder = scenario(DESCRIPTION, RUNS.replace("one,1,slow,50,ok\n", ""))
+    with pytest.raises(TableError, match="row 'one', action 'slow', got none"):
+        read_table(folder)
+    assert read_table(folder, missing="worst").pool.losses[0].tolist() == [0.25, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("description", "runs", "says"),
+    [
+        (DESCRIPTION.replace("100", "'?'"), RUNS, "algorithm_cutoff_time"),
+        ("", RUNS, "algorithm_cutoff_time"),
+        (DESCRIPTION, "", "got 0 attributes and 0 runs"),
+        (DESCRIPTION, RUNS + "four,1,quick\n", "got 3 in line 17"),
+        (DESCRIPTION, RUNS.replace("algorithm STRING", "solver STRING"), "called 'algorithm'"),
+        (DESCRIPTION, RUNS.replace("runstatus", "ending"), "called 'runstatus'"),
+        (DESCRIPTION, RUNS.replace("one,1,quick,25", "one,1,quick,soon"), "got 'soon'"),
+    ],
+)
+def test_bad_scenarios(
+    description: str, runs: str, says: str, scenario: Scenario, one_sentence: Callable[[object], str]
+) -> None:
+    with pytest.raises(TableError) as caught:
+        read_table(scenario(description, runs))
+    assert says in one_sentence(caught.value)

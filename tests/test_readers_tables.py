@@ -1,0 +1,386 @@
+"""Tables in all their forms: the same numbers give the same pool, and what was done is said."""
+
+import gzip
+import tracemalloc
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tombola.errors import ParameterError, TableError, TombolaError
+from tombola.pool import Pool
+from tombola.readers import Table, read_table
+from tombola.readers.text import LONGEST
+
+pd: Any = import_module("pandas")  # neither has types
+pa: Any = import_module("pyarrow")
+feather: Any = import_module("pyarrow.feather")
+
+LOSSES = [[0.0, 1.0, 0.5], [0.25, 0.5, 0.75], [1.0, 0.0, 0.125], [0.5, 0.5, 0.5]]
+COSTS = [[1.0, 2.0, 3.0], [1.5, 2.5, 3.5], [0.0, 0.0, 9.0], [4.0, 5.0, 6.0]]
+NAMES, IDS = ["a", "b", "c"], ["w", "x", "y", "z"]
+
+
+def wide() -> Any:
+    frame = pd.DataFrame(LOSSES, columns=NAMES)
+    frame.insert(0, "id", IDS)
+    for action, name in enumerate(NAMES):
+        frame[f"cost:{name}"] = [row[action] for row in COSTS]
+    frame["delay"] = [0, 3, 1, 2]
+    return frame
+
+
+def long() -> Any:
+    lines = [
+        (IDS[row], NAMES[action], LOSSES[row][action], COSTS[row][action], [0, 3, 1, 2][row])
+        for row in range(4)
+        for action in range(3)
+    ]
+    return pd.DataFrame(lines, columns=["row", "action", "loss", "cost", "delay"])
+
+
+def same(table: Table) -> bool:
+    pool = table.pool
+    costs = None if pool.costs is None else pool.costs[:, :, 0].tolist()
+    delays = None if table.delays is None else table.delays.tolist()
+    return (pool.losses.tolist(), list(pool.actions), list(pool.ids or ()), costs, delays) == (
+        LOSSES, NAMES, IDS, COSTS, [0, 3, 1, 2],
+    )  # fmt: skip
+
+
+def write_stream(frame: Any, path: Path) -> None:
+    table = pa.Table.from_pandas(frame)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+WRITERS: dict[str, Callable[[Any, Path], object]] = {
+    "t.csv": lambda frame, path: frame.to_csv(path, index=False),
+    "t.tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
+    "t.csv.gz": lambda frame, path: frame.to_csv(path, index=False),
+    "t.parquet": lambda frame, path: pl.DataFrame(frame.to_dict(orient="list")).write_parquet(path),
+    "t.feather": lambda frame, path: feather.write_feather(pa.Table.from_pandas(frame), str(path)),
+    "t.arrow": write_stream,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("frame", [wide, long])
+def test_every_file_gives_the_same_pool(name: str, frame: Callable[[], Any], tmp_path: Path) -> None:
+    WRITERS[name](frame(), tmp_path / name)
+    assert same(read_table(tmp_path / name))
+
+
+@pytest.mark.parametrize("frame", [wide, long])
+def test_every_frame_gives_the_same_pool(frame: Callable[[], Any]) -> None:
+    columns = frame().to_dict(orient="list")
+    for one in (frame(), pl.DataFrame(columns), pl.DataFrame(columns).lazy(), pa.table(columns)):
+        assert same(read_table(one))
+
+
+def test_lines_of_a_long_table_may_come_in_any_order() -> None:
+    shuffled = long().sample(frac=1, random_state=5)
+    table = read_table(shuffled)
+    order = [table.pool.ids.index(name) for name in IDS] if table.pool.ids else []
+    columns = [table.pool.actions.index(name) for name in NAMES]
+    assert table.pool.losses[np.ix_(order, columns)].tolist() == LOSSES
+
+
+def test_archives_and_arrays(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", losses=LOSSES, actions=NAMES, ids=IDS, costs=COSTS, delay=[0, 3, 1, 2], X=[[1]] * 4)
+    table = read_table(tmp_path / "t.npz")
+    assert same(table)
+    assert "not used: X" in table.notes
+    np.savez(tmp_path / "r.npz", rewards=1 - np.array(LOSSES))
+    assert read_table(tmp_path / "r.npz").pool.losses.tolist() == LOSSES
+    assert read_table(LOSSES, actions=NAMES, costs=np.array(COSTS)).pool.costs is not None
+    assert read_table(np.array(LOSSES), actions=["2", "0"]).pool.losses.tolist() == [[row[2], row[0]] for row in LOSSES]
+
+
+def test_a_npy_file_stays_on_disk(tmp_path: Path) -> None:
+    np.save(tmp_path / "t.npy", np.zeros((1000, 1000), dtype=np.float32))
+    tracemalloc.start()
+    pool = read_table(tmp_path / "t.npy").pool
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    base: Any = pool.losses
+    while not isinstance(base, np.memmap):
+        base = base.base
+    assert pool.losses.dtype == np.float32
+    assert peak < 10 * (1 << 20)  # chunks for the checks, not the 4 MB many times
+
+
+def test_bad_npy_files(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    np.save(tmp_path / "object.npy", np.array([[{}]], dtype=object))
+    np.save(tmp_path / "text.npy", np.array([["a"]]))
+    np.save(tmp_path / "flat.npy", np.zeros(4))
+    (tmp_path / "empty.npy").write_bytes(b"")
+    (tmp_path / "noise.npy").write_bytes(bytes(range(256)))
+    with (tmp_path / "archive.npy").open("wb") as file:
+        np.savez(file, losses=np.zeros((2, 2)))
+    for path in sorted(tmp_path.glob("*.npy")):
+        with pytest.raises(TombolaError) as caught:
+            read_table(path)
+        one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"ARROW1" + bytes(100), bytes(range(256)) * 9])
+def test_bad_arrow_files(name: str, content: bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(TableError, match="got something else") as caught:
+        read_table(tmp_path / name)
+    one_sentence(caught.value)
+
+
+def test_rewards_and_units() -> None:
+    rewards = np.array([[10.0, 30.0], [20.0, 10.0]])
+    table = read_table(rewards, kind="rewards", rescale=True)
+    assert table.pool.losses.tolist() == [[1.0, 0.0], [0.5, 1.0]]
+    assert "rewards rescaled from [10, 30], the smallest and the largest, to [0, 1]" in table.notes
+    assert read_table(rewards, kind="rewards", rescale=(0, 40)).pool.losses.tolist() == [[0.75, 0.25], [0.5, 0.75]]
+    assert read_table(rewards, rescale=(0, 40)).pool.losses.tolist() == [[0.25, 0.75], [0.5, 0.25]]
+    assert read_table(np.array([[7, 7]]), kind="rewards", rescale=True).pool.losses.tolist() == [[0.0, 0.0]]
+    assert read_table(np.array([[0.1, 0.0]], dtype=np.float32), rescale=(0, 0.1)).pool.losses.tolist() == [[1.0, 0.0]]
+    with pytest.raises(TableError, match="wider limits"):
+        read_table(rewards, rescale=(0, 20))
+    with pytest.raises(TableError, match="rewards must be in"):
+        read_table(rewards, kind="rewards")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=2), min_size=1, max_size=5), st.booleans())
+def test_rescaling_keeps_the_order_and_fills_the_interval(numbers: list[list[float]], rewards: bool) -> None:
+    values = np.array(numbers)
+    losses = read_table(values, kind="rewards" if rewards else "losses", rescale=True).pool.losses
+    assert losses.min() == 0
+    assert losses.max() == (1 if values.min() < values.max() else 0)
+    ranked = np.argsort(-values if rewards else values, axis=None, kind="stable")
+    assert (np.diff(losses.reshape(-1)[ranked]) >= 0).all()
+
+
+PLAIN = ([[0.0, 1.0], [0.5, 0.25]], ("a", "b"), None)
+TEXTS: dict[str, tuple[str | bytes, Any, str]] = {
+    "semicolons.csv": ("a;b\n0;1\n0.5;0.25\n", PLAIN, "columns are separated by semicolons"),
+    "tabs.csv": ("a\tb\n0\t1\n0.5\t0.25\n", PLAIN, "columns are separated by tabs"),
+    "index.csv": (",a,b\n0,0,1\n1,0.5,0.25\n", (*PLAIN[:2], ("0", "1")), "ids from column ''"),
+    "numbers.csv": ("0,1\n0,1\n0.5,0.25\n", (PLAIN[0], ("0", "1"), None), "was taken as names of actions"),
+    "truth.csv": ("a,b\nFalse,TRUE\n0.5,0.25\n", PLAIN, "a wide table: 2 rows, 2 actions (a, b)"),
+    "zipped.csv": (gzip.compress(b"a,b\n0,1\n0.5,0.25\n"), PLAIN, "best fixed action: a, mean loss 0.25"),
+    "quoted.csv": ('\n"a",b\n"0",1\n0.5,"0.25"\n', PLAIN, "a wide table"),
+    "lines.csv": ('id,a,b\n"x\ny",0,1\nz,0.5,0.25\n', (*PLAIN[:2], ("x\ny", "z")), "ids from column 'id'"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_was_decided_about_a_text_is_said(name: str, tmp_path: Path) -> None:
+    content, expected, note = TEXTS[name]
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    table = read_table(tmp_path / name)
+    assert (table.pool.losses.tolist(), table.pool.actions, table.pool.ids) == expected
+    assert any(note in one for one in table.notes)
+
+
+BAD_TEXTS: dict[str | bytes, str] = {
+    "a|b\n0|1\n": "at least two actions, got 1 (a|b)",
+    "id,only\nx,0.5\n": "at least two actions, got 1",
+    "0.5,0.25\n0,1\n": "names of the actions in the first line",
+    "\n\na,b\n0,good\n": "line 4, column 'b', got 'good'",
+    'id,a,b\n"x\ny",0,1\nz,0,good\n': "line 4, column 'b', got 'good'",
+    "a,b\n,\n,\n": "missing in 2 of 2 rows",
+    'a,b\n"0,1\n' + "0,1\n" * 60_000: "expected a text table",
+    gzip.compress(b"a,b\n0,1\n" * 99)[:-20]: "expected a text table",
+    b"\x1f\x8b and no more": "expected a text table",
+    "a,b\n0,1\nM\u00fcnchen,1\n".encode("latin-1"): "expected a text table in UTF-8",
+    "a,b\n0,1\n".encode("utf-16"): "expected a text table in UTF-8",
+    b"PK\x03\x04\x14\x00\x06\x00\x08": "expected a text table",
+}
+
+
+@pytest.mark.parametrize("content", BAD_TEXTS)
+def test_bad_texts(content: str | bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(TableError) as caught:
+        read_table(tmp_path / "t.csv")
+    assert BAD_TEXTS[content] in one_sentence(caught.value)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    head=st.sampled_from(["a,b\n", "id,action,loss\n1,a,0\n", "a,b,delay,cost:a,cost:b\n", ""]),
+    body=st.text(alphabet='ab01,;\t\n\r"\u00e9?x:-\0', max_size=40),
+    missing=st.sampled_from(["error", "drop", "worst"]),
+)
+def test_no_text_gives_a_traceback(head: str, body: str, missing: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes((head + body).encode())
+    try:
+        pool = read_table(tmp_path / "t.csv", missing=missing, rescale=True).pool
+    except TombolaError as error:
+        message = str(error)
+    else:
+        message = "; " if np.isfinite(pool.losses).all() else "a pool with missing cells"
+    assert "\n" not in message
+    assert "; " in message
+
+
+GAPS = "id,a,b,cost:a,cost:b,delay\nw,0.5,,1,1,0\nx,0.25,1,2,,1\ny,NA,0,3,3,\nz,0,1,1,1,2\n"
+
+
+def test_missing_cells_are_a_choice(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(GAPS)
+    with pytest.raises(TableError, match=r"line 2, column 'b', got '', and cells are missing in 3 of 4 rows"):
+        read_table(path)
+    dropped = read_table(path, missing="drop")
+    assert dropped.pool.ids == ("z",)
+    assert "dropped 3 of 4 rows, which have missing cells" in dropped.notes
+    worst = read_table(path, missing="worst")
+    assert worst.pool.losses.tolist() == [[0.5, 1.0], [0.25, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    assert worst.pool.costs is not None
+    assert worst.pool.costs[:, :, 0].tolist() == [[1, 1], [2, 3], [3, 3], [1, 1]]
+    assert worst.delays is not None
+    assert worst.delays.tolist() == [0, 1, 4, 2]
+    assert "counted 2 missing cells as loss 1" in worst.notes
+    path.write_text("a,b\n10,\n20,40\n")
+    assert read_table(path, missing="worst", rescale=True).pool.losses.tolist() == [[0, 1], [1 / 3, 1]]
+    frame = pl.DataFrame({"a": [0.5, None], "b": [0, 1]})
+    assert read_table(frame, missing="drop").pool.losses.tolist() == [[0.5, 0.0]]
+    with pytest.raises(TableError, match="row 1, column 'a'"):
+        read_table(frame)
+
+
+def test_columns_may_be_named(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"prompt": ["p", "q"], "big": [0, 1], "small": [1, 1], "usd:big": [5.0, 6.0], "usd:small": [1.0, 2.0],
+         "s:big": [9.0, 8.0], "s:small": [7.0, 6.0], "wait": [4, 5], "remark": ["none yet", "fine"]}
+    )  # fmt: skip
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for source in (frame, tmp_path / "t.csv"):
+        table = read_table(source, ids="prompt", actions=["small", "big"], costs=["usd", "s"], delay="wait")
+        assert (table.pool.actions, table.pool.ids) == (("small", "big"), ("p", "q"))
+        assert table.pool.costs is not None
+        assert table.pool.costs.tolist() == [[[1, 7], [5, 9]], [[2, 6], [6, 8]]]
+        assert table.delays is not None
+        assert table.delays.tolist() == [4, 5]
+        assert "not used: remark" in table.notes
+        with pytest.raises(TableError, match="called 'huge' as actions says"):
+            read_table(source, actions=["huge"])
+    renamed = long().rename(columns={"row": "case", "action": "who", "loss": "points"})
+    table = read_table(renamed, ids="case", action="who", value="points", kind="losses")
+    assert same(table)
+    assert read_table(renamed, ids="case", action="who", value="points", actions=["c"]).pool.losses.shape == (4, 1)
+
+
+def test_costs_of_a_second_table_are_matched_by_name(tmp_path: Path) -> None:
+    losses = pd.DataFrame(LOSSES, columns=NAMES)
+    losses.insert(0, "id", IDS)
+    prices = pd.DataFrame(COSTS, columns=NAMES)[["c", "a", "b"]]
+    prices.insert(0, "id", IDS)
+    prices.iloc[::-1].to_csv(tmp_path / "costs.csv", index=False)
+    for costs in (tmp_path / "costs.csv", prices, np.array(COSTS)):
+        pool = read_table(losses, costs=costs).pool
+        assert pool.costs is not None
+        assert pool.costs[:, :, 0].tolist() == COSTS
+    same_price = read_table(losses, costs={"a": 1, "b": 2, "c": 3.5}).pool.costs
+    assert same_price is not None
+    assert same_price[3, :, 0].tolist() == [1, 2, 3.5]
+    for wrong in ({"a": 1}, {"a": -1, "b": 2, "c": 3}, prices[:2], np.zeros((4, 2)), Path("nowhere.csv")):
+        with pytest.raises(TombolaError):
+            read_table(losses, costs=wrong)
+
+
+LOGGED = {
+    "an action a line": "action,chance,visit\nmail,0.5,1\ncall,0.5,0\nmail,0.5,0\n",
+    "with ids": "id,action,loss\n1,mail,0.5\n2,call,1\n3,mail,0\n",
+    "a model a line": "id,model,propensity,loss\n1,big,0.5,0\n2,small,0.5,1\n",
+    "one filled cell a row": "id,mail,call\n1,0.5,\n2,,1\n3,0,\n",
+}
+
+
+@pytest.mark.parametrize("what", LOGGED)
+def test_a_logged_table_is_explained(what: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    (tmp_path / "t.csv").write_text(LOGGED[what])
+    with pytest.raises(TableError, match="got a logged table, with one action a row") as caught:
+        read_table(tmp_path / "t.csv")
+    one_sentence(caught.value)
+    with pytest.raises(TableError, match="got a logged table"):
+        read_table(pd.read_csv(tmp_path / "t.csv"))
+
+
+BAD_LONG = {
+    "row,action,loss\n1,a,0\n1,b,1\n1,a,0\n": "a second one in line 4",
+    "row,action,loss\n1,a,0\n1,b,1\n2,a,0\n": "row '2', action 'b', got none",
+    "row,action,loss\n1,a,0\n1,a,1\n2,a,0\n": "at least two actions",
+    "row,action,points\n1,a,0\n1,b,1\n": "name it with value=",
+    "row,action,loss\n1,a,0\n1,b,x\n": "line 3, column 'loss', got 'x'",
+    "row,action,loss,delay\n1,a,0,1\n1,b,0,2\n": "one delay for each row",
+    "a,b,delay\n0,1,1.5\n": "whole numbers of rounds",
+    "a,b,delay\n0,1,-1\n": "whole numbers of rounds",
+    "a,b,cost:a\n0,1,1\n": "called 'cost:b'",
+    "a,b,cost:a,cost:b\n0,1,1,dear\n": "got 'dear'",
+}
+
+
+@pytest.mark.parametrize("content", BAD_LONG)
+def test_bad_long_tables_costs_and_delays(content: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(TableError) as caught:
+        read_table(tmp_path / "t.csv")
+    assert BAD_LONG[content] in one_sentence(caught.value)
+
+
+def test_a_line_of_two_gigabytes_is_refused_without_reading_it(
+    tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    path = tmp_path / "t.csv"
+    with path.open("wb") as file:
+        file.write(b"a,b\n" + b"9" * (LONGEST + 10))
+        file.truncate(2 << 30)  # sparse: the rest takes no place on disk
+    with gzip.open(tmp_path / "t.csv.gz", "wb", compresslevel=1) as file:
+        file.write(b"a,b\n" + b"9" * (8 * LONGEST))
+    for name in ("t.csv", "t.csv.gz"):
+        tracemalloc.start()
+        with pytest.raises(TableError, match="got a longer one at line 2") as caught:
+            read_table(tmp_path / name)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        one_sentence(caught.value)
+        assert peak < 8 * LONGEST
+
+
+def test_a_table_longer_than_a_chunk_is_read_whole(tmp_path: Path) -> None:
+    losses = np.random.default_rng(1).random((10_000, 3))
+    pd.DataFrame(losses, columns=NAMES).to_csv(tmp_path / "t.csv", index=False)
+    assert (read_table(tmp_path / "t.csv").pool.losses == losses).all()
+    lines = (tmp_path / "t.csv").read_text().splitlines()
+    lines[9000] = "0,x,1"
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    with pytest.raises(TableError, match="line 9001, column 'b', got 'x'"):
+        read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "points"}, {"missing": "skip"}, {"rescale": 5}, {"rescale": (1, 1)}])
+def test_bad_options_are_refused(wrong: dict[str, Any], one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(ParameterError) as caught:
+        read_table(LOSSES, **wrong)
+    one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [5, None, {"a": [1]}, Pool([[0.0]]), pd.DataFrame(), pd.DataFrame({"a": []})])
+def test_what_is_no_table_is_refused(wrong: Any, one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(TableError) as caught:
+        read_table(wrong)
+    one_sentence(caught.value)
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "narwhals", None)
+    with pytest.raises(TableError, match=r"tombola\[tables\]") as caught:
+        read_table(wide())
+    one_sentence(caught.value)
