@@ -110,7 +110,7 @@ def streams_as_it_plays(learner: Learner) -> None:
 
 def any_number_of_workers(learner: Learner) -> None:
     """One worker or two: the same runs."""
-    one, two = (compare(_pool(4), [learner], repetitions=3, workers=w, seed=2).columns() for w in (1, 2))
+    one, two = (compare(_pool(4), [learner], repetitions=4, workers=w, seed=2).columns() for w in (1, 2))
     if one != two:
         _broken(
             learner, "the same runs with 1 and 2 workers", "different ones", "keep everything that changes in the state"

@@ -5,7 +5,7 @@ T^(2/3); shuffled, the same rows are noise like any other, and a learner that sw
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,9 @@ def stretched(walk: Pool) -> Pool:
     return Pool(wide.clip(0.0, 1.0))
 
 
-def measure(horizon: int, walks: int, *, seed: Seed) -> list[dict[str, Any]]:
+def measure(
+    horizon: int, walks: int, *, seed: Seed, learners: Mapping[str, Learner] = LEARNERS
+) -> list[dict[str, Any]]:
     """Play the learners on `walks` walks, in their given order and shuffled; one row for each play.
 
     >>> rows = measure(256, walks=2, seed=0)
@@ -48,7 +50,7 @@ def measure(horizon: int, walks: int, *, seed: Seed) -> list[dict[str, Any]]:
     rows = []
     for play, walk_seed in enumerate(repetitions(seed, walks)):
         pool = stretched(instances.random_walk(horizon, seed=walk_seed))
-        runs = compare(pool, LEARNERS, ["given", "random"], repetitions=1, switching_price=1.0, seed=walk_seed)
+        runs = compare(pool, learners, ["given", "random"], repetitions=1, switching_price=1.0, seed=walk_seed)
         for setting, cell in runs.cells.items():
             regret = float(runs.regrets(setting.learner, setting.order)[0])
             switches = int(cell.sums[0, -1, 3])
