@@ -1,6 +1,7 @@
 """Simulation, its schedules, its practical versions, and the interleaved copies."""
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,7 @@ def test_several_trainings_average_to_a_mix_with_less_noise() -> None:
 
 
 def test_kept_buffers_and_the_last_mix_are_parts_that_can_be_exchanged() -> None:
-    """With everything kept and the last mix played, waiting costs no more than the free action did (paired, fixed seed)."""
+    """With all rows kept and the last mix played, waiting costs less than the free action does (paired, fixed seed)."""
     d, pool = 200, instances.split(2**13)
     learners = {
         "faithful": Simulation(FollowTheLeader(), Lemma(delay=d)),
@@ -151,7 +152,7 @@ def test_growth_says_when_to_train_again() -> None:
         sizes = [len(n["past"]) for n in notes if n["past"] is not None]
         if expected is not None:
             assert sizes == expected
-        assert all(b == max(a + 1, int(growth * a)) for a, b in zip(sizes, sizes[1:], strict=False))
+        assert all(b == max(a + 1, int(growth * a)) for a, b in pairwise(sizes))
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)
@@ -219,7 +220,8 @@ def test_an_object_of_another_library_trains_like_our_own() -> None:
     ours = np.zeros((200, 2))
     for r in range(200):
         with np.errstate(over="ignore"):
-            theirs[r] = External(lambda k, n: Counter(k)).train(past, 64, new_coins(np.random.SeedSequence((1, r)))) / 64
+            coins = new_coins(np.random.SeedSequence((1, r)))
+            theirs[r] = External(lambda k, n: Counter(k)).train(past, 64, coins) / 64
         ours[r] = train(FollowTheLeader(), past, 64, new_coins(np.random.SeedSequence((2, r)))) / 64
     error = math.hypot(theirs[:, 0].std(), ours[:, 0].std()) / math.sqrt(200)
     assert abs(theirs[:, 0].mean() - ours[:, 0].mean()) < 5 * error
@@ -285,7 +287,9 @@ def test_simulation_repairs_the_birthday_test_up_to_large_horizons() -> None:
     """The same for T = 2^10..2^18; the means stay 4 standard errors or more inside the limits."""
     horizons = [2**i for i in range(10, 19)]
     learners = {"simulated": lambda T: Simulation(BirthdayTest(grid=T), Lemma())}
-    runs = compare([instances.birthday(T) for T in horizons], learners, relabel=False, repetitions=60, seed=1, workers=2)
+    runs = compare(
+        [instances.birthday(T) for T in horizons], learners, relabel=False, repetitions=60, seed=1, workers=2
+    )
     ratios = [runs.regret("simulated", horizon=T, expected=True).value / math.sqrt(T) for T in horizons]
     assert all(1.4 < ratio < 1.9 for ratio in ratios), ratios
     slope = runs.slope("simulated", expected=True)
@@ -311,7 +315,7 @@ def test_delay_adds(d: int, near: tuple[int, int, int]) -> None:
 
 
 def test_delay_stays_additive_as_the_horizon_grows_and_multiplies_in_the_bad_order() -> None:
-    """(regret - regret without delay) / d does not grow with T; in the trap's given order regret grows like sqrt(d T)."""
+    """(regret - regret without delay) / d does not grow with T; in the given order of the trap it is like sqrt(d T)."""
     d = 50
     extra = []
     for T in (2**10, 2**12, 2**14, 2**16):

@@ -7,11 +7,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from tombola.live.commands import app as session_app
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 Seeds = Annotated[int, typer.Option(help="The only source of randomness.", min=0)]
 Workers = Annotated[int, typer.Option(help="How many threads share the work.", min=1)]
 CORES = os.cpu_count() or 1
+
+
+app.add_typer(session_app, name="session")
 
 
 @app.callback()

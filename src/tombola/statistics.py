@@ -34,7 +34,8 @@ class Estimate(NamedTuple):
             )
         if not math.isfinite(self.half_width):
             raise ParameterError(
-                f"Estimate.more: expected an interval from two repetitions or more, got {self.count}; repeat it first."
+                f"Estimate.more: expected an interval from two repetitions or more, got {self.repetitions}; "
+                "repeat it first."
             )
         return max(0, math.ceil(self.repetitions * (self.half_width / half_width) ** 2) - self.repetitions)
 

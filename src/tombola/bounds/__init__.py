@@ -4,6 +4,14 @@ Each says for which learner and which input model it holds, and where it is prin
 """
 
 from tombola.bounds.bandit import exp3, explore_then_commit, successive_elimination, tsallis_inf, ucb1
+from tombola.bounds.budget import (
+    budget_first_play,
+    budget_given_order,
+    budget_simulation,
+    budget_simulation_printed,
+    primal_dual,
+    serfling_lp,
+)
 from tombola.bounds.classes import (
     erm,
     erm_by_growth,
@@ -39,6 +47,10 @@ __all__ = [
     "batched_exp3",
     "birthday",
     "birthday_mean",
+    "budget_first_play",
+    "budget_given_order",
+    "budget_simulation",
+    "budget_simulation_printed",
     "elimination",
     "elimination_switches",
     "erm",
@@ -55,6 +67,8 @@ __all__ = [
     "hedge",
     "hedge_anytime",
     "interleaved",
+    "primal_dual",
+    "serfling_lp",
     "simulation",
     "simulation_elimination",
     "simulation_elimination_switches",

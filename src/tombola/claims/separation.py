@@ -67,7 +67,7 @@ class Separation(Claim):
         """Ask for slope 1/2 with i.i.d. draws and for the exact value in random order."""
         iid, at = slope(rows, "T", "regret", order="iid"), levels(rows, "T")
         off = max(float(np.abs(pick(rows, "regret", T=T, order="random") - (T + 1) / 2).max()) for T in at)
-        measured = f"i.i.d. slope {iid}; in random order (T+1)/2 to within {off:.1g}"
+        measured = f"i.i.d. slope {iid}; in random order (T+1)/2, " + ("exactly" if off == 0 else f"off by {off:.1g}")
         if off > 1e-6 * at[-1] or iid.low > 0.5:
             return Verdict("refuted", measured)
         return Verdict("holds" if iid.high < 0.75 else "inconclusive", measured, "√(T log T) against T")

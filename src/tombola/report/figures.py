@@ -11,6 +11,7 @@ from tombola.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Okabe and Ito (2008): told apart by readers with any kind of colour vision
@@ -111,11 +112,22 @@ def _dress(axes: "Axes", chart: Chart) -> None:
     axes.set_ylabel(chart.y_label, color=INK)
     axes.tick_params(which="both", colors=INK)
     for axis in (axes.xaxis, axes.yaxis):
+        _space_ticks(axis)
         axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 10 else f"{value:.3g}")
     axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands)]
     _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE) for line in chart.lines)])
+
+
+def _space_ticks(axis: "Axis") -> None:
+    """Name 1, 2, 5 of a short logarithmic axis and powers of ten of a long one, and never the small ticks."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_minor_formatter(NullFormatter())
+    low, high = sorted(axis.get_view_interval())
+    if axis.get_scale() == "log" and low > 0 and high / low < 60:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
 def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> None:

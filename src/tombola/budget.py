@@ -1,0 +1,178 @@
+"""Budget: how much of each resource may be used, in the units of the costs, and the ledger of what is spent.
+
+Amounts are never exceeded, not by a rounding error either. So money is counted in ticks, whole numbers held in float64:
+a tick of a resource is the power of two for which the amount has 52 bits, a cost counts as the next whole tick above
+it, the amount as the one below. Whole numbers below 2^53 add and subtract without error, so for the exact sums
+
+    spent  <=  tick * (ticks spent)  <=  tick * (ticks of the amount)  <=  amount,
+
+and what is reserved for a play comes back to the last bit. The price is one tick, 2^-51 of the amount, for each play.
+(The float 0.1 is a little more than a tenth: an amount of 10 pays for 99 costs of 0.1. Count in cents to have 100.)
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tombola.errors import ParameterError
+from tombola.pool import Pool
+from tombola.types import Floats, Rows
+
+BITS = 52
+Null: TypeAlias = int | Literal["add"] | None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The total `amounts` of the resources, one number or one for each, in the units of the costs.
+
+    `worst` is the most that a play can cost: a number, one for each resource, or a table of actions x resources. A play
+    whose worst cost does not fit is not made. Without it, `play_budget` takes the largest costs in the pool; a
+    `BudgetSession` has to be told. `null` is the action that costs nothing: an index, "add" for one that is added as
+    the last action and loses 1, or None for the first action whose worst cost is 0.
+
+    Inside, learners see one scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (its largest
+    worst cost), at most T. So costs are in [0, 1], and every resource has the same budget B and the same rate B / T. A
+    resource of amount 0 binds through the stop rule alone: whatever may cost some of it is never played.
+
+    >>> Budget(90.0, null="add").per_resource.tolist()
+    [90.0]
+    """
+
+    amounts: float | Sequence[float]
+    worst: Any = None
+    null: Null = None
+
+    def __post_init__(self) -> None:
+        amounts = _numbers("amounts", self.amounts)
+        if amounts.ndim > 1 or amounts.size == 0:
+            raise ParameterError(
+                f"Budget: amounts must be one number for each resource, got {self.amounts!r}; "
+                "write for example Budget([90.0, 5.0])."
+            )
+        if self.worst is not None:
+            _numbers("worst", self.worst)
+        number = isinstance(self.null, int) and not isinstance(self.null, bool)
+        if not (number or self.null is None or self.null == "add"):
+            raise ParameterError(
+                f"Budget: null must be the index of an action, 'add' or None, got {self.null!r}; write null='add'."
+            )
+
+    @property
+    def per_resource(self) -> Floats:
+        """The amounts as a vector."""
+        return np.atleast_1d(_numbers("amounts", self.amounts))
+
+    def limits(self, actions: int, resources: int, costs: Rows | None = None) -> "Limits":
+        """Return the amounts, the worst costs and the null action, for these numbers of actions and resources.
+
+        >>> Budget(5.0, worst=[0.0, 2.0]).limits(actions=2, resources=1).null
+        0
+        """
+        amounts = self.per_resource
+        if amounts.size != resources:
+            raise ParameterError(
+                f"Budget: amounts must be {resources}, one for each resource of the costs, got {amounts.size}; "
+                f"write Budget({[1.0] * resources})."
+            )
+        worst = self._worst(actions, resources, costs)
+        if self.null == "add":
+            return Limits(amounts, np.vstack([worst, np.zeros(resources)]), actions, added=True)
+        return Limits(amounts, worst, self._null(worst), added=False)
+
+    def _worst(self, actions: int, resources: int, costs: Rows | None) -> Floats:
+        seen = np.zeros((actions, resources)) if costs is None else np.asarray(costs.max(axis=0), dtype=np.float64)
+        if self.worst is None and costs is not None:
+            return seen
+        if self.worst is None:
+            raise ParameterError(
+                "Budget: worst must be given where there is no pool to take it from, got None; "
+                "write for example Budget(90.0, worst=3.0)."
+            )
+        given = _numbers("worst", self.worst)
+        if given.ndim == 1 and resources == 1 and given.size == actions:
+            given = given[:, None]
+        try:
+            worst = np.broadcast_to(given, (actions, resources)).copy()
+        except ValueError:
+            raise ParameterError(
+                f"Budget: worst must be a number, {resources} of them, or a table of {actions} actions x {resources} "
+                f"resources, got shape {given.shape}; write for example worst=1.0."
+            ) from None
+        if isinstance(self.null, int) and given.ndim < 2 and 0 <= self.null < actions:
+            worst[self.null] = 0.0
+        if (seen > worst).any():
+            action, resource = np.argwhere(seen > worst)[0].tolist()
+            raise ParameterError(
+                f"Budget: worst must cover every cost, got {worst[action, resource]:g} for action {action}, resource "
+                f"{resource}, which once costs {seen[action, resource]:g}; write a larger one, or leave it out."
+            )
+        return worst
+
+    def _null(self, worst: Floats) -> int:
+        free = np.flatnonzero((worst == 0).all(axis=1))
+        if free.size == 0 and self.null is None:
+            raise ParameterError(
+                "Budget: there must be an action that costs nothing, for when the budget is used up, got none; "
+                "write Budget(..., null='add')."
+            )
+        if self.null is not None and self.null not in free:
+            raise ParameterError(
+                f"Budget: null must be one of the {worst.shape[0]} actions and cost nothing, got {self.null}; "
+                "write null='add'."
+            )
+        return int(free[0]) if self.null is None else int(self.null)
+
+
+class Limits(NamedTuple):
+    """A budget made definite; with an added null action, `worst` has one more row than there were actions."""
+
+    amounts: Floats
+    worst: Floats
+    null: int
+    added: bool
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What is spent, what is reserved for plays still in flight, and what is left, in the units of the costs."""
+
+    amounts: tuple[float, ...]
+    spent: tuple[float, ...]
+    reserved: tuple[float, ...]
+
+    @property
+    def left(self) -> tuple[float, ...]:
+        """What is neither spent nor reserved."""
+        return tuple(a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True))
+
+
+def ticks_in_one(amounts: Floats) -> Floats:
+    """Return how many ticks make one unit of each resource: the power of two that gives the amount 52 bits.
+
+    >>> ticks_in_one(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
+    True
+    """
+    return np.array([math.ldexp(1.0, min(1023, BITS - math.frexp(a)[1])) if a > 0 else 1.0 for a in amounts.tolist()])
+
+
+def resources_of(pool: Pool) -> int:
+    """Return the number of resources of a pool, which must have costs."""
+    if pool.costs is None:
+        raise ParameterError("Budget: the pool must have costs, got none; write Pool(losses, costs=...).")
+    return int(pool.costs.shape[2])
+
+
+def _numbers(name: str, values: Any) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(1, math.nan)
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise ParameterError(
+            f"Budget: {name} must be finite numbers, 0 or more, got {values!r}; write for example {name}=10.0."
+        )
+    return array

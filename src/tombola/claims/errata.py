@@ -1,0 +1,85 @@
+"""Errata: what is wrong in the paper, each shown by a computation (spec.md has the list; `evidence` the numbers)."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tombola.claims.base import Claim, Outcome, Row, Rows, Unit, Verdict
+from tombola.claims.curves import spikes
+from tombola.claims.evidence import ERRATA, Erratum
+from tombola.claims.evidence.base import shown
+from tombola.report.chart import Band, Chart, Line
+from tombola.types import Seed
+
+WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
+
+
+def is_shown(row: Row) -> bool:
+    """Tell whether the numbers of a row show its erratum."""
+    return shown(row["relation"], row["printed_value"], row["corrected_value"], row["truth"])
+
+
+@dataclass(frozen=True)
+class Errata(Claim):
+    """Fifty places where the paper should say something else; for each, the number that tells."""
+
+    name: ClassVar[str] = "errata"
+    title: ClassVar[str] = "What is printed, over what is true"
+    source: ClassVar[str] = "throughout (L210-L929)"
+    statement: ClassVar[str] = "Where the paper and its corrected form differ, the corrected form is the right one."
+    meaning: ClassVar[str] = (
+        "Checking a paper by running it finds slips as well as truths. Its theorems survive with other constants, but "
+        "for the classification bound when the dimension is near T and the constant of the distance to fresh samples."
+    )
+    expected: ClassVar[Outcome] = "holds as corrected"
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Take the errata one by one."""
+        return [{"number": number} for number in sorted(erratum.number for erratum in ERRATA)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        """Compute the printed value, the corrected one, and the truth on another way."""
+        return [row_of(erratum) for erratum in ERRATA if erratum.number == unit["number"]]
+
+    def verdict(self, rows: Rows) -> Verdict:
+        """Count the errata whose numbers show them."""
+        missing = [row["number"] for row in rows if not is_shown(row)]
+        kinds = Counter(row["severity"] for row in rows if is_shown(row))
+        counts = ", ".join(f"{kinds[kind]} {words}" for kind, words in WORDS.items())
+        measured = f"{len(rows) - len(missing)} of {len(rows)} shown by computation ({counts})"
+        if missing:
+            return Verdict("refuted", f"{measured}; not shown: {', '.join(map(str, missing))}")
+        return Verdict("holds as corrected", measured)
+
+    def chart(self, rows: Rows) -> Chart:
+        """Show printed over true value for each erratum, where both are above 0."""
+        kinds = {row["severity"] for row in rows if row["printed_value"] > 0 and row["truth"] > 0}
+        last = float(max(row["number"] for row in rows))
+        return Chart(
+            title=self.title,
+            x_label="number of the erratum",
+            y_label="printed value / exact value",
+            bands=tuple(_band(rows, kind, words) for kind, words in WORDS.items() if kind in kinds),
+            lines=(Line("as it is", np.array([1.0, last]), np.ones(2)),),
+            log_x=False,
+            alt="Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within "
+            "a factor of ten of it, the worst a factor of a thousand away.",
+        )
+
+
+def row_of(erratum: Erratum) -> Row:
+    """Return an erratum as a row of plain values."""
+    printed, corrected, truth = map(float, erratum.evidence())
+    about = {"number": erratum.number, "line": erratum.line, "severity": erratum.severity}
+    texts = {"printed": erratum.printed, "correct": erratum.correct, "quantity": erratum.quantity}
+    values = {"relation": erratum.relation, "printed_value": printed, "corrected_value": corrected, "truth": truth}
+    return {**about, **texts, **values, "shown": shown(erratum.relation, printed, corrected, truth)}
+
+
+def _band(rows: Rows, kind: str, words: str) -> Band:
+    drawn = [row for row in rows if row["severity"] == kind and row["printed_value"] > 0 and row["truth"] > 0]
+    x = np.array([row["number"] for row in drawn], dtype=np.float64)
+    ratios = np.array([row["printed_value"] / row["truth"] for row in drawn])
+    return spikes(words, x, ratios, base=1.0)

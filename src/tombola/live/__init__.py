@@ -1,0 +1,21 @@
+"""Live runs: a session in a file that survives everything, for the command line and for several processes at once.
+
+Names are loaded when they are first used, so that the command line starts quickly.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tombola.live.run import Assignment, Outcome, Run
+    from tombola.live.status import ActionStatus, Status
+
+_HOME = {"ActionStatus": "status", "Assignment": "run", "Outcome": "run", "Run": "run", "Status": "status"}
+
+__all__ = ["ActionStatus", "Assignment", "Outcome", "Run", "Status"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tombola.live' has no attribute {name!r}")
+    return getattr(import_module(f"tombola.live.{_HOME[name]}"), name)

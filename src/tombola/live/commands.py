@@ -1,0 +1,165 @@
+"""The commands of `tombola session`: parse, call one function of a run, print."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from tombola.live.run import Run
+    from tombola.live.status import Status
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Work through your own list, live: shuffle it, ask for actions, tell what came of them.",
+)
+
+File = Annotated[Path, typer.Argument(help="The file of the run.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def start(
+    table: Annotated[Path, typer.Argument(help="The rows: CSV or TSV with a column id, or a .txt with one a line.")],
+    actions: Annotated[str, typer.Option(help="The names of the actions, with commas between.")],
+    out: Annotated[Path, typer.Option(help="The file to write; one that exists is never overwritten.")],
+    seed: Annotated[int, typer.Option(help="The only source of randomness; it is recorded.", min=0)],
+    learner: Annotated[str, typer.Option(help="Such as UCB2, or with parameters: 'Exp3(rate=0.1)'.")] = "UCB2",
+    column: Annotated[str, typer.Option(help="The column with the ids, if it is not called id.")] = "",
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Shuffle a list of rows, and start a run on it."""
+    from tombola.live.naming import learner_named
+    from tombola.live.run import Run
+    from tombola.live.tables import read_ids
+
+    names = [name.strip() for name in actions.split(",")]
+    with Run.start(out, read_ids(table, column or None), names, learner_named(learner), seed=seed) as run:
+        facts = {"file": str(out), "rows": run.horizon, "actions": names, "learner": repr(run.learner), "seed": seed}
+        if as_json:
+            typer.echo(json.dumps(facts))
+        else:
+            typer.echo(
+                f"{out}: {run.horizon} rows in random order (seed {seed}), {run.learner!r} on {', '.join(names)}"
+            )
+            typer.echo(f"ask for the first action with: tombola session next {out}")
+
+
+@app.command("next")
+def next_(
+    file: File,
+    count: Annotated[int, typer.Option(help="How many tickets; fewer if fewer rows are left.", min=1)] = 1,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Say which action to play on which row; the ticket's number goes back with the outcome."""
+    with _run(file) as run:
+        assignments = run.next(count)
+    if as_json:
+        typer.echo(json.dumps([one.to_json() for one in assignments]))
+    else:
+        for one in assignments:
+            typer.echo(f"ticket {one.round}: play {one.action} on {one.id}")
+
+
+@app.command()
+def record(
+    file: File,
+    ticket: Annotated[int | None, typer.Argument(help="The number of the ticket; leave it out with --csv.")] = None,
+    loss: Annotated[str, typer.Option(help="In [0, 1]; one for every action, with commas, if feedback is full.")] = "",
+    reward: Annotated[str, typer.Option(help="1 - loss, if that is how you count.")] = "",
+    csv: Annotated[Path | None, typer.Option(help="Many: columns ticket (or id) and loss (or reward).")] = None,
+    rewards: Annotated[bool, typer.Option("--rewards", help="The numbers in the CSV are rewards.")] = False,  # noqa: FBT002
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Tell what came of a ticket, or of many; in any order, and twice without harm."""
+    from tombola.errors import FeedbackError
+    from tombola.live.run import Outcome
+    from tombola.live.tables import read_outcomes
+
+    if (ticket is None) == (csv is None) or (csv is not None and bool(loss or reward)):
+        raise FeedbackError(
+            "session record: expected either a ticket with its loss, or a table of them, got both or neither; "
+            "write record FILE 17 --loss 0.25, or record FILE --csv outcomes.csv."
+        )
+    with _run(file) as run:
+        full = run.learner.feedback
+        if csv is not None:
+            outcomes = read_outcomes(csv, run.names, full, run.round_of, rewards=rewards)
+        else:
+            outcomes = [Outcome(ticket or 0, _value(loss, full), _value(reward, full))]
+        news = run.record_all(outcomes)
+    if as_json:
+        typer.echo(json.dumps({"recorded": news, "known before": len(outcomes) - news}))
+    else:
+        typer.echo(f"{news} recorded" + (f", {len(outcomes) - news} known before" if news < len(outcomes) else ""))
+
+
+@app.command()
+def status(
+    file: File,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Show how far the run is, what is pending, and what is known of the actions."""
+    with _run(file) as run:
+        now = run.status()
+    if as_json:
+        typer.echo(json.dumps(now.to_json()))
+    else:
+        _show(now)
+
+
+@app.command()
+def report(
+    file: File,
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("run.html"),
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Write the page of the run: one HTML file with its tables and curves."""
+    from tombola.files import write_whole
+    from tombola.live.page import run_page
+
+    with _run(file) as run:
+        write_whole(out, run_page(run))
+    typer.echo(json.dumps({"page": str(out)}) if as_json else f"the page is {out}")
+
+
+def _run(file: Path) -> "Run":
+    from tombola.live.run import Run
+
+    return Run.open(file)
+
+
+def _value(text: str, feedback: str) -> Any:
+    if not text:
+        return None
+    return [cell.strip() for cell in text.split(",")] if feedback == "full" or "," in text else text
+
+
+def _show(now: "Status") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False)
+    console.print(
+        f"{now.learner}, seed {now.seed}: {now.played} of {now.rows} rows handed out, {now.answered} answered, "
+        f"{len(now.pending)} pending; {now.switches} switches; loss so far {now.loss:.4g}",
+        soft_wrap=True,
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("action", "plays", "known", "mean loss", f"{1 - now.level:.0%} interval for all rows"):
+        table.add_column(head, overflow="fold")
+    for one in now.actions:
+        mean = f"{one.mean:.4g}" if one.known else "–"
+        table.add_row(one.name, str(one.plays), str(one.known), mean, f"[{one.low:.4g}, {one.high:.4g}]")
+    console.print(table)
+    console.print(now.estimate, soft_wrap=True)
+    if now.advice:
+        console.print(now.advice, soft_wrap=True)
+    for pending in now.pending[:10]:
+        console.print(f"pending: ticket {pending.round}, {pending.action} on {pending.id}")
+    if len(now.pending) > 10:
+        console.print(f"and {len(now.pending) - 10} more; --json lists all")

@@ -1,0 +1,125 @@
+"""Status: how far a live run is, and what its losses so far say about the actions."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tombola.confidence.certificate import Watch
+from tombola.session import Session
+
+if TYPE_CHECKING:
+    from tombola.live.run import Assignment
+
+
+class ActionStatus(NamedTuple):
+    """One action: how often it was played, how many of its losses are known, their mean, and an interval.
+
+    The interval is for the mean over all rows, which the mean of the losses known estimates. It uses the losses up to
+    the first that is pending, lest bad news that takes longer lead it astray.
+    """
+
+    name: str
+    plays: int
+    known: int
+    used: int
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Status:
+    """A run at one moment; with probability 1 - level all intervals hold, and so do `within` and `regret`."""
+
+    learner: str
+    seed: int
+    rows: int
+    played: int
+    answered: int
+    switches: int
+    loss: float
+    actions: tuple[ActionStatus, ...]
+    pending: tuple["Assignment", ...]
+    level: float
+    best: str
+    within: float
+    regret: float
+
+    @property
+    def estimate(self) -> str:
+        """What may be said of the actions, in one sentence."""
+        return (
+            f"with probability {1 - self.level:g}, the mean loss of {self.best} is within {self.within:.4g} of the "
+            f"best action's, and the run has lost at most {self.regret:.4g} more than the best action at its mean loss"
+        )
+
+    @property
+    def advice(self) -> str:
+        """What would make the intervals sharper, if anything that is known does not count yet."""
+        waits = any(action.used < action.known for action in self.actions)
+        return (
+            "the intervals use an action's losses up to its first pending ticket: record that one first"
+            if waits
+            else ""
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the status as plain data; what is not known yet is null."""
+        actions = [{name: _known(value) for name, value in action._asdict().items()} for action in self.actions]
+        return {
+            **vars(self),
+            "actions": actions,
+            "pending": [one.to_json() for one in self.pending],
+            "estimate": self.estimate,
+            "advice": self.advice,
+        }
+
+
+def status_of(session: Session, pending: Sequence["Assignment"], seed: int, level: float) -> Status:
+    """Return the status of a session."""
+    certificate = Watch(session, level=level).certificate()
+    plays = np.bincount([ticket.action for ticket in session._tickets], minlength=session.actions)
+    losses, used = _losses(session), certificate.counts
+    actions = tuple(
+        ActionStatus(name, int(plays[a]), len(losses[a]), int(used[a]), _mean(losses[a]), *certificate.interval(a))
+        for a, name in enumerate(session.names)
+    )
+    best = certificate.best
+    return Status(
+        learner=repr(session.learner),
+        seed=seed,
+        rows=session.horizon,
+        played=session.round,
+        answered=session.answered,
+        switches=session.switches,
+        loss=session.loss,
+        actions=actions,
+        pending=tuple(pending),
+        level=level,
+        best=session.names[best],
+        within=certificate.within(best),
+        regret=certificate.regret,
+    )
+
+
+def _losses(session: Session) -> list[list[float]]:
+    """Return the losses known of every action."""
+    losses: list[list[float]] = [[] for _ in session.names]
+    for ticket, outcome in zip(session._tickets, session._outcomes, strict=True):
+        if isinstance(outcome, tuple):
+            for action, loss in enumerate(outcome):
+                losses[action].append(loss)
+        elif outcome is not None:
+            losses[ticket.action].append(outcome)
+    return losses
+
+
+def _mean(losses: list[float]) -> float:
+    return math.fsum(losses) / len(losses) if losses else math.nan
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,186 @@
+"""The comparator of budgets: OPT_LP, the best fixed mix whose mean costs keep to the budget (spec section 3).
+
+    OPT_LP = max r . x   such that   c_j . x <= rho_j for every resource j,   x a mix
+
+A best mix for one resource has at most two actions, which are found directly; more resources go to HiGHS.
+"""
+
+import math
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tombola.budget import Budget, resources_of
+from tombola.errors import ParameterError
+from tombola.pool import Pool
+from tombola.types import Floats
+
+_CHUNK = 1 << 16
+BASIC, SMALL = 1.0, 1e-10
+MOST = 1e9  # a cost of so many times the rate is as good as forbidden; HiGHS refuses much larger numbers
+_programs = threading.local()
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The value of the best fixed mix in one round, and the mix."""
+
+    value: float
+    mix: Floats
+
+
+def optimum(pool: Pool, budget: Budget) -> Optimum:
+    """Return OPT_LP for the whole pool; over all its rows the comparator collects `pool.rows * value`.
+
+    >>> pool = Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4)
+    >>> optimum(pool, Budget(1.0)).value
+    0.25
+    """
+    limits = budget.limits(pool.k, resources_of(pool), pool.costs)
+    rewards, costs = 1.0 - pool.means, mean_costs(pool)
+    if limits.added:
+        rewards, costs = np.append(rewards, 0.0), np.vstack([costs, np.zeros(costs.shape[1])])
+    mix, _ = best_mix(rewards, costs, limits.amounts / pool.rows)
+    return Optimum(float(rewards @ mix), mix)
+
+
+def mean_costs(pool: Pool) -> Floats:
+    """Return the mean cost of every action and resource, read in pieces."""
+    table: Any = pool.costs
+    totals = np.zeros(table.shape[1:])
+    for start in range(0, pool.rows, _CHUNK):
+        totals += table[start : start + _CHUNK].sum(axis=0, dtype=np.float64)
+    return np.asarray(totals / pool.rows)
+
+
+def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return a mix that maximises the reward within the rates, and the basis from which a similar LP is solved faster.
+
+    >>> best_mix(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5]))[0].round(3).tolist()
+    [0.0, 0.571, 0.429]
+    """
+    if costs.shape[1] == 1:
+        return one_resource(rewards, costs[:, 0], float(rates[0])), np.zeros(0)
+    return many_resources(rewards, costs, rates, basis)
+
+
+def one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
+    """Return the best mix for one resource: the best action within the rate, or the best pair around it."""
+    mix = np.zeros(rewards.size)
+    within = np.flatnonzero(costs <= rate)
+    if within.size == 0:
+        raise _infeasible()
+    low, high = _frontier(rewards, costs, within), _frontier(rewards, costs, np.flatnonzero(costs > rate))
+    best = low[int(np.argmax(rewards[low]))]
+    mix[best] = 1.0
+    if high.size == 0:
+        return mix
+    shares = (rate - costs[low][:, None]) / (costs[high] - costs[low][:, None])
+    values = rewards[low][:, None] + shares * (rewards[high] - rewards[low][:, None])
+    at = np.unravel_index(int(np.argmax(values)), values.shape)
+    if values[at] > rewards[best]:
+        mix[best] = 0.0
+        mix[low[at[0]]] = 1.0 - shares[at]
+        mix[high[at[1]]] = shares[at]
+    return mix
+
+
+def _frontier(rewards: Floats, costs: Floats, actions: Any) -> Any:
+    """Return those of the actions for which no cheaper one is as good."""
+    order = actions[np.lexsort((actions, -rewards[actions], costs[actions]))]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(rewards[order])[:-1]])
+    return order[rewards[order] > before]
+
+
+def many_resources(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None) -> tuple[Floats, Floats]:
+    """Return the best mix by HiGHS, started from `basis`; the outcome depends on the arguments alone."""
+    size = np.where((rates > 0) & np.isfinite(rates), rates, 1.0)  # the tolerances of HiGHS are absolute
+    with np.errstate(over="ignore"):
+        shares = np.where(rates > 0, np.minimum(costs / size, MOST), (costs > 0).astype(np.float64))
+    known = basis is not None and basis.size > 0 and basis[0] >= 0
+    if basis is not None and known:
+        mix = still_best(rewards, shares, rates / size, basis)
+        if mix is not None:
+            return mix, basis
+    return _program(*costs.shape).solve(rewards, shares, rates / size, basis if known else None)
+
+
+def still_best(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> Floats | None:
+    """Return the mix of this basis if it is still the best, else None: two small linear systems instead of an LP."""
+    k, m = costs.shape
+    actions, slacks = np.flatnonzero(basis[:k] == BASIC), np.flatnonzero(basis[k:] == BASIC)
+    if actions.size + slacks.size != m + 1 or m in slacks.tolist() or math.inf in rates.tolist():
+        return None
+    table = np.column_stack([costs, np.ones(k)])
+    matrix = np.vstack([table[actions], np.eye(m + 1)[slacks]])
+    try:
+        values = np.linalg.solve(matrix.T, np.append(rates, 1.0))
+        prices = np.linalg.solve(matrix, np.append(rewards[actions], np.zeros(slacks.size)))
+    except np.linalg.LinAlgError:
+        return None
+    gains = rewards - table @ prices
+    if min(values.tolist()) < -SMALL or min(prices.tolist()[:m]) < -SMALL or max(gains.tolist()) > SMALL:
+        return None
+    mix = np.zeros(k)
+    mix[actions] = np.maximum(values[: actions.size], 0.0)
+    return np.asarray(mix / mix.sum())
+
+
+class _Program:
+    """The LP for k actions and m resources: a row for each resource and one for the mix; only numbers change."""
+
+    def __init__(self, k: int, m: int) -> None:
+        import highspy
+
+        make: Any = highspy.Highs  # has no types
+        self._solver = make()
+        options: dict[str, Any] = {"output_flag": False, "presolve": "off", "solver": "simplex", "threads": 1}
+        for name, value in options.items():
+            self._solver.setOptionValue(name, value)
+        self._optimal = highspy.HighsModelStatus.kOptimal
+        self._statuses = {status.value: status for status in highspy.HighsBasisStatus.__members__.values()}
+        self._basis = highspy.HighsBasis()
+        self._model = model = highspy.HighsLp()
+        model.num_col_, model.num_row_, model.sense_ = k, m + 1, highspy.ObjSense.kMaximize
+        model.col_lower_, model.col_upper_ = np.zeros(k), np.full(k, np.inf)
+        model.row_lower_ = np.append(np.full(m, -np.inf), 1.0)
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_ = np.arange(k + 1, dtype=np.int32) * (m + 1)
+        model.a_matrix_.index_ = np.tile(np.arange(m + 1, dtype=np.int32), k)
+        self._values = np.ones((k, m + 1))
+
+    def solve(self, rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None) -> tuple[Floats, Floats]:
+        """Return the best mix and its basis."""
+        solver, model = self._solver, self._model
+        self._values[:, :-1] = costs
+        model.col_cost_, model.row_upper_, model.a_matrix_.value_ = rewards, np.append(rates, 1.0), self._values.ravel()
+        solver.passModel(model)
+        if basis is not None:
+            statuses = [self._statuses[code] for code in basis.tolist()]
+            self._basis.col_status, self._basis.row_status = statuses[: rewards.size], statuses[rewards.size :]
+            self._basis.valid = True
+            solver.setBasis(self._basis)
+        solver.run()
+        if solver.getModelStatus() != self._optimal:
+            raise _infeasible()
+        mix = np.maximum(np.array(solver.getSolution().col_value), 0.0)
+        found = solver.getBasis()
+        return mix / mix.sum(), np.array([float(status.value) for status in (*found.col_status, *found.row_status)])
+
+
+def _program(k: int, m: int) -> _Program:
+    """Return the LP of this size that belongs to this thread."""
+    if not hasattr(_programs, "by_size"):
+        _programs.by_size = {}
+    if (k, m) not in _programs.by_size:
+        _programs.by_size[k, m] = _Program(k, m)
+    program: _Program = _programs.by_size[k, m]
+    return program
+
+
+def _infeasible() -> ParameterError:
+    return ParameterError(
+        "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
+    )

@@ -1,0 +1,214 @@
+"""Naive twins for budgets: the ledger in fractions, the learners straight from the formulas of spec section 3."""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+Mix = list[float]
+
+
+class Twin:
+    """What all twins share: the sizes, and every row seen, with what was played in its round."""
+
+    def __init__(self, k: int, m: int, T: int, rate: float, null: int) -> None:
+        self.k, self.m, self.T, self.rate, self.null = k, m, T, rate, null
+        self.seen: list[tuple[Mix, list[float], list[list[float]]]] = []
+
+    def observe(self, played: Mix, losses: Sequence[float], costs: Sequence[Sequence[float]]) -> None:
+        """Remember the row."""
+        self.seen.append((played, list(losses), [list(row) for row in costs]))
+
+    def nothing(self) -> Mix:
+        """The mix of the null action."""
+        return [float(a == self.null) for a in range(self.k)]
+
+    def means(self) -> tuple[list[float], list[list[float]]]:
+        """Mean rewards and mean costs."""
+        n = len(self.seen)
+        rewards = [sum(1 - losses[a] for _, losses, _ in self.seen) / n for a in range(self.k)]
+        costs = [[sum(c[a][j] for _, _, c in self.seen) / n for j in range(self.m)] for a in range(self.k)]
+        return rewards, costs
+
+    def used(self, played: Mix, costs: list[list[float]], j: int) -> float:
+        """What a play used of resource j."""
+        return sum(played[a] * costs[a][j] for a in range(self.k))
+
+
+class PrimalDual(Twin):
+    """Two exponential weights; a row is valued at the prices of when it is seen."""
+
+    def mix(self, left: list[float], fits: list[bool]) -> Mix:
+        """x_t ~ exp(eta_P sum(r - p . c))."""
+        eta_p = math.sqrt(8 * math.log(self.k) / self.T) / (1 + 1 / self.rate)
+        eta_d = self.rate * math.sqrt(8 * math.log(self.m + 1) / self.T)
+        values, gains = [0.0] * self.k, [0.0] * (self.m + 1)
+        for played, losses, costs in self.seen:
+            prices = [w / self.rate for w in softmax([eta_d * g for g in gains])[:-1]]
+            for a in range(self.k):
+                values[a] += 1 - losses[a] - sum(prices[j] * costs[a][j] for j in range(self.m))
+            for j in range(self.m):
+                gains[j] += (self.used(played, costs, j) - self.rate) / self.rate
+        return softmax([eta_p * v for v in values])
+
+
+class DualDescent(Twin):
+    """The best action for the means at the prices."""
+
+    def mix(self, left: list[float], fits: list[bool]) -> Mix:
+        """argmax of mean reward minus priced mean cost."""
+        if not self.seen:
+            return self.nothing()
+        prices = [0.0] * self.m
+        for played, _, costs in self.seen:
+            for j in range(self.m):
+                move = (self.used(played, costs, j) - self.rate) / (self.rate * math.sqrt(self.T))
+                prices[j] = max(0.0, prices[j] + move)
+        rewards, mean_costs = self.means()
+        scores = [rewards[a] - sum(p * c for p, c in zip(prices, mean_costs[a], strict=True)) for a in range(self.k)]
+        best = max(range(self.k), key=lambda a: (scores[a], -a))
+        return [float(a == best) for a in range(self.k)]
+
+
+class EmpiricalLP(Twin):
+    """The LP of the means with what is left, solved at its times."""
+
+    growth = 1.2
+
+    def __init__(self, *sizes: Any) -> None:
+        super().__init__(*sizes)
+        self.following, self.last, self.fitted = 1, self.nothing(), [True] * self.k
+
+    def mix(self, left: list[float], fits: list[bool]) -> Mix:
+        """Solve when data has grown, the rest has shrunk, or an action has ceased to fit."""
+        n = len(self.seen)
+        gone = any(self.last[a] > 0 and self.fitted[a] and not fits[a] for a in range(self.k))
+        if n >= self.following or gone:
+            self.fitted = list(fits)
+            self.following = max(n + 1, math.floor(min(n * self.growth, self.T - (self.T - n) / self.growth**2)))
+            if n:
+                rewards, costs = self.means()
+                rates = [amount / max(1, self.T - n) for amount in left]
+                self.last = best_mix(rewards, costs, rates, [a for a in range(self.k) if fits[a]])
+        return self.last
+
+
+class SerflingLP(Twin):
+    """The LP of the means with a margin, at 1, 2, 4, .. rows."""
+
+    delta = 0.05
+
+    def __init__(self, *sizes: Any) -> None:
+        super().__init__(*sizes)
+        self.following, self.last = 1, self.nothing()
+
+    def mix(self, left: list[float], fits: list[bool]) -> Mix:
+        """Solve at the start of a block."""
+        n = len(self.seen)
+        if n >= self.following and n < self.T:
+            self.following = min(self.T, max(n + 1, 2 * n))
+            N = sum(2**i < self.T for i in range(40))
+            log = math.log(N * (self.m + 1) * (2 * self.k + 1) / self.delta)
+            L, rest = self.following - n, self.T - n
+            past = math.sqrt((1 - (n - 1) / self.T) * log / (2 * n))
+            margin = self.T / rest * past + math.sqrt((2 - (L - 1) / rest) * log / (2 * L))
+            rates = [(amount - 1) / rest - margin for amount in left]
+            self.last = self.nothing()
+            if min(rates) > 0:
+                self.last = best_mix(*self.means(), rates, list(range(self.k)))
+        return self.last
+
+
+def softmax(values: list[float]) -> Mix:
+    """exp, normalised."""
+    top = max(values)
+    weights = [math.exp(v - top) for v in values]
+    return [w / sum(weights) for w in weights]
+
+
+def best_mix(rewards: Any, costs: Any, rates: Any, actions: list[int]) -> Mix:
+    """The best of all vertices: a mix of s actions with s - 1 resources used up."""
+    k, m = len(rewards), len(rates)
+    best, value = [0.0] * k, -math.inf
+    for s in range(1, min(m + 1, len(actions)) + 1):
+        for support in itertools.combinations(actions, s):
+            for tight in itertools.combinations(range(m), s - 1):
+                matrix = np.array([[1.0] * s, *[[costs[a][j] for a in support] for j in tight]])
+                if abs(np.linalg.det(matrix)) < 1e-12:
+                    continue
+                x = np.linalg.solve(matrix, np.array([1.0, *[rates[j] for j in tight]]))
+                uses = [sum(w * costs[a][j] for w, a in zip(x, support, strict=True)) for j in range(m)]
+                if x.min() < -1e-12 or any(u > r + 1e-12 for u, r in zip(uses, rates, strict=True)):
+                    continue
+                worth = float(sum(w * rewards[a] for w, a in zip(x, support, strict=True)))
+                if worth > value + 1e-12:
+                    best, value = [0.0] * k, worth
+                    for w, a in zip(x, support, strict=True):
+                        best[a] = max(0.0, float(w))
+    return best
+
+
+def play(
+    twin: Any,
+    losses: Any,
+    costs: Any,
+    amounts: list[float],
+    null: int,
+    *,
+    stop: str,
+    delay: int,
+    actions: Sequence[int] | None,
+    check: Callable[[int, Mix], None],
+) -> list[Fraction]:
+    """Play in the order of the rows, fluid or with the actions given; `check` sees every mix; return what is spent."""
+    T, k, m = costs.shape
+    exact = [[[Fraction(float(c)) for c in row] for row in rows] for rows in costs]
+    worst = [[max(exact[t][a][j] for t in range(T)) for j in range(m)] for a in range(k)]
+    largest = [max(worst[a][j] for a in range(k)) for j in range(m)]
+    budget = [Fraction(a) for a in amounts]
+    common = min([Fraction(T), *[budget[j] / largest[j] for j in range(m) if budget[j] and largest[j]]])
+    scale = [float(common / budget[j]) if budget[j] and largest[j] else 0.0 for j in range(m)]
+    out: dict[int, Any] = {}
+    spent, stopped = [Fraction(0)] * m, False
+    for t in range(T):
+        if t - delay - 1 >= 0 and delay > 0:
+            spent = settle(twin, out.pop(t - delay - 1), spent, exact[t - delay - 1], losses[t - delay - 1], scale)
+        room = [budget[j] - spent[j] - sum((r[1][j] for r in out.values()), Fraction(0)) for j in range(m)]
+        stopped = stopped or (stop == "strict" and any(budget[j] - spent[j] < largest[j] for j in range(m)))
+        closed = stop == "strict" and any(room[j] < largest[j] for j in range(m))
+        fits = [stop == "strict" or all(worst[a][j] <= room[j] for j in range(m)) for a in range(k)]
+        if actions is None and stop == "fits":
+            fits = [all(worst[a][j] <= room[j] or room[j] > 1e-9 for j in range(m)) for a in range(k)]
+        mix = [float(a == null) for a in range(k)]
+        if not stopped:
+            left = [float(budget[j] - spent[j]) * scale[j] if scale[j] else math.inf for j in range(m)]
+            proposed = twin.mix(left, fits)
+            mix = cut(proposed, fits, worst, room, null, fluid=actions is None) if not closed else mix
+        check(t, mix)
+        played = mix if actions is None else [float(a == actions[t]) for a in range(k)]
+        out[t] = (played, [sum(Fraction(x) * worst[a][j] for a, x in enumerate(played)) for j in range(m)])
+        if delay == 0:
+            spent = settle(twin, out.pop(t), spent, exact[t], losses[t], scale)
+    for t in list(out):
+        spent = [s + sum(Fraction(x) * exact[t][a][j] for a, x in enumerate(out[t][0])) for j, s in enumerate(spent)]
+    return spent
+
+
+def settle(twin: Any, play_: Any, spent: list[Fraction], row: Any, losses: Any, scale: list[float]) -> list[Fraction]:
+    """Let the twin see a row, and return what is spent now."""
+    twin.observe(play_[0], losses, [[float(c) * s for c, s in zip(cs, scale, strict=True)] for cs in row])
+    return [s + sum(Fraction(x) * row[a][j] for a, x in enumerate(play_[0])) for j, s in enumerate(spent)]
+
+
+def cut(mix: Mix, fits: list[bool], worst: Any, room: list[Fraction], null: int, *, fluid: bool) -> Mix:
+    """Move to the null action what does not fit."""
+    kept = [x if fit else 0.0 for x, fit in zip(mix, fits, strict=True)]
+    if fluid:
+        needs = [sum(Fraction(x) * worst[a][j] for a, x in enumerate(kept)) for j in range(len(room))]
+        share = min([1.0, *[max(0.0, float(r / n)) for r, n in zip(room, needs, strict=True) if n > max(r, 0)]])
+        kept = [x * share for x in kept]
+    kept[null] += 1 - sum(kept)
+    return kept

@@ -1,0 +1,127 @@
+"""Nothing is ever overspent: random pools, budgets, delays, stop rules and learners, checked in exact arithmetic."""
+
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola.budget import Budget
+from tombola.budgeted import (
+    BudgetedLearner,
+    BudgetSimulation,
+    DualDescent,
+    EmpiricalLP,
+    PrimalDual,
+    SerflingLP,
+    play_budget,
+)
+from tombola.budgeted.player import BudgetPlayer
+from tombola.pool import Pool
+
+LEARNERS: list[BudgetedLearner] = [
+    PrimalDual(),
+    DualDescent(),
+    EmpiricalLP(),
+    EmpiricalLP(growth=3.0),
+    SerflingLP(delta=0.99),
+    BudgetSimulation(delta=0.9, margin=0.0),
+    BudgetSimulation(DualDescent(), delta=0.9, margin=0.0, delay=2),
+]
+
+
+def pool_of(rng: np.random.Generator) -> Pool:
+    """Return a small pool with costs of some ugly kind."""
+    T, k, m = int(rng.integers(1, 40)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    kind = rng.integers(6)
+    costs = rng.random((T, k, m))
+    if kind == 1:
+        costs = np.round(costs)
+    elif kind == 2:
+        costs = np.ceil(costs * 3) / 10
+    elif kind == 3:
+        costs = costs**-2.0
+    elif kind == 4:
+        costs *= 10.0 ** rng.integers(-12, 12, size=m)
+    elif kind == 5:
+        costs[rng.random((T, k, m)) < 0.7] = 0.0
+    if rng.integers(2):
+        costs = costs.astype(np.float32).astype(np.float64)
+    return Pool(rng.integers(0, 3, (T, k)) / 2, costs=costs)
+
+
+def budget_of(pool: Pool, rng: np.random.Generator) -> Budget:
+    """Return amounts from nothing to plenty, some of them exact sums of costs."""
+    costs: Any = pool.costs
+    m = costs.shape[2]
+    some = costs[rng.integers(0, pool.rows, 3), rng.integers(0, pool.k, 3)].astype(np.float64).sum(axis=0)
+    totals = costs.max(axis=1).sum(axis=0, dtype=np.float64)
+    choices = [np.zeros(m), some, totals * rng.random(), totals * 2, np.full(m, 0.3), np.ceil(totals / 4)]
+    return Budget([float(choices[rng.integers(6)][j]) for j in range(m)], null="add")
+
+
+def delay_of(horizon: int, rng: np.random.Generator) -> Any:
+    """Return no delay, a fixed one, one longer than the horizon, or one for every round."""
+    return [0, 0, 2, horizon + 5, rng.integers(0, 6, horizon)][int(rng.integers(5))]
+
+
+def run_once(number: int) -> None:
+    rng = np.random.default_rng([2026, number])
+    pool = pool_of(rng)
+    budget = budget_of(pool, rng)
+    learner = LEARNERS[number % len(LEARNERS)]
+    stop: Any = ["strict", "fits"][int(rng.integers(2))]
+    mixed = bool(rng.integers(2))
+    order = ["random", "iid", "given"][int(rng.integers(3))]
+    trace = play_budget(learner, pool, budget, order, delay_of(pool.rows, rng), stop, mixed=mixed, seed=number)
+    amounts = [Fraction(amount) for amount in trace.ledger.amounts]
+    if not mixed:
+        costs: Any = pool.costs
+        for j, amount in enumerate(amounts):
+            rounds = zip(trace.order.tolist(), trace.actions.tolist(), strict=True)
+            assert sum(Fraction(float(costs[row, a, j])) for row, a in rounds if a < pool.k) <= amount
+    assert not any(trace.overspent)
+    for amount, spent, reserved in zip(amounts, trace.ledger.spent, trace.ledger.reserved, strict=True):
+        assert Fraction(spent) + Fraction(reserved) <= amount
+        assert spent >= 0
+        assert reserved >= 0
+
+
+def run_many(first: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run, with every loop looked up once: the compiler's fingerprint of a learner takes longer than these plays."""
+    step, known = BudgetPlayer.step, {}
+
+    def remembered(player: BudgetPlayer, function: Any, *arguments: Any) -> Any:
+        key = (function, type(player.learner))
+        if key not in known:
+            known[key] = step(player, function, *arguments)
+        return known[key]
+
+    monkeypatch.setattr(BudgetPlayer, "step", remembered)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that a horizon is too short for Simulation
+        for number in range(first, first + count):
+            run_once(number)
+
+
+def test_no_run_overspends(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_many(0, 4_000, monkeypatch)
+
+
+@pytest.mark.full
+def test_no_run_of_a_hundred_thousand_overspends(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_many(10_000, 100_000, monkeypatch)
+
+
+def test_plays_in_flight_reserve_their_worst_cost() -> None:
+    """Ten units, each play may cost 4 and costs 1: with feedback that never comes only two plays are made."""
+    costs = np.tile([0.0, 1.0], (50, 1))
+    costs[-1, 1] = 4.0
+    pool = Pool.from_rewards(np.tile([0.0, 1.0], (50, 1)), costs=costs)
+    late = play_budget(PrimalDual(), pool, Budget(10.0), "given", 100, seed=0)
+    assert late.plays[1] == 2
+    assert late.ledger.reserved == (8.0,)
+    assert late.ledger.left == (2.0,)
+    soon = play_budget(PrimalDual(), pool, Budget(10.0), "given", 3, seed=0)
+    assert soon.plays[1] > 5

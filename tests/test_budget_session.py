@@ -1,0 +1,152 @@
+"""BudgetSession: the same as play to the bit, never an action that could overspend, and a ledger that survives."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola.budget import Budget
+from tombola.budgeted import (
+    BudgetedLearner,
+    BudgetSession,
+    BudgetSimulation,
+    DualDescent,
+    EmpiricalLP,
+    PrimalDual,
+    SerflingLP,
+    play_budget,
+)
+from tombola.errors import FeedbackError, ParameterError, SessionError
+from tombola.pool import Pool
+from tombola.session import Ticket
+
+LEARNERS: list[BudgetedLearner] = [
+    PrimalDual(),
+    DualDescent(),
+    EmpiricalLP(),
+    SerflingLP(delta=0.99),
+    BudgetSimulation(delta=0.9, margin=0.0),
+]
+T, K, M = 60, 3, 2
+RNG = np.random.default_rng(8)
+COSTS = RNG.random((T, K, M)) * np.array([1.0, 50.0])
+POOL = Pool(RNG.random((T, K)), costs=COSTS)
+BUDGET = Budget([9.0, 600.0], worst=COSTS.max(axis=0), null="add")
+
+
+def answer(session: BudgetSession, ticket: Ticket) -> bool:
+    row = ticket.round - 1
+    return session.observe(ticket, loss=POOL.losses[row], cost=COSTS[row])
+
+
+@pytest.mark.parametrize("stop", ["strict", "fits"])
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_session_and_play_are_the_same_to_the_bit_also_saved_midway(
+    learner: BudgetedLearner, stop: Any, tmp_path: Path
+) -> None:
+    for delay in (0, 4):
+        trace = play_budget(learner, POOL, BUDGET, "given", delay, stop, seed=11)
+        session = BudgetSession(learner, K, BUDGET, T, stop, seed=11)
+        tickets: list[Ticket] = []
+        for t in range(T):
+            if t - delay - 1 >= 0 and delay:
+                answer(session, tickets[t - delay - 1])
+            tickets.append(session.act())
+            if delay == 0:
+                answer(session, tickets[-1])
+            if t == 33:
+                session.save(tmp_path / "session.json")
+                before = session
+                session = BudgetSession.load(tmp_path / "session.json")
+                assert session.ledger == before.ledger
+                assert session.pending == before.pending
+                assert session.learner == learner
+        if delay:
+            answer(session, tickets[T - delay - 1])
+        assert [ticket.action for ticket in tickets] == trace.actions.tolist()
+        assert [ticket.chance for ticket in tickets] == trace.chances.tolist()
+        assert session.ledger == trace.ledger
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_act_never_returns_what_could_overspend(learner: BudgetedLearner) -> None:
+    """Half of the feedback never comes, so its worst cost stays reserved."""
+    session = BudgetSession(learner, K, BUDGET, T, seed=1)
+    rng = np.random.default_rng(0)
+    worst = np.vstack([COSTS.max(axis=0), np.zeros(M)])
+    committed = np.zeros(M)
+    for t in range(T):
+        before = session.ledger.left
+        ticket = session.act()
+        assert (worst[ticket.action] <= np.array(before)).all()
+        if rng.random() < 0.5:
+            answer(session, ticket)
+            committed += np.vstack([COSTS[t], np.zeros(M)])[ticket.action]
+        else:
+            committed += worst[ticket.action]
+    assert (committed <= np.array(session.ledger.amounts)).all()
+    assert np.array(session.ledger.spent) + session.ledger.reserved == pytest.approx(committed)
+
+
+def test_the_ledger_is_in_the_saved_state_in_the_units_of_the_costs(tmp_path: Path) -> None:
+    session = BudgetSession(PrimalDual(), ["a", "b", "c"], BUDGET, T, seed=0)
+    tickets = [session.act() for _ in range(6)]
+    answer(session, tickets[2])
+    session.save(tmp_path / "s.json")
+    data = json.loads((tmp_path / "s.json").read_text())
+    assert data["ledger"]["left"] == list(session.ledger.left)
+    assert session.names == ("a", "b", "c", "null")
+    assert len(session.pending) == 5
+    assert data["tickets"][2][0] == tickets[2].action
+
+
+def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: Any) -> None:
+    session = BudgetSession(EmpiricalLP(), K, BUDGET, T, seed=0)
+    ticket = session.act()
+    row, costs = POOL.losses[0], COSTS[0]
+    memory, ledger = session._memory.copy(), session.ledger
+    wrong: list[dict[str, Any]] = [
+        {"loss": row[:2], "cost": costs},
+        {"loss": row, "cost": costs[:, 0]},
+        {"loss": row, "cost": costs - 100},
+        {"loss": row, "cost": costs + 100},
+        {"loss": row, "cost": costs * np.nan},
+        {"loss": row, "cost": "free"},
+        {"loss": row + 1, "cost": costs},
+        {"cost": costs},
+        {"loss": row, "reward": row, "cost": costs},
+    ]
+    for feedback in wrong:
+        with pytest.raises(FeedbackError) as caught:
+            session.observe(ticket, **feedback)
+        one_sentence(caught.value)
+    with pytest.raises(FeedbackError):
+        session.observe(Ticket(5, 0, 1.0), loss=row, cost=costs)
+    assert session._memory.tolist() == memory.tolist()
+    assert session.ledger == ledger
+    assert session.observe(ticket, reward=1 - row, cost=costs)
+    assert not session.observe(ticket, loss=1 - (1 - row), cost=costs)
+    with pytest.raises(FeedbackError) as caught:
+        session.observe(ticket, loss=row * 0, cost=costs)
+    one_sentence(caught.value)
+
+
+def test_bad_sessions_and_files_are_refused(tmp_path: Path, one_sentence: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        BudgetSession(EmpiricalLP(), K, Budget([1.0, 1.0], null="add"), T, seed=0)
+    one_sentence(caught.value)
+    short = BudgetSession(EmpiricalLP(), K, BUDGET, 1, seed=0)
+    short.act()
+    with pytest.raises(SessionError) as ended:
+        short.act()
+    one_sentence(ended.value)
+    for text in ("", "[]", "{}", '{"format": 1}'):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(SessionError):
+            BudgetSession.load(tmp_path / "bad.json")
+    short.save(tmp_path / "good.json")
+    with pytest.raises(SessionError) as other:
+        BudgetSession.load(tmp_path / "good.json", learner=PrimalDual())
+    assert "EmpiricalLP" in str(other.value)

@@ -1,0 +1,182 @@
+"""Budget, ledger, ticks, and OPT_LP against brute force and scipy."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from naive import budget as naive
+from tombola.budget import BITS, Budget, Ledger, ticks_in_one
+from tombola.budgeted import EmpiricalLP, play_budget
+from tombola.budgeted.purse import new_purse, ticks
+from tombola.errors import ParameterError, PoolError, TombolaError
+from tombola.optimum import best_mix, many_resources, one_resource, optimum, still_best
+from tombola.pool import Pool
+
+AMOUNTS = st.floats(0, 1e300, allow_subnormal=False) | st.integers(0, 10**6).map(float) | st.sampled_from([5e-324, 0.1])
+
+
+@given(AMOUNTS, st.floats(0, 1e300))
+def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> None:
+    one = ticks_in_one(np.array([amount]))[0]
+    assert math.frexp(one)[0] == 0.5, "a power of two"
+    whole = float(np.floor(amount * one))
+    assert 0 <= whole < 2**BITS
+    assert Fraction(whole) / Fraction(one) <= Fraction(amount)
+    with np.errstate(over="ignore"):
+        counted = ticks(cost, float(one))
+    assert counted == np.ceil(counted)
+    assert math.isinf(counted) or Fraction(counted) / Fraction(float(one)) >= Fraction(cost)
+    assert amount == 0 or amount < 1e-290 or whole >= 2 ** (BITS - 1)
+
+
+def test_whole_costs_and_amounts_lose_nothing_to_ticks() -> None:
+    pool = Pool.from_rewards([[0.0, 1.0]] * 30, costs=[[0.0, 1.0]] * 30)
+    trace = play_budget(EmpiricalLP(), pool, Budget(29.0), seed=0)
+    assert trace.ledger == Ledger((29.0,), (29.0,), (0.0,)) or trace.ledger.left[0] <= 1
+    tenths = Pool.from_rewards([[0.0, 1.0]] * 200, costs=[[0.0, 0.1]] * 200)
+    spent = play_budget(EmpiricalLP(), tenths, Budget(10.0), seed=0)
+    assert spent.plays[1] in (98, 99), "a hundred floats 0.1 add up to more than 10"
+    assert 100 * Fraction(0.1) > 10
+
+
+def test_resources_of_different_scale_are_brought_to_one() -> None:
+    rng = np.random.default_rng(0)
+    costs = rng.random((50, 3, 2))
+    costs[:, 0] = 0
+    rewards = rng.random((50, 3))
+    unit = play_budget(EmpiricalLP(), Pool.from_rewards(rewards, costs=costs), Budget([10.0, 8.0]), seed=3)
+    far = costs * np.array([2.0**40, 2.0**-60])
+    moved = play_budget(
+        EmpiricalLP(), Pool.from_rewards(rewards, costs=far), Budget([10 * 2.0**40, 8 * 2.0**-60]), seed=3
+    )
+    assert moved.actions.tolist() == unit.actions.tolist()
+    assert moved.regret == pytest.approx(unit.regret)
+    limits = Budget([10.0, 8.0]).limits(3, 2, costs)
+    purse, rate = new_purse(limits, 50, stop="fits", mixed=False)
+    assert (costs * purse.scale).max() <= 1
+    assert rate * 50 == pytest.approx(float((limits.amounts * purse.scale)[0]))
+    assert rate * 50 == pytest.approx(float((limits.amounts * purse.scale)[1]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32 - 1), st.booleans())
+def test_best_mix_is_the_best_vertex(k: int, m: int, seed: int, ties: bool) -> None:
+    rng = np.random.default_rng(seed)
+    rewards, costs = rng.random(k), rng.random((k, m))
+    if ties:
+        rewards, costs = np.round(rewards * 2) / 2, np.round(costs * 2) / 2
+    costs[rng.integers(k)] = 0
+    rates = rng.choice([0.0, 0.25, 0.5, 2.0], m) if ties else rng.random(m)
+    exact = naive.best_mix(rewards, costs, rates, list(range(k)))
+    for mix in [best_mix(rewards, costs, rates)[0], many_resources(rewards, costs, rates, None)[0]]:
+        assert mix.min() >= 0
+        assert mix.sum() == pytest.approx(1)
+        assert (mix @ costs <= rates + 1e-6).all()
+        assert rewards @ mix == pytest.approx(rewards @ np.array(exact), abs=1e-6)
+
+
+def test_a_warm_start_changes_the_way_and_not_the_value() -> None:
+    rng = np.random.default_rng(1)
+    rewards, costs = rng.random(12), rng.random((12, 4))
+    costs[0] = 0
+    basis, kept = None, 0
+    for _ in range(40):
+        rewards, costs[1:] = rewards + 0.1 * rng.random(12), costs[1:] + 0.1 * rng.random((11, 4))
+        kept += basis is not None and still_best(rewards, costs / 0.3, np.ones(4), basis) is not None
+        mix, basis = best_mix(rewards, costs, np.full(4, 0.3), basis)
+        right: Any = linprog(-rewards, A_ub=costs.T, b_ub=np.full(4, 0.3), A_eq=np.ones((1, 12)), b_eq=[1.0])
+        assert rewards @ mix == pytest.approx(-right.fun, abs=1e-7)
+        again, _ = best_mix(rewards, costs, np.full(4, 0.3), basis)
+        assert again == pytest.approx(mix, abs=1e-9)
+    assert 5 < kept < 39, "both ways were taken"
+
+
+def test_one_resource_of_many_actions_agrees_with_highs() -> None:
+    rng = np.random.default_rng(2)
+    rewards, costs = rng.random(400), rng.random(400)
+    for rate in (0.001, 0.01, 0.3, 5.0):
+        costs[7] = 0
+        direct = one_resource(rewards, costs, rate)
+        assert np.count_nonzero(direct) <= 2
+        solved, _ = many_resources(rewards, costs[:, None], np.array([rate]), None)
+        assert rewards @ direct == pytest.approx(rewards @ solved, abs=1e-7)
+
+
+def test_optimum_of_a_pool_with_an_added_null_action() -> None:
+    pool = Pool.from_rewards([[0.5, 1.0]] * 4, costs=[[1.0, 4.0]] * 4)
+    best = optimum(pool, Budget(4.0, null="add"))
+    assert best.value == 0.5
+    assert best.mix.tolist() == [1.0, 0.0, 0.0]
+    assert optimum(pool, Budget(0.0, null="add")).mix.tolist() == [0.0, 0.0, 1.0]
+    assert optimum(pool, Budget(100.0, null="add")).value == 1.0
+
+
+GOOD = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[0.0, 1.0]] * 3)
+DEAR = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Budget(-1.0),
+        lambda: Budget(math.nan),
+        lambda: Budget(math.inf),
+        lambda: Budget([]),
+        lambda: Budget("much"),  # type: ignore[arg-type]
+        lambda: Budget(1.0, worst=-1.0),
+        lambda: Budget(1.0, null=True),
+        lambda: Budget(1.0, null="append"),  # type: ignore[arg-type]
+        lambda: play_budget(EmpiricalLP(), DEAR, Budget(1.0), seed=0),
+        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0, null=1), seed=0),
+        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0, null=7), seed=0),
+        lambda: play_budget(EmpiricalLP(), GOOD, Budget([1.0, 2.0]), seed=0),
+        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0, worst=0.5), seed=0),
+        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0, worst=[1.0, 2.0, 3.0]), seed=0),
+        lambda: play_budget(EmpiricalLP(), GOOD, 3.0, seed=0),  # type: ignore[arg-type]
+        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0), stop="soft", seed=0),  # type: ignore[arg-type]
+        lambda: play_budget(EmpiricalLP(), Pool([[0.0]]), Budget(1.0), seed=0),
+        lambda: Budget(1.0).limits(2, 1),
+        lambda: Pool([[0.0, 1.0]], costs=[[0.0, -1.0]]),
+        lambda: Pool([[0.0, 1.0]], costs=[[0.0, math.nan]]),
+        lambda: one_resource(np.ones(2), np.ones(2), 0.5),
+        lambda: many_resources(np.ones(2), np.ones((2, 2)), np.full(2, 0.5), None),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(wrong: Any, one_sentence: Any) -> None:
+    with pytest.raises(TombolaError) as caught:
+        wrong()
+    assert isinstance(caught.value, ParameterError | PoolError)
+    one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+@pytest.mark.parametrize("stop", ["strict", "fits"])
+def test_a_budget_of_nothing_spends_nothing(stop: Any, mixed: bool) -> None:
+    rng = np.random.default_rng(0)
+    costs = rng.random((30, 3, 2))
+    costs[:, 0] = 0
+    costs[:, 1, 0] = 0
+    pool = Pool.from_rewards(rng.random((30, 3)), costs=costs)
+    trace = play_budget(EmpiricalLP(), pool, Budget([0.0, 10.0]), stop=stop, mixed=mixed, seed=0)
+    assert trace.ledger.spent[0] == 0
+    assert trace.plays[2] == 0
+    assert (trace.plays[1] > 0) == (stop == "fits"), "action 1 costs nothing of what there is nothing of"
+    assert not any(trace.overspent)
+    assert play_budget(EmpiricalLP(), GOOD, Budget(0.0), stop=stop, mixed=mixed, seed=0).plays.tolist() == [3.0, 0.0]
+
+
+def test_strict_stops_for_good_and_fits_goes_on_with_what_is_cheap() -> None:
+    rewards = np.tile([0.0, 0.5, 1.0], (40, 1))
+    costs = np.tile([0.0, 1.0, 8.0], (40, 1))
+    pool = Pool.from_rewards(rewards, costs=costs)
+    strict = play_budget(EmpiricalLP(), pool, Budget(30.0), stop="strict", seed=0)
+    fits = play_budget(EmpiricalLP(), pool, Budget(30.0), stop="fits", seed=0)
+    assert strict.ledger.left[0] < 8 or strict.ledger.spent[0] <= 30
+    assert fits.ledger.left[0] < 1 + 1e-9 or fits.plays[0] <= 3
+    assert fits.reward > strict.reward

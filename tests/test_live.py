@@ -1,0 +1,433 @@
+"""Live runs: the file, every way in which feedback can come, and the commands."""
+
+import json
+import math
+import os
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tombola import UCB1, UCB2, Exp3, Hedge, Learner, Pool, ThompsonSampling, play
+from tombola.engine.compiler import plain
+from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
+from tombola.live import Assignment, Outcome, Run
+from tombola.live.commands import app
+from tombola.live.naming import learner_named
+from tombola.live.tables import read_ids, read_outcomes
+
+NAMES = ["a", "b", "c"]
+
+
+def bits(run: Run) -> tuple[bytes, bytes, list[Any], list[Any]]:
+    """Return everything that a run remembers; chances as text, since NaN is not itself."""
+    session = run.session()
+    tickets = [(ticket.round, int(ticket.action), repr(float(ticket.chance))) for ticket in session._tickets]
+    return session._memory.tobytes(), session._coins.tobytes(), tickets, list(session._outcomes)
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Callable[..., Run]:
+    def start(learner: Learner | None = None, rows: int = 10, name: str = "my.run") -> Run:
+        return Run.start(tmp_path / name, [f"id{i}" for i in range(rows)], NAMES, learner or Exp3(), seed=1)
+
+    return start
+
+
+@pytest.mark.parametrize("learner", [Exp3(), UCB2(), ThompsonSampling(), Hedge(rate=0.5)])
+def test_a_live_run_plays_what_play_plays(learner: Learner, begin: Callable[..., Run]) -> None:
+    losses = np.random.default_rng(0).integers(0, 9, (12, 3)) / 8
+    trace = play(learner, Pool(losses), seed=1)
+    with begin(learner, rows=12) as run:
+        for round_ in range(12):
+            (one,) = run.next()
+            row = losses[int(one.id.removeprefix("id"))]
+            assert one.id == f"id{trace.order[round_]}"
+            assert NAMES.index(one.action) == trace.actions[round_]
+            run.record(one.round, loss=row if learner.feedback == "full" else row[NAMES.index(one.action)])
+        assert run.session().loss == pytest.approx(trace.losses.sum())
+
+
+@pytest.mark.parametrize("learner", [Exp3(), ThompsonSampling(), Hedge(rate=0.5)])
+def test_a_run_opened_again_after_every_call_is_the_same_to_the_bit(
+    learner: Learner, begin: Callable[..., Run], tmp_path: Path
+) -> None:
+    whole, cut = begin(learner, name="whole.run"), begin(learner, name="cut.run")
+    for number, answered in enumerate([None, None, 3, 1, None, 5]):
+        loss = [0.125, 0.5, number / 8] if learner.feedback == "full" else number / 8
+        cut.close()
+        cut = Run.open(tmp_path / "cut.run")
+        for run in (whole, cut):
+            run.next()
+            assert answered is None or run.record(answered, loss=loss)
+    assert bits(whole) == bits(cut)
+    assert str(whole.pending) == str(cut.pending)
+    assert [one.round for one in whole.pending] == [2, 4, 6]
+    whole.close()
+    cut.close()
+
+
+def test_a_run_goes_on_without_compiling(begin: Callable[..., Run], tmp_path: Path) -> None:
+    with begin() as compiled:
+        compiled.next(8)
+        compiled.record_all([Outcome(3, 0.125), Outcome(1, 1.0)])
+        with plain(), Run.open(tmp_path / "my.run") as run:
+            assert bits(run) == bits(compiled)
+            run.next()
+        assert [one.round for one in compiled.pending] == [2, 4, 5, 6, 7, 8, 9]
+
+
+def test_two_runs_open_on_one_file_see_each_other(begin: Callable[..., Run], tmp_path: Path) -> None:
+    with begin() as one, Run.open(tmp_path / "my.run") as two:
+        given = [one.next(2), two.next(1), one.next(1)]
+        assert [a.round for group in given for a in group] == [1, 2, 3, 4]
+        assert two.record(1, loss=0.5)
+        assert not one.record(1, reward=0.5)
+        assert bits(one) == bits(two)
+        assert [a.round for a in one.pending] == [2, 3, 4]
+
+
+def test_outcomes_come_in_any_order_and_twice_but_never_contradict(
+    begin: Callable[..., Run], one_sentence: Callable[[object], str]
+) -> None:
+    with begin() as run:
+        run.next(5)
+        assert run.record(4, loss=1.0)
+        assert run.record(2, reward=0.75)
+        assert not run.record(2, loss=0.25)
+        before = bits(run)
+        with pytest.raises(FeedbackError) as refused:
+            run.record(2, loss=0.5)
+        assert "the first answer stands" in one_sentence(refused.value)
+        assert bits(run) == before
+        assert run.session().loss == 1.25
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome(6, 0.5),
+        Outcome(10**30, 0.5),
+        Outcome(0, 0.5),
+        Outcome(1),
+        Outcome(1, 2.0),
+        Outcome(1, [0.5]),
+        Outcome(1, "x"),
+    ],
+)
+def test_many_outcomes_are_recorded_all_or_none(
+    outcome: Outcome, begin: Callable[..., Run], one_sentence: Callable[[object], str]
+) -> None:
+    with begin() as run:
+        run.next(5)
+        before = bits(run)
+        with pytest.raises(TombolaError) as refused:
+            run.record_all([Outcome(2, 0.5), Outcome(3, 0.5), outcome])
+        one_sentence(refused.value)
+        assert bits(run) == before
+        assert run.record_all([Outcome(2, 0.5), Outcome(3, 0.5), Outcome(2, 0.5)]) == 2
+
+
+def test_what_fails_to_reach_the_file_is_forgotten(begin: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    with begin() as run:
+        run.next(2)
+        before = bits(run)
+
+        def full(event: Any) -> None:
+            raise sqlite3.OperationalError("database or disk is full")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(run._journal, "append", full)
+            with pytest.raises(SessionError, match="nothing was changed"):
+                run.next()
+            with pytest.raises(SessionError, match="nothing was changed"):
+                run.record(1, loss=0.5)
+        assert bits(run) == before
+        assert [a.round for a in run.next()] == [3]
+
+
+def test_the_file_itself_refuses_a_second_ticket_or_outcome_of_a_round(
+    begin: Callable[..., Run], tmp_path: Path
+) -> None:
+    with begin() as run:
+        run.next()
+        run.record(1, loss=0.5)
+    connection = sqlite3.connect(tmp_path / "my.run")
+    for kind in ("ticket", "outcome"):
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute("INSERT INTO events VALUES (99, ?, 1, 0, 1.0, NULL, NULL)", (kind,))
+    assert connection.execute("SELECT round, action, loss FROM plays").fetchall() == [
+        (1, run.names[run._tickets[0].action], "0.5")
+    ]
+    connection.close()
+
+
+def test_the_rows_end(begin: Callable[..., Run], one_sentence: Callable[[object], str]) -> None:
+    with begin(rows=1) as run:
+        assert [a.round for a in run.next(5)] == [1]
+        with pytest.raises(SessionError) as over:
+            run.next()
+        assert "all 1 rows" in one_sentence(over.value)
+        assert run.record(1, loss=0.0)
+
+
+@pytest.mark.parametrize(
+    ("ids", "actions"), [([], ["a"]), (["x", "x"], ["a"]), (["x"], []), (["x"], ["a", "a"]), ([" "], ["a"])]
+)
+def test_bad_names_start_nothing(
+    ids: list[str], actions: list[str], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    with pytest.raises(ParameterError) as refused:
+        Run.start(tmp_path / "my.run", ids, actions, UCB1(), seed=1)
+    one_sentence(refused.value)
+    assert not (tmp_path / "my.run").exists()
+
+
+def test_nothing_is_overwritten(
+    begin: Callable[..., Run], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    with begin() as run:
+        run.next(3)
+    content = (tmp_path / "my.run").read_bytes()
+    with pytest.raises(SessionError) as refused:
+        begin(UCB1())
+    assert "nothing is overwritten" in one_sentence(refused.value)
+    assert (tmp_path / "my.run").read_bytes() == content
+    (tmp_path / "note.txt").write_text("something that is no database at all" * 9)
+    with pytest.raises(SessionError):
+        begin(name="note.txt")
+    assert (tmp_path / "note.txt").read_text().startswith("something")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"text", b"SQLite format 3\0" + b"\7" * 2000])
+def test_other_files_are_refused(content: bytes | None, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    if content is not None:
+        (tmp_path / "x.run").write_bytes(content)
+    with pytest.raises(SessionError) as refused:
+        Run.open(tmp_path / "x.run")
+    one_sentence(refused.value)
+    assert (tmp_path / "x.run").exists() == (content is not None)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("PRAGMA user_version = 2", "format 2"),
+        ("PRAGMA application_id = 3", "something else"),
+        ("UPDATE events SET action = (action + 1) % 3 WHERE number = 2", "does not repeat"),
+        ("UPDATE about SET value = '8' WHERE name = 'seed'", "does not repeat"),
+    ],
+)
+def test_a_changed_file_is_refused(
+    change: str, words: str, begin: Callable[..., Run], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    with begin() as run:
+        run.next(10)
+    connection = sqlite3.connect(tmp_path / "my.run")
+    connection.execute(change)
+    connection.commit()
+    connection.close()
+    with pytest.raises(SessionError) as refused, Run.open(tmp_path / "my.run") as again:
+        again.next()
+    assert words in one_sentence(refused.value)
+
+
+def test_a_child_must_open_the_file_for_itself(begin: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    with begin() as run:
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        with pytest.raises(SessionError, match="open it again in the child"):
+            run.next()
+
+
+@dataclass(frozen=True)
+class Mine(Learner):
+    """The first action, always."""
+
+    feedback: ClassVar[Any] = "bandit"
+
+    def init(self, actions: int, horizon: int) -> Any:
+        return UCB1().init(actions, horizon)
+
+    @staticmethod
+    def act(state: Any, coins: Any) -> tuple[int, float]:
+        return 0, 1.0
+
+    @staticmethod
+    def observe(state: Any, action: int, chance: float, loss: float) -> None:
+        pass
+
+
+def test_a_learner_of_your_own_is_given_again(begin: Callable[..., Run], tmp_path: Path) -> None:
+    with begin(Mine()) as run:
+        run.next()
+    with pytest.raises(SessionError):
+        Run.open(tmp_path / "my.run")
+    with Run.open(tmp_path / "my.run", learner=Mine()) as run:
+        assert [a.round for a in run.next()] == [2]
+
+
+def _nothing_before(given: list[Assignment]) -> int:
+    """Return 1 if the last ticket is the first of its action among the five that are pending."""
+    return int(all(one.action != given[-1].action for one in given[-5:-1]))
+
+
+@pytest.mark.parametrize("learner", [Exp3(), Hedge(rate=0.5)])
+def test_the_status_says_what_happened(learner: Learner, begin: Callable[..., Run]) -> None:
+    full = learner.feedback == "full"
+    with begin(learner, rows=50) as run:
+        given = run.next(40)
+        losses = np.random.default_rng(2).integers(0, 9, (41, 3)) / 8
+        rows = [(one.round, losses[one.round], NAMES.index(one.action)) for one in given[:-5]]
+        run.record_all(Outcome(round_, row if full else row[action]) for round_, row, action in rows)
+        now = run.status()
+        assert (now.rows, now.played, now.answered, len(now.pending)) == (50, 40, 35, 5)
+        assert now.switches == sum(a.action != b.action for a, b in pairwise(given))
+        assert now.loss == pytest.approx(sum(losses[a.round][NAMES.index(a.action)] for a in given[:-5]))
+        for index, action in enumerate(now.actions):
+            mine = [losses[a.round][index] for a in given[:-5] if full or a.action == action.name]
+            assert (action.plays, action.known) == (sum(a.action == action.name for a in given), len(mine))
+            assert action.mean == pytest.approx(np.mean(mine))
+            assert action.low <= action.mean <= action.high
+        assert now.best in now.estimate
+        assert now.advice == ""
+        run.record(given[-1].round, loss=[0.5] * 3 if full else 0.5)
+        later = run.status()
+        used, known = sum(a.used for a in later.actions), sum(a.known for a in later.actions)
+        assert used == (known - 3 if full else sum(a.used for a in now.actions) + _nothing_before(given))
+        assert bool(later.advice) == (used < known)
+        assert json.loads(json.dumps(now.to_json(), allow_nan=False))["answered"] == 35
+
+
+def test_an_unplayed_run_has_a_status_and_a_page(begin: Callable[..., Run]) -> None:
+    from tombola.live.page import run_page
+
+    with begin(ThompsonSampling()) as run:
+        now = run.status()
+        assert all(math.isnan(action.mean) for action in now.actions)
+        assert json.loads(json.dumps(now.to_json(), allow_nan=False))["actions"][0]["mean"] is None
+        assert "<html" in run_page(run)
+
+
+@pytest.mark.parametrize(
+    "text", ["Nobody", "UCB2(3)", "UCB2(beta=1)", "UCB2(alpha=7)", "1", "", "UCB2(alpha=open('x'))", "a.b()"]
+)
+def test_learners_that_cannot_be_named(text: str, one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(ParameterError) as refused:
+        learner_named(text)
+    one_sentence(refused.value)
+
+
+def test_learners_are_named_as_python_prints_them() -> None:
+    for learner in (UCB2(alpha=0.25), Hedge(rate=0.5), learner_named("Simulation(base=FollowTheLeader())")):
+        assert learner_named(repr(learner)) == learner
+
+
+def test_tables_of_ids(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    def ids(name: str, content: bytes | str, column: str | None = None) -> list[str]:
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return read_ids(tmp_path / name, column)
+
+    assert ids("a.csv", "x,id\n1, p \n2,q\n\n") == ["p", "q"]
+    assert ids("a.csv", 'name,age\n"Ann, B",3\n', "name") == ["Ann, B"]
+    assert ids("a.tsv", "id\tx\np,q\t1\n") == ["p,q"]
+    assert ids("a.txt", '\ufeffid\nsay "x\nq\n') == ['say "x', "q"]
+    bad: list[tuple[str, bytes | str]] = [
+        ("b.csv", ""), ("b.csv", "id\n"), ("b.csv", "1\n2\n"), ("b.csv", "id,x\n1\n"), ("b.csv", "id,x\n,1\n"),
+        ("b.csv", "id,row\n1,2\n"), ("b.csv", b"\x89PNG\r\n\xff\0"), ("b.csv", "id\n" + "x" * (1 << 21)),
+        ("b.csv", "id\n\0\n"), ("b.txt", "\n"),
+    ]  # fmt: skip
+    for name, content in bad:
+        with pytest.raises(TableError) as refused:
+            ids(name, content)
+        one_sentence(refused.value)
+
+
+def test_tables_of_outcomes(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    def outcomes(content: str, feedback: str = "bandit", **options: bool) -> list[Outcome]:
+        (tmp_path / "o.csv").write_text(content)
+        return read_outcomes(tmp_path / "o.csv", ("a", "b"), feedback, {"x": 3, "y": 1}.__getitem__, **options)
+
+    assert outcomes("ticket,loss\n2,0.5\n9,\n1,1\n") == [Outcome(2, "0.5"), Outcome(1, "1")]
+    assert outcomes("reward,id\n0.5,x\n0.25,y\n") == [Outcome(3, None, "0.5"), Outcome(1, None, "0.25")]
+    assert outcomes("id,b,a\nx,0,1\ny,,\n", "full") == [Outcome(3, ["1", "0"])]
+    assert outcomes("id,b,a\nx,0,1\n", "full", rewards=True) == [Outcome(3, None, ["1", "0"])]
+    for bad in ("ticket\n1\n", "loss\n1\n", "ticket,loss\nx,1\n", "ticket,loss,reward\n1,1,0\n", "ticket,loss\n-1,1\n"):
+        with pytest.raises(TableError) as refused:
+            outcomes(bad)
+        one_sentence(refused.value)
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ids.csv").write_text("id\n" + "".join(f"p{i}\n" for i in range(40)))
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(app, arguments)
+        if done.exception is not None:
+            raise done.exception
+        return done.output
+
+    return run
+
+
+def test_the_commands_from_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
+    assert "40 rows" in session(
+        "start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--out", "r", "--seed", "3"
+    )
+    assert session("next", "r", "--count", "2").startswith("ticket 1: play a on p")
+    (third,) = json.loads(session("next", "r", "--json"))
+    assert third["ticket"] == 3
+    assert session("record", "r", "3", "--reward", "0.25") == "1 recorded\n"
+    (tmp_path / "o.csv").write_text(f"id,loss\n{third['id']},0.75\n")
+    assert session("record", "r", "--csv", "o.csv") == "0 recorded, 1 known before\n"
+    assert json.loads(session("record", "r", "1", "--loss", "0.5", "--json")) == {"recorded": 1, "known before": 0}
+    assert "pending: ticket 2, b on p" in session("status", "r")
+    now = json.loads(session("status", "r", "--json"))
+    assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.25, [2])
+    assert session("report", "r", "--out", "page.html") == "the page is page.html\n"
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 2
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_the_commands_load_nothing_heavy(run_python: Callable[..., Any]) -> None:
+    done = run_python(
+        "-c", "import sys, tombola.live.commands; print({'numpy', 'numba', 'sqlite3'} & set(sys.modules))"
+    )
+    assert (done.stdout, done.stderr) == ("set()\n", "")
+
+
+def test_the_commands_for_full_feedback(session: Callable[..., str]) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--learner", "Hedge(rate=0.5)", "--out", "r", "--seed", "3")
+    session("next", "r", "--count", "3")
+    assert session("record", "r", "2", "--loss", "0.5,1") == "1 recorded\n"
+    with pytest.raises(FeedbackError, match="give the whole row"):
+        session("record", "r", "1", "--loss", "0.5")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("1",),
+        ("--csv", "none.csv"),
+        ("1", "--loss", "0.5", "--csv", "x.csv"),
+        (),
+        ("1", "--loss", "x"),
+        ("9", "--loss", "0"),
+    ],
+)
+def test_bad_commands_are_one_sentence(
+    arguments: tuple[str, ...], session: Callable[..., str], one_sentence: Callable[[object], str]
+) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--out", "r", "--seed", "3")
+    session("next", "r")
+    with pytest.raises(TombolaError) as refused:
+        session("record", "r", *arguments)
+    one_sentence(refused.value)

@@ -1,0 +1,228 @@
+"""A live run driven by two processes that are killed (-9) at random moments; as a script, this file is the driver."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import Exp3, FollowTheLeader, Learner, Session, Simulation
+from tombola.errors import SessionError
+from tombola.live import Assignment, Outcome, Run
+
+SOURCE = Path(__file__).parent.parent / "src"
+LEARNERS: dict[str, Learner] = {"bandit": Exp3(), "full": Simulation(FollowTheLeader())}
+NAMES = ["a", "b", "c"]
+ROWS = 20_000
+LOSSES = np.random.default_rng(0).integers(0, 9, (ROWS, 3)) / 8
+
+
+def loss_of(assignment: Assignment, feedback: str) -> Any:
+    row = LOSSES[int(assignment.id)].tolist()
+    return row if feedback == "full" else row[NAMES.index(assignment.action)]
+
+
+def work(path: Path, log: Path, feedback: str, seed: int) -> None:
+    """Take tickets and record outcomes, in any order and some of them twice, and write down each call that returned."""
+    coins = np.random.default_rng(seed)
+    book = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    known: list[Assignment] = []
+    parent = os.getppid()
+    with Run.open(path) as run:
+        while os.getppid() == parent:  # nobody is left behind if the driver fails
+            if coins.random() < 0.4 and run.session().round < ROWS - 10:  # two processes take less than ten at once
+                given = run.next(int(coins.integers(1, 4)))
+                os.write(book, (json.dumps(["given", given]) + "\n").encode())
+            waiting = known if known and coins.random() < 0.1 else run.pending
+            if waiting:
+                one = waiting[int(coins.integers(len(waiting)))]
+                loss = loss_of(one, feedback)
+                run.record(one.round, loss=loss)
+                os.write(book, (json.dumps(["kept", one.round, loss]) + "\n").encode())
+                known.append(one)
+
+
+def fork(work_: Any, *arguments: Any) -> int:
+    """Run a function in a process of its own, which ends only by being killed, or with status 1."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work_(*arguments)
+            os._exit(0)
+        except BaseException as error:
+            print(f"a process failed: {error!r}", flush=True)
+            os._exit(1)
+    return child
+
+
+def kill(child: int) -> None:
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "a process ended by itself"
+
+
+def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
+    """Let two processes work on one file, kill one of them, or both, again and again, then finish in peace."""
+    path, coins = folder / "live.run", np.random.default_rng(kills)
+    with Run.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], seed=5) as run:
+        began = time.perf_counter()
+        run.next()
+        life = min(0.5, 0.05 + 10 * (time.perf_counter() - began))  # a few calls, however slow the disk is
+    logs = [folder / "0.log", folder / "1.log"]
+    workers = [fork(work, path, log, feedback, index) for index, log in enumerate(logs)]
+    done = torn = 0
+    while done < kills or not told(folder)[1]:
+        time.sleep(coins.random() * (life + 0.0001 * done))
+        victims = [0, 1] if coins.random() < 0.3 else [int(coins.integers(2))]
+        for victim in victims:
+            kill(workers[victim])
+        torn += len(victims) == 2 and Path(f"{path}-journal").exists()  # with nobody alive, a write was cut in two
+        for victim in victims:
+            done += 1
+            workers[victim] = fork(work, path, logs[victim], feedback, 2 * done + victim)
+    for worker in workers:
+        kill(worker)
+    with Run.open(path) as run:
+        for assignment in run.pending:
+            assert run.record(assignment.round, loss=loss_of(assignment, feedback))
+        assert run.pending == []
+    return {"kills": done, "torn": torn}
+
+
+def told(folder: Path) -> tuple[list[Assignment], list[list[Any]]]:
+    """Return the tickets and the outcomes of all calls that returned; a line cut by a kill was not told."""
+    lines = [
+        json.loads(line) for log in folder.glob("*.log") for line in log.read_text().splitlines(True) if "\n" in line
+    ]
+    given = [Assignment(*one) for kind, *rest in lines if kind == "given" for one in rest[0]]
+    return given, [rest for kind, *rest in lines if kind == "kept"]
+
+
+def events(path: Path) -> list[tuple[Any, ...]]:
+    connection = sqlite3.connect(path)
+    try:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return connection.execute("SELECT * FROM events ORDER BY number").fetchall()
+    finally:
+        connection.close()
+
+
+def bits(session: Session) -> tuple[bytes, bytes, list[Any]]:
+    return session._memory.tobytes(), session._coins.tobytes(), list(session._outcomes)
+
+
+def undisturbed(folder: Path, learner: Learner, happened: list[tuple[Any, ...]]) -> Path:
+    """Do the same, in the same order, in one process that is not killed."""
+    path = folder / "undisturbed.run"
+    with Run.start(path, map(str, range(ROWS)), NAMES, learner, seed=5) as run:
+        for kind, group in groupby(happened, key=lambda event: event[1]):
+            if kind == "ticket":
+                run.next(len(list(group)))
+            else:
+                run.record_all(Outcome(event[2], loss=json.loads(event[5])) for event in group)
+    return path
+
+
+def check(folder: Path, feedback: str) -> int:
+    """Check the guarantees on the file itself, and return how many tickets there were."""
+    path, learner = folder / "live.run", LEARNERS[feedback]
+    happened = events(path)
+    tickets = [event for event in happened if event[1] == "ticket"]
+    outcomes = {event[2]: json.loads(event[5]) for event in happened if event[1] == "outcome"}
+    given, kept = told(folder)
+    rounds = [one.round for one in given]
+    assert len(rounds) == len(set(rounds)), "a ticket was given twice"
+    assert [event[2] for event in tickets] == list(range(1, len(tickets) + 1)), "a ticket was lost"
+    assert all(NAMES[tickets[one.round - 1][3]] == one.action for one in given)
+    assert all(outcomes[round_] == loss for round_, loss in kept), "an acknowledged outcome was lost"
+    assert len(outcomes) == len(tickets)
+    alone = Session(learner, NAMES, ROWS, seed=5)
+    mine = {}
+    for _, kind, round_, *_, loss, _ in happened:
+        if kind == "ticket":
+            mine[round_] = alone.act()
+        else:
+            alone.observe(mine[round_], loss=json.loads(loss))
+    with Run.open(path) as run:
+        assert bits(run.session()) == bits(alone), "the final state differs"
+    assert events(undisturbed(folder, learner, happened)) == happened
+    return len(tickets)
+
+
+def run_driver(folder: Path, feedback: str, kills: int, timeout: float) -> dict[str, int]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parent}",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, __file__, str(folder), feedback, str(kills)],
+        capture_output=True, text=True, env=environment, timeout=timeout, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "a process failed" not in done.stdout, done.stdout
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("feedback", ["bandit", "full"])
+def test_two_processes_killed_thirty_times_lose_nothing(feedback: str, tmp_path: Path) -> None:
+    assert run_driver(tmp_path, feedback, kills=30, timeout=120)["kills"] >= 30
+    assert check(tmp_path, feedback) > 0
+    assert told(tmp_path)[1], "nothing was ever acknowledged, so nothing was tested"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("feedback", ["bandit", "full"])
+def test_two_processes_killed_a_thousand_times_lose_nothing(feedback: str, tmp_path: Path) -> None:
+    done = run_driver(tmp_path, feedback, kills=1000, timeout=1800)
+    tickets = check(tmp_path, feedback)
+    given, kept = told(tmp_path)
+    print(feedback, done, f"{tickets} tickets, {len(given)} told, {len(kept)} acknowledgements")
+    assert done["torn"] >= 10, "too few kills fell into the middle of a write"
+    assert len(kept) > 500
+
+
+def begin(path: Path) -> None:
+    Run.start(path, map(str, range(3000)), NAMES, Exp3(), seed=5).close()
+
+
+def drive_start(folder: Path) -> dict[str, int]:
+    """Kill a process that starts a run: there is no run, and one can be started, or there is a whole one."""
+    begin(folder / "warm.run")
+    coins, whole = np.random.default_rng(1), 0
+    for attempt in range(20):
+        path = folder / f"{attempt}.run"
+        child = fork(begin, path)
+        time.sleep(coins.random() * 0.06)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        try:
+            Run.open(path).close()
+            whole += 1
+        except SessionError:
+            begin(path)
+        with Run.open(path) as run:
+            assert run.horizon == 3000
+            assert [one.round for one in run.next(3000)][-1] == 3000
+    return {"whole": whole}
+
+
+def test_a_start_that_is_killed_leaves_a_whole_run_or_none(tmp_path: Path) -> None:
+    done = run_driver(tmp_path, "start", kills=20, timeout=120)
+    assert 0 <= done["whole"] <= 20
+    reference = events(tmp_path / "warm.run")
+    assert reference == []
+    assert len({tuple(events(tmp_path / f"{attempt}.run")) for attempt in range(20)}) == 1
+
+
+if __name__ == "__main__":
+    folder_, feedback_, kills_ = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    print(json.dumps(drive_start(folder_) if feedback_ == "start" else drive(folder_, feedback_, kills_)))
