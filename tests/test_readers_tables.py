@@ -172,7 +172,7 @@ TEXTS: dict[str, tuple[str | bytes, Any, str]] = {
     "index.csv": (",a,b\n0,0,1\n1,0.5,0.25\n", (*PLAIN[:2], ("0", "1")), "ids from column ''"),
     "numbers.csv": ("0,1\n0,1\n0.5,0.25\n", (PLAIN[0], ("0", "1"), None), "was taken as names of actions"),
     "truth.csv": ("a,b\nFalse,TRUE\n0.5,0.25\n", PLAIN, "a wide table: 2 rows, 2 actions (a, b)"),
-    "zipped.csv": (gzip.compress(b"a,b\n0,1\n0.5,0.25\n"), PLAIN, "best fixed action: a, mean loss 0.25"),
+    "zipped.csv": (gzip.compress(b"a,b\n0,1\n0.5,0.25\n", mtime=0), PLAIN, "best fixed action: a, mean loss 0.25"),
     "quoted.csv": ('\n"a",b\n"0",1\n0.5,"0.25"\n', PLAIN, "a wide table"),
     "lines.csv": ('id,a,b\n"x\ny",0,1\nz,0.5,0.25\n', (*PLAIN[:2], ("x\ny", "z")), "ids from column 'id'"),
 }
@@ -195,7 +195,7 @@ BAD_TEXTS: dict[str | bytes, str] = {
     'id,a,b\n"x\ny",0,1\nz,0,good\n': "line 4, column 'b', got 'good'",
     "a,b\n,\n,\n": "missing in 2 of 2 rows",
     'a,b\n"0,1\n' + "0,1\n" * 60_000: "expected a text table",
-    gzip.compress(b"a,b\n0,1\n" * 99)[:-20]: "expected a text table",
+    gzip.compress(b"a,b\n0,1\n" * 99, mtime=0)[:-20]: "expected a text table",
     b"\x1f\x8b and no more": "expected a text table",
     "a,b\n0,1\nM\u00fcnchen,1\n".encode("latin-1"): "expected a text table in UTF-8",
     "a,b\n0,1\n".encode("utf-16"): "expected a text table in UTF-8",
