@@ -13,6 +13,17 @@ if TYPE_CHECKING:
     from tombola import demo as demo
     from tombola import exact as exact
     from tombola import instances as instances
+    from tombola.budget import Budget as Budget
+    from tombola.budget import Ledger as Ledger
+    from tombola.budgeted import BudgetedLearner as BudgetedLearner
+    from tombola.budgeted import BudgetSession as BudgetSession
+    from tombola.budgeted import BudgetSimulation as BudgetSimulation
+    from tombola.budgeted import BudgetTrace as BudgetTrace
+    from tombola.budgeted import DualDescent as DualDescent
+    from tombola.budgeted import EmpiricalLP as EmpiricalLP
+    from tombola.budgeted import PrimalDual as PrimalDual
+    from tombola.budgeted import SerflingLP as SerflingLP
+    from tombola.budgeted import play_budget as play_budget
     from tombola.classes import ERM as ERM
     from tombola.classes import AllLabellings as AllLabellings
     from tombola.classes import Estimator as Estimator
@@ -97,6 +108,18 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "tombola": ["bounds", "demo", "exact", "instances"],
+    "tombola.budget": ["Budget", "Ledger"],
+    "tombola.budgeted": [
+        "BudgetSession",
+        "BudgetSimulation",
+        "BudgetTrace",
+        "BudgetedLearner",
+        "DualDescent",
+        "EmpiricalLP",
+        "PrimalDual",
+        "SerflingLP",
+        "play_budget",
+    ],
     "tombola.classes": [
         "AllLabellings",
         "ERM",

@@ -5,6 +5,7 @@ Each says for which learner and which input model it holds, and where it is prin
 
 from tombola.bounds.bandit import exp3, explore_then_commit, successive_elimination, tsallis_inf, ucb1
 from tombola.bounds.budget import (
+    budget_epsilon,
     budget_first_play,
     budget_given_order,
     budget_simulation,
@@ -47,6 +48,7 @@ __all__ = [
     "batched_exp3",
     "birthday",
     "birthday_mean",
+    "budget_epsilon",
     "budget_first_play",
     "budget_given_order",
     "budget_simulation",

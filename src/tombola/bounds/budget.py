@@ -150,7 +150,7 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
 
 
 def budget_given_order(horizon: int) -> float:
-    """Return T/16: in given order every learner has at least this regret on one of the two pools `hindsight`.
+    """Return T/16: in given order every learner has at least this regret on one of the two pools hindsight.
 
     >>> budget_given_order(1600)
     100.0

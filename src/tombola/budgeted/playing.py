@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tombola.budgeted.purse import Stop
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BudgetTrace:
     """What happened in one play under a budget, round by round.
 

@@ -40,7 +40,7 @@ _OURS: dict[str, Any] = {
 class BudgetSession:
     """A budgeted learner that is asked for actions, and told of the losses and costs of all actions, live.
 
-    The budget must say its `worst` costs, for they are what is reserved. With `null="add"` the null action is the
+    The budget must say its worst costs, for they are what is reserved. With `null="add"` the null action is the
     last one; `names` says so.
 
     >>> budget = Budget(10.0, worst=[0.5, 3.0], null="add")
