@@ -41,7 +41,7 @@ class BudgetSession:
     """A budgeted learner that is asked for actions, and told of the losses and costs of all actions, live.
 
     The budget must say its worst costs, for they are what is reserved. With `null="add"` the null action is the
-    last one; `names` says so.
+    last one; its names say so.
 
     >>> budget = Budget(10.0, worst=[0.5, 3.0], null="add")
     >>> session = BudgetSession(EmpiricalLP(), ["weak", "strong"], budget, horizon=100, seed=0)
