@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce test test-full lint bench clean
+.PHONY: reproduce test test-full lint bench docs clean
 
 reproduce: .venv/run
 	$(BIN)/tombola reproduce --out reproduction
@@ -22,6 +22,10 @@ lint: .venv/test
 bench: .venv/bench
 	$(BIN)/python benchmarks/run.py
 
+docs: .venv/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+	@echo docs/_build/index.html
+
 .venv/run: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
@@ -35,5 +39,9 @@ bench: .venv/bench
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	touch $@
 
+.venv/docs: .venv/test
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	touch $@
+
 clean:
-	rm -rf .venv reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv reproduction docs/_build docs/made .pytest_cache .mypy_cache .ruff_cache .hypothesis

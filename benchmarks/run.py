@@ -9,8 +9,9 @@ from collections.abc import Callable
 from time import perf_counter
 
 from bandits import against_c, against_peers
+from classes import erm_rounds
 from footprint import memory
-from full import against_gather
+from full import against_gather, simulation_against_gathers
 from live import session_rounds
 from measure import Row, table
 from start import start_up
@@ -19,6 +20,8 @@ PARTS: list[Callable[[], list[Row]]] = [
     against_c,
     against_peers,
     against_gather,
+    simulation_against_gathers,
+    erm_rounds,
     session_rounds,
     start_up,
     memory,

@@ -202,11 +202,19 @@ def test_coverage_checks_can_fail() -> None:
 
 
 def test_widths_on_a_standard_pool() -> None:
-    """N = 1000, Beta(10, 30), level .05, after 100, 500 and 900 values, mean of 20 pools."""
+    """N = 1000, Beta(10, 30), level .05, after 100, 500 and 900 values, mean of 20 pools.
+
+    At most the widths that were asked for, and (fixed seeds) those that were measured when this was written.
+    """
     expected: dict[type[Confidence], tuple[float, float, float]] = {
         Serfling: (0.258, 0.086, 0.029),
-        Betting: (0.070, 0.016, 0.008),
+        Betting: (0.069, 0.016, 0.008),
         BernsteinSequence: (0.15, 0.025, 0.008),
+    }
+    measured: dict[type[Confidence], tuple[float, float, float]] = {
+        Serfling: (0.258, 0.086, 0.0286),
+        Betting: (0.0690, 0.0136, 0.0050),
+        BernsteinSequence: (0.144, 0.0238, 0.0078),
     }
     for method, limits in expected.items():
         widths = []
@@ -218,6 +226,7 @@ def test_widths_on_a_standard_pool() -> None:
                 widths.append(seen.interval().width)
         found = np.array(widths).reshape(20, 3).mean(axis=0)
         assert (found <= np.array(limits) * 1.01).all(), (method, found)
+        assert found == pytest.approx(measured[method], rel=0.02), method
 
 
 @pytest.mark.parametrize("method", [Serfling, EmpiricalBernsteinSerfling, *UNIFORM])

@@ -22,6 +22,7 @@ from tombola.learners.base import Learner
 from tombola.learners.switching import (
     BatchedExp3,
     BernsteinElimination,
+    BettingElimination,
     BlockUCB,
     FrugalUCB,
     SerflingElimination,
@@ -39,6 +40,8 @@ LEARNERS: list[tuple[Learner, Callable[..., Any], dict[str, Any]]] = [
     (SerflingElimination(), naive.Elimination, {}),
     (SerflingElimination(delta=0.5), naive.Elimination, {"delta": 0.5}),
     (BernsteinElimination(delta=0.9), naive.BernsteinElimination, {"delta": 0.9}),
+    (BettingElimination(), naive.BettingElimination, {}),
+    (BettingElimination(delta=0.9), naive.BettingElimination, {"delta": 0.9}),
     (UCB2WithoutReplacement(), naive.UCB2WithoutReplacement, {}),
     (UCB2WithoutReplacement(alpha=0.1), naive.UCB2WithoutReplacement, {"alpha": 0.1}),
     (BlockUCB(), naive.BlockUCB, {}),
@@ -176,7 +179,9 @@ def test_switches_of_eliminations_stay_below_their_bound(k: int, T: int) -> None
         faithful = play(SimulationSuccessiveElimination(), pool, seed=0).switches
         tight = play(SerflingElimination(delta=0.5), pool, seed=0).switches
         assert faithful <= bounds.simulation_elimination_switches(T, k)
+        betting = play(BettingElimination(delta=0.5), pool, seed=0).switches
         assert tight <= bounds.elimination_switches(T, k, 0.5)
+        assert betting <= bounds.elimination_switches(T, k, 0.5)
 
 
 @pytest.mark.parametrize(("k", "T"), [(2, 64), (4, 256), (5, 512), (7, 128), (16, 1024)])
@@ -203,7 +208,9 @@ def test_every_active_action_has_the_count_at_which_actions_may_be_dropped() -> 
     assert len(seen) >= 2, "actions are dropped at different times"
 
 
-@pytest.mark.parametrize("radius", [SerflingElimination(delta=0.2), BernsteinElimination(delta=0.2)])
+@pytest.mark.parametrize(
+    "radius", [SerflingElimination(delta=0.2), BernsteinElimination(delta=0.2), BettingElimination(delta=0.2)]
+)
 def test_the_best_action_is_dropped_seldom(radius: Learner) -> None:
     """At most delta = 0.2 of 200 shuffles of a pool with small gaps; a true rate of 0.2 alarms with chance < 1e-4."""
     pool, lost = instances.gap(400, 3, 0.04, seed=1), 0
@@ -213,6 +220,18 @@ def test_the_best_action_is_dropped_seldom(radius: Learner) -> None:
         list(steps(player, losses, after(400, 0)))
         lost += 2.0 not in player.state.active[: int(player.state.left[0])]
     assert lost <= 62
+
+
+def test_betting_drops_in_the_middle_of_a_stage() -> None:
+    """Its intervals hold at all counts, so it need not wait for one of those that Serfling's are read at."""
+    losses = np.random.default_rng(0).random((3000, 5)) * [1.0, 1.0, 0.6, 0.4, 0.1]
+    counts = bounds.elimination_counts(3000, 5, 0.5)
+    player, left = new_player(BettingElimination(delta=0.5), losses), 5
+    for _ in steps(player, losses, after(3000, 0)):
+        left = int(player.state.left[0])
+    assert left == 1
+    assert player.state.active[0] == 4
+    assert any(int(count) not in counts for count in player.state.counts[:4])
 
 
 @pytest.mark.parametrize("k", [2, 3, 8])
@@ -305,7 +324,7 @@ def test_regret_in_random_order_stays_below_the_bound(learner: Learner) -> None:
     assert float(regrets.max()) < bound
 
 
-@pytest.mark.parametrize("learner", [FrugalUCB(), UCB2WithoutReplacement(), BlockUCB()])
+@pytest.mark.parametrize("learner", [FrugalUCB(), UCB2WithoutReplacement(), BlockUCB(), BettingElimination()])
 def test_no_bound_is_claimed_where_none_is_proved(learner: Learner) -> None:
     assert learner.bound(3, 100) is None
 
@@ -333,6 +352,14 @@ def test_regret_and_switches_of_the_eliminations(gap_pool: Pool) -> None:
     assert (runs.cell("faithful").sums[:, -1, 3] == 31).all()
     assert 3200 < runs.regret("faithful").value < 3420
     assert 100 < runs.regret("tight").value < 240
+
+
+def test_betting_drops_sooner_where_losses_are_small() -> None:
+    """Means .05 against .02: the paired 95 % interval of 10 plays is below 0 by far (false alarm below 1e-6)."""
+    pool = instances.gap(2**14, 5, 0.03, mean=0.05, seed=3)
+    learners = {"betting": BettingElimination(delta=0.1), "Serfling": SerflingElimination(delta=0.1)}
+    runs = compare(pool, learners, repetitions=10, switching_price=1.0, seed=0)
+    assert runs.difference("betting", "Serfling").high < -50
 
 
 def test_frugal_ucb_beats_ucb2(gap_pool: Pool) -> None:
@@ -382,6 +409,7 @@ def test_frugal_ucb_beats_all_others(pool: Pool | str) -> None:
         "Serfling": SerflingElimination(delta=0.1),
         "Serfling 1/T": SerflingElimination(),
         "Bernstein": BernsteinElimination(delta=0.1),
+        "Betting": BettingElimination(delta=0.1),
         "UCB2": UCB2(),
         "UCB2 without replacement": UCB2WithoutReplacement(),
         "BlockUCB": BlockUCB(),
@@ -424,6 +452,8 @@ def test_slopes_of_the_random_walk() -> None:
         (SerflingElimination, {"price": math.inf}),
         (BernsteinElimination, {"delta": 2.0}),
         (BernsteinElimination, {"price": -0.1}),
+        (BettingElimination, {"delta": 0.0}),
+        (BettingElimination, {"delta": 1}),
         (UCB2WithoutReplacement, {"alpha": 1}),
         (BlockUCB, {"scale": -1}),
         (BatchedExp3, {"block": 0}),

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from tombola.learners.full import Uniform as Uniform
     from tombola.learners.switching import BatchedExp3 as BatchedExp3
     from tombola.learners.switching import BernsteinElimination as BernsteinElimination
+    from tombola.learners.switching import BettingElimination as BettingElimination
     from tombola.learners.switching import BlockUCB as BlockUCB
     from tombola.learners.switching import FrugalUCB as FrugalUCB
     from tombola.learners.switching import SerflingElimination as SerflingElimination
@@ -189,6 +190,7 @@ _PUBLIC = {
     "tombola.learners.switching": [
         "BatchedExp3",
         "BernsteinElimination",
+        "BettingElimination",
         "BlockUCB",
         "FrugalUCB",
         "SerflingElimination",

@@ -4,6 +4,7 @@ So all learners of a comparison meet the same orders, no learner's coins depend 
 depends on how the work is spread over workers.
 """
 
+import re
 from typing import Any
 from zlib import crc32
 
@@ -14,6 +15,7 @@ from tombola.engine.coins import new_coins
 from tombola.types import Coins, Seed
 
 _ORDER, _LABELS, _LEARNER = 0, 1, 2
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # where a function lies in memory is no part of what a learner is
 
 
 class Streams:
@@ -32,7 +34,7 @@ class Streams:
 
     def learner(self, learner: Any) -> Coins:
         """Return the coins of a learner; they depend on what it is, not on its place in a list."""
-        return new_coins(self._child(_LEARNER, crc32(repr(learner).encode())))
+        return new_coins(self._child(_LEARNER, crc32(_ADDRESS.sub("", repr(learner)).encode())))
 
     def _child(self, *key: int) -> np.random.SeedSequence:
         return np.random.SeedSequence(self._root.entropy, spawn_key=(*self._root.spawn_key, *key))

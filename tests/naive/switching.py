@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from naive.bandit import UCB2, Twin, kl
+from tombola.confidence import Betting
 from tombola.engine.coins import draw
 from tombola.types import Coins
 
@@ -84,6 +85,33 @@ class Elimination(Twin):
             self.script += [a for a in self.active for _ in range(grown - self.count)]
             self.count = grown
         return {self.script[len(self.plays)]}
+
+
+class BettingElimination(Elimination):
+    """The same order of stages; an action is dropped as soon as its betting interval lies above another's."""
+
+    def __init__(self, k: int, T: int, delta: float | None = None) -> None:
+        super().__init__(k, T, delta)
+        self.stretches = [[a] * self.count for a in self.active]
+        self.intervals = Betting(population=T, level=min(self.delta / k, 0.999), actions=k)
+
+    def observe(self, action: int, chance: float, loss: float) -> None:
+        """Bet on the loss."""
+        self.intervals.update(loss, action)
+
+    def best(self) -> set[int]:
+        """Return the action of the first stretch that is not over; those of dropped actions are left out."""
+        lows, highs = self.intervals.lows, self.intervals.highs
+        if len(self.active) > 1:
+            ceiling = min(highs[a] for a in self.active)
+            self.active = [a for a in self.active if lows[a] <= ceiling]
+        self.stretches = [stretch for stretch in self.stretches if stretch and stretch[0] in self.active]
+        if not self.stretches:
+            self.active.reverse()
+            grown = math.ceil(1.5 * self.count)
+            self.stretches = [[a] * (grown - self.count) for a in self.active]
+            self.count = grown
+        return {self.stretches[0].pop()}
 
 
 class BernsteinElimination(Elimination):

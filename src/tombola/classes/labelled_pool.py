@@ -1,10 +1,12 @@
 """Labelled pool: rows of features, each with a label 0 or 1, fixed in advance."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tombola.classes.tree import ranks_of
 from tombola.errors import PoolError
 from tombola.types import Floats, Rounds
 
@@ -41,6 +43,11 @@ class LabelledPool:
     def dimensions(self) -> int:
         """The number of features."""
         return int(self.features.shape[1])
+
+    @cached_property
+    def ranks(self) -> tuple[NDArray[np.uint64], int]:
+        """The rank of every number in its column, and the most distinct numbers of a column."""
+        return ranks_of(self.features)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -24,6 +24,7 @@ from tombola.types import Coins, Floats, Rounds
 FIRST, LAST, MIDDLE, RANDOM = 0, 1, 2, 3
 RULES = {"first": FIRST, "last": LAST, "middle": MIDDLE, "random": RANDOM}
 FEATURE, LABEL, COUNT, STALE = 0, 1, 2, 3
+OUTDATED = np.array([0, 0, 0, 1])  # the place of a leader that labels everything 0, and is out of date
 
 
 class Leader(NamedTuple):
@@ -37,7 +38,7 @@ class Leader(NamedTuple):
 
 def new_leader(rule: int, entries: int, switches: int) -> Leader:
     """Return the hypothesis that labels everything 0."""
-    return Leader(rule=rule, entries=entries, place=np.array([0, 0, 0, 1]), cuts=np.zeros(switches))
+    return Leader(rule=rule, entries=entries, place=OUTDATED.copy(), cuts=np.zeros(switches))
 
 
 def label_of(leader: Leader, row: Floats) -> int:
@@ -72,7 +73,10 @@ def lead(tree: Tree, leader: Leader, coins: Coins) -> None:
             left -= here
             if here > 0.0 and (rank < here or left <= 0.0):
                 leader.place[FEATURE], leader.place[LABEL] = feature, entry
-                walk(tree, leader, feature, min(rank, here - 1.0), error, coins)
+                if stride == 2:
+                    walk_to_one(tree, leader, feature, min(rank, here - 1.0), error, coins)
+                else:
+                    walk(tree, leader, feature, min(rank, here - 1.0), error, coins)
                 return
             rank -= here
 
@@ -135,6 +139,26 @@ def walk(tree: Tree, leader: Leader, feature: int, rank: float, error: float, co
     if cuts == tree.switches - 1 and leader.rule == FIRST:
         leader.cuts[cuts] = np.nextafter(tree.tops[feature, root], np.inf)
         cuts += 1
+    leader.place[COUNT] = cuts
+
+
+def walk_to_one(tree: Tree, leader: Leader, feature: int, rank: float, error: float, coins: Coins) -> None:
+    """Do the same where at most one cut is allowed, with errors `spent` on the left of a node and `after` it."""
+    root, before, cuts = tree.heads[feature, ROOT], 2 * leader.place[LABEL], 0
+    then, nodes, tops = 2 - before, tree.nodes[feature], tree.tops[feature]
+    node, spent, after, low = root, 0.0, 0.0, -np.inf
+    if nodes[root, before + 1] == error and rank < nodes[root, before + 5]:
+        while not is_leaf(tree, node):
+            left, right = child(tree, feature, node, 0), child(tree, feature, node, 1)
+            later = nodes[right, then] + after
+            inside = nodes[left, before + 5] if spent + nodes[left, before + 1] + later == error else 0.0
+            if rank < inside:
+                node, after = left, later
+            else:
+                node, rank, spent, low = right, rank - inside, spent + nodes[left, before], max(low, tops[left])
+        leader.cuts[0], cuts = cut_between(leader.rule, low, tops[node], coins), 1
+    elif leader.rule == FIRST:
+        leader.cuts[0], cuts = np.nextafter(tops[root], np.inf), 1
     leader.place[COUNT] = cuts
 
 

@@ -13,9 +13,10 @@ from tombola import validate
 from tombola.classes.dimension import littlestone_dimension
 from tombola.classes.hypotheses import Hypotheses, Ties, sauer_shelah
 from tombola.classes.labelled_pool import LabelledPool
-from tombola.classes.leader import COUNT, FEATURE, LABEL, RULES, STALE, Leader, label_of, new_leader
-from tombola.classes.loop import Arrivals, Labelled, learn, learn_all, predict_all, predict_one
-from tombola.classes.tree import Tree, bits_of, grown_tree, ranked_tree, ranks_of
+from tombola.classes.leader import COUNT, FEATURE, LABEL, RULES, new_leader
+from tombola.classes.loop import Arrivals, Labelled, learn_all, learn_one, predict_all, predict_one
+from tombola.classes.tree import ranked_tree
+from tombola.classes.vectors import FEATURES, Words, new_vectors
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import specialise
 from tombola.types import Coins, Floats, Order, Rounds
@@ -68,13 +69,11 @@ class LineHypotheses(Hypotheses):
 
     def searcher(self, ties: Ties, horizon: int, dimensions: int) -> "LineSearcher":
         """Return an empty tree that grows."""
-        return LineSearcher(
-            grown_tree(horizon, dimensions, self.switches), new_leader(RULES[ties], self.entries, self.switches)
-        )
+        return LineSearcher(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: Arrivals, coins: Coins) -> Rounds:
         """Predict every row of an order, compiled."""
-        keys, values = ranks_of(pool.features)
+        keys, values = pool.ranks
         rows = Labelled(pool.features, keys, pool.labels, pool.weights)
         tree = ranked_tree(values, pool.dimensions, self.switches)
         labels = np.zeros(order.size, np.int64)
@@ -85,7 +84,7 @@ class LineHypotheses(Hypotheses):
     def best(self, pool: LabelledPool) -> Rounds:
         """Return the labels that the best hypothesis of the class gives the rows of a pool."""
         self.check(pool.dimensions)
-        keys, values = ranks_of(pool.features)
+        keys, values = pool.ranks
         rows = Labelled(pool.features, keys, pool.labels, pool.weights)
         tree = ranked_tree(values, pool.dimensions, self.switches)
         leader = new_leader(RULES["first"], self.entries, self.switches)
@@ -100,29 +99,21 @@ class LineHypotheses(Hypotheses):
 class LineSearcher:
     """Searches hypotheses on lines as rows come in, each row O(log T)."""
 
-    def __init__(self, tree: Tree, leader: Leader) -> None:
-        features = tree.heads.shape[0]
-        self._tree, self._leader = tree, leader
-        self._row = Labelled(
-            np.zeros((1, features)), np.zeros((1, features), np.uint64), np.zeros(1, np.int64), np.zeros(1)
-        )
-        self._learn = specialise(learn, (tree, leader, self._row, 0))
-        coins = new_coins(np.random.SeedSequence(0))
-        self._predict = specialise(predict_one, (tree, leader, coins, self._row.features[0]))
+    def __init__(self, vectors: tuple[Rounds, Floats, Words]) -> None:
+        self._vectors = vectors
+        self._row = np.zeros(vectors[0][FEATURES])
+        self._learn = specialise(learn_one, (*vectors, self._row, 0, 1.0))
+        self._predict = specialise(predict_one, (*vectors, new_coins(np.random.SeedSequence(0)), self._row))
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
         """Take in the true label of a row."""
-        rows = self._row
-        rows.features[0] = row
-        rows.keys[0] = bits_of(rows.features[0])
-        rows.labels[0], rows.weights[0] = label, weight
-        self._learn(self._tree, self._leader, rows, 0)
+        self._row[:] = row
+        self._learn(*self._vectors, self._row, label, weight)
 
     def predict(self, row: Floats, coins: Coins) -> int:
         """Label a row by the minimiser in force, which is looked for only if it may have changed."""
-        if self._leader.place[STALE] == 0 and self._leader.rule != RULES["random"]:
-            return label_of(self._leader, row)
-        return int(self._predict(self._tree, self._leader, coins, np.ascontiguousarray(row, np.float64)))
+        self._row[:] = row
+        return int(self._predict(*self._vectors, coins, self._row))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola.classes.leader import MIDDLE, STALE, Leader, label_of, lead
-from tombola.classes.tree import Tree, add, charge, refresh
+from tombola.classes.tree import Tree, add, bits_of, charge, refresh
+from tombola.classes.vectors import Words, leader_in, tree_in
 from tombola.engine.native import AHEAD, prefetch
 from tombola.types import Coins, Floats, Order, Rounds
 
@@ -43,7 +44,7 @@ def predict_all(
         while revealed < t and (arrivals.times[revealed] if dated else revealed + arrivals.delay + 1) <= t:
             learn(tree, leader, rows, order[arrivals.rounds[revealed] if dated else revealed])
             revealed += 1
-        labels[t] = predict_one(tree, leader, coins, rows.features[order[t]])
+        labels[t] = predict_row(tree, leader, coins, rows.features[order[t]])
 
 
 def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
@@ -70,8 +71,8 @@ def learn(tree: Tree, leader: Leader, rows: Labelled, row: int) -> None:
         add(tree, feature, rows.keys[row, feature], value, rows.labels[row], rows.weights[row])
 
 
-def predict_one(tree: Tree, leader: Leader, coins: Coins, row: Floats) -> int:
-    """Predict one label."""
+def predict_row(tree: Tree, leader: Leader, coins: Coins, row: Floats) -> int:
+    """Predict the label of a row."""
     lead(tree, leader, coins)
     return label_of(leader, row)
 
@@ -80,8 +81,26 @@ def learn_all(tree: Tree, leader: Leader, rows: Labelled, coins: Coins) -> None:
     """Learn all rows at once, and take the best hypothesis: what hindsight would have chosen."""
     for feature in range(rows.features.shape[1]):
         for row in range(rows.labels.size):
+            if row + AHEAD < rows.labels.size:
+                prefetch(tree.nodes[feature], tree.leaves + int(rows.keys[row + AHEAD, feature]), 0)
             leaf, value = tree.leaves + int(rows.keys[row, feature]), rows.features[row, feature]
             charge(tree, feature, leaf, value, rows.labels[row], rows.weights[row])
         refresh(tree, feature)
     leader.place[STALE] = 1
     lead(tree, leader, coins)
+
+
+def learn_one(whole: Rounds, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
+    """Learn the true label of one row, in a tree that grows."""
+    tree, leader = tree_in(whole, floats, words), leader_in(whole, floats, words)
+    if leader.rule >= MIDDLE or label_of(leader, row) != label:
+        leader.place[STALE] = 1
+    for feature in range(row.size):
+        add(tree, feature, bits_of(row, feature), row[feature], label, weight)
+
+
+def predict_one(whole: Rounds, floats: Floats, words: Words, coins: Coins, row: Floats) -> int:
+    """Predict one label, from a tree that grows."""
+    leader = leader_in(whole, floats, words)
+    lead(tree_in(whole, floats, words), leader, coins)
+    return label_of(leader, row)

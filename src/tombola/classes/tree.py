@@ -14,6 +14,7 @@ their labels), the key of a value is its rank, and the tree is a heap. Grown: no
 of the number and the tree is a PATRICIA trie (Morrison 1968), never deeper than 64 and the same for every order.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +23,11 @@ from numpy.typing import NDArray
 from tombola.types import Floats, Rounds
 
 DEPTH = 66
+LINE = 8  # numbers in a cache line
 NONE = -1
 ROOT, VALUES = 0, 1
 _ONE = np.uint64(1)
+_SIGN = np.uint64(1 << 63)
 
 
 class Tree(NamedTuple):
@@ -43,52 +46,51 @@ class Tree(NamedTuple):
     context: Floats
 
 
-def grown_tree(values: int, features: int, switches: int) -> Tree:
-    """Return empty trees that grow, with room for this many distinct values of each feature."""
-    return _new(features, 2 * values, values, switches, leaves=0)
-
-
 def ranked_tree(values: int, features: int, switches: int) -> Tree:
     """Return empty trees for keys that are ranks 0..values-1."""
     leaves = 1 << max(values - 1, 0).bit_length()
-    tree = _new(features, 2 * leaves, 0, switches, leaves=leaves)
-    stride = switches + 1
-    tree.nodes[:, :, : 2 * stride] = np.inf
-    tree.nodes[:, :, 0 : 2 * stride : stride] = 0.0
-    tree.nodes[:, :, 2 * stride :: stride] = 1.0
-    tree.heads[:, ROOT] = 1
-    return tree
-
-
-def _new(features: int, nodes: int, values: int, switches: int, *, leaves: int) -> Tree:
-    links = 0 if leaves else nodes
+    nodes, stride = 2 * leaves, switches + 1
     heads = np.zeros((features, 2), np.int64)
-    heads[:, ROOT] = NONE
+    heads[:, ROOT] = 1
     return Tree(
         switches=switches,
         leaves=leaves,
-        nodes=np.zeros((features, nodes, 4 * (switches + 1))),
+        nodes=_filled(_aligned(features, nodes, 4 * stride), stride),
         tops=np.full((features, nodes), -np.inf),
-        children=np.zeros((features, links, 2), np.int64),
-        bits=np.zeros((features, links), np.uint64),
-        keys=np.zeros((features, values), np.uint64),
+        children=np.zeros((features, 0, 2), np.int64),
+        bits=np.zeros((features, 0), np.uint64),
+        keys=np.zeros((features, 0), np.uint64),
         heads=heads,
         path=np.zeros(DEPTH, np.int64),
         sides=np.zeros(DEPTH, np.int64),
-        context=np.zeros((DEPTH, 4 * (switches + 1))),
+        context=np.zeros((DEPTH, 4 * stride)),
     )
 
 
-def bits_of(values: Floats) -> NDArray[np.uint64]:
-    """Return 64 bits for every number, in the same order as the numbers.
+def _aligned(*shape: int) -> Floats:
+    """Return zeros that begin a cache line: nodes of eight numbers then lie in one line each, not across two."""
+    size = math.prod(shape)
+    room = np.zeros(size + LINE)
+    start = -(room.ctypes.data // room.itemsize) % LINE
+    return room[start : start + size].reshape(shape)
 
-    >>> keys = bits_of(np.array([-2.0, -0.0, 0.0, 1e-300, 3.0]))
-    >>> (np.diff(keys.astype(object)) > 0).tolist()
-    [True, False, True, True]
+
+def _filled(nodes: Floats, stride: int) -> Floats:
+    """Make all nodes, which are zeros, nodes without leaves; the same as `reset`."""
+    nodes[:, :, 1:stride] = nodes[:, :, stride + 1 : 2 * stride] = np.inf
+    nodes[:, :, 2 * stride :: stride] = 1.0
+    return nodes
+
+
+def bits_of(values: Floats, place: int) -> np.uint64:
+    """Return 64 bits for one of the numbers of a vector, in the same order as the numbers.
+
+    >>> numbers = np.array([-2.0, -0.0, 0.0, 1e-300, 3.0])
+    >>> [int(bits_of(numbers, place)) >> 48 for place in range(5)]
+    [16383, 32768, 32768, 33189, 49160]
     """
-    bits = (np.asarray(values, np.float64) + 0.0).view(np.uint64)
-    sign = np.uint64(1 << 63)
-    return np.where(bits & sign, ~bits, bits | sign)
+    bits: np.uint64 = values.view(np.uint64)[place]
+    return ~bits if bits > _SIGN else bits | _SIGN
 
 
 def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:

@@ -57,38 +57,47 @@ class Betting(Confidence):
 
     def init(self) -> Gamblers:
         """Return the state before the first value."""
-        k = self.actions
-        empty, sides = np.zeros(k), np.zeros(2 * k)
-        return Gamblers(
-            counts=empty,
-            total=empty,
-            low=empty,
-            high=np.ones(k),
-            squares=empty,
-            effort=empty,
-            points=np.tile(np.arange(1, POINTS + 1) / POINTS, (2 * k, 1)),
-            wealth=np.ones((2 * k, POINTS)),
-            head=sides,
-            tail=np.full(2 * k, float(POINTS)),
-            floor=sides,
-            scratch=np.zeros((2, POINTS)),
-            population=self.population,
-            depth=math.log(2.0 / self.level),
-            goal=2.0 / self.level,
-        )
+        return gamblers(self.population, self.level, self.actions)
 
     @staticmethod
     def take(state: Gamblers, action: int, value: float) -> None:
         """Take in one value of one action, and write its interval."""
-        n, k = state.counts[action], state.counts.size
-        guess = (0.5 + state.total[action]) / (1.0 + n)
-        bet = pace(state, action, (0.25 + state.squares[action]) / (1.0 + n))
-        wager(state, action, value, state.total[action], n, bet, state.high[action])
-        wager(state, action + k, 1.0 - value, n - state.total[action], n, bet, 1.0 - state.low[action])
-        state.squares[action] += (value - guess) * (value - guess)
-        state.counts[action] += 1.0
-        state.total[action] += value
-        narrow(state, action, state.floor[action], 1.0 - state.floor[action + k], state.population)
+        gamble(state, action, value)
+
+
+def gamblers(population: float, level: float, actions: int) -> Gamblers:
+    """Return the state before the first value."""
+    empty, sides = np.zeros(actions), np.zeros(2 * actions)
+    return Gamblers(
+        counts=empty,
+        total=empty,
+        low=empty,
+        high=np.ones(actions),
+        squares=empty,
+        effort=empty,
+        points=np.tile(np.arange(1, POINTS + 1) / POINTS, (2 * actions, 1)),
+        wealth=np.ones((2 * actions, POINTS)),
+        head=sides,
+        tail=np.full(2 * actions, float(POINTS)),
+        floor=sides,
+        scratch=np.zeros((2, POINTS)),
+        population=population,
+        depth=math.log(2.0 / level),
+        goal=2.0 / level,
+    )
+
+
+def gamble(state: Any, action: int, value: float) -> None:
+    """Let all gamblers of an action bet on its next value, and write its interval."""
+    n, k = state.counts[action], state.counts.size
+    guess = (0.5 + state.total[action]) / (1.0 + n)
+    bet = pace(state, action, (0.25 + state.squares[action]) / (1.0 + n))
+    wager(state, action, value, state.total[action], n, bet, state.high[action])
+    wager(state, action + k, 1.0 - value, n - state.total[action], n, bet, 1.0 - state.low[action])
+    state.squares[action] += (value - guess) * (value - guess)
+    state.counts[action] += 1.0
+    state.total[action] += value
+    narrow(state, action, state.floor[action], 1.0 - state.floor[action + k], state.population)
 
 
 def wager(state: Any, row: int, value: float, total: float, n: float, bet: float, ceiling: float) -> None:

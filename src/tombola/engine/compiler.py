@@ -17,12 +17,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tombola.engine.fingerprint import fingerprint, globals_used, trusted
-from tombola.engine.native import NATIVE
+from tombola.engine.native import APART, NATIVE
 from tombola.errors import LearnerError
 
 Kernel: TypeAlias = Any  # a plain function or a compiled one: Numba's types say no more
 
 _specialised: dict[str, Kernel] = {}
+_compiled: dict[Any, Kernel] = {}  # keeps its dispatchers alive, so that no other can take over their identity
 
 
 _plain: ContextVar[bool] = ContextVar("plain", default=False)
@@ -70,7 +71,7 @@ def _compile(function: Kernel, kernels: Mapping[str, Kernel], digest: str | None
     """Compile without reference counting, which is many times faster; kernels that make arrays need it, and get it."""
     lean = _dispatcher(function, kernels, digest, lean=True)
     rich = _dispatcher(function, kernels, digest, lean=False)
-    if digest is not None and os.path.exists(rich._cache._cache_file._index_path):
+    if _cacheable(function, digest) and os.path.exists(rich._cache._cache_file._index_path):
         return _ready(rich, arguments)
     try:
         return _ready(lean, arguments)
@@ -85,12 +86,31 @@ def _compile(function: Kernel, kernels: Mapping[str, Kernel], digest: str | None
             ) from None
 
 
+def _cacheable(function: Kernel, digest: str | None) -> bool:
+    """Tell whether machine code can be kept on disk: everything is seen through, and there is a file to keep it beside."""
+    return digest is not None and os.path.isfile(function.__code__.co_filename)
+
+
 def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:
     """Compile a dispatcher for these arguments, or load it from the cache, without calling it."""
     from numba import typeof
 
+    kind = (id(dispatcher), *map(_kind, arguments))
+    if kind in _compiled:
+        return dispatcher
     dispatcher.compile(tuple(typeof(argument) for argument in arguments))  # type: ignore[no-untyped-call]
+    _compiled[kind] = dispatcher
     return dispatcher
+
+
+def _kind(argument: Any) -> Any:
+    """Return what Numba's type of an argument depends on; asking Numba itself takes a quarter of a millisecond."""
+    if isinstance(argument, np.ndarray):
+        flags = argument.flags
+        return argument.dtype, argument.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    if isinstance(argument, tuple):
+        return (type(argument), *map(_kind, argument))
+    return type(argument)
 
 
 def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, *, lean: bool) -> Any:
@@ -117,13 +137,13 @@ def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | N
     def compile_inner(inner: Kernel) -> Kernel:
         if id(inner) not in done:
             native = NATIVE.get(inner)
-            inline = "always" if lean else "never"
+            inline = "always" if lean and inner not in APART else "never"
             done[id(inner)] = native() if native else njit(bind(inner, {}), inline=inline, **options)
         return done[id(inner)]
 
     clone = bind(function, kernels)
     clone.__qualname__ = f"{function.__name__}_{digest}_{'lean' if lean else 'rich'}"
-    return njit(clone, cache=digest is not None, **options)
+    return njit(clone, cache=_cacheable(function, digest), **options)
 
 
 def _bind(function: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:

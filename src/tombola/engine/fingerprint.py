@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola.engine.native import NATIVE
+from tombola.engine.native import APART, NATIVE
 
 _TRUSTED = ("math", "cmath", "builtins", "numpy")
 
@@ -66,6 +66,8 @@ def _walk(
     if not isinstance(function, types.FunctionType):
         raise _OpaqueError
     yield from _code(function.__code__)
+    if function in APART:
+        yield "apart"
     if function in NATIVE:
         yield from _code(NATIVE[function].__code__)
     for default in (function.__defaults__ or ()) + tuple((function.__kwdefaults__ or {}).items()):

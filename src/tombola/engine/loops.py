@@ -4,6 +4,7 @@ The names `view`, `choose`, `observe`, `due` and `expect` are bound to a learner
 nothing else of it. A loop stops early only when the learner is due to plan, and goes on where it stopped.
 """
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -162,6 +163,7 @@ def note(tally: Tally, t: int, action: int, chance: float, loss: float, expected
         tally.place[MARK] = mark + 1
 
 
+@lru_cache(maxsize=1024)
 def choose_mixed(mix_of_state: Kernel) -> Kernel:
     """Return the kernel that lets a learner write its mix, and throws the coin."""
 
@@ -173,6 +175,7 @@ def choose_mixed(mix_of_state: Kernel) -> Kernel:
     return choose
 
 
+@lru_cache(maxsize=1024)
 def choose_plain(act: Kernel) -> Kernel:
     """Return the kernel that lets a learner name its action."""
 
@@ -185,6 +188,7 @@ def choose_plain(act: Kernel) -> Kernel:
     return choose
 
 
+@lru_cache(maxsize=1024)
 def observe_undated(observe: Kernel) -> Kernel:
     """Return the kernel for a learner that does not ask which round a row belongs to."""
 

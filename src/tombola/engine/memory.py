@@ -10,6 +10,7 @@ The last `actions` numbers are the mix of a learner that mixes. One vector is al
 
 import linecache
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,12 +48,16 @@ def pack(state: NamedTuple, actions: int) -> Floats:
 
 def viewer(state: NamedTuple) -> Callable[[Floats], Any]:
     """Return the kernel that gives a memory of this kind of state its names back."""
-    kinds = tuple(np.ndim(value) for value in state)
+    return _viewer(type(state), tuple(np.ndim(value) for value in state))
+
+
+@lru_cache(maxsize=1024)
+def _viewer(kind_of_state: type, kinds: tuple[int, ...]) -> Callable[[Floats], Any]:
     parts = ", ".join(_part(1 + 3 * index, kind) for index, kind in enumerate(kinds))
     source = f"def view(memory):\n    return State({parts})\n"
-    name = f"<view of {type(state).__module__}.{type(state).__qualname__} {kinds}>"
+    name = f"<view of {kind_of_state.__module__}.{kind_of_state.__qualname__} {kinds}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    scope: dict[str, Any] = {"State": type(state), "__name__": __name__}
+    scope: dict[str, Any] = {"State": kind_of_state, "__name__": __name__}
     exec(compile(source, name, "exec"), scope)
     return scope["view"]  # type: ignore[no-any-return]
 

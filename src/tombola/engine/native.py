@@ -1,11 +1,14 @@
-"""Native: two things that a processor can do and plain Python cannot say.
+"""Native: what plain Python cannot say, but the compiler should know.
 
-`NATIVE` tells the compiler what to put in the place of these plain functions.
+`NATIVE` tells what to put in the place of a plain function: two things that only a processor can do. `APART` tells
+which kernels are compiled on their own.
 """
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 AHEAD = 16
 
@@ -69,6 +72,20 @@ def _power_of_two() -> Any:
         return types.float64(types.float64), generate
 
     return intrinsic(typed)
+
+
+APART: set[Any] = set()
+
+
+def apart(function: Kernel) -> Kernel:
+    """Compile this kernel on its own instead of copying it into every caller: for large ones, which compile slowly.
+
+    >>> @apart
+    ... def many_lines(state):
+    ...     return 0
+    """
+    APART.add(function)
+    return function
 
 
 NATIVE: dict[Any, Callable[[], Any]] = {prefetch: _prefetch, power_of_two: _power_of_two}

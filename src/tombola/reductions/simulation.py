@@ -48,7 +48,7 @@ class Simulation(MixedLearner):
     In random order its regret is at most `bounds.simulation(...)`: that of `base` on i.i.d. rows, plus
     6.97 sqrt(T ln k), plus d for each of log2 T waits. `base` is any full-information learner, or an `External` one.
 
-    >>> from tombola import FollowTheLeader, instances, play
+    >>> from tombola import FollowTheLeader, Lemma, instances, play
     >>> trace = play(Simulation(FollowTheLeader(), Lemma(delay=10)), instances.split(1000), delay=10, seed=0)
     >>> trace.expected_regret < 120
     True

@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import bounds
+from tombola.engine.native import apart
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full.hedge import weigh
 from tombola.types import Floats
@@ -27,6 +28,7 @@ def adapted(gap: float, actions: int) -> float:
     return math.log(actions) / gap if gap > 0.0 else math.inf
 
 
+@apart
 def take(behind: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats) -> float:
     """Add a row, and return its mixability gap: the loss of the mix, less -1/rate ln sum_a mix(a) exp(-rate loss(a)).
 

@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import bounds, validate
+from tombola.engine.native import apart
 from tombola.engine.vectors import exponential, least, total
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full.follow_the_leader import add
@@ -22,6 +23,7 @@ class State(NamedTuple):
     totals: Floats
 
 
+@apart
 def weigh(totals: Floats, rate: float, mix: Floats) -> float:
     """Write chances proportional to exp(-rate * total) into `mix`, and return ln sum exp(-rate * (total - least)).
 

@@ -2,6 +2,7 @@
 
 from tombola.learners.switching.batched_exp3 import BatchedExp3
 from tombola.learners.switching.bernstein_elimination import BernsteinElimination
+from tombola.learners.switching.betting_elimination import BettingElimination
 from tombola.learners.switching.block_ucb import BlockUCB
 from tombola.learners.switching.frugal_ucb import FrugalUCB
 from tombola.learners.switching.serfling_elimination import SerflingElimination
@@ -12,6 +13,7 @@ from tombola.learners.switching.ucb2_wor import UCB2WithoutReplacement
 __all__ = [
     "BatchedExp3",
     "BernsteinElimination",
+    "BettingElimination",
     "BlockUCB",
     "FrugalUCB",
     "SerflingElimination",

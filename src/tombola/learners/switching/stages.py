@@ -5,7 +5,7 @@ apply, action by action (docs/theory/switching.md). Going forth and back, an act
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,12 +39,12 @@ def first_state(actions: int, horizon: int, delta: float | None) -> State:
     return State(float(horizon), level, target, stretch, rest, np.zeros(1), left, everyone, *np.zeros((4, actions)))
 
 
-def stage_over(state: State) -> bool:
+def stage_over(state: Any) -> bool:
     """Tell whether all active actions have had their stretch."""
     return bool(state.turn[0] >= state.left[0])
 
 
-def next_stage(state: State) -> None:
+def next_stage(state: Any) -> None:
     """Turn the order round, so that the action being played goes on, and raise the count by half."""
     left = int(state.left[0])
     for place in range(left // 2):
@@ -58,7 +58,7 @@ def next_stage(state: State) -> None:
     state.turn[0] = 0.0
 
 
-def next_play(state: State) -> int:
+def next_play(state: Any) -> int:
     """Return the action whose stretch it is, and count the play."""
     action = int(state.active[int(state.turn[0])])
     state.rest[0] -= 1.0

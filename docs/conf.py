@@ -1,0 +1,41 @@
+"""The documentation site: what Sphinx needs to know; `make docs` builds it."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import draw
+import filling
+
+import tombola
+
+project = "tombola"
+author = "the authors of tombola"
+version = release = tombola.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = "tombola"
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
+html_show_copyright = html_show_sphinx = html_copy_source = False
+pygments_style, pygments_dark_style = "friendly", "github-dark"
+
+default_role = "literal"  # docstrings write `names` as Markdown does
+autodoc_preserve_defaults = True
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 100
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+
+
+def setup(app):
+    """Draw the pictures, and connect what fills the pages with public names and errata."""
+    draw.draw_all(Path(__file__).parent / "made")
+    app.connect("source-read", filling.fill)
+    app.connect("autodoc-process-docstring", filling.protect)
+    app.connect("autodoc-process-signature", filling.shorten)
+    app.connect("autodoc-skip-member", filling.skip)
+    app.connect("env-check-consistency", filling.check)

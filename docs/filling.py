@@ -1,0 +1,118 @@
+"""What fills the pages when they are built: the public names, the errata, and docstrings without stray markup."""
+
+import importlib
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+
+import jinja2
+from sphinx.util import logging
+
+import tombola
+
+KERNELS = ["init", "act", "mix", "observe", "due", "plan"]
+FILLED = ("reference/", "errata")
+WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
+log = logging.getLogger(__name__)
+
+
+def fill(app, page, source):
+    """Render the pages of the reference and of the errata; others may write what they like."""
+    if page.startswith(FILLED):
+        space = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        space.filters["safe_cell"] = safe_cell
+        source[0] = space.from_string(source[0]).render(
+            names=names, module=module, remaining=remaining, errata=errata, WORDS=WORDS, number=number
+        )
+
+
+def names(home, *others):
+    """Return the directives that document the names of a module, each under the name users write."""
+    listed = getattr(importlib.import_module(home), "__all__", ())
+    everything = {*tombola._PUBLIC.get(home, ()), *listed, *others}
+    return "\n".join(_directive(home, name) for name in sorted(everything, key=str.lower))
+
+
+def module(home):
+    """Return the directive that documents all functions of a module."""
+    return f".. automodule:: {home}\n   :members:\n"
+
+
+def remaining(title):
+    """Return a section with what is public in modules that no page names, so that nothing new is forgotten."""
+    pages = "".join(page.read_text(encoding="utf-8") for page in Path(__file__).parent.glob("reference/*.rst"))
+    others = [home for home in tombola._PUBLIC if home != "tombola" and f'("{home}"' not in pages]
+    return "\n".join([title, "-" * len(title), "", *map(names, others)]) if others else ""
+
+
+def _directive(home, name):
+    value = getattr(importlib.import_module(home), name)
+    if inspect.ismodule(value):
+        return module(value.__name__)
+    path = f"tombola.{name}" if name in tombola.__all__ else f"{home}.{name}"
+    if not inspect.getdoc(value):
+        log.warning("%s is public and has no docstring", path)
+    if not inspect.isclass(value):
+        return f".. autofunction:: {path}\n"
+    bases = {kind.__name__ for kind in value.__mro__[1:]}
+    kernels = bases & {"Learner", "BudgetedLearner", "LabelLearner"} and name != "MixedLearner"
+    hidden = f"   :exclude-members: {', '.join(KERNELS)}\n" if kernels else ""
+    return f".. autoclass:: {path}\n   :members:\n{hidden}"
+
+
+@cache
+def errata():
+    """Return all errata with their numbers, computed now."""
+    from tombola.claims.errata import row_of
+    from tombola.claims.evidence import ERRATA
+
+    return sorted((row_of(erratum) for erratum in ERRATA), key=lambda row: row["number"])
+
+
+def number(value):
+    """Return a number as a reader wants it."""
+    whole = abs(value) < 1e7 and (value == round(value) or abs(value) >= 1000)
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
+
+
+def safe_cell(text):
+    """Return a text as a cell of a Markdown table."""
+    return re.sub(r"([\\`*_{}\[\]<>#|^~$])", r"\\\1", text)
+
+
+def protect(app, what, name, value, options, lines):
+    """Escape what reStructuredText would take for markup: docstrings have `names`, formulas and doctests only."""
+    in_example = False
+    for i, line in enumerate(lines):
+        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
+        if not in_example:
+            pieces = re.split(r"(`[^`]+`)", line)
+            lines[i] = "".join(piece if n % 2 else _escaped(piece) for n, piece in enumerate(pieces))
+
+
+def _escaped(text):
+    return re.sub(r"([*|\\])|(?<=\w)(_)(?!\w)", lambda found: "\\" + found.group(), text)
+
+
+def shorten(app, what, name, value, options, signature, returns):
+    """Write ndarray for an ndarray of any shape with a dtype, and three dots for a function as a default."""
+    return _short(signature), _short(returns)
+
+
+def _short(text):
+    array = r"~?(numpy\.)?ndarray\[tuple\[~?(typing\.)?Any, \.\.\.\], ~?(numpy\.)?dtype\[~?(numpy\.)?\w+\]\]"
+    return text and re.sub(r"<function [\w.<>]+>", "...", re.sub(array, "ndarray", text))
+
+
+def skip(app, what, name, value, skipped, options):
+    """Leave out the fields of named tuples, which only say that they are fields."""
+    return True if str(getattr(value, "__doc__", "")).startswith("Alias for field number") else None
+
+
+def check(app, env):
+    """Warn, which is an error in `make docs`, of a public name that no page documents."""
+    documented = set(env.get_domain("py").objects)
+    for name in tombola.__all__:
+        if f"tombola.{name}" not in documented:
+            log.warning("tombola.%s is public and in no page of the reference", name)

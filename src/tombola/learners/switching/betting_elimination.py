@@ -1,0 +1,113 @@
+"""Elimination with betting intervals, which hold at all counts at once (Waudby-Smith and Ramdas 2024)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.bounds.switching import elimination_counts
+from tombola.confidence.betting import gamble, gamblers
+from tombola.learners.base import Feedback, Learner
+from tombola.learners.switching.stages import next_play, next_stage, stage_over
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """The stage and the active actions, as in `stages.State`, and then the gamblers of `tombola.confidence.betting`."""
+
+    target: Floats
+    stretch: Floats
+    rest: Floats
+    turn: Floats
+    left: Floats
+    active: Floats
+    counts: Floats
+    total: Floats
+    low: Floats
+    high: Floats
+    squares: Floats
+    effort: Floats
+    points: Floats
+    wealth: Floats
+    head: Floats
+    tail: Floats
+    floor: Floats
+    scratch: Floats
+    population: float
+    depth: float
+    goal: float
+
+
+def least_high(state: State) -> float:
+    """Return the smallest upper end of the active actions."""
+    ceiling = math.inf
+    for place in range(int(state.left[0])):
+        ceiling = min(ceiling, state.high[int(state.active[place])])
+    return ceiling
+
+
+def drop_at_once(state: State) -> None:
+    """Drop the active actions above another one, in the middle of a stage; the next in turn begins a stretch."""
+    ceiling, turn, kept = least_high(state), int(state.turn[0]), 0
+    for place in range(int(state.left[0])):
+        action = int(state.active[place])
+        if state.low[action] <= ceiling:
+            state.active[kept] = action
+            kept += 1
+        elif place < turn:
+            state.turn[0] -= 1.0
+        elif place == turn:
+            state.rest[0] = state.stretch[0]
+    state.left[0] = kept
+
+
+@dataclass(frozen=True)
+class BettingElimination(Learner):
+    """Play the active actions forth and back as `SerflingElimination`, and drop an action once it is surely worse.
+
+    Action a is dropped when its betting interval, at level delta/k, lies above that of another. The intervals hold at
+    all counts at once, so it is dropped at once, not at the end of a stage, and no decisions are counted. The best
+    action stays but with chance `delta`; None is 1/T. The width has no formula, so `bound` is None. The switches are at
+    most those of the Serfling one. Memory is 8 KB an action, and an answer takes a microsecond or so until one is left.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(BettingElimination(delta=0.1), Pool([[1.0, 0.0]] * 60), seed=0)
+    >>> trace.actions.tolist() == [0] * 9 + [1] * 51
+    True
+    """
+
+    delta: float | None = None
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        if self.delta is not None:
+            validate.number("BettingElimination", "delta", self.delta, above=0, below=1)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with all actions active, and gamblers that have not yet bet."""
+        first = float(elimination_counts(horizon, actions, self.delta)[0])
+        delta = 1 / horizon if self.delta is None else self.delta
+        lengths, left, everyone = (
+            np.full((3, 1), first),
+            np.full(1, float(actions)),
+            np.arange(actions, dtype=np.float64),
+        )
+        betting: tuple[Any, ...] = gamblers(float(horizon), delta / actions, actions)
+        return State._make((*lengths, np.zeros(1), left, everyone, *betting))
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Drop what is surely worse, and play the action whose stretch it is."""
+        if state.left[0] > 1.0:
+            drop_at_once(state)
+        if stage_over(state):
+            next_stage(state)
+        return next_play(state), 1.0
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Let the gamblers of the action bet, as long as there is anything to find out."""
+        if state.left[0] > 1.0:
+            gamble(state, action, loss)

@@ -1,0 +1,90 @@
+"""The documentation: how-tos print what their pages show, and the reference has every public name."""
+
+import doctest
+import importlib.util
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tombola
+from conftest import Run
+
+DOCS = Path(__file__).parent.parent / "docs"
+SCRIPTS = sorted(DOCS.glob("howto/*.py"))
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
+
+
+def test_there_are_the_how_tos_and_each_has_its_page_and_its_output() -> None:
+    assert len(SCRIPTS) >= 6
+    for script in SCRIPTS:
+        page = script.with_suffix(".md").read_text(encoding="utf-8")
+        assert f"{{literalinclude}} {script.name}" in page
+        assert f"{{literalinclude}} output/{script.stem}.txt" in page
+        assert script.stem in (DOCS / "howto" / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: str(script.stem))
+def test_a_how_to_prints_what_its_page_shows(script: Path, run_python: Run) -> None:
+    """After a change that is meant: python docs/record.py."""
+    started = time.perf_counter()
+    ran = run_python(str(script))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == (DOCS / "howto" / "output" / f"{script.stem}.txt").read_text(encoding="utf-8")
+    assert time.perf_counter() - started < 60  # 20 s on a machine that does nothing else
+
+
+def test_the_learner_of_twenty_lines_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    code = re.search(r"A whole learner:\n\n```python\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    (tmp_path / "imitate.py").write_text(code.group(1), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    tombola.check_learner(importlib.import_module("imitate").Imitate())
+
+
+def test_the_pages_name_nothing_that_is_not_there() -> None:
+    """`tombola.something` in a page is public, a module, or a name of one."""
+    for page in PAGES:
+        for path in re.findall(r"`tombola\.([a-zA-Z_.]+?)[`(]", page.read_text(encoding="utf-8")):
+            value: Any = tombola
+            for part in path.split("."):
+                if importlib.util.find_spec(f"{value.__name__}.{part}") if hasattr(value, "__path__") else None:
+                    value = importlib.import_module(f"{value.__name__}.{part}")
+                else:
+                    assert hasattr(value, part), f"{page.name}: tombola.{path}"
+                    value = getattr(value, part)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=lambda page: str(page.stem)
+)
+def test_the_examples_of_a_page_are_true(page: Path) -> None:
+    tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert tried.attempted > 0
+    assert tried.failed == 0
+
+
+def test_no_page_names_this_machine() -> None:
+    for page in [*PAGES, *SCRIPTS, *DOCS.glob("*.py"), *DOCS.glob("howto/output/*")]:
+        assert not re.search(r"/(home|root|work|tmp|Users)/", page.read_text(encoding="utf-8")), page
+
+
+def test_the_site_builds_without_warnings_and_has_every_public_name(tmp_path: Path, run_python: Run) -> None:
+    built = run_python(
+        *("-W", "default", "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(tmp_path / "site")),
+        "-d",
+        str(tmp_path / "doctrees"),
+    )
+    assert built.returncode == 0, built.stderr
+    reference = "".join(page.read_text(encoding="utf-8") for page in tmp_path.glob("site/reference/*.html"))
+    missing = [name for name in tombola.__all__ if f'id="tombola.{name}"' not in reference]
+    modules = [name for name in missing if f'id="module-tombola.{name}"' in reference]
+    assert sorted(missing) == sorted(modules)
+    bounds = [name for name in tombola.bounds.__all__ if f'id="tombola.bounds.{name}"' not in reference]
+    assert not bounds
+    errata = (tmp_path / "site" / "errata.html").read_text(encoding="utf-8")
+    assert errata.count("<tr") == 51
+    assert str(DOCS.parent) not in reference
