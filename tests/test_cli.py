@@ -1,6 +1,8 @@
 """The command line, as a user meets it: in a process of its own."""
 
 import csv
+import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from tombola import Exp3, Pool, compare
 from tombola.learners import DEFAULTS
+from tombola.table_report import plus_minus
 
 MAIN = "from tombola.cli import main; main()"
 
@@ -38,12 +41,14 @@ def test_compare_prints_the_ranking(feedback: str, tombola: Callable[..., Any], 
         "compare", "losses.csv", "--feedback", feedback, "--repetitions", "3", "--workers", "1", "--seed", "5"
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "40 rows, 3 actions; best fixed action: good" in done.stdout
+    assert "losses.csv: 40 rows, 3 actions\nbest fixed action: good, mean loss " in done.stdout
     pool = Pool(np.loadtxt(table, delimiter=",", skiprows=1))
     runs = compare(pool, DEFAULTS[feedback], repetitions=3, seed=5)
-    listed = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
-    assert [name for name in listed if name in runs.learners] == runs.ranking()
-    assert str(runs.regret(runs.ranking()[0])) in done.stdout
+    listed = [line.split()[1] for line in done.stdout.splitlines() if line.strip()[:1].isdigit()]
+    assert listed == runs.ranking()
+    assert plus_minus(runs.regret(runs.ranking()[0])) in done.stdout
+    assert "order of the table: nothing speaks against random order" in done.stdout
+    assert "advice: where " in done.stdout
 
 
 def test_compare_takes_its_options(tombola: Callable[..., Any], table: Path, tmp_path: Path) -> None:
@@ -55,7 +60,54 @@ def test_compare_takes_its_options(tombola: Callable[..., Any], table: Path, tmp
     )
     assert (done.returncode, done.stderr) == (0, "")
     runs = compare(pool, [Exp3()], "given", repetitions=2, delay=3, switching_price=0.5, seed=7)
-    assert str(runs.regret("Exp3")) in next(line for line in done.stdout.splitlines() if line.split()[:1] == ["Exp3"])
+    line = next(line for line in done.stdout.splitlines() if line.split()[1:2] == ["Exp3"])
+    assert plus_minus(runs.regret("Exp3")) in line
+
+
+def test_compare_fits_a_narrow_terminal(tombola: Callable[..., Any], table: Path) -> None:
+    done = tombola(
+        *("compare", "losses.csv", "--orders", "random,given", "--repetitions", "3", "--switching-price", "500"),
+        COLUMNS="80",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    ranked = [line.split()[0] for line in lines if line.strip()[:1].isdigit() and "±" in line]
+    assert ranked == [str(rank) for rank in range(1, 13)] * 2, "every learner on a line of its own, in both orders"
+    assert done.stdout.count(" SuccessiveElimination ") == 2, "names are not broken"
+
+
+def test_compare_under_a_budget_writes_json_and_the_page(tombola: Callable[..., Any], tmp_path: Path) -> None:
+    coins = np.random.default_rng(0)
+    losses, costs = coins.random((60, 3)), coins.random((60, 3))
+    np.savez(tmp_path / "dear.npz", losses=losses, cost=costs)
+    done = tombola(
+        "compare", "dear.npz", "--budget", "10", "--repetitions", "3", "--workers", "1", "--json", "--out", "page.html"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    data = json.loads(done.stdout)
+    assert data["best_fixed_action"] == str(losses.mean(axis=0).argmin())
+    ranking = data["rankings"]["random"]
+    assert [one["rank"] for one in ranking] == [1, 2, 3, 4]
+    assert all(0 <= one["spent"][0] <= 10 for one in ranking)
+    assert data["advice"]["rank_here"] == 1 + [one["learner"] for one in ranking].index("EmpiricalLP")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Spending over time against an even pace" in page
+    assert "tombola compare dear.npz --budget 10" in page
+
+
+def test_compare_plays_the_learners_that_are_named(tombola: Callable[..., Any], table: Path) -> None:
+    done = tombola("compare", "losses.csv", "--learners", "UCB2,Hedge", "--repetitions", "2", "--json")
+    names = [one["learner"] for one in json.loads(done.stdout)["rankings"]["random"]]
+    assert sorted(names) == ["Hedge", "UCB2"]
+
+
+def test_the_demo_walks_through_a_pool(tombola: Callable[..., Any], tmp_path: Path) -> None:
+    done = tombola("demo", "solvers", "--workers", "1", "--out", "demo.html", COLUMNS="80")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.findall(r"^(\d)\. ", done.stdout, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
+    assert "with probability 0.95" in done.stdout
+    assert "</svg>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
 
 
 def text(content: str) -> Callable[[Path], object]:
@@ -99,6 +151,13 @@ def test_a_bad_table_is_one_line_and_status_2(
     [
         ("compare", "losses.csv", "--feedback", "some"),
         ("compare", "losses.csv", "--order", "shuffled"),
+        ("compare", "losses.csv", "--orders", "random,random"),
+        ("compare", "losses.csv", "--learners", "Surprise"),
+        ("compare", "losses.csv", "--budget", "much"),
+        ("compare", "losses.csv", "--budget", "10"),
+        ("compare", "losses.csv", "--budget", "10", "--learners", "UCB2"),
+        ("compare", "losses.csv", "--budget", "10", "--switching-price", "1"),
+        ("demo", "surprise"),
         ("reproduce", "--claims", "birthday,surprise"),
         ("reproduce", "--claims", "birthday", "--out", "losses.csv"),
     ],

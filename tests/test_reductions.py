@@ -13,9 +13,9 @@ import tombola
 from tombola import (
     BirthdayTest,
     External,
-    FlipFlop,
     FollowTheLeader,
     Hedge,
+    HedgeAnytime,
     Interleaved,
     Lemma,
     Paper,
@@ -180,7 +180,7 @@ def test_any_delays_in_any_order_are_played_as_streamed(T: int, k: int, seed: in
         Simulation(Simulation(Uniform())),
         Interleaved(Hedge(), delay=3),
         Interleaved(FollowTheLeader(ties="random"), delay=0),
-        Interleaved(FlipFlop(), delay=100),
+        Interleaved(HedgeAnytime(), delay=100),
     ],
 )
 def test_reductions_obey_the_laws(learner: Any) -> None:

@@ -1,13 +1,18 @@
 """The command line: parse, call one public function, print."""
 
+import json
 import os
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tombola.live.commands import app as session_app
+
+if TYPE_CHECKING:
+    from tombola.table_report import TableReport
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -63,46 +68,79 @@ def compare(
     feedback: Annotated[
         str, typer.Option(help="bandit: see the loss of the played action; full: see the whole row.")
     ] = "bandit",
-    order: Annotated[str, typer.Option(help="random, iid or given.")] = "random",
+    learners: Annotated[str, typer.Option(help="Learners, with commas between; those that suit if left out.")] = "",
+    orders: Annotated[
+        str, typer.Option("--orders", "--order", help="random, iid or given, or several with commas between.")
+    ] = "random",
     repetitions: Annotated[int, typer.Option(help="How many shuffles.", min=1)] = 40,
     delay: Annotated[int, typer.Option(help="Rounds between a play and its feedback.", min=0)] = 0,
     switching_price: Annotated[float, typer.Option(help="What a change of action costs, in losses.", min=0)] = 0.0,
+    budget: Annotated[
+        str, typer.Option(help="What may be spent in all, in the unit of the costs; with commas for several resources.")
+    ] = "",
+    costs: Annotated[str, typer.Option(help="Names of the costs in the table, with commas between.")] = "",
+    rewards: Annotated[bool, typer.Option("--rewards", help="The numbers are rewards: more is better.")] = False,  # noqa: FBT002 - a flag
     rescale: Annotated[  # noqa: FBT002 - a flag, on the command line
         bool, typer.Option("--rescale", help="Map the smallest number to 0 and the largest to 1.")
     ] = False,
     missing: Annotated[
         Literal["error", "drop", "worst"], typer.Option(help="error, drop or worst: what to do about missing cells.")
     ] = "error",
+    out: Annotated[Path | None, typer.Option(help="A page to write, such as page.html.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
     """Say which learner would have done best on this table, worked through in random order."""
-    from tombola.comparing import compare as run
-    from tombola.errors import ParameterError
-    from tombola.learners import DEFAULTS
+    from tombola.contestants import Circumstances
     from tombola.readers import read_table
+    from tombola.table_report import Question, report_on
 
-    if feedback not in DEFAULTS:
-        raise ParameterError(f"--feedback: expected bandit or full, got {feedback!r}; write --feedback bandit.")
-    read = read_table(table, rescale=rescale, missing=missing)
-    pool = read.pool
-    runs = run(
-        pool, DEFAULTS[feedback], [order],
-        repetitions=repetitions, delay=delay, switching_price=switching_price, workers=workers, seed=seed,
+    question = Question(
+        Circumstances(feedback, delay, switching_price), _words(learners), _words(orders), _amounts(budget),
+        repetitions, seed,
     )  # fmt: skip
-    _print(
-        f"{table}: {pool.rows} rows, {pool.k} actions; best fixed action: {pool.actions[pool.best]}, "
-        f"mean loss {pool.means[pool.best]:.4g}"
-    )
-    for note in read.notes:
-        _print(f"note: {note}")
-    ranking = runs.ranking()
-    listed = _table("learner", "mean loss", "regret [95 % interval]", "switches", "above the first")
-    for name in ranking:
-        end = runs.cell(name).sums[:, -1, :].mean(axis=0)
-        above = "" if name == ranking[0] else str(runs.difference(name, ranking[0]))
-        listed.add_row(name, f"{end[0] / pool.rows:.4g}", str(runs.regret(name)), f"{end[3]:.0f}", above)
-    _print(listed)
+    named: Any = _words(costs)
+    read = read_table(
+        table, kind="rewards" if rewards else None, rescale=rescale, missing=missing,
+        costs=None if not named else named[0] if len(named) == 1 else list(named),
+    )  # fmt: skip
+    report = report_on(read, question, name=table.name, workers=workers)
+    if out is not None:
+        _write_page(report, out)
+    if as_json:
+        typer.echo(json.dumps(report.data(), allow_nan=False))
+        return
+    _show_report(report)
+    if out is not None:
+        _print(f"the page is {out}")
+
+
+@app.command()
+def demo(
+    pool: Annotated[
+        str,
+        typer.Argument(
+            help="call_list, solvers, evaluation, gpu_models, language_models, or digits (needs scikit-learn)."
+        ),
+    ] = "call_list",
+    out: Annotated[Path | None, typer.Option(help="A page to write, such as demo.html.")] = None,
+    seed: Seeds = 1,
+    workers: Workers = CORES,
+) -> None:
+    """Walk through a demo pool in a minute, saying what is done."""
+    from tombola.tour import walk
+
+    last = None
+    for number, step in enumerate(walk(pool, seed=seed, workers=workers), start=1):
+        _print(f"{number}. {step.heading}\n{step.text}")
+        last = step.report or last
+        if step.report is not None:
+            _show_ranking(step.report)
+        _print("")
+    if out is not None and last is not None:
+        _write_page(last, out)
+        _print(f"the page is {out}")
 
 
 @app.command("claims")
@@ -164,6 +202,54 @@ def main() -> None:
     except KeyboardInterrupt:
         _tell("tombola: stopped.")
         sys.exit(130)
+
+
+def _show_report(report: "TableReport") -> None:
+    _print(report.headline)
+    _print(report.best)
+    for note in report.notes:
+        _print(f"note: {note}")
+    _print(f"order of the table: {report.order_words}")
+    _show_ranking(report)
+
+
+def _show_ranking(report: "TableReport") -> None:
+    for order in report.runs.orders:
+        standings = report.standings(order)
+        spent = ("spent",) if standings[0].spent else ()
+        listed = _table("", f"{order} order", "mean\nloss", "regret", "switches", *spent, "above first")
+        listed.padding, listed.columns[1].no_wrap = (0, 0, 0, 1), True
+        for column in (listed.columns[0], *listed.columns[2:]):
+            column.justify = "right"
+        for one in standings:
+            amounts = (one.spent,) if spent else ()
+            listed.add_row(
+                str(one.rank), one.learner, one.mean_loss, one.regret, one.switches, *amounts, one.above or "-"
+            )
+        _print(listed)
+    _print(f"advice: {report.advice_line}")
+
+
+def _write_page(report: "TableReport", out: Path) -> None:
+    from tombola.files import write_whole
+    from tombola.table_page import page_of
+
+    write_whole(out, page_of(report, command=shlex.join(["tombola", *sys.argv[1:]])))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _amounts(text: str) -> tuple[float, ...]:
+    from tombola.errors import ParameterError
+
+    try:
+        return tuple(float(word) for word in _words(text))
+    except ValueError:
+        raise ParameterError(
+            f"--budget: expected an amount, or several with commas between, got {text!r}; write --budget 90."
+        ) from None
 
 
 def _table(*columns: str) -> Any:

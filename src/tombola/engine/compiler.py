@@ -87,7 +87,7 @@ def _compile(function: Kernel, kernels: Mapping[str, Kernel], digest: str | None
 
 
 def _cacheable(function: Kernel, digest: str | None) -> bool:
-    """Tell whether machine code can be kept on disk: everything is seen through, and there is a file to keep it beside."""
+    """Tell whether machine code can be kept on disk: all of it is seen through, and there is a file to keep it by."""
     return digest is not None and os.path.isfile(function.__code__.co_filename)
 
 

@@ -1,0 +1,63 @@
+"""Contestants: which learners are compared in which setting, when nobody says which."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tombola.budgeted import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
+from tombola.learners import DEFAULTS
+from tombola.learners.base import Learner
+from tombola.learners.full import FollowTheLeader, Hedge
+from tombola.learners.switching import BatchedExp3, FrugalUCB, SerflingElimination, TsallisSwitching
+from tombola.reductions import Interleaved, Simulation
+
+Kind: TypeAlias = Literal["full", "bandit", "late rows", "late losses", "switching", "budget"]
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What a learner meets: the feedback, its delay, and what a switch costs."""
+
+    feedback: str = "bandit"
+    delay: int = 0
+    switching_price: float = 0.0
+
+    @property
+    def kind(self) -> Kind:
+        """The setting in one word: what weighs most."""
+        if self.switching_price > 0 and self.feedback == "bandit":
+            return "switching"
+        if self.delay > 0:
+            return "late rows" if self.feedback == "full" else "late losses"
+        return "full" if self.feedback == "full" else "bandit"
+
+
+def contestants(met: Circumstances) -> dict[str, Learner]:
+    """Return the learners to compare, by name, told of the delay and of the price where they can use that.
+
+    >>> list(contestants(Circumstances("full", delay=10)))[-3:]
+    ['Uniform', 'Interleaved Hedge', 'Simulation of leaders']
+    """
+    named: dict[str, Learner] = {type(learner).__name__: learner for learner in DEFAULTS[met.feedback]}
+    if met.kind == "late rows":
+        named["Hedge"] = Hedge(delay=met.delay)
+        named["Interleaved Hedge"] = Interleaved(Hedge(), delay=met.delay)
+        named["Simulation of leaders"] = Simulation(FollowTheLeader())
+    if met.kind == "switching":
+        price = met.switching_price
+        named["FrugalUCB"] = FrugalUCB(price=price)
+        named["SerflingElimination"] = SerflingElimination(price=price)
+        named["BatchedExp3"] = BatchedExp3(price=price)
+        named["TsallisSwitching"] = TsallisSwitching(price=price)
+    return named
+
+
+def budgeted_contestants() -> dict[str, BudgetedLearner]:
+    """Return the learners to compare under a budget, by name.
+
+    The paper's, BudgetSimulation, is not among them: on tables of usual size it never leaves the null action.
+
+    >>> list(budgeted_contestants())
+    ['EmpiricalLP', 'SerflingLP', 'DualDescent', 'PrimalDual']
+    """
+    learners = (EmpiricalLP(), SerflingLP(), DualDescent(), PrimalDual())
+    return {type(learner).__name__: learner for learner in learners}

@@ -1,0 +1,169 @@
+"""Table page: the charts of a comparison on somebody's own table, and its page."""
+
+import numpy as np
+
+from tombola import statistics
+from tombola.engine.draws import random_order
+from tombola.order import rows_in
+from tombola.playing import run
+from tombola.report.chart import Band, Chart, Line
+from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, compare_page
+from tombola.runs import Setting
+from tombola.statistics import Estimate
+from tombola.streams import Streams, repetitions
+from tombola.table_report import TableReport, short
+from tombola.types import Floats, Rounds
+
+SHOWN, SLICES, LONGEST = 8, 40, 26
+
+
+def page_of(report: TableReport, *, command: str) -> str:
+    """Return the page of a report as the text of an HTML file."""
+    pool, question = report.pool, report.question
+    first = report.runs.ranking()[0]
+    facts = [
+        ("rows", f"{pool.rows:,}"), ("actions", f"{pool.k:,}"), ("best fixed action", pool.actions[pool.best]),
+        ("its mean loss", f"{pool.means[pool.best]:.4f}"), ("best learner", first),
+        ("repetitions", str(question.repetitions)), ("seed", str(question.seed)),
+    ]  # fmt: skip
+    if question.amounts:
+        facts.append(("budget", ", ".join(short(amount) for amount in question.amounts)))
+    return compare_page(
+        Comparison(
+            title=f"Which learner for {report.name}?",
+            lead=_lead(report),
+            facts=tuple(facts),
+            advice=report.advice_line,
+            order_words=report.order_words,
+            refuted=report.verdict.refuted,
+            rankings=tuple(Ranking(order, report.standings(order)) for order in report.runs.orders),
+            pictures=tuple(pictures(report)),
+            means=tuple(means(report)),
+            notes=tuple(report.notes),
+            command=command,
+        )
+    )
+
+
+def _lead(report: TableReport) -> str:
+    met = report.question.met
+    parts = ["the whole row is seen" if met.feedback == "full" or report.spending else "only the loss played is seen"]
+    parts += [f"feedback comes {met.delay} rounds late"] * (met.delay > 0)
+    parts += [f"a switch costs {met.switching_price:g}"] * (met.switching_price > 0)
+    words = ", ".join(parts)
+    return f"Every row once, one action for each; {words}. All learners met the same shuffles of the rows."
+
+
+def pictures(report: TableReport) -> list[Picture]:
+    """Return the curves of regret, the share of each action, and what was spent."""
+    order = report.runs.orders[0]
+    found = [
+        Picture(
+            f"Regret over time, {order} order",
+            f"The loss so far above the comparator's on the same rows, for the {SHOWN} best learners at most; the band "
+            "is the 95 % interval of the mean over the repetitions.",
+            regret_chart(report, order),
+        )
+    ]
+    best = report.runs.ranking(order)[0]
+    if report.pool.rows > 1:
+        found.append(
+            Picture(
+                f"What {best} played",
+                "The share of each action in successive slices of the rounds, averaged over the repetitions.",
+                share_chart(report, best, order),
+            )
+        )
+    return [*found, *spend_pictures(report, order)]
+
+
+def regret_chart(report: TableReport, order: str) -> Chart:
+    """Return the mean regret of the best learners over the rounds."""
+    bands = []
+    for name in report.runs.ranking(order)[:SHOWN]:
+        rounds, regrets = report.runs.curve(name, order)
+        bands.append(_band(name, rounds.astype(np.float64), regrets))
+    alt = f"Regret over time in {order} order; the smallest at the end is {bands[0].name}"
+    return Chart(alt, "round", "regret", tuple(bands), log_x=False, log_y=False, alt=alt)
+
+
+def share_chart(report: TableReport, learner: str, order: str) -> Chart:
+    """Return the share of each action over time: those played most, and the others together."""
+    played = actions_played(report, learner, order)
+    names = report.spending.actions if report.spending else report.pool.actions
+    edges = np.unique(np.linspace(0, played.shape[1], SLICES + 1).astype(np.int64))
+    totals = np.bincount(played.ravel(), minlength=len(names))
+    ranked = [int(action) for action in np.argsort(-totals, kind="stable")]
+    top = ranked if len(ranked) <= SHOWN else ranked[: SHOWN - 1]
+    bands = [
+        _band(_clipped(names[action]), edges[1:].astype(np.float64), _shares(played == action, edges)) for action in top
+    ]
+    if len(top) < len(ranked):
+        others = _shares(~np.isin(played, top), edges)
+        bands.append(_band(f"{len(ranked) - len(top)} others", edges[1:].astype(np.float64), others))
+    bands = [band._replace(low=np.maximum(band.low, 0.0), high=np.minimum(band.high, 1.0)) for band in bands]
+    alt = f"Share of each action over time, as {learner} played; most often {names[ranked[0]]}"
+    return Chart(alt, "round", "share of the plays", tuple(bands), log_x=False, log_y=False, alt=alt)
+
+
+def actions_played(report: TableReport, learner: str, order: str) -> Rounds:
+    """Return the column played in every repetition and round; without a budget, the same plays once more."""
+    if report.spending is not None:
+        return report.spending.spent[Setting(report.pool.rows, order, learner)].actions
+    pool, question = report.pool, report.question
+    found = np.empty((question.repetitions, pool.rows), np.int64)
+    for index, seed in enumerate(repetitions(question.seed, question.repetitions)):
+        streams = Streams(seed)
+        rows = rows_in(order, pool.rows, streams.order())
+        labels = random_order(pool.k, streams.labels()).astype(np.int64)
+        tally = run(
+            question.recipes[learner], pool, rows, labels, question.met.delay, streams,
+            marks=np.zeros(0, np.int64), record="full",
+        )  # fmt: skip
+        found[index] = labels[tally.actions]
+    return found
+
+
+def spend_pictures(report: TableReport, order: str) -> list[Picture]:
+    """Return what the learners spent over time against an even pace, for every resource of a budget."""
+    if report.spending is None:
+        return []
+    amounts, horizon = report.question.amounts, report.pool.rows
+    ends = np.array([0.0, float(horizon)])
+    found = []
+    for resource, amount in enumerate(amounts):
+        bands = []
+        for name in report.runs.ranking(order)[:SHOWN]:
+            spent = report.spending.spent[Setting(horizon, order, name)]
+            bands.append(_band(name, spent.rounds.astype(np.float64), spent.amounts[:, :, resource]))
+        which = f", resource {resource + 1}" if len(amounts) > 1 else ""
+        alt = f"Spending over time against an even pace{which}"
+        lines = (Line("even pace", ends, ends / horizon * amount),)
+        chart = Chart(alt, "round", "spent so far", tuple(bands), lines, log_x=False, log_y=False, alt=alt)
+        found.append(Picture(alt, f"The budget is {short(amount)}; it is never exceeded.", chart))
+    return found
+
+
+def means(report: TableReport) -> list[Mean]:
+    """Return the mean loss of every action, with the 95 % interval it would have as a sample."""
+    pool = report.pool
+    found = []
+    for action, name in enumerate(pool.actions):
+        estimate = statistics.mean(np.asarray(pool.losses[:, action], np.float64))
+        low, high = (estimate.low, estimate.high) if pool.rows > 1 else (0.0, 1.0)
+        found.append(Mean(name, float(pool.means[action]), max(0.0, low), min(1.0, high)))
+    return found
+
+
+def _clipped(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
+def _shares(hits: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]", edges: Rounds) -> Floats:
+    counts = np.add.reduceat(hits.astype(np.float64), edges[:-1], axis=1)
+    return counts / np.diff(edges)
+
+
+def _band(name: str, x: Floats, values: Floats) -> Band:
+    estimates: list[Estimate] = [statistics.mean(column) for column in values.T]
+    return Band(name, x, *(np.array([estimate[i] for estimate in estimates]) for i in range(3)))

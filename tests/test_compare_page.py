@@ -1,0 +1,93 @@
+"""The page of a comparison, in a real browser, wide and narrow: no error, no request, a ranking that sorts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from test_page import CHROMIUM, FLAGS, needs_browser
+from tombola.report.chart import Band, Chart, Line
+from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, Standing, compare_page
+
+
+def comparison(actions: int = 20) -> Comparison:
+    x = np.array([1.0, 50.0, 100.0])
+    chart = Chart("t", "round", "regret", (Band("UCB<b>", x, x, x / 2, 2 * x),), (Line("pace", x, x),), False, False)
+    standings = tuple(
+        Standing(i + 1, name, f"0.{i}", f"{9 * i} ± 1", "7", "", f"{9 * i} ± 2" if i else "")
+        for i, name in enumerate(("Zeta", "Alpha", "Mid<i>dle"))
+    )
+    return Comparison(
+        title="Which <learner>?", lead="A lead", facts=(("rows", "100"),), advice="use Zeta",
+        order_words="not random", refuted=True, rankings=(Ranking("random", standings), Ranking("given", standings)),
+        pictures=(Picture("Regret over time", "How to read it.", chart),),
+        means=tuple(Mean(f"a very long name of action {i}", i / 30, i / 40, i / 20) for i in range(actions)),
+        notes=("a <note>",), command="tombola compare x.csv",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def page_file(tmp_path: Path) -> Path:
+    path = tmp_path / "page.html"
+    path.write_text(compare_page(comparison()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+def test_everything_that_came_in_is_escaped_and_nothing_is_loaded_from_elsewhere(page_file: Path) -> None:
+    text = page_file.read_text(encoding="utf-8")
+    assert not [raw for raw in ("<learner>", "Mid<i>", "a <note>", "UCB<b>") if raw in text]
+    assert not [part for part in text.split('"') if part.startswith(("http://", "https://", "//"))]
+
+
+def test_few_actions_need_no_folding() -> None:
+    assert "<details>" in compare_page(comparison(16))
+    assert "<details>" not in compare_page(comparison(15))
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_page_works(browser: Any, page_file: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    problems: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(page_file.as_uri())
+    assert requests == [page_file.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    names = page.locator(".ranking").first.locator("td.name")
+    assert names.all_inner_texts() == ["Zeta", "Alpha", "Mid<i>dle"]
+    if width > 600:
+        page.locator(".ranking th button", has_text="learner").first.click()
+        assert names.all_inner_texts() == ["Alpha", "Mid<i>dle", "Zeta"]
+
+    strips = page.locator("#actions .actions").first.locator("li:not(.axis)")
+    assert strips.count() == 15
+    places = [strips.nth(i).locator(".mean").bounding_box()["x"] for i in range(15)]
+    assert places == sorted(places), "the smallest mean is at the top and furthest left"
+    assert places[0] < places[-1]
+    hidden = page.locator("details li").first
+    assert not hidden.is_visible()
+    page.locator("details summary").click()
+    assert hidden.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    inner = page.locator(".plot .inner").first
+    inner.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".tip").first.inner_text().startswith("UCB<b>\nround: 1")
+    assert problems == []

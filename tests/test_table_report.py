@@ -1,0 +1,220 @@
+"""The report on a table of one's own: its numbers are those of the runs, and its words say what was found."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import Pool, compare, demo
+from tombola.advice import ADVICE, RANKS, bound_of, line
+from tombola.budget import Budget
+from tombola.budgeted import EmpiricalLP, play_budget
+from tombola.comparing_budget import compare_budget
+from tombola.contestants import Circumstances, budgeted_contestants, contestants
+from tombola.errors import ParameterError
+from tombola.readers import read_table
+from tombola.readers.pooling import Table
+from tombola.report.compare_page import Mean, limits, strips
+from tombola.runs import Setting
+from tombola.streams import repetitions
+from tombola.table_page import actions_played, means, page_of, share_chart
+from tombola.table_report import Question, TableReport, plus_minus, report_on
+from tombola.tour import STOPS, walk
+
+
+def table(rows: int = 50, actions: int = 3, seed: int = 0) -> Table:
+    coins = np.random.default_rng(seed)
+    return read_table(coins.random((rows, actions)))
+
+
+def asked(feedback: str = "bandit", delay: int = 0, price: float = 0.0, **others: Any) -> Question:
+    return Question(Circumstances(feedback, delay, price), repetitions=others.pop("repetitions", 4), **others)
+
+
+def dear(rows: int = 80) -> Table:
+    return Table(demo.language_models(rows, seed=0), None, [])
+
+
+@pytest.mark.parametrize("feedback", ["bandit", "full"])
+@pytest.mark.parametrize("delay", [0, 7])
+@pytest.mark.parametrize("price", [0.0, 2.0])
+def test_the_standings_are_those_of_compare(feedback: str, delay: int, price: float) -> None:
+    question = asked(feedback, delay, price, orders=("random", "given"))
+    report = report_on(table(), question)
+    runs = compare(
+        report.pool, contestants(question.met), ["random", "given"],
+        repetitions=4, delay=delay, switching_price=price, seed=1,
+    )  # fmt: skip
+    for order in ("random", "given"):
+        standings = report.standings(order)
+        assert [one.learner for one in standings] == runs.ranking(order)
+        assert [one.regret for one in standings] == [plus_minus(runs.regret(one.learner, order)) for one in standings]
+        assert standings[0].above == standings[0].spent == ""
+    assert report.place == runs.ranking().index(report.advice.learner) + 1
+
+
+def test_the_shares_are_those_of_the_runs() -> None:
+    report = report_on(table(), asked(delay=3, orders=("given",)))
+    for learner in report.runs.learners:
+        played = actions_played(report, learner, "given")
+        counts = [np.bincount(row, minlength=3).tolist() for row in played]
+        assert counts == report.runs.cell(learner).plays.tolist()
+
+
+def test_shares_add_up_to_one_and_what_is_hardly_played_is_put_together() -> None:
+    report = report_on(table(actions=12), asked())
+    chart = share_chart(report, report.runs.ranking()[0], "random")
+    assert [band.name for band in chart.bands][-1] == "5 others"
+    assert len(chart.bands) == 8
+    assert sum(band.middle for band in chart.bands) == pytest.approx(np.ones(40))
+
+
+def test_a_budget_is_compared_by_the_regret_of_every_play() -> None:
+    pool, budget = dear().pool, Budget(0.2, null="add")
+    done = compare_budget(pool, {"lp": EmpiricalLP()}, budget, repetitions=3, seed=5)
+    traces = [play_budget(EmpiricalLP(), pool, budget, seed=seed) for seed in repetitions(5, 3)]
+    assert done.runs.regrets("lp") == pytest.approx([trace.regret for trace in traces])
+    spent = done.spent[Setting(80, "random", "lp")]
+    assert spent.amounts[:, -1, 0] == pytest.approx([trace.spending[-1, 0] for trace in traces])
+    assert spent.actions.tolist() == [trace.actions.tolist() for trace in traces]
+    assert done.runs.cell("lp").sums[:, -1, 3].tolist() == [
+        float((trace.actions[1:] != trace.actions[:-1]).sum()) for trace in traces
+    ]
+    assert done.actions == ("tiny", "small", "medium", "large", "none of them")
+    many = compare_budget(pool, {"lp": EmpiricalLP()}, budget, repetitions=3, workers=2, seed=5)
+    assert (many.runs.cell("lp").sums == done.runs.cell("lp").sums).all()
+
+
+def test_nothing_is_overspent_on_the_way() -> None:
+    report = report_on(dear(), asked(amounts=(0.1,)))
+    assert report.spending is not None
+    for spent in report.spending.spent.values():
+        assert (np.diff(spent.amounts[:, :, 0], axis=1) >= 0).all()
+        assert (spent.amounts <= 0.1).all()
+    assert "spent" in page_of(report, command="tombola compare x --budget 0.1")
+    assert any("see the whole row" in note for note in report.notes)
+
+
+def test_a_free_action_of_the_table_is_the_null_action() -> None:
+    report = report_on(
+        Table(Pool([[1.0, 0.0]] * 20, ["skip", "call"], costs=[[0.0, 1.0]] * 20), None, []), asked(amounts=(5.0,))
+    )
+    assert report.spending is not None
+    assert report.spending.actions == ("skip", "call")
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("actions", [1, 2])
+@pytest.mark.parametrize("repeated", [1, 2])
+def test_tiny_tables_have_a_report_and_a_page(rows: int, actions: int, repeated: int) -> None:
+    report = report_on(read_table(np.full((rows, actions), 0.5)), asked(repetitions=repeated))
+    assert "</html>" in page_of(report, command="x")
+    json.dumps(report.data(), allow_nan=False)
+    assert "inf" not in report.standings("random")[0].regret
+
+
+def test_a_drifting_table_is_told_in_plain_words() -> None:
+    drifting = np.repeat([[0.0, 0.5], [1.0, 0.5]], 200, axis=0)
+    report = report_on(read_table(drifting, actions=["rising", "flat"]), asked())
+    assert report.verdict.refuted
+    assert report.order_words.startswith("not random: the losses of rising drift")
+    assert "hold if the rows are shuffled first" in report.order_words
+    shuffled = report_on(read_table(np.random.default_rng(0).permutation(drifting)), asked())
+    assert shuffled.order_words.startswith("nothing speaks against random order")
+
+
+@pytest.mark.parametrize(
+    ("met", "kind"),
+    [
+        (Circumstances("full"), "full"),
+        (Circumstances("full", delay=3), "late rows"),
+        (Circumstances("full", switching_price=3), "full"),
+        (Circumstances("bandit"), "bandit"),
+        (Circumstances("bandit", delay=3), "late losses"),
+        (Circumstances("bandit", delay=3, switching_price=1), "switching"),
+    ],
+)
+def test_every_setting_has_its_advice_and_its_learner_takes_part(met: Circumstances, kind: str) -> None:
+    assert met.kind == kind
+    assert ADVICE[kind].learner in contestants(met)
+    assert ADVICE[kind].proved in {"", *contestants(met)}
+
+
+def test_the_advised_learner_has_the_best_measured_rank() -> None:
+    assert set(RANKS) == set(ADVICE)
+    for kind, ranks in RANKS.items():
+        assert ADVICE[kind].rank == min(ranks.values())
+        assert sum(ranks.values()) == pytest.approx(sum(range(1, len(ranks) + 1)), abs=0.05), "ranks add up"
+    assert set(RANKS["budget"]) == set(budgeted_contestants())
+    assert set(RANKS["switching"]) == set(contestants(Circumstances("bandit", 0, 5.0)))
+    assert set(RANKS["late rows"]) == set(contestants(Circumstances("full", 100)))
+
+
+def test_the_bound_is_that_of_a_contestant_and_is_left_out_where_it_does_not_hold() -> None:
+    for kind, met in (("full", Circumstances("full")), ("bandit", Circumstances()), ("switching", Circumstances("bandit", 0, 3.0))):  # fmt: skip  # noqa: E501
+        proved = contestants(met)[ADVICE[kind].proved]
+        assert bound_of(ADVICE[kind], 4, 500, price=met.switching_price) == proved.bound(4, 500)
+    late = bound_of(ADVICE["late rows"], 4, 500, delay=9)
+    assert late is not None
+    assert late > (bound_of(ADVICE["full"], 4, 500) or 0)
+    assert bound_of(ADVICE["full"], 4, 500, price=1.0) is None
+    assert bound_of(ADVICE["switching"], 4, 500, delay=1, price=1.0) is None
+    assert "no bound is proved here" in line(ADVICE["late losses"], None, 9, 4, 500, delay=9)
+    assert "here, " not in line(ADVICE["late losses"], None, 9, 4, 500, delay=9)
+
+
+def test_means_and_strips_lie_where_they_should() -> None:
+    report: TableReport = report_on(table(), asked())
+    found = means(report)
+    assert [mean.value for mean in found] == pytest.approx(report.pool.means.tolist())
+    assert all(mean.low < mean.value < mean.high for mean in found)
+    drawn = strips(tuple(found))
+    assert [one.action for one in drawn] == [report.pool.actions[i] for i in np.argsort(report.pool.means)]
+    assert all(0 <= one.left <= one.dot <= one.left + one.width <= 100.01 for one in drawn)
+    low, high = limits((Mean("a", 0.0, 0.0, 0.0), Mean("b", 0.0, 0.0, 0.0)))
+    assert low < high
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"feedback": "some"},
+        {"orders": ()},
+        {"orders": ("random", "random")},
+        {"orders": ("shuffled",)},
+        {"amounts": (1.0,), "price": 1.0},
+    ],
+)
+def test_a_bad_question_is_refused(others: dict[str, Any], one_sentence: Any) -> None:
+    with pytest.raises(Exception, match="; ") as caught:
+        asked(**others)
+    assert isinstance(caught.value, ParameterError | ValueError)
+    one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name in STOPS if name != "digits"])
+def test_every_generated_pool_has_its_tour(name: str) -> None:
+    first = next(walk(name, seed=1))
+    assert first.heading == "The pool"
+    assert STOPS[name].make(1).actions[0] in first.text
+
+
+POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not POOLS.is_dir(), reason="the real pools are not beside this copy of the project")
+@pytest.mark.parametrize("name", sorted(p.stem for p in POOLS.glob("*.npz") if "logged" not in p.stem))
+def test_every_real_pool_runs_through_compare_within_a_minute(name: str, run_python: Any, tmp_path: Path) -> None:
+    """The time limit of `run_python` is two minutes; a minute is what is promised at default repetitions."""
+    begun = time.monotonic()
+    done = run_python(
+        "-c", "from tombola.cli import main; main()", "compare", str(POOLS / f"{name}.npz"), cwd=tmp_path, COLUMNS="80"
+    )
+    assert time.monotonic() - begun < 60
+    card = json.loads((POOLS / f"{name}.json").read_text())
+    assert done.returncode == 0, done.stderr
+    assert f"best fixed action: {card['best_fixed_action']}, mean loss" in done.stdout.replace("\n", " ")
