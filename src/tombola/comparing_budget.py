@@ -69,7 +69,10 @@ def compare_budget(
     gathered: dict[Setting, list[tuple[Rounds, Floats, Floats, Floats, Rounds]]] = {}
     for (order, name, _), one in zip(tasks, tracked(play_one, pieces, workers=workers, label="compare"), strict=True):
         gathered.setdefault(Setting(pool.rows, order, name), []).append(one)
-    cells = {s: Cell(ones[0][0], *(np.stack([one[i] for one in ones]) for i in (1, 2))) for s, ones in gathered.items()}
+    cells = {
+        s: Cell(ones[0][0], np.stack([one[1] for one in ones]), np.stack([one[2] for one in ones]))
+        for s, ones in gathered.items()
+    }
     spent = {
         s: Spent(ones[0][0], np.stack([one[3] for one in ones]), np.stack([one[4] for one in ones]))
         for s, ones in gathered.items()
@@ -82,7 +85,7 @@ def _outcome(
     learner: BudgetedLearner, order: str, seed: Seed, *, pool: Pool, budget: Budget, delay: DelayLike, best: float
 ) -> tuple[Rounds, Floats, Floats, Floats, Rounds]:
     """Play once, and keep the sums at the marks."""
-    trace = play_budget(learner, pool, budget, order, delay, seed=seed)  # type: ignore[arg-type]
+    trace = play_budget(learner, pool, budget, order, delay, seed=seed)
     marks = np.unique(np.linspace(1, trace.horizon, MARKS).astype(np.int64))
     return marks, _sums(trace, marks, best), trace.plays, trace.spending[marks - 1], trace.actions
 

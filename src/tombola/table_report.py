@@ -226,7 +226,8 @@ def report_on(table: Table, question: Question, *, name: str = "table", workers:
     >>> report.best, report.standings("random")[-1].learner
     ('best fixed action: 0, mean loss 0.3333', 'Uniform')
     """
-    pool, orders, common = table.pool, question.orders, {"repetitions": question.repetitions, "seed": question.seed}
+    pool, orders = table.pool, question.orders
+    common: dict[str, Any] = {"repetitions": question.repetitions, "seed": question.seed}
     spending = None
     if question.amounts:
         spending = compare_budget(
