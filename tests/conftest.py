@@ -3,9 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -47,3 +47,16 @@ def one_sentence() -> Callable[[object], str]:
         return message
 
     return check
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """Return a browser without a window."""
+    from playwright.sync_api import sync_playwright
+
+    from browser import CHROMIUM, FLAGS
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()

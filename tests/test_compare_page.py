@@ -1,13 +1,12 @@
 """The page of a comparison, in a real browser, wide and narrow: no error, no request, a ranking that sorts."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from test_page import CHROMIUM, FLAGS, needs_browser
+from browser import needs_browser
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, Standing, compare_page
 
@@ -33,16 +32,6 @@ def page_file(tmp_path: Path) -> Path:
     path = tmp_path / "page.html"
     path.write_text(compare_page(comparison()), encoding="utf-8")
     return path
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 def test_everything_that_came_in_is_escaped_and_nothing_is_loaded_from_elsewhere(page_file: Path) -> None:

@@ -1,23 +1,14 @@
 """The page, in a real browser: no error, no request, a table that sorts, figures that answer, light and dark."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from browser import needs_browser
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.page import Entry, claims_page, drawing
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: install the package chromium")
 
 
 def chart(name: str = "measured") -> Chart:
@@ -39,16 +30,6 @@ def page_file(tmp_path: Path) -> Path:
     path = tmp_path / "index.html"
     path.write_text(claims_page("A <title>", "A lead", entries, [("seed", "1")]), encoding="utf-8")
     return path
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 def test_everything_that_came_in_is_escaped_and_nothing_is_loaded_from_elsewhere(page_file: Path) -> None:

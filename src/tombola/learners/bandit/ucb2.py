@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import validate
+from tombola.confidence.radius import unseen
 from tombola.learners.bandit.statistics import learn, least_tried
 from tombola.learners.base import Feedback, Learner
 from tombola.types import Coins, Floats
@@ -16,6 +17,7 @@ class State(NamedTuple):
     """The block being played, (1 + alpha)^r of every action, and what was seen of it."""
 
     alpha: float
+    population: float
     current: Floats
     left: Floats
     answered: Floats
@@ -25,12 +27,19 @@ class State(NamedTuple):
     means: Floats
 
 
+def start(alpha: float, population: float, actions: int) -> State:
+    """Return the state before the first round; with i.i.d. radii the population has no end."""
+    place = (np.zeros(1), np.zeros(1), np.zeros(1))
+    return State(alpha, population, *place, np.ones(actions), *np.zeros((3, actions)))
+
+
 def most_promising(state: State) -> int:
     """Return the action with the smallest lower confidence bound."""
     best, least = 0, math.inf
     for action in range(state.seen.size):
-        share = state.answered[0] / state.seen[action]
-        radius = math.sqrt((1.0 + state.alpha) * (1.0 + math.log(share)) / (2.0 * state.seen[action]))
+        seen = state.seen[action]
+        depth = (1.0 + state.alpha) * (1.0 + math.log(state.answered[0] / seen))
+        radius = math.sqrt(max(0.0, unseen(seen, state.population)) * depth / (2.0 * seen))
         if state.means[action] - radius < least:
             best, least = action, state.means[action] - radius
     return best
@@ -67,8 +76,7 @@ class UCB2(Learner):
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing, with r = 0 for every action."""
-        zeros = np.zeros((3, actions))
-        return State(self.alpha, np.zeros(1), np.zeros(1), np.zeros(1), np.ones(actions), *zeros)
+        return start(self.alpha, math.inf, actions)
 
     @staticmethod
     def act(state: State, coins: Coins) -> tuple[int, float]:

@@ -1,52 +1,11 @@
 """UCB2 without replacement: UCB2 (Auer, Cesa-Bianchi and Fischer 2002) with Serfling's factor on its radius."""
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
-
-import numpy as np
+from typing import ClassVar
 
 from tombola import validate
-from tombola.confidence.radius import unseen
-from tombola.learners.bandit.statistics import learn, least_tried
+from tombola.learners.bandit.ucb2 import UCB2, State, start
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
-
-
-class State(NamedTuple):
-    """The block being played, (1 + alpha)^r of every action, and what was seen of it."""
-
-    alpha: float
-    population: float
-    current: Floats
-    left: Floats
-    answered: Floats
-    powers: Floats
-    chosen: Floats
-    seen: Floats
-    means: Floats
-
-
-def most_promising(state: State) -> int:
-    """Return the action with the smallest lower confidence bound."""
-    best, least = 0, math.inf
-    for action in range(state.seen.size):
-        seen = state.seen[action]
-        depth = (1.0 + state.alpha) * (1.0 + math.log(state.answered[0] / seen))
-        radius = math.sqrt(max(0.0, unseen(seen, state.population)) * depth / (2.0 * seen))
-        if state.means[action] - radius < least:
-            best, least = action, state.means[action] - radius
-    return best
-
-
-def next_block(state: State, action: int) -> float:
-    """Return the length of the next block of an action, and count the block; blocks of length 0 are passed over."""
-    length = 0.0
-    while length == 0.0:
-        grown = state.powers[action] * (1.0 + state.alpha)
-        length = float(math.ceil(grown) - math.ceil(state.powers[action]))
-        state.powers[action] = grown
-    return length
 
 
 @dataclass(frozen=True)
@@ -69,27 +28,8 @@ class UCB2WithoutReplacement(Learner):
         validate.number("UCB2WithoutReplacement", "alpha", self.alpha, above=0, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start knowing nothing, with r = 0 for every action."""
-        place = (np.zeros(1), np.zeros(1), np.zeros(1))
-        return State(self.alpha, float(horizon), *place, np.ones(actions), *np.zeros((3, actions)))
+        """Start knowing nothing but how many rows there are."""
+        return start(self.alpha, float(horizon), actions)
 
-    @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
-        """Go on with the block, or try an action never answered, or else begin a block of the most promising action."""
-        if state.left[0] == 0.0:
-            action = least_tried(state.seen, state.chosen)
-            state.left[0] = 1.0
-            if action < 0:
-                action = most_promising(state)
-                state.left[0] = next_block(state, action)
-            state.current[0] = action
-        action = int(state.current[0])
-        state.left[0] -= 1.0
-        state.chosen[action] += 1.0
-        return action, 1.0
-
-    @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
-        """Update the mean of the action."""
-        learn(state.seen, state.means, action, loss)
-        state.answered[0] += 1.0
+    act = staticmethod(UCB2.act)
+    observe = staticmethod(UCB2.observe)
