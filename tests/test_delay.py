@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from naive import bandit as naive_bandit
 from naive import full as naive_full
 from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
-from tombola.delay import delays
+from tombola.delay import RowDelays, delays
 from tombola.errors import DelayError
 from tombola.playing import Trace
 from tombola.types import Floats
@@ -123,3 +123,14 @@ def test_feedback_that_never_comes_leaves_the_first_choice() -> None:
     assert trace.actions.tolist() == [0] * 20
     trace = play(FollowTheLeader(), Pool([[1.0, 0.0]] * 20), delay=18, seed=0)
     assert trace.actions.tolist() == [0] * 19 + [1]
+
+
+def test_delays_of_rows_travel_with_their_rows() -> None:
+    """A row with no delay is heard of at once and one with a long delay never, wherever the shuffle puts them."""
+    rng = np.random.default_rng(0)
+    losses, lags = rng.random((40, 2)), rng.integers(0, 60, 40)
+    by_rows = play(FollowTheLeader(), Pool(losses), delay=RowDelays(lags), seed=3)
+    by_rounds = play(FollowTheLeader(), Pool(losses), delay=lags[by_rows.order], seed=3)
+    assert by_rows.actions.tolist() == by_rounds.actions.tolist()
+    with pytest.raises(DelayError, match="one number a row"):
+        play(FollowTheLeader(), Pool(losses), delay=RowDelays(lags[:3]), seed=3)

@@ -218,3 +218,13 @@ def test_every_real_pool_runs_through_compare_within_a_minute(name: str, run_pyt
     card = json.loads((POOLS / f"{name}.json").read_text())
     assert done.returncode == 0, done.stderr
     assert f"best fixed action: {card['best_fixed_action']}, mean loss" in done.stdout.replace("\n", " ")
+
+
+def test_a_column_of_delays_is_used_unless_another_delay_is_asked_for() -> None:
+    from tombola.delay import RowDelays
+    from tombola.table_report import late
+
+    table = demo.call_list(seed=0)
+    assert table.delays is not None
+    assert isinstance(late(table, Question(Circumstances("bandit"))), RowDelays)
+    assert late(table._replace(delays=None), Question(Circumstances("bandit"))) == 0

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from tombola.confidence import certify as certify
     from tombola.confidence import certify_trace as certify_trace
     from tombola.confidence import examine as examine
+    from tombola.delay import RowDelays as RowDelays
     from tombola.errors import TombolaError as TombolaError
     from tombola.laws import check_learner as check_learner
     from tombola.learners.bandit import KLUCB as KLUCB
@@ -164,6 +165,7 @@ _PUBLIC = {
         "certify_trace",
         "examine",
     ],
+    "tombola.delay": ["RowDelays"],
     "tombola.errors": ["TombolaError"],
     "tombola.laws": ["check_learner"],
     "tombola.learners.bandit": [

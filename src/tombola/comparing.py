@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tombola import validate
-from tombola.delay import DelayLike
+from tombola.delay import DelayLike, RowDelays
 from tombola.engine.draws import random_order
 from tombola.errors import ParameterError
 from tombola.learners.base import Learner
@@ -30,7 +30,7 @@ def compare(
     orders: Sequence[OrderLike] | OrderLike = "random",
     *,
     repetitions: int = 20,
-    delay: DelayLike = 0,
+    delay: DelayLike | RowDelays = 0,
     switching_price: float = 0.0,
     relabel: bool = True,
     workers: int = 1,
@@ -67,7 +67,13 @@ def compare(
 
 
 def _repetition(
-    pool: Pool, order: OrderLike, seed: Seed, *, recipes: Mapping[str, LearnerLike], delay: DelayLike, relabel: bool
+    pool: Pool,
+    order: OrderLike,
+    seed: Seed,
+    *,
+    recipes: Mapping[str, LearnerLike],
+    delay: DelayLike | RowDelays,
+    relabel: bool,
 ) -> list[tuple[Rounds, Floats, Floats]]:
     """Play all learners on one order."""
     streams = Streams(seed)

@@ -10,7 +10,7 @@ import numpy as np
 from tombola import validate
 from tombola.budget import Budget, resources_of
 from tombola.budgeted import BudgetedLearner, BudgetTrace, play_budget
-from tombola.delay import DelayLike
+from tombola.delay import DelayLike, RowDelays
 from tombola.optimum import optimum
 from tombola.pool import Pool
 from tombola.progress import tracked
@@ -46,7 +46,7 @@ def compare_budget(
     orders: Sequence[str] = ("random",),
     *,
     repetitions: int = 20,
-    delay: DelayLike = 0,
+    delay: DelayLike | RowDelays = 0,
     workers: int = 1,
     seed: Seed,
 ) -> BudgetRuns:
@@ -82,7 +82,14 @@ def compare_budget(
 
 
 def _outcome(
-    learner: BudgetedLearner, order: str, seed: Seed, *, pool: Pool, budget: Budget, delay: DelayLike, best: float
+    learner: BudgetedLearner,
+    order: str,
+    seed: Seed,
+    *,
+    pool: Pool,
+    budget: Budget,
+    delay: DelayLike | RowDelays,
+    best: float,
 ) -> tuple[Rounds, Floats, Floats, Floats, Rounds]:
     """Play once, and keep the sums at the marks."""
     trace = play_budget(learner, pool, budget, order, delay, seed=seed)

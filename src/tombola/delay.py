@@ -4,6 +4,7 @@ Feedback of round t with delay d can be used from the start of round t + d + 1 (
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,9 +12,33 @@ from numpy.typing import NDArray
 
 from tombola import validate
 from tombola.errors import DelayError, ParameterError
-from tombola.types import Rounds
+from tombola.types import Order, Rounds
 
 DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
+
+
+@dataclass(frozen=True, eq=False)
+class RowDelays:
+    """One delay for each row of the pool: it belongs to the row, whenever that comes."""
+
+    values: NDArray[Any]
+
+
+def delays_of(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
+    """Return the delays of the rounds of an order.
+
+    >>> delays_of(RowDelays(np.array([5, 0, 7])), np.array([2, 0, 1], np.uint32)).tolist()
+    [3, 3, 0]
+    """
+    if not isinstance(delay, RowDelays):
+        return delays(delay, order.size)
+    values = np.asarray(delay.values)
+    if values.shape != (order.size,):
+        raise DelayError(
+            f"delay must be one whole number for each of the {order.size} rows, got shape {values.shape}; "
+            "write RowDelays with one number a row."
+        )
+    return delays(values[order], order.size)
 
 
 def delays(delay: DelayLike, horizon: int) -> int | Rounds:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tombola import validate
-from tombola.delay import DelayLike, delays
+from tombola.delay import DelayLike, RowDelays, delays_of
 from tombola.order import Model, OrderLike, model_of, rows_in
 from tombola.pool import Pool
 from tombola.regret import Comparator, best_action
@@ -96,7 +96,7 @@ def play(
     learner: "Learner",
     pool: Pool,
     order: OrderLike = "random",
-    delay: DelayLike = 0,
+    delay: DelayLike | RowDelays = 0,
     switching_price: float = 0.0,
     *,
     seed: Seed,
@@ -132,7 +132,7 @@ def run(
     pool: Pool,
     rows: Order,
     labels: Rounds,
-    delay: DelayLike,
+    delay: DelayLike | RowDelays,
     streams: Streams,
     *,
     marks: Rounds,
@@ -147,7 +147,7 @@ def run(
     table = Table(losses, labels, rows, best)
     tally = new_tally(pool.k, rows.size, marks, full=record == "full", expects=learner.mixes)
     player = Player(learner, pool.k, rows.size, streams.learner(learner))
-    player.play(table, waiting(delays(delay, rows.size)), tally)
+    player.play(table, waiting(delays_of(delay, rows)), tally)
     return tally
 
 

@@ -11,7 +11,7 @@ from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, comp
 from tombola.runs import Setting
 from tombola.statistics import Estimate
 from tombola.streams import Streams, repetitions
-from tombola.table_report import TableReport, short
+from tombola.table_report import TableReport, late, short
 from tombola.types import Floats, Rounds
 
 SHOWN, SLICES, LONGEST = 8, 40, 26
@@ -117,7 +117,7 @@ def actions_played(report: TableReport, learner: str, order: str) -> Rounds:
         rows = rows_in(order, pool.rows, streams.order())
         labels = random_order(pool.k, streams.labels()).astype(np.int64)
         tally = run(
-            question.recipes[learner], pool, rows, labels, question.met.delay, streams,
+            question.recipes[learner], pool, rows, labels, late(report.table, question), streams,
             marks=np.zeros(0, np.int64), record="full",
         )  # fmt: skip
         found[index] = labels[tally.actions]

@@ -13,6 +13,7 @@ from tombola.comparing import compare
 from tombola.comparing_budget import BudgetRuns, compare_budget
 from tombola.confidence import Verdict, examine
 from tombola.contestants import Circumstances, budgeted_contestants, contestants
+from tombola.delay import RowDelays
 from tombola.errors import ParameterError
 from tombola.learners import DEFAULTS
 from tombola.learners.base import Learner
@@ -232,15 +233,22 @@ def report_on(table: Table, question: Question, *, name: str = "table", workers:
     if question.amounts:
         spending = compare_budget(
             pool, question.budgeted_recipes, _budget(pool, question.amounts), orders,
-            delay=question.met.delay, workers=workers, **common,
+            delay=late(table, question), workers=workers, **common,
         )  # fmt: skip
         runs = spending.runs
     else:
         runs = compare(
             pool, question.recipes, list(orders),
-            delay=question.met.delay, switching_price=question.met.switching_price, workers=workers, **common,
+            delay=late(table, question), switching_price=question.met.switching_price, workers=workers, **common,
         )  # fmt: skip
     return TableReport(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), spending)
+
+
+def late(table: Table, question: Question) -> int | RowDelays:
+    """Return how late feedback comes: as asked for, or else as the table's own column of delays says."""
+    if question.met.delay > 0 or table.delays is None:
+        return question.met.delay
+    return RowDelays(table.delays)
 
 
 def _budget(pool: Pool, amounts: Sequence[float]) -> Budget:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tombola.budget import Budget, Ledger, resources_of
-from tombola.delay import DelayLike, delays
+from tombola.delay import DelayLike, RowDelays, delays_of
 from tombola.errors import ParameterError
 from tombola.optimum import Optimum, optimum
 from tombola.order import Model, OrderLike, model_of, rows_in
@@ -92,7 +92,7 @@ def play_budget(
     pool: Pool,
     budget: Budget,
     order: OrderLike = "random",
-    delay: DelayLike = 0,
+    delay: DelayLike | RowDelays = 0,
     stop: "Stop" = "fits",
     *,
     mixed: bool = False,
@@ -125,7 +125,7 @@ def play_budget(
     costs: Any = np.asarray(pool.costs).reshape(pool.rows, -1)
     labels = np.append(np.arange(pool.k), -1) if limits.added else np.arange(pool.k)
     tally = new_tally(player.terms.actions, resources, rows.size)
-    player.play(Table(losses, costs, labels, rows), waiting(delays(delay, rows.size)), tally)
+    player.play(Table(losses, costs, labels, rows), waiting(delays_of(delay, rows)), tally)
     return BudgetTrace(
         learner=learner,
         model=model_of(order),
