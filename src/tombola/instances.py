@@ -108,7 +108,7 @@ def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
 
 def littlestone(rounds: int, *, seed: Seed) -> Pool:
-    """Return thresholds on a line against a binary search with random labels (Littlestone 1988; spec section 6).
+    """Return thresholds on a line against a binary search with random labels (Littlestone 1988).
 
     Point t is the middle of what the labels so far leave open, and its label is a fair coin. An action is one of the
     2^rounds thresholds at that resolution, a row is their 0/1 losses on one point. In the given order every action

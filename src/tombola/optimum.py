@@ -1,4 +1,4 @@
-"""The comparator of budgets: OPT_LP, the best fixed mix whose mean costs keep to the budget (spec section 3).
+"""The comparator of budgets: OPT_LP, the best fixed mix whose mean costs keep to the budget.
 
     OPT_LP = max r . x   such that   c_j . x <= rho_j for every resource j,   x a mix
 

@@ -34,7 +34,7 @@ def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta
 def budget_first_play(
     horizon: int, actions: int, resources: int, rate: float, delta: float, margin: float = 2.0
 ) -> int:
-    """Return the first round in which the paper's Simulation may play anything but null (L483; spec erratum 16).
+    """Return the first round in which the paper's Simulation may play anything but null (L483; erratum 16).
 
     It waits for the first block i with rate - margin * epsilon_i >= rate / 2, which has the rounds from 2^i + 1 on.
 
@@ -50,7 +50,7 @@ def budget_first_play(
 def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
     """Return the right-hand side as the paper prints it (L536-L537): false, for each epsilon_i lacks a factor 2^i.
 
-    Sum_{i <= i*} 2^i + 6/rho sum_i epsilon_i + sum_i R_{2^i}(PrimalDual, rho/2), spec erratum 19.
+    Sum_{i <= i*} 2^i + 6/rho sum_i epsilon_i + sum_i R_{2^i}(PrimalDual, rho/2), erratum 19.
 
     >>> round(budget_simulation_printed(2**16, 3, 1, 0.5, 0.05))
     24143

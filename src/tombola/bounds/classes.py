@@ -1,4 +1,4 @@
-"""Bounds for classification in random order, by the VC dimension v (paper L686-L816; spec 6 and errata 37-45)."""
+"""Bounds for classification in random order, by the VC dimension v (paper L686-L816; errata 37-45)."""
 
 import math
 
@@ -19,7 +19,7 @@ def erm_printed(horizon: int, vc: int) -> float:
 def erm_corrected(horizon: int, vc: int) -> float:
     """Bound ERM along the paper's own route, with its constants put right: 3 + 32 sqrt(v T ln(2 e T / v)).
 
-    Spec, erratum 45 (with the radius of erratum 41).
+    Erratum 45 (with the radius of erratum 41).
 
     >>> round(erm_corrected(10_000, 1))
     10570
@@ -30,7 +30,7 @@ def erm_corrected(horizon: int, vc: int) -> float:
 def erm(horizon: int, vc: int, delay: int = 0) -> float:
     """Bound ERM in random order: d + 1 + pi sqrt(2 v T ln(e T / v)), never more than T.
 
-    Spec, "Classification": a union over the labellings of the pool, of which there are at most (e T / v)^v, and
+    docs/theory/classification.md: a union over the labellings of the pool, of which there are at most (e T / v)^v, and
     Serfling 1974; no ghost sample. With delay d it is follow the leader on what is revealed.
 
     >>> round(erm(10_000, 1))
@@ -53,7 +53,7 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
 
 def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
-    """Return the radius of the paper's lemma (L704), which its proof does not give (spec, erratum 41).
+    """Return the radius of the paper's lemma (L704), which its proof does not give (erratum 41).
 
     >>> round(uniform_convergence_printed(1000, 1, 0.05), 3)
     0.217

@@ -26,7 +26,7 @@ def follow_the_leader_iid(horizon: int, actions: int) -> float:
 def simulation_printed(horizon: int, actions: int, delay: int = 0, base: Bound | None = None) -> float:
     """Bound Simulation as the theorem is printed (L337): 5 sqrt(T ln T) + d log2 T + sum_{i<=log2 T} R(2^i).
 
-    `base` bounds the learner it trains, on n i.i.d. rows; follow the leader if left out. The proof has gaps (spec.md,
+    `base` bounds the learner it trains, on n i.i.d. rows; follow the leader if left out. The proof has gaps (see
     errata 8 to 11); `simulation` is the bound that is proved.
 
     >>> round(simulation_printed(1024, 2))
@@ -39,7 +39,7 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: Bound |
 def simulation(horizon: int, actions: int, delay: int = 0, base: Bound | None = None) -> float:
     """Bound Simulation in random order: 1 + 6.97 sqrt(T ln k) + d ceil(log2 T) + sum_{i<ceil(log2 T)} R(2^i).
 
-    Spec.md, erratum 11: past and future means of k differences are 2 sqrt(2 ln k / 2^i) apart on average, and blocks
+    Erratum 11: past and future means of k differences are 2 sqrt(2 ln k / 2^i) apart on average, and blocks
     double (the constant is 6.83 when T is a power of two). The logarithm of T is not needed.
 
     >>> round(simulation(1024, 2))

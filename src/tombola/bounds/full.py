@@ -13,7 +13,7 @@ PHI, ALPHA = 2.37, 1.243
 def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
     """Bound follow the leader in random order: d + 1 + sqrt(2 ln k) sum_{n=1}^{T-1} T/(T-n) sqrt((T-n+1)/(Tn)).
 
-    Spec, "Delay" (Serfling 1974 for the moments): about d + pi sqrt(2 T ln k), for every way to break ties. It does
+    docs/theory/delay.md (Serfling 1974): about d + pi sqrt(2 T ln k), for every way to break ties. It does
     not hold in adversarial order.
 
     >>> round(follow_the_leader(1000, 2), 1)
@@ -85,7 +85,7 @@ def flip_flop(horizon: int, actions: int) -> float:
 def birthday_mean(horizon: int) -> float:
     """Return the mean of the first round whose loss was seen before, for i.i.d. losses uniform on {1/T, ..., T/T}.
 
-    Exactly sum_{t=0}^{T} prod_{s<t} (1 - s/T), the largest over all i.i.d. inputs (paper L231, spec erratum 1).
+    Exactly sum_{t=0}^{T} prod_{s<t} (1 - s/T), the largest over all i.i.d. inputs (paper L231, erratum 1).
 
     >>> birthday_mean(1), birthday_mean(2), round(birthday_mean(365), 2)
     (2.0, 2.5, 24.62)

@@ -1,6 +1,6 @@
 """Empirical LP: the best mix for the means of what was seen, with the budget that is left for the rounds that are left.
 
-Spec, "Budgets". Solved again when the rows seen have grown by a factor, when the rows to come have shrunk by its
+Solved again when the rows seen have grown by a factor, when the rows to come have shrunk by its
 square, and when an action of the mix no longer fits.
 """
 

@@ -1,7 +1,7 @@
 """Primal-dual: exponential weights on the actions against exponential weights on the prices of the resources.
 
 Castiglioni, Celli and Kroer 2022 ("Online learning with knapsacks: the best of both worlds"), with negative entropy on
-both sides, as the paper uses it (L576); constants from spec section 3.
+both sides, as the paper uses it (L576).
 """
 
 import math

@@ -1,6 +1,6 @@
 """Serfling LP: the empirical LP with a margin for what the shuffle may hide, which keeps a proof.
 
-Spec, "Budgets"; docs/theory/budget.md has the theorem and its proof (Serfling 1974 for the radii).
+docs/theory/budget.md has the theorem and its proof (Serfling 1974 for the radii).
 """
 
 from dataclasses import dataclass

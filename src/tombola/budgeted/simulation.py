@@ -1,4 +1,4 @@
-"""Simulation for constraints: the paper's template under budgets (L427-L581; spec section 3).
+"""Simulation for constraints: the paper's template under budgets (L427-L581).
 
 At the start of block i: make the past i.i.d., train a stochastic learner on it with a little less budget, and play the
 average of its mixes in the block.
@@ -48,7 +48,7 @@ class BudgetSimulation(BudgetedLearner):
     epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block with rho_i < rho / 2 plays null, as the proof has it
     (L483), and so does round 1, which the proof does not pay for. That takes 96 ln(m k log2(T) / delta) / rho^2
     rounds: if the horizon is shorter it never plays, and it warns. `margin` is 2 as printed; the proof of zero
-    violation adds up to 3 epsilon_i (spec erratum 20: the next block differs from the past by 2 epsilon_i, not one),
+    violation adds up to 3 epsilon_i (erratum 20: the next block differs from the past by 2 epsilon_i, not one),
     so margin=3 is what it proves. Either way the stop rule keeps the budget; play it with `stop="strict", mixed=True`
     to be faithful. With a delay d, blocks wait d rounds for each other, as in `Lemma(d)`, and play null meanwhile.
 

@@ -1,7 +1,7 @@
 """Concentration without replacement (paper L918-L937): Hoeffding 1963 and Serfling 1974, with exact chances.
 
 For 0/1 pools the mean of s rows is hypergeometric, so every chance is a finite sum. All pools of N rows, all s and all
-deviations that can occur are tried. The paper prints 2 exp(-s x^2), valid but sqrt(2) wide (spec.md, erratum 48).
+deviations that can occur are tried. The paper prints 2 exp(-s x^2), valid but sqrt(2) wide (erratum 48).
 """
 
 import math

@@ -1,7 +1,7 @@
 """Theorem (paper L844): how far draws without replacement are from every mixture of i.i.d. draws, computed exactly.
 
 Diaconis and Freedman 1980. The paper prints the constant of the L1 norm for the total variation distance, which is half
-of it, and an error term as large as the term itself (spec.md, erratum 46).
+of it, and an error term as large as the term itself (erratum 46).
 """
 
 import math

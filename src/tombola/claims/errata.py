@@ -1,4 +1,4 @@
-"""Errata: what is wrong in the paper, each shown by a computation (spec.md has the list; `evidence` the numbers)."""
+"""Errata: what is wrong in the paper, each shown by a computation (`evidence` has the list and the numbers)."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""ERM: predict by a hypothesis of least error on what was seen (the paper's A^RO, L771-L816; spec 6)."""
+"""ERM: predict by a hypothesis of least error on what was seen (the paper's A^RO, L771-L816)."""
 
 import math
 from dataclasses import dataclass

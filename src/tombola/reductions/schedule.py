@@ -1,6 +1,6 @@
 """Schedules: when Simulation trains, for how long, and which rounds are blocks.
 
-The printed schedule contradicts itself (spec.md, erratum 6: round 1 is played twice and its loss is used before it is
+The printed schedule contradicts itself (erratum 6: round 1 is played twice and its loss is used before it is
 revealed). `Lemma` and `Paper` are its two consistent readings; both wait d rounds between blocks so that a block is
 revealed before the next one begins. `Revealed` does not wait and knows no delay: it trains when enough is revealed.
 """

@@ -18,7 +18,7 @@ class Evidence(NamedTuple):
 
 
 class Erratum(NamedTuple):
-    """An erratum: number (as in spec.md), first line, how bad it is, both texts, and what its numbers are.
+    """An erratum: number, first line, how bad it is, both texts, and what its numbers are.
 
     The relation says how the truth must stand to a right value: it "equals" it, is "at most" it (the value is a bound)
     or "at least" it. "within": the truth is a limit, which a right value keeps. "tighter": both values are bounds, and

@@ -7,7 +7,7 @@ from tombola.claims.evidence.base import Erratum, Evidence
 
 
 def round_robin(T: int, k: int) -> list[int]:
-    """Return the actions of SimulationSuccessiveElimination while nothing is dropped (spec.md, section 4).
+    """Return the actions of SimulationSuccessiveElimination while nothing is dropped.
 
     >>> round_robin(8, 3)
     [0, 1, 2, 0, 0, 1, 2, 2]

@@ -1,4 +1,4 @@
-"""Birthday-Test: learns every i.i.d. input, and fails in random order (paper L210, Theorem at L259; spec section 1)."""
+"""Birthday-Test: learns every i.i.d. input, and fails in random order (paper L210, Theorem at L259)."""
 
 import math
 from dataclasses import dataclass

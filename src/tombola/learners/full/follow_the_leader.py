@@ -48,7 +48,7 @@ class FollowTheLeader(Learner):
     """Play the action with the smallest total loss so far, ties to the lowest index or to a `"random"` leader.
 
     In random order its regret is at most 1 + sqrt(2 ln k) sum_n T/(T-n) sqrt((T-n+1)/(Tn)), about pi sqrt(2 T ln k),
-    and a delay d adds d (spec: "Delay"). In adversarial order it is linear.
+    and a delay d adds d (docs/theory/delay.md). In adversarial order it is linear.
 
     >>> from tombola import Pool, play
     >>> play(FollowTheLeader(), Pool([[1, 0], [1, 0], [0, 1]]), order="given", seed=0).actions.tolist()

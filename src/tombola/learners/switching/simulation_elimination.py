@@ -1,4 +1,4 @@
-"""Simulation with successive elimination, for bandits with switching costs (paper L583-L684; spec section 4).
+"""Simulation with successive elimination, for bandits with switching costs (paper L583-L684).
 
 Blocks double; in a block every active action plays one stretch, and at its end the surely worse actions are dropped.
 """
