@@ -44,7 +44,7 @@ class BudgetedLearner(ABC):
 
     @staticmethod
     @abstractmethod
-    def observe(state: Any, round: int, played: Floats, losses: Floats, costs: Floats) -> None:  # noqa: A002
+    def observe(state: Any, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Learn from the row of a round."""
 
     @staticmethod

@@ -77,7 +77,7 @@ class DualDescent(BudgetedLearner):
         mix[best] = 1.0
 
     @staticmethod
-    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:  # noqa: A002
+    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add the row to the means, and move the prices."""
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):

@@ -71,7 +71,7 @@ class EmpiricalLP(BudgetedLearner):
             mix[action] = state.played[action]
 
     @staticmethod
-    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:  # noqa: A002
+    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add the row to the means."""
         add_row(state.seen, state.losses, state.costs, losses, costs)
 

@@ -65,7 +65,7 @@ class PrimalDual(BudgetedLearner):
         weigh(state.totals, state.primal_rate, mix)
 
     @staticmethod
-    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:  # noqa: A002
+    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Charge every action its loss and its priced costs; then every price follows what was used."""
         resources = state.prices.size
         for action in range(losses.size):

@@ -128,7 +128,7 @@ class BudgetSimulation(BudgetedLearner):
             mix[int(state.null)] = 1.0
 
     @staticmethod
-    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:  # noqa: A002
+    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Keep the row if its round is the first or lies in a block."""
         block = int(state.counters[BLOCK])
         while block >= 0 and not in_block(state, block, float(round)):
@@ -143,7 +143,7 @@ class BudgetSimulation(BudgetedLearner):
         state.counters[KEPT] += 1.0
 
 
-def in_block(state: State, block: int, round: float) -> bool:  # noqa: A002
+def in_block(state: State, block: int, round: float) -> bool:
     """Tell whether a round lies in this block."""
     return bool(block >= 0 and state.starts[block] <= round < state.starts[block] + state.lengths[block])
 

@@ -109,7 +109,7 @@ class Impossibility(Claim):
 
     def units(self, *, full: bool) -> list[Unit]:
         """Play at growing horizons."""
-        return [{"T": 4**i, "plays": 40 if full else 8} for i in range(4, 9 if full else 8)]
+        return [{"T": 4**i, "plays": 200 if full else 40} for i in range(4, 9 if full else 8)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         """Play the empirical LP on both pools, given and shuffled; the worse of the two counts."""

@@ -124,7 +124,7 @@ class Run:
                 )
             return [self._hand_out(session) for _ in range(min(count, left))]
 
-    def record(self, round: int, *, loss: Any = None, reward: Any = None) -> bool:  # noqa: A002 - the glossary's word
+    def record(self, round: int, *, loss: Any = None, reward: Any = None) -> bool:
         """Take in what came of a ticket; True if that is news. When this returns, the outcome is on the disk."""
         return self.record_all([Outcome(round, loss, reward)]) == 1
 
@@ -139,7 +139,7 @@ class Run:
         with self._reading() as session:
             return [self._in_words(ticket) for ticket in session.pending]
 
-    def round_of(self, id: str) -> int:  # noqa: A002 - the glossary's word
+    def round_of(self, id: str) -> int:
         """Return the number of the ticket that this row has, or will have."""
         with self._journal.reading():
             found = self._journal.round_of(id)
