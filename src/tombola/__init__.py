@@ -6,7 +6,7 @@ Everything public is here; names are loaded when they are first used, so that `i
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from tombola import bounds as bounds
