@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tombola import Exp3, Pool, compare
-from tombola.learners import DEFAULTS
+from tombola.contestants import Circumstances, contestants
 from tombola.table_report import plus_minus
 
 MAIN = "from tombola.cli import main; main()"
@@ -43,7 +43,7 @@ def test_compare_prints_the_ranking(feedback: str, tombola: Callable[..., Any], 
     assert (done.returncode, done.stderr) == (0, "")
     assert "losses.csv: 40 rows, 3 actions\nbest fixed action: good, mean loss " in done.stdout
     pool = Pool(np.loadtxt(table, delimiter=",", skiprows=1))
-    runs = compare(pool, DEFAULTS[feedback], repetitions=3, seed=5)
+    runs = compare(pool, contestants(Circumstances(feedback)), repetitions=3, seed=5)
     listed = [line.split()[1] for line in done.stdout.splitlines() if line.strip()[:1].isdigit()]
     assert listed == runs.ranking()
     assert plus_minus(runs.regret(runs.ranking()[0])) in done.stdout

@@ -143,6 +143,13 @@ def test_every_setting_has_its_advice_and_its_learner_takes_part(met: Circumstan
     assert ADVICE[kind].proved in {"", *contestants(met)}
 
 
+@pytest.mark.parametrize("delay", [0, 3])
+@pytest.mark.parametrize("price", [0.0, 0.5, 3.0])
+def test_learners_are_told_what_a_switch_costs_also_where_it_is_free(delay: int, price: float) -> None:
+    for learner in contestants(Circumstances("bandit", delay, price)).values():
+        assert getattr(learner, "price", price) == price
+
+
 def test_the_advised_learner_has_the_best_measured_rank() -> None:
     assert set(RANKS) == set(ADVICE)
     for kind, ranks in RANKS.items():

@@ -42,9 +42,10 @@ def contestants(met: Circumstances) -> dict[str, Learner]:
         named["Hedge"] = Hedge(delay=met.delay)
         named["Interleaved Hedge"] = Interleaved(Hedge(), delay=met.delay)
         named["Simulation of leaders"] = Simulation(FollowTheLeader())
-    if met.kind == "switching":
-        price = met.switching_price
+    price = met.switching_price
+    if met.feedback == "bandit":
         named["FrugalUCB"] = FrugalUCB(price=price)
+    if met.kind == "switching":
         named["SerflingElimination"] = SerflingElimination(price=price)
         named["BatchedExp3"] = BatchedExp3(price=price)
         named["TsallisSwitching"] = TsallisSwitching(price=price)
