@@ -1,4 +1,4 @@
-"""The ranks behind the advice: every setting on the demo pools, printed as the table in src/tombola/advice.py.
+"""The ranks behind the advice: every setting on the demo pools, printed as the table in src/tombola/tables/advice.py.
 
 Run it with `python benchmarks/advice.py`; it takes a few minutes. The seed is 1, and all learners meet the same orders.
 """
@@ -10,9 +10,9 @@ import numpy as np
 
 from tombola import Pool, compare, demo
 from tombola.budget import Budget
-from tombola.comparing_budget import compare_budget
-from tombola.contestants import Circumstances, budgeted_contestants, contestants
 from tombola.runs import Runs
+from tombola.tables.comparing_budget import compare_budget
+from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
 
 REPETITIONS, DELAY, PRICE = 20, 100, 5.0
 POOLS: dict[str, Callable[[], Pool]] = {

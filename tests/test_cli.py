@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tombola import Exp3, Pool, compare
-from tombola.contestants import Circumstances, contestants
-from tombola.table_report import plus_minus
+from tombola.tables.contestants import Circumstances, contestants
+from tombola.tables.words import plus_minus
 
 MAIN = "from tombola.cli import main; main()"
 

@@ -9,20 +9,22 @@ import numpy as np
 import pytest
 
 from tombola import Pool, compare, demo
-from tombola.advice import ADVICE, RANKS, bound_of, line
 from tombola.budget import Budget
 from tombola.budgeted import EmpiricalLP, play_budget
-from tombola.comparing_budget import compare_budget
-from tombola.contestants import Circumstances, budgeted_contestants, contestants
 from tombola.errors import ParameterError
 from tombola.readers import read_table
 from tombola.readers.pooling import Table
 from tombola.report.compare_page import Mean, limits, strips
 from tombola.runs import Setting
 from tombola.streams import repetitions
-from tombola.table_page import actions_played, means, page_of, share_chart
-from tombola.table_report import Question, TableReport, plus_minus, report_on
-from tombola.tour import STOPS, walk
+from tombola.tables.advice import ADVICE, RANKS, bound_of, line
+from tombola.tables.answer import Answer, answer_to
+from tombola.tables.comparing_budget import compare_budget
+from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
+from tombola.tables.page import actions_played, means, page_of, share_chart
+from tombola.tables.question import Question
+from tombola.tables.tour import STOPS, walk
+from tombola.tables.words import plus_minus
 
 
 def table(rows: int = 50, actions: int = 3, seed: int = 0) -> Table:
@@ -43,7 +45,7 @@ def dear(rows: int = 80) -> Table:
 @pytest.mark.parametrize("price", [0.0, 2.0])
 def test_the_standings_are_those_of_compare(feedback: str, delay: int, price: float) -> None:
     question = asked(feedback, delay, price, orders=("random", "given"))
-    report = report_on(table(), question)
+    report = answer_to(table(), question)
     runs = compare(
         report.pool, contestants(question.met), ["random", "given"],
         repetitions=4, delay=delay, switching_price=price, seed=1,
@@ -57,7 +59,7 @@ def test_the_standings_are_those_of_compare(feedback: str, delay: int, price: fl
 
 
 def test_the_shares_are_those_of_the_runs() -> None:
-    report = report_on(table(), asked(delay=3, orders=("given",)))
+    report = answer_to(table(), asked(delay=3, orders=("given",)))
     for learner in report.runs.learners:
         played = actions_played(report, learner, "given")
         counts = [np.bincount(row, minlength=3).tolist() for row in played]
@@ -65,7 +67,7 @@ def test_the_shares_are_those_of_the_runs() -> None:
 
 
 def test_shares_add_up_to_one_and_what_is_hardly_played_is_put_together() -> None:
-    report = report_on(table(actions=12), asked())
+    report = answer_to(table(actions=12), asked())
     chart = share_chart(report, report.runs.ranking()[0], "random")
     assert [band.name for band in chart.bands][-1] == "5 others"
     assert len(chart.bands) == 8
@@ -89,7 +91,7 @@ def test_a_budget_is_compared_by_the_regret_of_every_play() -> None:
 
 
 def test_nothing_is_overspent_on_the_way() -> None:
-    report = report_on(dear(), asked(amounts=(0.1,)))
+    report = answer_to(dear(), asked(amounts=(0.1,)))
     assert report.spending is not None
     for spent in report.spending.spent.values():
         assert (np.diff(spent.amounts[:, :, 0], axis=1) >= 0).all()
@@ -99,7 +101,7 @@ def test_nothing_is_overspent_on_the_way() -> None:
 
 
 def test_a_free_action_of_the_table_is_the_null_action() -> None:
-    report = report_on(
+    report = answer_to(
         Table(Pool([[1.0, 0.0]] * 20, ["skip", "call"], costs=[[0.0, 1.0]] * 20), None, []), asked(amounts=(5.0,))
     )
     assert report.spending is not None
@@ -110,7 +112,7 @@ def test_a_free_action_of_the_table_is_the_null_action() -> None:
 @pytest.mark.parametrize("actions", [1, 2])
 @pytest.mark.parametrize("repeated", [1, 2])
 def test_tiny_tables_have_a_report_and_a_page(rows: int, actions: int, repeated: int) -> None:
-    report = report_on(read_table(np.full((rows, actions), 0.5)), asked(repetitions=repeated))
+    report = answer_to(read_table(np.full((rows, actions), 0.5)), asked(repetitions=repeated))
     assert "</html>" in page_of(report, command="x")
     json.dumps(report.data(), allow_nan=False)
     assert "inf" not in report.standings("random")[0].regret
@@ -118,11 +120,11 @@ def test_tiny_tables_have_a_report_and_a_page(rows: int, actions: int, repeated:
 
 def test_a_drifting_table_is_told_in_plain_words() -> None:
     drifting = np.repeat([[0.0, 0.5], [1.0, 0.5]], 200, axis=0)
-    report = report_on(read_table(drifting, actions=["rising", "flat"]), asked())
+    report = answer_to(read_table(drifting, actions=["rising", "flat"]), asked())
     assert report.verdict.refuted
     assert report.order_words.startswith("not random: the losses of rising drift")
     assert "hold if the rows are shuffled first" in report.order_words
-    shuffled = report_on(read_table(np.random.default_rng(0).permutation(drifting)), asked())
+    shuffled = answer_to(read_table(np.random.default_rng(0).permutation(drifting)), asked())
     assert shuffled.order_words.startswith("nothing speaks against random order")
 
 
@@ -174,7 +176,7 @@ def test_the_bound_is_that_of_a_contestant_and_is_left_out_where_it_does_not_hol
 
 
 def test_means_and_strips_lie_where_they_should() -> None:
-    report: TableReport = report_on(table(), asked())
+    report: Answer = answer_to(table(), asked())
     found = means(report)
     assert [mean.value for mean in found] == pytest.approx(report.pool.means.tolist())
     assert all(mean.low < mean.value < mean.high for mean in found)
@@ -229,7 +231,7 @@ def test_every_real_pool_runs_through_compare_within_a_minute(name: str, run_pyt
 
 def test_a_column_of_delays_is_used_unless_another_delay_is_asked_for() -> None:
     from tombola.delay import RowDelays
-    from tombola.table_report import late
+    from tombola.tables.question import late
 
     table = demo.call_list(seed=0)
     assert table.delays is not None

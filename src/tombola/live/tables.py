@@ -1,21 +1,19 @@
 """Tables: ids to start a run from, and outcomes to record, read from text files."""
 
-import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
 
 from tombola.errors import TableError
 from tombola.live.run import Outcome
+from tombola.readers.text import text_lines, text_table
 
 IDS = ("id", "ids", "row")
-LONGEST = 1 << 20  # characters in a line
 
 
 def read_ids(path: Path, column: str | None = None) -> list[str]:
     """Return the ids in a CSV or TSV table (the column called id, or `column`), or the lines of a .txt file."""
     if path.suffix.lower() == ".txt":
-        lines = [line.strip() for line in _text(path) if line.strip()]
+        lines = [line.strip() for line in text_lines(path) if line.strip()]
         ids = lines[1:] if lines and lines[0].lower() in IDS else lines
     else:
         header, rows = _table(path)
@@ -67,36 +65,7 @@ def _ticket(path: Path, text: str) -> int:
 
 def _table(path: Path) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows, blank lines left out."""
-    try:
-        reader = csv.reader(_text(path), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-        lines = [(reader.line_num, line) for line in reader if any(cell.strip() for cell in line)]
-    except csv.Error as error:
-        raise TableError(f"{path}: expected a text table, got something else ({error}); export it as CSV.") from None
-    if not lines:
+    header, rows, _ = text_table(path)
+    if not header:
         raise TableError(f"{path}: expected a header and rows, got an empty file; add them.")
-    header = [name.strip() for name in lines[0][1]]
-    for number, row in lines[1:]:
-        if len(row) != len(header):
-            raise TableError(
-                f"{path}: expected {len(header)} columns as in the header, got {len(row)} in line {number}; "
-                "repair that line."
-            )
-    return header, [row for _, row in lines[1:]]
-
-
-def _text(path: Path) -> Iterator[str]:
-    """Return the lines of a text file."""
-    if not path.is_file():
-        raise TableError(f"{path}: expected a file, found none; check the path.")
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:  # Excel puts a byte order mark first
-            yield from _short(path, file)
-    except UnicodeDecodeError:
-        raise TableError(f"{path}: expected text in UTF-8, got something else; export it as CSV again.") from None
-
-
-def _short(path: Path, file: TextIO) -> Iterator[str]:
-    while line := file.readline(LONGEST):
-        if len(line) == LONGEST or "\0" in line:
-            raise TableError(f"{path}: expected lines of text, got an endless or a binary one; export it as CSV again.")
-        yield line
+    return header, [row for _, row in rows if any(cell.strip() for cell in row)]

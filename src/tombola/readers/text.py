@@ -5,9 +5,9 @@ import gzip
 import io
 from array import array
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import error as zlib_error
 
 import numpy as np
@@ -22,23 +22,24 @@ CHUNK = 4096  # rows converted at a time
 Keep = Callable[[int, str], bool]
 
 
+class Lines(NamedTuple):
+    """A text table as it is written: its header, its rows with their line numbers, and what was decided."""
+
+    header: list[str]
+    rows: Iterator[tuple[int, list[str]]]
+    notes: list[str]
+
+
 def read_text(path: Path, keep: Keep) -> tuple[Columns, list[str]]:
     """Read a text table, and say what was decided on the way; `keep` says which columns are wanted as text too."""
-    lines = text_lines(path)
-    above, first = next(((above, line) for above, line in enumerate(lines) if line.strip()), (0, ""))
-    mark, notes = _delimiter(path, first)
-    reader = csv.reader(chain([first], lines), delimiter=mark)
+    header, rows, notes = text_table(path)
+    _check_header(path, header, notes)
+    growing = [_Growing(name, keep=keep(index, name)) for index, name in enumerate(header)]
     numbers = array("q")
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        _check_header(path, header, notes)
-        growing = [_Growing(name, keep=keep(index, name)) for index, name in enumerate(header)]
-        for chunk in _chunks(path, reader, len(header), above):
-            numbers.extend(number for number, _ in chunk)
-            for column, cells in zip(growing, zip(*(row for _, row in chunk), strict=True), strict=True):
-                column.extend(cells)
-    except csv.Error as error:
-        raise _not_text(path, str(error)) from None
+    while chunk := list(islice(rows, CHUNK)):
+        numbers.extend(number for number, _ in chunk)
+        for column, cells in zip(growing, zip(*(row for _, row in chunk), strict=True), strict=True):
+            column.extend(cells)
     if not numbers:
         raise TableError(
             f"{path}: expected a header and at least one row, got {int(bool(header))} lines; "
@@ -47,8 +48,23 @@ def read_text(path: Path, keep: Keep) -> tuple[Columns, list[str]]:
     return Columns(str(path), [column.column() for column in growing], np.array(numbers, dtype=np.int64)), notes
 
 
+def text_table(path: Path) -> Lines:
+    """Return the header and the rows of a text table; rows are read one by one, and must be as wide as the header."""
+    lines = text_lines(path)
+    above, first = next(((above, line) for above, line in enumerate(lines) if line.strip()), (0, ""))
+    mark, notes = _delimiter(path, first)
+    reader = csv.reader(chain([first], lines), delimiter=mark)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+    except csv.Error as error:
+        raise _not_text(path, str(error)) from None
+    return Lines(header, _rows(path, reader, len(header), above), notes)
+
+
 def text_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a text file, gzipped or not; what is no text, or has a line without end, is refused."""
+    if not path.is_file():
+        raise TableError(f"{path}: expected a file, found none; check the path.")
     try:
         with path.open("rb") as raw:
             zipped = raw.read(2) == b"\x1f\x8b"
@@ -109,22 +125,20 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _chunks(path: Path, reader: Any, width: int, above: int) -> Iterator[list[tuple[int, list[str]]]]:
-    chunk: list[tuple[int, list[str]]] = []
-    for row in reader:
-        if not row or (len(row) == 1 and width > 1 and not row[0].strip()):
-            continue
-        if len(row) != width:
-            raise TableError(
-                f"{path}: expected {width} columns as in the header, got {len(row)} in line {reader.line_num + above}; "
-                "repair that line."
-            )
-        chunk.append((reader.line_num + above, row))
-        if len(chunk) == CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int, list[str]]]:
+    try:
+        for row in reader:
+            if not row or (len(row) == 1 and width > 1 and not row[0].strip()):
+                continue
+            number = reader.line_num + above
+            if len(row) != width:
+                raise TableError(
+                    f"{path}: expected {width} columns as in the header, got {len(row)} in line {number}; "
+                    "repair that line."
+                )
+            yield number, row
+    except csv.Error as error:
+        raise _not_text(path, str(error)) from None
 
 
 class _Growing:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tombola import bounds
-from tombola.contestants import Kind
+from tombola.tables.contestants import Kind
 
 # The mean rank on the demo pools (six; three of them have costs), 20 repetitions, a delay of 100 rounds, a price of 5
 # losses, a budget half-way between the cheapest and the best action. Measured by: python benchmarks/advice.py

@@ -1,83 +1,30 @@
-"""Table report: what a comparison on somebody's own table says, as words and as plain data."""
+"""Answer: what a comparison on a table of one's own says, as words and as plain data."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
-from tombola.advice import ADVICE, Advice, bound_of, line
 from tombola.budget import Budget
-from tombola.budgeted import BudgetedLearner
 from tombola.comparing import compare
-from tombola.comparing_budget import BudgetRuns, compare_budget
 from tombola.confidence import Verdict, examine
-from tombola.contestants import Circumstances, budgeted_contestants, contestants
-from tombola.delay import RowDelays
 from tombola.errors import ParameterError
-from tombola.learners import DEFAULTS
-from tombola.learners.base import Learner
-from tombola.order import model_of
 from tombola.pool import Pool
 from tombola.readers.pooling import Table
-from tombola.recipe import learner_called
 from tombola.report.compare_page import Standing
 from tombola.runs import SWITCHES, Runs, Setting
 from tombola.statistics import Estimate
+from tombola.tables.advice import ADVICE, Advice, bound_of, line
+from tombola.tables.comparing_budget import BudgetRuns, compare_budget
+from tombola.tables.question import Question, late
+from tombola.tables.words import plus_minus, short
 
 LEVEL = 0.01  # how often the random-order test may raise a false alarm
 Numbers: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """What is asked of a table: circumstances, learners by name (none: those that suit), orders, amounts to spend."""
-
-    met: Circumstances
-    learners: tuple[str, ...] = ()
-    orders: tuple[str, ...] = ("random",)
-    amounts: tuple[float, ...] = ()
-    repetitions: int = 40
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        if self.met.feedback not in DEFAULTS:
-            raise ParameterError(
-                f"feedback: expected bandit or full, got {self.met.feedback!r}; write --feedback bandit."
-            )
-        for order in self.orders:
-            model_of(order)
-        if len(set(self.orders)) != len(self.orders) or not self.orders:
-            raise ParameterError(
-                f"orders: expected different ones of random, iid and given, got {', '.join(self.orders) or 'none'}; "
-                "write for example random,given."
-            )
-        if self.amounts and self.met.switching_price > 0:
-            raise ParameterError(
-                f"switching_price: expected 0 with a budget, got {self.met.switching_price:g}; leave one of them out."
-            )
-
-    @cached_property
-    def recipes(self) -> dict[str, Learner]:
-        """The learners to compare where there is no budget."""
-        suited = contestants(self.met)
-        return {name: suited[name] if name in suited else learner_called(name) for name in self.learners} or suited
-
-    @cached_property
-    def budgeted_recipes(self) -> dict[str, BudgetedLearner]:
-        """The learners to compare under a budget."""
-        suited = budgeted_contestants()
-        for name in self.learners:
-            if name not in suited:
-                raise ParameterError(
-                    f"learners: expected some of {', '.join(suited)} where there is a budget, got {name!r}; "
-                    "write one of those."
-                )
-        return {name: suited[name] for name in self.learners} or suited
-
-
-@dataclass(frozen=True, eq=False)
-class TableReport:
+class Answer:
     """The answer: the runs, the random-order test of the table as it is listed, and what they mean."""
 
     name: str
@@ -218,12 +165,12 @@ class TableReport:
         return lines
 
 
-def report_on(table: Table, question: Question, *, name: str = "table", workers: int = 1) -> TableReport:
+def answer_to(table: Table, question: Question, *, name: str = "table", workers: int = 1) -> Answer:
     """Compare the learners on this table, and test whether it is listed in random order.
 
     >>> from tombola.readers import read_table
     >>> question = Question(Circumstances("full"), repetitions=3)
-    >>> report = report_on(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20), question)
+    >>> report = answer_to(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20), question)
     >>> report.best, report.standings("random")[-1].learner
     ('best fixed action: 0, mean loss 0.3333', 'Uniform')
     """
@@ -241,14 +188,7 @@ def report_on(table: Table, question: Question, *, name: str = "table", workers:
             pool, question.recipes, list(orders),
             delay=late(table, question), switching_price=question.met.switching_price, workers=workers, **common,
         )  # fmt: skip
-    return TableReport(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), spending)
-
-
-def late(table: Table, question: Question) -> int | RowDelays:
-    """Return how late feedback comes: as asked for, or else as the table's own column of delays says."""
-    if question.met.delay > 0 or table.delays is None:
-        return question.met.delay
-    return RowDelays(table.delays)
+    return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), spending)
 
 
 def _budget(pool: Pool, amounts: Sequence[float]) -> Budget:
@@ -259,30 +199,6 @@ def _budget(pool: Pool, amounts: Sequence[float]) -> Budget:
         )
     free = bool((pool.costs.max(axis=(0, 2)) == 0).any())
     return Budget(list(amounts), null=None if free else "add")
-
-
-def short(number: float) -> str:
-    """Return a number with four digits, or whole.
-
-    >>> short(0.123456), short(12.3456), short(123456.7)
-    ('0.1235', '12.35', '123,457')
-    """
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
-
-
-def plus_minus(estimate: Estimate) -> str:
-    """Return an estimate with the half width of its interval, both to two digits of the latter, or whole.
-
-    >>> plus_minus(Estimate(10.0, 8.0, 12.0, 25))
-    '10.0 ± 2.0'
-    """
-    if not math.isfinite(estimate.half_width):
-        return short(estimate.value)
-    half = estimate.half_width
-    if half == 0 or abs(estimate.value) >= 1000:
-        return f"{short(estimate.value)} ± {half:,.0f}"
-    digits = min(4, max(0, 1 - math.floor(math.log10(half))))
-    return f"{estimate.value:,.{digits}f} ± {half:,.{digits}f}"
 
 
 def _numbers(estimate: Estimate) -> Numbers:

@@ -11,13 +11,15 @@ from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, comp
 from tombola.runs import Setting
 from tombola.statistics import Estimate
 from tombola.streams import Streams, repetitions
-from tombola.table_report import TableReport, late, short
+from tombola.tables.answer import Answer
+from tombola.tables.question import late
+from tombola.tables.words import short
 from tombola.types import Floats, Rounds
 
 SHOWN, SLICES, LONGEST = 8, 40, 26
 
 
-def page_of(report: TableReport, *, command: str) -> str:
+def page_of(report: Answer, *, command: str) -> str:
     """Return the page of a report as the text of an HTML file."""
     pool, question = report.pool, report.question
     first = report.runs.ranking()[0]
@@ -45,7 +47,7 @@ def page_of(report: TableReport, *, command: str) -> str:
     )
 
 
-def _lead(report: TableReport) -> str:
+def _lead(report: Answer) -> str:
     met = report.question.met
     parts = ["the whole row is seen" if met.feedback == "full" or report.spending else "only the loss played is seen"]
     parts += [f"feedback comes {met.delay} rounds late"] * (met.delay > 0)
@@ -54,7 +56,7 @@ def _lead(report: TableReport) -> str:
     return f"Every row once, one action for each; {words}. All learners met the same shuffles of the rows."
 
 
-def pictures(report: TableReport) -> list[Picture]:
+def pictures(report: Answer) -> list[Picture]:
     """Return the curves of regret, the share of each action, and what was spent."""
     order = report.runs.orders[0]
     found = [
@@ -77,7 +79,7 @@ def pictures(report: TableReport) -> list[Picture]:
     return [*found, *spend_pictures(report, order)]
 
 
-def regret_chart(report: TableReport, order: str) -> Chart:
+def regret_chart(report: Answer, order: str) -> Chart:
     """Return the mean regret of the best learners over the rounds."""
     bands = []
     for name in report.runs.ranking(order)[:SHOWN]:
@@ -87,7 +89,7 @@ def regret_chart(report: TableReport, order: str) -> Chart:
     return Chart(alt, "round", "regret", tuple(bands), log_x=False, log_y=False, alt=alt)
 
 
-def share_chart(report: TableReport, learner: str, order: str) -> Chart:
+def share_chart(report: Answer, learner: str, order: str) -> Chart:
     """Return the share of each action over time: those played most, and the others together."""
     played = actions_played(report, learner, order)
     names = report.spending.actions if report.spending else report.pool.actions
@@ -106,7 +108,7 @@ def share_chart(report: TableReport, learner: str, order: str) -> Chart:
     return Chart(alt, "round", "share of the plays", tuple(bands), log_x=False, log_y=False, alt=alt)
 
 
-def actions_played(report: TableReport, learner: str, order: str) -> Rounds:
+def actions_played(report: Answer, learner: str, order: str) -> Rounds:
     """Return the column played in every repetition and round; without a budget, the same plays once more."""
     if report.spending is not None:
         return report.spending.spent[Setting(report.pool.rows, order, learner)].actions
@@ -124,7 +126,7 @@ def actions_played(report: TableReport, learner: str, order: str) -> Rounds:
     return found
 
 
-def spend_pictures(report: TableReport, order: str) -> list[Picture]:
+def spend_pictures(report: Answer, order: str) -> list[Picture]:
     """Return what the learners spent over time against an even pace, for every resource of a budget."""
     if report.spending is None:
         return []
@@ -144,7 +146,7 @@ def spend_pictures(report: TableReport, order: str) -> list[Picture]:
     return found
 
 
-def means(report: TableReport) -> list[Mean]:
+def means(report: Answer) -> list[Mean]:
     """Return the mean loss of every action, with the 95 % interval it would have as a sample."""
     pool = report.pool
     found = []

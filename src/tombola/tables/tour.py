@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from tombola import demo
 from tombola.confidence import certify_trace
-from tombola.contestants import Circumstances
 from tombola.errors import ParameterError
 from tombola.learners.full import FollowTheLeader
 from tombola.playing import play
 from tombola.pool import Pool
 from tombola.readers.pooling import Table
-from tombola.table_report import Question, TableReport, report_on
+from tombola.tables.answer import Answer, answer_to
+from tombola.tables.contestants import Circumstances
+from tombola.tables.question import Question
 
 REPETITIONS = 20
 BRIEF = ("ThompsonSampling", "FrugalUCB", "KLUCB", "UCB2", "Exp3")  # few, since each is compiled at its first use
@@ -29,11 +30,11 @@ class Stop(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step: its heading, what is done, and a report where learners were compared."""
+    """One step: its heading, what is done, and an answer where learners were compared."""
 
     heading: str
     text: str
-    report: TableReport | None = None
+    answer: Answer | None = None
 
 
 STOPS: dict[str, Stop] = {
@@ -93,12 +94,12 @@ def walk(name: str = "call_list", *, seed: int, workers: int = 1) -> Iterator[St
     sizes = f"{pool.rows:,} rows, {pool.k} actions: {', '.join(pool.actions)}"
     yield Step("The pool", f"{_sentence(stop.story)} {sizes}. The rows are fixed; tombola draws them in random order.")
     plain = Question(Circumstances(), BRIEF, repetitions=REPETITIONS, seed=seed)
-    first = report_on(table, plain, name=name, workers=workers)
+    first = answer_to(table, plain, name=name, workers=workers)
     yield Step("Is the table itself listed in random order?", _sentence(first.order_words))
     words = f"Each learner sees only the loss of the action it plays; {REPETITIONS} shuffles, the same for all."
     yield Step("Which learner does best?", words, first)
     question = Question(stop.met, stop.learners, amounts=stop.amounts, repetitions=REPETITIONS, seed=seed)
-    changed = report_on(table, question, name=name, workers=workers)
+    changed = answer_to(table, question, name=name, workers=workers)
     yield Step("A change of setting", stop.setting, changed)
     yield Step("What is certain half-way", _half_way(pool, seed))
     yield Step("What next", "On a table of your own: tombola compare losses.csv --out page.html")

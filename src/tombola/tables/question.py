@@ -1,0 +1,68 @@
+"""Question: what is asked of a table of one's own."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tombola.budgeted import BudgetedLearner
+from tombola.delay import RowDelays
+from tombola.errors import ParameterError
+from tombola.learners import DEFAULTS
+from tombola.learners.base import Learner
+from tombola.order import model_of
+from tombola.readers.pooling import Table
+from tombola.recipe import learner_called
+from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of a table: circumstances, learners by name (none: those that suit), orders, amounts to spend."""
+
+    met: Circumstances
+    learners: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ("random",)
+    amounts: tuple[float, ...] = ()
+    repetitions: int = 40
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.met.feedback not in DEFAULTS:
+            raise ParameterError(
+                f"feedback: expected bandit or full, got {self.met.feedback!r}; write --feedback bandit."
+            )
+        for order in self.orders:
+            model_of(order)
+        if len(set(self.orders)) != len(self.orders) or not self.orders:
+            raise ParameterError(
+                f"orders: expected different ones of random, iid and given, got {', '.join(self.orders) or 'none'}; "
+                "write for example random,given."
+            )
+        if self.amounts and self.met.switching_price > 0:
+            raise ParameterError(
+                f"switching_price: expected 0 with a budget, got {self.met.switching_price:g}; leave one of them out."
+            )
+
+    @cached_property
+    def recipes(self) -> dict[str, Learner]:
+        """The learners to compare where there is no budget."""
+        suited = contestants(self.met)
+        return {name: suited[name] if name in suited else learner_called(name) for name in self.learners} or suited
+
+    @cached_property
+    def budgeted_recipes(self) -> dict[str, BudgetedLearner]:
+        """The learners to compare under a budget."""
+        suited = budgeted_contestants()
+        for name in self.learners:
+            if name not in suited:
+                raise ParameterError(
+                    f"learners: expected some of {', '.join(suited)} where there is a budget, got {name!r}; "
+                    "write one of those."
+                )
+        return {name: suited[name] for name in self.learners} or suited
+
+
+def late(table: Table, question: Question) -> int | RowDelays:
+    """Return how late feedback comes: as asked for, or else as the table's own column of delays says."""
+    if question.met.delay > 0 or table.delays is None:
+        return question.met.delay
+    return RowDelays(table.delays)
