@@ -1,0 +1,25 @@
+"""Forecast: how many more rows a race probably takes. Measured to be about right, not proved; a guess to plan by."""
+
+import math
+
+from tombola.racing.field import Field
+
+
+def rows_needed(field: Field) -> int | None:
+    """Return about how many more rows it takes, if the differences stay as they are; None before the first row.
+
+    A difference of mean D and variance v takes n = 2 v ln(1 / level) / D^2 rows of an endless list, and n / (1 + n / N)
+    of one of N rows.
+    """
+    if field.done:
+        return 0
+    if field.seen == 0:
+        return None
+    return min(max([1, *(_more(field, *question) for question in field.questions())]), field.rows - field.seen)
+
+
+def _more(field: Field, edge: float, variance: float, goal: float) -> int:
+    if edge <= 0.0:
+        return field.rows - field.seen
+    endless = 2.0 * max(variance, edge * edge) * math.log(goal) / (edge * edge)
+    return math.ceil(endless / (1.0 + endless / field.population)) - field.seen

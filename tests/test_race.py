@@ -1,0 +1,143 @@
+"""The race, ask and tell: the fast one is the naive one, and what can go wrong has one meaning each."""
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import race as naive
+from tombola.errors import FeedbackError, ParameterError
+from tombola.racing import Event, Race, Settings
+from tombola.racing.best import Best
+
+THIRDS = st.sampled_from([0.0, 1 / 3, 2 / 3, 1.0])
+
+
+def tables(most: int = 14) -> Any:
+    return st.integers(1, 4).flatmap(
+        lambda k: st.lists(st.lists(THIRDS, min_size=k, max_size=k), min_size=1, max_size=most)
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables(), st.sampled_from([0.05, 0.3, 0.9]), st.booleans())
+def test_the_compiled_race_is_the_naive_one(table: list[list[float]], level: float, endless: bool) -> None:
+    N = math.inf if endless else len(table)
+    field = Best(candidates=len(table[0]), rows=len(table), population=N, level=level)
+    history = []
+    for row in table:
+        if not field.done:
+            field.update(np.array(row))
+            history.append(field.active)
+    assert history == naive.best(table, level, N)
+
+
+def play(race: Race, table: Any, rng: random.Random, ahead: int = 7) -> Race:
+    """Answer the calls of a race in random order, some of them ahead of their time."""
+    out: list[Any] = []
+    while not race.done:
+        out += race.calls(rng.randint(1, ahead))
+        call = out.pop(rng.randrange(len(out)))
+        race.record(call, loss=float(table[call.place][race.candidates.index(call.candidate)]))
+    return race
+
+
+def test_answers_in_any_order_give_the_same_race() -> None:
+    rng = random.Random(1)
+    table = [[float(rng.random() < p) for p in (0.2, 0.4, 0.5)] for _ in range(200)]
+    ways = [play(Race("abc", 200, seed=5), table, rng, ahead) for ahead in (1, 3, 40)]
+    assert len({(race.dropped[0], race.dropped[1], race.rows_counted, race.answer) for race in ways}) == 1
+
+
+def test_a_race_is_made_again_from_its_settings_and_events() -> None:
+    race = Race("abc", list("uvwxyz"), seed=2, level=0.3, on_failure="worst")
+    events: list[Event] = []
+    rng = random.Random(0)
+    while not race.done:
+        calls = race.calls(2)
+        events += [Event("call", call.ticket) for call in calls]
+        for call in calls:
+            answer = Event("answer", call.ticket, float(rng.random() < 0.5), 1.5)
+            race.record(call, loss=answer.loss, cost=answer.cost)
+            events.append(answer)
+    again = Race.restore(Settings.from_json(race.settings.to_json()), race.rows, events)
+    assert again.verdict == race.verdict
+    assert np.array_equal(again.field._memory, race.field._memory)
+    assert again.cost == race.cost > 0
+
+
+def test_an_answer_twice_is_ignored_and_another_answer_refused(one_sentence: Any) -> None:
+    race = Race("ab", 5, seed=0)
+    first, second = race.calls()
+    assert race.record(first, loss=0.5, cost=2.0)
+    assert not race.record(first.ticket, loss=0.5, cost=2.0)
+    with pytest.raises(FeedbackError) as error:
+        race.record(first, loss=0.6, cost=2.0)
+    one_sentence(error.value)
+    assert race.cost == 2.0
+    assert race.pending == [second]
+    assert race.rows_counted == 0
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"loss": 1.5}, {"loss": math.nan}, {"loss": "0"}, {"loss": 0.5, "failed": True}]
+)
+def test_what_is_no_answer_is_refused(answer: Any, one_sentence: Any) -> None:
+    race = Race("ab", 5, seed=0)
+    call = race.calls(1)[0]
+    with pytest.raises(FeedbackError) as error:
+        race.record(call, **answer)
+    one_sentence(error.value)
+    assert race.pending == [call]
+
+
+def test_only_tickets_handed_out_can_be_answered(one_sentence: Any) -> None:
+    race = Race("ab", 5, seed=0)
+    for ticket in (3, -1, 10, True):
+        with pytest.raises(FeedbackError) as error:
+            race.record(ticket, loss=0.0)
+        one_sentence(error.value)
+
+
+def test_a_failed_call_is_the_worst_loss_or_the_end() -> None:
+    race = Race("ab", 5, seed=0)
+    for call in race.calls():
+        race.record(call, **({"failed": True} if call.candidate == "a" else {"loss": 0.0}))
+    assert race.means == {"a": 1.0, "b": 0.0}
+    assert race.failures == 1
+    strict = Race("ab", 5, seed=0, on_failure="stop")
+    strict.record(strict.calls(1)[0], failed=True)
+    assert strict.done
+    assert strict.proved is None
+    assert strict.calls() == []
+    assert strict.verdict.startswith("stopped, undecided: a failed on row ")
+
+
+def test_evidence_waits_for_the_first_unanswered_call() -> None:
+    race = Race("ab", 50, seed=0)
+    calls = race.calls(100)
+    for call in calls[1:]:
+        race.record(call, loss=float(call.candidate == "a"))
+    assert race.rows_counted == 0
+    assert race.pending == calls[:1]
+    race.record(calls[0], loss=1.0)
+    assert race.rows_counted > 0
+    assert race.answer == ("b",)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"level": 0.0}, {"level": 1.0}, {"within": -0.1}, {"top": 0}, {"top": 2}, {"baseline": "c"}, {"seed": -1},
+        {"population": 7}, {"max_calls": -1}, {"max_cost": math.nan}, {"on_failure": "skip"}, {"candidates": "aa"},
+        {"rows": 0}, {"rows": ["x", "x"]}, {"candidates": []}, {"candidates": ["a", " "]},
+    ],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_refused(wrong: Any, one_sentence: Any) -> None:
+    with pytest.raises(ParameterError) as error:
+        Race(**{"candidates": "ab", "rows": 5, "seed": 0, **wrong})
+    one_sentence(error.value)
