@@ -25,10 +25,6 @@ def rows_of(claim: Claim, horizons: tuple[int, ...], plays: int, seed: int = 3) 
     return [row for T in horizons for row in claim.run({"T": T, "plays": plays}, seed=seed)]
 
 
-def birthday_rows() -> Rows:
-    return rows_of(Birthday(), (1, 2, 3, 5, 16, 64), 200)
-
-
 def separation_rows() -> Rows:
     return rows_of(Separation(), (256, 512, 1024, 2048, 4096), 60)
 
@@ -37,7 +33,7 @@ def repair_rows() -> Rows:
     return rows_of(Repair(), (256, 512, 1024, 2048, 4096), 20)
 
 
-SMALL = {Birthday: birthday_rows, Separation: separation_rows, Repair: repair_rows}
+SMALL = {Separation: separation_rows, Repair: repair_rows}
 
 
 @pytest.mark.parametrize("kind", SMALL)
@@ -57,28 +53,6 @@ def test_every_claim_says_what_and_where() -> None:
         for full in (False, True):
             units = kind().units(full=full)
             assert json.loads(json.dumps(units)) == units
-
-
-def test_birthday_is_refuted_by_a_learner_without_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(birthday, "BirthdayTest", lambda **_: FollowTheLeader())
-    assert Birthday().verdict(birthday_rows()).outcome == "refuted"
-
-
-def test_birthday_is_refuted_by_a_test_that_fires_one_round_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    fired = birthday.fired
-    monkeypatch.setattr(birthday, "fired", lambda horizon, seed: fired(horizon, seed) + 1)
-    assert Birthday().verdict(birthday_rows()).outcome == "refuted"
-
-
-def test_birthday_is_refuted_by_a_smaller_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "birthday", lambda horizon: 1.25 * math.sqrt(horizon))
-    assert Birthday().verdict(birthday_rows()).outcome == "refuted"
-
-
-def test_birthday_is_refuted_by_a_wrong_mean(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = bounds.birthday_mean
-    monkeypatch.setattr(bounds, "birthday_mean", lambda horizon: right(horizon) - 1)  # the sum as printed (erratum 1)
-    assert Birthday().verdict(birthday_rows()).outcome == "refuted"
 
 
 @pytest.mark.parametrize(

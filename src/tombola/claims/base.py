@@ -2,16 +2,20 @@
 
 A claim is cut into units, each of which is run, recorded and resumed on its own. A unit is a mapping of plain values
 (its settings) and gives rows of plain values; the verdict and the chart read rows and nothing else.
+
+The fields of a claim are its parts: the learners, orders, bounds and confidence intervals that it puts together. A
+saboteur is a wrong part, handed in like a right one; each must change the verdict (`tombola.claims.sabotage`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from tombola import statistics
+from tombola.claims.chances import joint
 from tombola.report.chart import Band, Chart
 from tombola.statistics import Estimate
 from tombola.types import Floats, Seed
@@ -19,6 +23,7 @@ from tombola.types import Floats, Seed
 Unit: TypeAlias = Mapping[str, Any]
 Row: TypeAlias = Mapping[str, Any]
 Rows: TypeAlias = Sequence[Row]
+Parts: TypeAlias = Mapping[str, Any]
 Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
 
 
@@ -33,7 +38,12 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim(ABC):
-    """A statement of the paper as an executable check; `expected` is the outcome that a right implementation shows."""
+    """A statement of the paper as an executable check; `expected` is the outcome that a right program shows.
+
+    `limits` says where the limits of the verdict come from. `luck` is the chance that a right program comes out
+    otherwise, shared by all checks of the verdict; it is 0 where everything is computed exactly. `judging` names the
+    parts that only judge: the rows do not depend on them.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -41,6 +51,9 @@ class Claim(ABC):
     statement: ClassVar[str]
     meaning: ClassVar[str]
     expected: ClassVar[Outcome]
+    limits: ClassVar[str] = ""
+    luck: ClassVar[float] = 0.0
+    judging: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def units(self, *, full: bool) -> list[Unit]:
@@ -57,6 +70,27 @@ class Claim(ABC):
     @abstractmethod
     def chart(self, rows: Rows) -> Chart:
         """Say what the picture of these rows shows."""
+
+    def saboteurs(self) -> dict[str, Parts]:
+        """Return ways to break the program, by name: the parts that each hands in. All must change the verdict."""
+        return {}
+
+    def sabotaged(self, saboteur: str) -> Self:
+        """Return the claim with the parts that a saboteur hands in."""
+        return replace(self, **self.saboteurs()[saboteur])
+
+    def plays_as(self, other: "Claim") -> bool:
+        """Tell whether the rows of both are the same, since they differ in parts that only judge."""
+        playing = [part.name for part in fields(self) if part.name not in self.judging]
+        return all(getattr(self, name) is getattr(other, name) for name in playing)
+
+    def plays(self, rows: Rows) -> int:
+        """Return how many plays, draws or computations the rows come from."""
+        return len(rows)
+
+    def fails(self, chances: Iterable[float]) -> bool:
+        """Tell whether one of the checks fails, each given as its chance under the claim (`tombola.claims.chances`)."""
+        return joint(chances) <= self.luck
 
 
 def pick(rows: Rows, column: str, **where: Any) -> Floats:

@@ -4,14 +4,18 @@ The lemma says so for large T; in fact it holds for every T (erratum 3): the exp
 is computed here exactly, and measured by playing the test on i.i.d. draws.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tombola import bounds, instances, statistics
-from tombola.claims.base import Claim, Outcome, Row, Rows, Unit, Verdict, band, levels, pick
-from tombola.learners.full import BirthdayTest
+from tombola import bounds, instances
+from tombola.claims import chances
+from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick
+from tombola.learners.base import Learner
+from tombola.learners.full import BirthdayTest, FollowTheLeader
+from tombola.order import OrderLike
 from tombola.playing import play
 from tombola.pool import Pool
 from tombola.report.chart import Chart, Line
@@ -23,6 +27,11 @@ from tombola.types import Seed
 class Birthday(Claim):
     """E[tau] <= 2 sqrt(T), exactly and as played."""
 
+    test: Callable[[int], Learner] = BirthdayTest
+    order: OrderLike = "iid"
+    mean: Callable[[int], float] = bounds.birthday_mean
+    bound: Callable[[int], float] = bounds.birthday
+
     name: ClassVar[str] = "birthday"
     title: ClassVar[str] = "The birthday lemma"
     source: ClassVar[str] = "Lemma 1 (L215)"
@@ -32,6 +41,11 @@ class Birthday(Claim):
         "A learner can use that to find out whether it is fed i.i.d. draws. A row of a shuffled list comes only once."
     )
     expected: ClassVar[Outcome] = "holds"
+    limits: ClassVar[str] = (
+        "from the theorem: the exact mean, a finite sum, is at most 2 √T; plays must have that mean (Student, two sides)"
+    )
+    luck: ClassVar[float] = 5e-4
+    judging: ClassVar[tuple[str, ...]] = ("mean", "bound")
 
     def units(self, *, full: bool) -> list[Unit]:
         """Play at a few horizons."""
@@ -40,45 +54,51 @@ class Birthday(Claim):
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         """Measure the round in which the test fires, in plays of the learner itself."""
         T = unit["T"]
-        exact, bound = bounds.birthday_mean(T), bounds.birthday(T)
-        taus = (fired(T, child) for child in repetitions(seed, unit["plays"]))
-        return [{"T": T, "play": r, "tau": tau, "exact": exact, "bound": bound} for r, tau in enumerate(taus)]
+        taus = (fired(self.test(T), T, self.order, child) for child in repetitions(seed, unit["plays"]))
+        return [{"T": T, "play": r, "tau": tau} for r, tau in enumerate(taus)]
 
     def verdict(self, rows: Rows) -> Verdict:
-        """Compare the exact mean, the measured mean and the bound at every horizon."""
-        worst, agree = 0.0, True
-        for T in levels(rows, "T"):
-            exact, bound = pick(rows, "exact", T=T)[0], pick(rows, "bound", T=T)[0]
-            measured = statistics.mean(pick(rows, "tau", T=T), level=1 - 1e-5)
-            agree = agree and measured.low <= exact <= measured.high
-            worst = max(worst, float(exact / bound))
-        words = "agree with it" if agree else "differ from it"
-        outcome: Outcome = "holds" if agree and worst <= 1 else "refuted"
-        return Verdict(outcome, f"exact mean at most {worst:.2f} of 2 √T; plays {words}", printed="2 √T")
+        """Compare the exact mean with the bound, and the measured one with it, at every horizon."""
+        at = levels(rows, "T")
+        worst = max(self.mean(T) / self.bound(T) for T in at)
+        agree = [chances.equal(pick(rows, "tau", T=T), self.mean(T)) for T in at]
+        words = "differ from it" if self.fails(agree) else "agree with it"
+        refuted = self.fails([*agree, chances.exact(worst <= 1)])
+        measured = f"exact mean at most {worst:.2f} of 2 √T; plays {words}"
+        return Verdict("refuted" if refuted else "holds", measured, printed="2 √T")
 
     def chart(self, rows: Rows) -> Chart:
         """Show measured and exact means under the bound."""
-        x = np.array(levels(rows, "T"), dtype=np.float64)
-        lines = [
-            Line(name, x, np.array([pick(rows, column, T=T)[0] for T in x]))
-            for name, column in (("2 √T", "bound"), ("exact", "exact"))
-        ]
+        at = levels(rows, "T")
+        x = np.array(at, dtype=np.float64)
+        curves = {"2 √T": self.bound, "exact": self.mean}
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="round in which the test fires",
             bands=(band(rows, "measured", "T", "tau"),),
-            lines=tuple(lines),
+            lines=tuple(Line(name, x, np.array([curve(T) for T in at])) for name, curve in curves.items()),
             alt="The measured round in which the test fires lies on its exact mean, below 2 √T at every horizon.",
         )
 
+    def saboteurs(self) -> dict[str, Parts]:
+        """Break the test, the draws, the mean and the bound."""
+        return {
+            "no test": {"test": lambda _: FollowTheLeader()},
+            "a grid with one point less": {"test": lambda T: BirthdayTest(T - 1)},
+            "no draws: rows as listed": {"order": "given"},
+            "draws without replacement": {"order": "random"},
+            "the mean as printed": {"mean": lambda T: self.mean(T) - 1},
+            "the bound 1.25 √T": {"bound": lambda T: 1.25 * T**0.5},
+        }
 
-def fired(horizon: int, seed: Seed) -> int:
+
+def fired(learner: Learner, horizon: int, order: OrderLike, seed: Seed) -> int:
     """Return the round in which the test fires in one play on i.i.d. rows.
 
     Action 1 has no loss and the test forgets what it saw, so the play leaves action 0 exactly two rounds after tau.
     That is at most horizon + 3; the same rows four times over leave room for it, and are the same distribution.
     """
     rows = Pool(np.tile(instances.birthday(horizon).losses, (4, 1)))
-    trace = play(BirthdayTest(grid=horizon), rows, order="iid", seed=seed)
-    return int(np.flatnonzero(trace.actions != 0)[0]) - 1
+    trace = play(learner, rows, order=order, seed=seed)
+    return int(np.argmax(trace.actions != 0)) - 1

@@ -2,18 +2,18 @@
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tombola import __version__
-from tombola.claims.base import Claim, Rows, Unit, Verdict
-from tombola.claims.journal import Journal, key_of, seed_of
+from tombola.claims.base import Claim, Rows, Verdict
+from tombola.claims.journal import Journal
+from tombola.claims.measuring import Work, measured
+from tombola.claims.sabotage import Sabotaged, sabotage
 from tombola.files import write_whole
-from tombola.progress import tracked
 from tombola.report.figures import draw, save
-from tombola.report.page import Entry, claims_page
+from tombola.report.page import Broken, Entry, claims_page
 
 TITLE = "Online learning in random order, measured"
 LEAD = (
@@ -23,37 +23,57 @@ LEAD = (
 
 
 class Reproduced(NamedTuple):
-    """A claim with its rows and its verdict."""
+    """A claim with its rows and its verdict, and with those of the broken programs if there was sabotage."""
 
     claim: Claim
     rows: Rows
     verdict: Verdict
+    sabotaged: tuple[Sabotaged, ...] = ()
 
     @property
     def as_expected(self) -> bool:
         """Whether the claim came out as it should."""
         return self.verdict.outcome == self.claim.expected
 
+    @property
+    def all_caught(self) -> bool:
+        """Whether every saboteur that was run changed the verdict."""
+        return all(one.caught for one in self.sabotaged)
 
-def reproduce(claims: Sequence[Claim], out: Path, *, full: bool, seed: int, workers: int) -> list[Reproduced]:
+
+def reproduce(
+    claims: Sequence[Claim], out: Path, *, full: bool, seed: int, workers: int, sabotaged: bool = False
+) -> list[Reproduced]:
     """Run every claim; write index.html, and NAME.csv, NAME.png and NAME.svg for each, into `out`.
 
-    Finished units are kept in a journal there, and are not run again. The rows depend on the seed alone.
+    Finished units are kept in a journal there, and are not run again. The rows depend on the seed alone. If
+    `sabotaged`, every saboteur of every claim is run too, and the page and sabotage.json tell which were caught.
     """
-    journal = Journal(out / "journal.jsonl")
-    pieces = [(journal, claim, unit, seed) for claim in claims for unit in claim.units(full=full)]
-    results = list(tracked(_unit, pieces, workers=workers, label="claims"))
-    done = []
-    for claim in claims:
-        rows = [row for (_, owner, _, _), part in zip(pieces, results, strict=True) if owner is claim for row in part]
+    work = Work(full, seed, workers)
+    found = measured([(claim.name, claim) for claim in claims], Journal(out / "journal.jsonl"), work)
+    broken = sabotage(claims, found, out, work) if sabotaged else []
+    done = [
+        Reproduced(claim, rows, claim.verdict(rows), tuple(one for one in broken if one.claim == claim.name))
+        for claim, rows in zip(claims, found, strict=True)
+    ]
+    for claim, rows, *_ in done:
         _write(rows, out / f"{claim.name}.csv")
         figure = draw(claim.chart(rows))
         for ending in (".png", ".svg"):
             save(figure, out / f"{claim.name}{ending}")
-        done.append(Reproduced(claim, rows, claim.verdict(rows)))
-    facts = [("seed", str(seed)), ("runs", "full" if full else "quick"), ("tombola", __version__)]
-    write_whole(out / "index.html", claims_page(TITLE, LEAD, [_entry(one, seed) for one in done], facts))
+    write_whole(out / "index.html", claims_page(TITLE, LEAD, [_entry(one, seed) for one in done], facts(done, work)))
     return done
+
+
+def facts(done: Sequence[Reproduced], work: Work) -> list[tuple[str, str]]:
+    """Return what the page says about the run as a whole; how many workers there were is no part of it."""
+    luck = sum(one.claim.luck for one in done)
+    return [
+        ("seed", str(work.seed)),
+        ("runs", "full" if work.full else "quick"),
+        ("chance that any true claim fails by luck", f"at most {100 * luck:.2g} %"),
+        ("tombola", __version__),
+    ]
 
 
 def _entry(done: Reproduced, seed: int) -> Entry:
@@ -69,19 +89,19 @@ def _entry(done: Reproduced, seed: int) -> Entry:
         measured=verdict.measured,
         printed=verdict.printed,
         corrected=verdict.corrected,
+        limits=claim.limits,
+        luck=_luck(claim, done.rows),
+        saboteurs=tuple(Broken(one.saboteur, one.outcome, one.caught, one.measured) for one in done.sabotaged),
         command=f"tombola reproduce --claims {claim.name} --seed {seed}",
         charts=(claim.chart(done.rows),),
     )
 
 
-def _unit(journal: Journal, claim: Claim, unit: Unit, seed: int) -> list[dict[str, Any]]:
-    """Run one unit, or take its rows from the journal."""
-    key = key_of(claim.name, unit, seed)
-    known = journal.rows(key)
-    if known is not None:
-        return known
-    rows = claim.run(unit, seed=seed_of(claim.name, unit, seed))
-    return journal.record(key, json.loads(json.dumps([dict(row) for row in rows])))
+def _luck(claim: Claim, rows: Rows) -> str:
+    """Say how many plays there were, and with what chance a true claim would come out otherwise."""
+    if claim.luck == 0:
+        return f"none: {claim.plays(rows):,} exact computations"
+    return f"{claim.plays(rows):,} plays; a true claim fails with chance {100 * claim.luck:.2g} % at most"
 
 
 def _write(rows: Rows, path: Path) -> None:

@@ -10,6 +10,15 @@ from tombola.report.chart import Chart
 from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw, spots, svg
 
 
+class Broken(NamedTuple):
+    """What a claim says about a program that a saboteur broke."""
+
+    saboteur: str
+    outcome: str
+    caught: bool
+    measured: str
+
+
 class Entry(NamedTuple):
     """One claim, or one question, on a page."""
 
@@ -25,6 +34,9 @@ class Entry(NamedTuple):
     corrected: str
     command: str
     charts: tuple[Chart, ...]
+    limits: str = ""
+    luck: str = ""
+    saboteurs: tuple[Broken, ...] = ()
 
 
 class Drawing(NamedTuple):

@@ -1,0 +1,85 @@
+"""Sabotage in small: every claim comes out as expected, and otherwise when any of its saboteurs is at work."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tombola.claims import CLAIMS, Claim
+from tombola.claims.birthday import Birthday
+from tombola.claims.journal import seed_of
+from tombola.claims.reproduce import reproduce
+from tombola.claims.sabotage import Sabotaged
+
+FAST: dict[str, list[dict[str, Any]]] = {
+    "birthday": [{"T": T, "plays": 400} for T in (4, 16, 256)],
+}
+KINDS = {kind.name: kind for kind in CLAIMS}
+PAIRS = [(name, saboteur) for name in FAST for saboteur in KINDS[name]().saboteurs()]
+
+
+def rows_of(claim: Claim) -> list[Any]:
+    """Run a claim, or a broken one, on the small units; all seeds are fixed."""
+    return [row for unit in FAST[claim.name] for row in claim.run(unit, seed=seed_of(claim.name, unit, 1))]
+
+
+@cache
+def right_rows(name: str) -> list[Any]:
+    return rows_of(KINDS[name]())
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_in_small_a_claim_comes_out_as_expected_from_its_rows_alone(name: str) -> None:
+    claim, rows = KINDS[name](), right_rows(name)
+    again = json.loads(json.dumps(rows))
+    assert again == rows, "rows are plain values"
+    verdict = claim.verdict(rows)
+    assert verdict.outcome == claim.expected, verdict
+    assert claim.verdict(list(reversed(again))) == verdict
+    assert claim.chart(again).alt
+
+
+@pytest.mark.parametrize(("name", "saboteur"), PAIRS, ids=[" - ".join(pair) for pair in PAIRS])
+def test_in_small_every_saboteur_is_caught(name: str, saboteur: str) -> None:
+    claim = KINDS[name]()
+    broken = claim.sabotaged(saboteur)
+    rows = right_rows(name) if broken.plays_as(claim) else rows_of(broken)
+    assert broken.verdict(rows).outcome != claim.expected
+
+
+class Small(Birthday):
+    """The birthday claim with little to do."""
+
+    def units(self, *, full: bool) -> Any:
+        return FAST["birthday"]
+
+
+class Asleep(Small):
+    """A claim that never fails."""
+
+    def verdict(self, rows: Any) -> Any:
+        return Birthday.verdict(Birthday(), right_rows("birthday"))
+
+
+def test_the_table_of_saboteurs_is_written_and_does_not_depend_on_workers(tmp_path: Path) -> None:
+    tables = []
+    for workers in (1, 2):
+        (done,) = reproduce([Small()], tmp_path / str(workers), full=False, seed=5, workers=workers, sabotaged=True)
+        assert done.as_expected
+        assert done.all_caught
+        assert [one.saboteur for one in done.sabotaged] == list(Birthday().saboteurs())
+        tables.append((tmp_path / str(workers) / "sabotage.json").read_text(encoding="utf-8"))
+    assert tables[0] == tables[1]
+    assert {entry["caught"] for entry in json.loads(tables[0])} == {True}
+    page = (tmp_path / "1" / "index.html").read_text(encoding="utf-8")
+    assert page.count('tag good">caught<') == len(json.loads(tables[0]))
+
+
+def test_a_saboteur_that_is_not_caught_is_told(tmp_path: Path) -> None:
+    (done,) = reproduce([Asleep()], tmp_path, full=False, seed=5, workers=1, sabotaged=True)
+    assert done.as_expected
+    assert not done.all_caught
+    assert ">not caught<" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert not Sabotaged("c", "s", "holds", "holds", "").caught
