@@ -1,6 +1,7 @@
 """The command line: the jobs of `tombola.commands` put together, and what happens when one of them fails."""
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from tombola.commands.claims import claims
 from tombola.commands.compare import compare
 from tombola.commands.demo import demo
 from tombola.commands.exact import exact
-from tombola.commands.printing import tell
+from tombola.commands.printing import remark, tell
 from tombola.commands.reproduce import reproduce
 from tombola.live.commands import app as session_app
 
@@ -46,6 +47,7 @@ def main() -> None:
     """Run the command line; bad input is one sentence and exit status 2, never a traceback."""
     from tombola.errors import TombolaError
 
+    warnings.showwarning = remark
     try:
         app(prog_name="tombola")
     except (TombolaError, OSError) as error:

@@ -10,6 +10,8 @@ TombolaError
 │   └── FeedbackError    feedback that fits no ticket, or does not fit its ticket
 └── TableError       a file that cannot be read as a table
 
+TombolaWarning is what works, but not as well as it could.
+
 Every message is one sentence: who, what was expected, what came, what to write instead.
 """
 
@@ -48,3 +50,7 @@ class FeedbackError(SessionError):
 
 class TableError(TombolaError):
     """A file that cannot be read as a table."""
+
+
+class TombolaWarning(UserWarning):
+    """Something that works, but not as well as it could."""

@@ -1,8 +1,11 @@
 """Printing: words and tables on the terminal, as they are, whatever names they hold."""
 
+import warnings
 from typing import Any
 
 import typer
+
+_as_python_does = warnings.showwarning
 
 
 def grid(*columns: str) -> Any:
@@ -21,6 +24,16 @@ def show(what: Any) -> None:
     from rich.console import Console
 
     Console(highlight=False, markup=False).print(what)
+
+
+def remark(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Say what works less well than it could in a line of its own, and other warnings as Python does."""
+    from tombola.errors import TombolaWarning
+
+    if issubclass(category, TombolaWarning):
+        tell(f"tombola: {message}")
+    else:
+        _as_python_does(message, category, *where, **more)
 
 
 def tell(text: str) -> None:

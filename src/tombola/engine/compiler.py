@@ -16,9 +16,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tombola.engine.cache import keep, kept
 from tombola.engine.fingerprint import fingerprint, globals_used, trusted
 from tombola.engine.native import APART, NATIVE
-from tombola.errors import LearnerError
+from tombola.errors import LearnerError, TombolaWarning
 
 Kernel: TypeAlias = Any  # a plain function or a compiled one: Numba's types say no more
 
@@ -71,10 +72,12 @@ def _compile(function: Kernel, kernels: Mapping[str, Kernel], digest: str | None
     """Compile without reference counting, which is many times faster; kernels that make arrays need it, and get it."""
     lean = _dispatcher(function, kernels, digest, lean=True)
     rich = _dispatcher(function, kernels, digest, lean=False)
-    if _cacheable(function, digest) and os.path.exists(rich._cache._cache_file._index_path):
+    if kept(rich):
         return _ready(rich, arguments)
     try:
         return _ready(lean, arguments)
+    except TombolaWarning:
+        raise
     except Exception:  # Numba has errors of its own, but not for everything it cannot do
         try:
             return _ready(rich, arguments)
@@ -143,7 +146,10 @@ def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | N
 
     clone = bind(function, kernels)
     clone.__qualname__ = f"{function.__name__}_{digest}_{'lean' if lean else 'rich'}"
-    return njit(clone, cache=_cacheable(function, digest), **options)
+    dispatcher = njit(clone, **options)
+    if _cacheable(function, digest):
+        keep(dispatcher)
+    return dispatcher
 
 
 def _bind(function: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:

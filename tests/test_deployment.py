@@ -1,0 +1,90 @@
+"""Where people deploy: packages that cannot be written, homes that are not there, disks that are full."""
+
+import json
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import SOURCE, Run
+from tombola import FollowTheLeader, Pool, play
+from tombola.engine import cache, compiler
+from tombola.engine.compiler import specialise
+from tombola.errors import TombolaWarning
+
+PLAY = """
+import numpy as np, tombola
+pool = tombola.Pool(np.random.default_rng(0).random((50, 2)))
+print(repr(tombola.play(tombola.FollowTheLeader(), pool, seed=1).loss))
+"""
+
+FULL = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (2048, resource.RLIM_INFINITY))
+"""
+
+
+def loss_expected() -> str:
+    return f"{play(FollowTheLeader(), Pool(np.random.default_rng(0).random((50, 2))), seed=1).loss!r}\n"
+
+
+def test_without_a_place_for_machine_code_it_plays_and_says_so_in_a_line(tmp_path: Path, run_python: Run) -> None:
+    shutil.copytree(SOURCE / "tombola", tmp_path / "tombola", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in {path.parent for path in tmp_path.rglob("*.py")}:
+        (folder / "__pycache__").write_text("a file, so that no folder can be made here, not even by root")
+    (tmp_path / "table.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
+    program = "from tombola.cli import main; main()"
+    command = ("compare", "table.csv", "--learners", "UCB1", "--repetitions", "2", "--workers", "1", "--json")
+    nowhere = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache", "PYTHONPATH": str(tmp_path)}
+    done = run_python("-W", "default", "-c", program, *command, cwd=tmp_path, **nowhere)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
+    assert done.stderr.startswith("tombola: compiled code cannot be kept (no folder for it can be written)")
+    assert done.stderr.endswith("set NUMBA_CACHE_DIR to a folder that can be written.\n")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_full_disk_is_not_blamed_on_the_learner(tmp_path: Path, run_python: Run) -> None:
+    done = run_python("-W", "default", "-c", FULL + PLAY, cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert (done.returncode, done.stdout) == (0, loss_expected()), done.stderr
+    assert done.stderr.count("TombolaWarning: compiled code cannot be kept (File too large)") == 1
+    assert "change the kernel" not in done.stderr
+
+
+def thrice(number: float) -> float:
+    return 3.0 * number
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder in which machine code is kept, by a process that has said and compiled nothing yet."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "_said", set())
+    monkeypatch.setattr(compiler, "_specialised", {})
+    return tmp_path
+
+
+def test_a_damaged_cache_is_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert specialise(thrice, (2.0,))(2.0) == 6.0
+    (index,) = folder.rglob("*.nbi")
+    before = index.read_bytes()
+    index.write_bytes(before[: len(before) // 2])
+    monkeypatch.setattr(compiler, "_specialised", {})
+    with pytest.warns(TombolaWarning, match="a file of compiled code is damaged") as said:
+        assert specialise(thrice, (2.0,))(2.0) == 6.0
+    assert len(said) == 1
+    assert index.read_bytes() == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_warning_that_is_an_error_names_itself_and_not_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", full)
+    with warnings.catch_warnings(), pytest.raises(TombolaWarning, match="No space left on device"):
+        warnings.simplefilter("error")
+        specialise(thrice, (2.0,))
+    assert specialise(thrice, (2.0,))(2.0) == 6.0
