@@ -49,7 +49,7 @@ def test_every_learner_and_error_of_ours_can_be_found() -> None:
     for module in ("tombola.learners.full", "tombola.learners.bandit", "tombola.reductions"):
         assert set(importlib.import_module(module).__all__) <= set(tombola.__all__)
     kinds = [value for value in vars(errors).values() if isinstance(value, type)]
-    assert all(issubclass(kind, tombola.TombolaError) for kind in kinds)
+    assert all(issubclass(kind, (tombola.TombolaError, errors.TombolaWarning)) for kind in kinds)
     assert all(kind.__name__ in str(errors.__doc__) for kind in kinds)
 
 

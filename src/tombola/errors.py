@@ -8,7 +8,8 @@ TombolaError
 ├── LearnerError     a learner that breaks the contract (raised by `check_learner` and the compiler)
 ├── SessionError     a session that cannot go on as asked
 │   └── FeedbackError    feedback that fits no ticket, or does not fit its ticket
-└── TableError       a file that cannot be read as a table
+├── TableError       a file that cannot be read as a table
+└── FileError        a file that cannot be written without harm (also an OSError)
 
 TombolaWarning is what works, but not as well as it could.
 
@@ -50,6 +51,10 @@ class FeedbackError(SessionError):
 
 class TableError(TombolaError):
     """A file that cannot be read as a table."""
+
+
+class FileError(TombolaError, OSError):
+    """A file that cannot be written, or not without harm."""
 
 
 class TombolaWarning(UserWarning):

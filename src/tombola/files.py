@@ -1,21 +1,110 @@
-"""Files: written whole or not at all."""
+"""Files: written whole or not at all, and never over what is read, nor over anything but a regular file."""
 
 import os
-import tempfile
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias
+
+from tombola.errors import FileError
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
+def write_whole(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
     """Write a file so that a reader, or a kill at any moment, finds the old one or the new one, never a part."""
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+    target = target_of(path, *inputs)
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    with _named(path):
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+        try:
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+                file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                os.chmod(part, mode)
+            os.replace(part, target)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+        _sync(target.parent)
+
+
+def target_of(path: PathLike, *inputs: PathLike) -> Path:
+    """Return the file that `path` means, links followed, if it can be written without harm to these inputs.
+
+    >>> target_of("/dev/null")
+    Traceback (most recent call last):
+    tombola.errors.FileError: /dev/null: expected a file to write, got a device; name a new file, or an old page.
+    """
+    with _named(path):
+        target = Path(os.path.realpath(path))
+        found = target.stat() if os.path.lexists(target) else None
+        reader = next((given for given in inputs if found and _holds(given, target)), None)
+        writable = os.access(target if found else target.parent, os.W_OK)
+    if reader is not None:
+        raise FileError(f"{path}: expected a file of its own to write, but {reader} is read; name another file.")
+    if found and not stat.S_ISREG(found.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "something else")
+        raise FileError(f"{path}: expected a file to write, got {kind}; name a new file, or an old page.")
+    if not target.parent.is_dir():
+        raise FileError(f"{path}: expected a file in a folder, but there is no folder {target.parent}; make it first.")
+    if not writable:
+        raise FileError(f"{path}: expected a file that may be written, got one that is read-only; name another file.")
+    return target
+
+
+def check_out(out: PathLike | None, *inputs: PathLike) -> None:
+    """Refuse an --out that cannot be written, or that is one of the inputs, before anything is worked on."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, target.stat().st_mode & 0o777 if target.exists() else 0o644)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        if out is not None:
+            target_of(out, *inputs)
+    except FileError as error:
+        raise FileError(f"--out: {error}") from None
+
+
+def make_folder(path: PathLike) -> Path:
+    """Make a folder, and those above it, if they are not there; return it."""
+    with _named(path):
+        Path(path).mkdir(parents=True, exist_ok=True)
+    return Path(path)
+
+
+def _holds(given: PathLike, target: Path) -> bool:
+    """Tell whether a file is the input, or lies in it."""
+    with suppress(OSError):
+        return os.path.samefile(given, target) or Path(os.path.realpath(given)) in target.parents
+    return False
+
+
+@contextmanager
+def _named(path: PathLike) -> Iterator[None]:
+    """Let what the system says speak of the file that was asked for."""
+    try:
+        yield
+    except FileError:
         raise
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise FileError(f"{path}: expected a file that can be written, got '{said}'; name another file.") from error
+
+
+def _sync(folder: Path) -> None:
+    """Make the name of a new file last, where folders can be synced."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -45,9 +45,11 @@ def compare(
     workers: Workers = CORES,
 ) -> None:
     """Say which learner would have done best on this table, worked through in random order."""
+    from tombola.files import check_out
     from tombola.readers import read_table
     from tombola.tables import Circumstances, Question, answer_to
 
+    check_out(out, table)
     question = Question(
         Circumstances(feedback, delay, switching_price), words(learners), words(orders), _amounts(budget),
         repetitions, seed,

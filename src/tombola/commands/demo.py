@@ -21,8 +21,10 @@ def demo(
     workers: Workers = CORES,
 ) -> None:
     """Walk through a demo pool in a minute, saying what is done."""
+    from tombola.files import check_out
     from tombola.tables.tour import walk
 
+    check_out(out)
     last = None
     for number, step in enumerate(walk(pool, seed=seed, workers=workers), start=1):
         show(f"{number}. {step.heading}\n{step.text}")

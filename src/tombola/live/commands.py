@@ -118,9 +118,10 @@ def report(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write the page of the run: one HTML file with its tables and curves."""
-    from tombola.files import write_whole
+    from tombola.files import check_out, write_whole
     from tombola.live.page import run_page
 
+    check_out(out, file)
     with _run(file) as run:
         write_whole(out, run_page(run))
     typer.echo(json.dumps({"page": str(out)}) if as_json else f"the page is {out}")

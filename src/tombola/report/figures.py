@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tombola.files import make_folder, write_whole
 from tombola.report.chart import Chart
 from tombola.types import Floats
 
@@ -55,8 +56,8 @@ def draw(chart: Chart, *, titled: bool = True) -> "Figure":
 def save(figure: "Figure", path: str | Path) -> Path:
     """Write the figure; the ending of the path says whether as PNG or SVG."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(_bytes(figure, path.suffix.lstrip(".")))
+    make_folder(path.parent)
+    write_whole(path, _bytes(figure, path.suffix.lstrip(".")))
     return path
 
 

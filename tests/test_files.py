@@ -1,0 +1,175 @@
+"""Files are written whole or not at all, and nothing else is harmed."""
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+from tombola.errors import FileError
+from tombola.files import target_of, write_whole
+
+COMMAND = "from tombola.cli import main; main()"
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    real, link = tmp_path / "pages" / "real.html", tmp_path / "link.html"
+    real.write_text("old")
+    link.symlink_to(real)
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    assert (names_in(tmp_path), names_in(real.parent)) == (["link.html", "pages"], ["real.html"])
+
+
+def test_a_link_to_nothing_makes_the_file_it_points_to(tmp_path: Path) -> None:
+    link = tmp_path / "link.html"
+    link.symlink_to("made.html")
+    write_whole(link, b"bytes")
+    assert link.is_symlink()
+    assert (tmp_path / "made.html").read_bytes() == b"bytes"
+
+
+def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("")
+    old.chmod(0o640)
+    before = os.umask(0o077)
+    try:
+        write_whole(old, "text")
+        write_whole(new, "text")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+    assert stat.S_IMODE(new.stat().st_mode) == 0o600
+
+
+@pytest.fixture
+def odd_files(tmp_path: Path) -> Iterator[dict[str, Path]]:
+    """Return things that are not regular files, by what they are."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        yield {
+            "a named pipe": tmp_path / "pipe",
+            "a folder": tmp_path / "folder",
+            "a named pipe, ": tmp_path / "linked",
+            "a socket": tmp_path / "socket",
+            "a device": Path("/dev/null"),
+            "symbolic links": tmp_path / "loop",
+            "no folder": tmp_path / "absent" / "page.html",
+        }
+
+
+def test_what_is_not_a_regular_file_is_refused_and_stays(
+    odd_files: dict[str, Path], one_sentence: Callable[[object], str]
+) -> None:
+    before = {path: os.lstat(path).st_mode for path in odd_files.values() if os.path.lexists(path)}
+    for what, path in odd_files.items():
+        with pytest.raises(FileError) as caught:
+            write_whole(path, "text")
+        message = one_sentence(caught.value)
+        assert what.rstrip(", ") in message
+        assert str(path) in message
+    assert {path: os.lstat(path).st_mode for path in before} == before
+
+
+def test_an_input_is_never_the_output(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n0,1\n")
+    (tmp_path / "soft").symlink_to(table)
+    os.link(table, tmp_path / "hard")
+    scenario = tmp_path / "scenario"
+    scenario.mkdir()
+    (scenario / "runs.arff").write_text("")
+    for out, given in [("t.csv", table), ("soft", table), ("hard", table), ("scenario/runs.arff", scenario)]:
+        with pytest.raises(FileError, match="is read") as caught:
+            target_of(tmp_path / out, given)
+        one_sentence(caught.value)
+    assert target_of(tmp_path / "page.html", table, scenario) == (tmp_path / "page.html").resolve()
+    assert target_of(scenario / "page.html", scenario).parent == scenario.resolve()
+
+
+def test_a_failed_write_names_the_file_that_was_asked_for_and_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("old")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileError, match="No space left on device") as caught:
+        write_whole(page, "new")
+    assert str(page) in one_sentence(caught.value)
+    assert ".part" not in str(caught.value)
+    assert isinstance(caught.value, OSError)
+    assert (page.read_text(), names_in(tmp_path)) == ("old", ["page.html"])
+
+
+def test_file_and_folder_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[object] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
+    monkeypatch.setattr(os, "replace", _noting(synced, os.replace))
+    write_whole(tmp_path / "page.html", "text")
+    assert synced == [(tmp_path / "page.html").stat().st_ino, "replaced", tmp_path.stat().st_ino]
+
+
+def _noting(notes: list[object], replace: Callable[..., None]) -> Callable[..., None]:
+    def run(*arguments: object) -> None:
+        replace(*arguments)
+        notes.append("replaced")
+
+    return run
+
+
+def test_text_that_no_encoding_takes_is_written_so_that_one_sees_it(tmp_path: Path) -> None:
+    write_whole(tmp_path / "page.html", "ä \udc80")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == "ä \\udc80"
+
+
+def test_the_command_line_refuses_before_it_works(tmp_path: Path, run_python: Run) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
+    (tmp_path / "hostile.csv").write_text("this is read first, and refused, if --out is not checked before\n")
+    os.mkfifo(tmp_path / "pipe")
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")}
+    for command, said in [
+        (("compare", "t.csv", "--out", "t.csv"), "t.csv is read"),
+        (("compare", "hostile.csv", "--out", "pipe"), "a named pipe"),
+        (("compare", "hostile.csv", "--out", "absent/page.html"), "no folder"),
+        (("demo", "no such demo", "--out", "/dev/null"), "a device"),
+    ]:
+        done = run_python("-c", COMMAND, *command, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert said in done.stderr
+        assert done.stderr.startswith("tombola: --out: ")
+        assert len(done.stderr.splitlines()) == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")} == before
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_kill_in_between_leaves_the_old_file(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    program = (
+        "import os, signal\n"
+        "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from tombola.files import write_whole\n"
+        f"write_whole({str(page)!r}, 'new')\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9
+    assert page.read_text() == "old"
