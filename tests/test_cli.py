@@ -122,7 +122,7 @@ BAD_TABLES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "empty": ("t.csv", text("")),
     "one line": ("t.csv", text("a,b\n")),
     "outside of [0, 1]": ("t.csv", text("a,b\n0,7\n")),
-    "wrong ending": ("t.txt", text("a,b\n0,1\n")),
+    "wrong ending": ("t.pdf", text("%PDF")),
     "binary": ("t.csv", lambda path: path.write_bytes(bytes(range(256)))),
     "names twice": ("t.csv", text("a,a\n0,1\n")),
     "pickled objects": ("t.npz", lambda path: np.savez(path, losses=np.array([[{}]], dtype=object))),

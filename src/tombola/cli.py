@@ -12,6 +12,7 @@ from tombola.commands.claims import claims
 from tombola.commands.compare import compare
 from tombola.commands.demo import demo
 from tombola.commands.exact import exact
+from tombola.commands.look import look
 from tombola.commands.printing import remark, tell
 from tombola.commands.reproduce import reproduce
 from tombola.live.commands import app as session_app
@@ -35,6 +36,7 @@ def tombola(
 
 
 app.command()(reproduce)
+app.command()(look)
 app.command()(compare)
 app.command()(demo)
 app.command()(claims)
@@ -46,10 +48,12 @@ app.add_typer(session_app, name="session")
 def main() -> None:
     """Run the command line; bad input is one sentence and exit status 2, never a traceback."""
     from tombola.errors import TombolaError
+    from tombola.wording import command_line
 
     warnings.showwarning = remark
     try:
-        app(prog_name="tombola")
+        with command_line():
+            app(prog_name="tombola")
     except (TombolaError, OSError) as error:
         tell(f"tombola: {error}")
         sys.exit(2)

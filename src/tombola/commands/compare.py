@@ -2,22 +2,18 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
+from tombola.commands import reading
 from tombola.commands.answers import show_answer, write_page
 from tombola.commands.options import CORES, Json, Page, Seeds, Workers, words
 from tombola.commands.printing import show
 
 
 def compare(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            help="Losses, one column per action: CSV, TSV (also .gz), Parquet, Feather, NPZ, NPY, ASlib folder."
-        ),
-    ],
+    table: reading.Table,
     feedback: Annotated[
         str, typer.Option(help="bandit: see the loss of the played action; full: see the whole row.")
     ] = "bandit",
@@ -31,14 +27,19 @@ def compare(
     budget: Annotated[
         str, typer.Option(help="What may be spent in all, in the unit of the costs; with commas for several resources.")
     ] = "",
-    costs: Annotated[str, typer.Option(help="Names of the costs in the table, with commas between.")] = "",
-    rewards: Annotated[bool, typer.Option("--rewards", help="The numbers are rewards: more is better.")] = False,  # noqa: FBT002 - a flag
-    rescale: Annotated[  # noqa: FBT002 - a flag, on the command line
-        bool, typer.Option("--rescale", help="Map the smallest number to 0 and the largest to 1.")
-    ] = False,
-    missing: Annotated[
-        Literal["error", "drop", "worst"], typer.Option(help="error, drop or worst: what to do about missing cells.")
-    ] = "error",
+    actions: reading.Actions = "",
+    id: reading.Ids = "",
+    ignore: reading.Ignore = "",
+    costs: reading.Costs = "",
+    rewards: reading.Rewards = False,  # noqa: FBT002 - a flag
+    losses: reading.Losses = False,  # noqa: FBT002 - a flag
+    action_column: reading.ActionColumn = "",
+    value_column: reading.ValueColumn = "",
+    delay_column: reading.DelayColumn = "",
+    sheet: reading.Sheet = "",
+    decimal: reading.Decimal = "",
+    rescale: reading.Rescale = False,  # noqa: FBT002 - a flag
+    missing: reading.Missing = "error",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -54,12 +55,13 @@ def compare(
         Circumstances(feedback, delay, switching_price), words(learners), words(orders), _amounts(budget),
         repetitions, seed,
     )  # fmt: skip
-    named: Any = words(costs)
-    read = read_table(
-        table, kind="rewards" if rewards else None, rescale=rescale, missing=missing,
-        costs=None if not named else named[0] if len(named) == 1 else list(named),
+    said = reading.wanted(
+        actions=actions, id=id, ignore=ignore, costs=costs, rewards=rewards, losses=losses, sheet=sheet,
+        decimal=decimal, action_column=action_column, value_column=value_column, delay_column=delay_column,
     )  # fmt: skip
-    answer = answer_to(read, question, name=table.name, workers=workers)
+    read = read_table(table, rescale=rescale, missing=missing, **said)
+    name = "standard input" if table == "-" else Path(table).name
+    answer = answer_to(read, question, name=name, workers=workers)
     if out is not None:
         write_page(answer, out)
     if as_json:

@@ -1,5 +1,6 @@
 """Arrays: NumPy's NPZ archives and NPY files (memory-mapped), and arrays in memory; nothing is ever unpickled."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,15 @@ from numpy.typing import NDArray
 
 from tombola.errors import TableError
 from tombola.readers.columns import listed
+from tombola.readers.limits import check_memory
 from tombola.readers.parts import ACTION, CHANCE, COSTS, DELAYS, LOSSES, REWARDS, Parts, Wanted, costs_of, logged
 from tombola.types import Floats
+from tombola.wording import option
 
-_BROKEN = (AttributeError, EOFError, KeyError, NotImplementedError, OSError, RuntimeError, TypeError, ValueError)
+_BROKEN = (
+    AttributeError, EOFError, KeyError, MemoryError, NotImplementedError, OSError, OverflowError, RuntimeError,
+    TypeError, ValueError,
+)  # fmt: skip
 
 
 def read_npz(path: Path, wanted: Wanted) -> Parts:
@@ -23,6 +29,7 @@ def read_npz(path: Path, wanted: Wanted) -> Parts:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             names = list(archive.files)
             used = _used(path, names, wanted)
+            _check_sizes(path, archive, {name for found in used.values() for name in found})
             arrays = {part: [archive[name] for name in found] for part, found in used.items()}
     except TableError:
         raise
@@ -80,7 +87,7 @@ def choose_actions(parts: Parts, actions: Sequence[str] | None) -> Parts:
     for name in actions:
         if name not in names:
             raise TableError(
-                f"{parts.source}: expected an action called {name!r} as actions says, got {listed(names)}; "
+                f"{parts.source}: expected an action called {name!r} as {option('actions')} says, got {listed(names)}; "
                 "name those, or all of them."
             )
     chosen = [names.index(name) for name in actions]
@@ -105,6 +112,20 @@ def _used(path: Path, names: list[str], wanted: Wanted) -> dict[str, list[str]]:
             )
     actions = [name for name in ("actions",) if name in names]
     return {"values": values, "costs": costs, "delays": delay, "ids": ids, "actions": actions}
+
+
+def _check_sizes(path: Path, archive: Any, names: set[str]) -> None:
+    """Refuse arrays that are too large for memory once unpacked, or that claim more than the archive holds."""
+    entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.zip.infolist()}
+    check_memory(str(path), sum(entries[name].file_size for name in names if name in entries))
+    for name in names & set(entries):
+        with archive.zip.open(entries[name]) as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, kind = read(file)
+            promised = math.prod(shape) * kind.itemsize
+            if not kind.hasobject and promised != entries[name].file_size - file.tell():
+                raise ValueError("a header that does not fit its array")
 
 
 def _ids(source: str, found: list[NDArray[Any]], wanted: Wanted) -> tuple[tuple[str, ...] | None, list[str]]:

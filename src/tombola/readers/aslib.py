@@ -9,6 +9,7 @@ solutions, the numbers are taken as they are, as rewards if the scenario says th
 import csv
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def read_aslib(folder: Path, wanted: Wanted) -> Parts:
         notes.append(f"loss = run time / cutoff ({cutoff:g}), and 1 for a run that did not end well (PAR1)")
     columns = [column for column in table.columns if column.name != measure]
     parts = read_long(
-        table._replace(columns=[*columns, value]),
+        replace(table, columns=[*columns, value]),
         wanted._replace(
             kind=wanted.kind or ("rewards" if better and not runtime else "losses"),
             action=action.name, value=measure, ids=instance.name, costs=wanted.costs or [],

@@ -1,16 +1,18 @@
 """Columns: a table as named columns of numbers, whatever it was read from."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tombola.errors import TableError
+from tombola.readers.notation import COMMA, EITHER, PER_CENT, PLAIN, number_in
 from tombola.types import Floats, Rounds
-
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "<na>"})
-_TRUTH = {"true": 1.0, "false": 0.0}
+from tombola.wording import option
 
 
 class Cell(NamedTuple):
@@ -28,73 +30,106 @@ class Column(NamedTuple):
     texts: Sequence[str] | None = None
     wrong: Cell | None = None  # the first cell that is neither a number nor missing
     gap: Cell | None = None  # the first cell that is missing
+    notations: Mapping[str, Cell] = MappingProxyType({})  # how numbers are written, each with the first such cell
+
+    @property
+    def known(self) -> int:
+        """How many cells hold a number."""
+        return int(np.count_nonzero(~np.isnan(self.numbers)))
 
 
-class Columns(NamedTuple):
-    """A table: its columns, the name it has in messages, and the lines of its rows in the file, if it has lines."""
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A table: its columns, its name in messages, the lines of its rows in the file, and notes on how it was read."""
 
     source: str
     columns: Sequence[Column]
     lines: Rounds | None = None
+    notes: tuple[str, ...] = ()
+    decimal: str | None = None  # the decimal mark, where somebody said so
 
     @property
     def rows(self) -> int:
         """The number of rows."""
         return len(self.columns[0].numbers)
 
+    @cached_property
+    def named(self) -> dict[str, Column]:
+        """The columns by name."""
+        return {column.name: column for column in self.columns}
+
     def where(self, row: int) -> str:
         """Say where a row is, in words for a message."""
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
-    def find(self, name: str, option: str) -> Column:
-        """Return the column of this name, which `option` asks for."""
-        for column in self.columns:
-            if column.name == name:
-                return column
+    def find(self, name: str, wanted: str) -> Column:
+        """Return the column of this name, which the option `wanted` asks for."""
+        if name in self.named:
+            return self.named[name]
         names = listed([column.name for column in self.columns])
         raise TableError(
-            f"{self.source}: expected a column called {name!r} as {option} says, got {names}; name one of those."
+            f"{self.source}: expected a column called {name!r} as {option(wanted)} says, got {names}; "
+            "name one of those."
         )
 
     def numeric(self, column: Column) -> Column:
-        """Return the column if it holds nothing but numbers and missing cells."""
+        """Return the column if it holds nothing but numbers, all written alike, and missing cells."""
         if column.wrong is not None:
             raise TableError(
                 f"{self.source}: expected a number in {self.where(column.wrong.row)}, column {column.name!r}, got "
-                f"{shortened(column.wrong.text)!r}; fill it in, leave out the row, or name the columns to use with "
-                "actions=[...]."
+                f"{shortened(column.wrong.text)!r}; fill it in, leave out the row, or leave out the column with "
+                f"{option('ignore', [column.name])}."
             )
+        if PER_CENT in column.notations and len(column.notations) > 1:
+            other = next(cell for kind, cell in column.notations.items() if kind != PER_CENT)
+            raise TableError(
+                f"{self.source}: expected a per-cent sign in every cell of column {column.name!r} or in none, got "
+                f"{shortened(other.text)!r} in {self.where(other.row)}; write all cells alike."
+            )
+        if EITHER in column.notations and self.decimal != ",":
+            return self._with_commas(column)
         return column
 
-
-def number_in(cell: Any) -> float | None:
-    """Return the finite number in a cell (true is 1), NaN if the cell is missing, None if it holds anything else.
-
-    >>> number_in(" 0.5 "), number_in("True"), number_in("NA"), number_in("good")
-    (0.5, 1.0, nan, None)
-    """
-    if cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING) or str(cell) in ("<NA>", "NaT"):
-        return math.nan
-    try:
-        value = float(_TRUTH.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if math.isinf(value) else value
+    def _with_commas(self, column: Column) -> Column:
+        if self.decimal is None and any(COMMA in other.notations for other in self.columns):
+            return column
+        cell = column.notations[EITHER]
+        raise TableError(
+            f"{self.source}: expected a number in {self.where(cell.row)}, column {column.name!r}, got {cell.text!r}, "
+            f"which may have a decimal comma or one between thousands; write {option('decimal', ',')} if it is "
+            "decimal, and leave out the commas if not."
+        )
 
 
 def column_of(name: str, cells: Iterable[Any], *, start: int = 0, keep: bool = False) -> Column:
     """Return a column from its cells, one by one; `start` is the row of the first."""
     numbers, texts, wrong, gap = [], [], None, None
+    notations: dict[str, Cell] = {}
     for row, cell in enumerate(cells, start):
-        value = number_in(cell)
+        value, notation = number_in(cell)
         if value is None:
             wrong = wrong or Cell(row, str(cell))
         elif math.isnan(value):
             gap = gap or Cell(row, "" if cell is None else str(cell))
+        elif notation not in notations:
+            notations[notation] = Cell(row, str(cell).strip())
         numbers.append(math.nan if value is None else value)
         if keep:
             texts.append("" if cell is None else str(cell).strip())
-    return Column(name, np.array(numbers, dtype=np.float64), texts if keep else None, wrong, gap)
+    return Column(name, np.array(numbers, dtype=np.float64), texts if keep else None, wrong, gap, notations)
+
+
+def notes_on_notation(columns: Sequence[Column]) -> list[str]:
+    """Say which cells are not written as plain numbers, and what they were taken for."""
+    found: dict[str, tuple[Column, Cell]] = {}
+    for column in columns:
+        for kind, cell in column.notations.items():
+            found.setdefault(COMMA if kind == EITHER else kind, (column, cell))
+    found.pop(PLAIN, None)
+    return [
+        f"{kind}: {cell.text!r} in column {column.name!r} was read as {column.numbers[cell.row]:g}"
+        for kind, (column, cell) in found.items()
+    ]
 
 
 def check_names(source: str, names: Sequence[str]) -> None:

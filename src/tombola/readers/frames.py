@@ -9,8 +9,6 @@ import numpy as np
 from tombola.errors import TableError
 from tombola.readers.columns import Cell, Column, Columns, check_names, column_of
 
-ARROW_ENDINGS = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
-
 
 def read_frame(frame: Any, source: str) -> Columns:
     """Read a data frame of any library that narwhals knows."""
@@ -31,16 +29,17 @@ def read_frame(frame: Any, source: str) -> Columns:
     return Columns(source, [_column(name, one, narwhals) for name, one in zip(names, series, strict=True)])
 
 
-def read_arrow(path: Path) -> Columns:
-    """Read a Parquet, Feather or Arrow file; Feather and Arrow files are memory-mapped."""
-    read = _read_parquet if path.suffix in (".parquet", ".pq") else _read_ipc
+def read_arrow(path: Path, ending: str) -> Columns:
+    """Read a Parquet, Feather or Arrow file; Feather and Arrow files are memory-mapped, and validated in full."""
+    read = _read_parquet if ending in (".parquet", ".pq") else _read_ipc
     arrow = _module("pyarrow", str(path))
     try:
         table = read(path)
+        table.validate(full=True)
     except (arrow.ArrowException, OSError, ValueError) as error:
         first = str(error).split("\n")[0].split(". ")[0].rstrip(".").replace(";", ",")
         raise TableError(
-            f"{path}: expected a {path.suffix[1:]} file, got something else ({first[:100]}); write the file again."
+            f"{path}: expected a {ending[1:]} file, got something else ({first[:100]}); write the file again."
         ) from None
     return read_frame(table, str(path))
 
@@ -62,10 +61,10 @@ def _read_ipc(path: Path) -> Any:
 def _column(name: str, series: Any, narwhals: Any) -> Column:
     if not (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
         return column_of(name, series.to_list(), keep=True)
+    if series.dtype.is_integer():  # by way of Python, since ids of 64 bits are not floats
+        return column_of(name, series.to_list(), keep=True)
     numbers = np.array(series.cast(narwhals.Float64).to_numpy(), dtype=np.float64)
-    whole = series.dtype.is_integer() and not np.isnan(numbers).any()
-    texts = [str(one) for one in series.to_list()] if whole else None
-    return Column(name, numbers, texts, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing"))
+    return Column(name, numbers, None, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing"))
 
 
 def _first(found: Any, text: str) -> Cell | None:

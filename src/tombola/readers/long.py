@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, listed
+from tombola.readers.columns import Column, Columns, listed, notes_on_notation
+from tombola.readers.names import IDS, likeness
 from tombola.readers.parts import (
     ACTION,
     ALSO_ACTION,
     CHANCE,
     COSTS,
     DELAYS,
-    IDS,
     LOSSES,
     REWARDS,
     Parts,
@@ -21,6 +21,7 @@ from tombola.readers.parts import (
     logged,
 )
 from tombola.types import Floats, Rounds
+from tombola.wording import option
 
 _LARGEST = 10_000_000  # cells of a pool that are mostly missing
 
@@ -31,7 +32,8 @@ def action_column(table: Columns, wanted: Wanted) -> Column | None:
         return table.find(wanted.action, "action")
     if wanted.actions is not None and all(any(c.name == name for c in table.columns) for name in wanted.actions):
         return None
-    told = wanted.value is not None or _named(table, (*LOSSES, *REWARDS, *CHANCE)) is not None
+    scored = [c for c in table.columns if c.name.lower() in (*LOSSES, *REWARDS, *CHANCE) or _scored(c)]
+    told = wanted.value is not None or len(scored) == 1 or _named(table, (*LOSSES, *REWARDS, *CHANCE)) is not None
     return _named(table, (*ACTION, *ALSO_ACTION) if told else ACTION)
 
 
@@ -41,7 +43,9 @@ def read_long(table: Columns, wanted: Wanted, action: Column, *, average: bool =
     sign = f"column {action.name!r} names it"
     if ids is None:
         raise logged(
-            table.source, sign, " (if several lines make up a row, name the column that says which with ids=...)"
+            table.source,
+            sign,
+            f" (if several lines make up a row, name the column that says which with {option('ids', 'NAME')})",
         )
     rows, row_names = _codes(ids)
     columns, names = _codes(action)
@@ -51,7 +55,9 @@ def read_long(table: Columns, wanted: Wanted, action: Column, *, average: bool =
     value = _value(table, wanted, {ids.name, action.name})
     place = (rows, columns, (len(row_names), len(names)))
     values = _table(table, value, place, average=average)
-    kind = wanted.kind or ("rewards" if value.name.lower() in REWARDS else "losses")
+    score = likeness(value.name) == "score"
+    kind = wanted.kind or ("rewards" if score else "losses")
+    doubt = value.name if score and wanted.kind is None and value.name.lower() not in REWARDS else ""
     prices = _prices(table, wanted)
     costs = {column.name: _table(table, column, place, average=average) for column in prices}
     delay = table.find(wanted.delay, "delay") if wanted.delay is not None else _named(table, DELAYS)
@@ -60,13 +66,14 @@ def read_long(table: Columns, wanted: Wanted, action: Column, *, average: bool =
         f"{listed(names)}), {kind} in column {value.name!r}",
         *([f"delays from column {delay.name!r}"] if delay else []),
         *([f"costs from columns {listed([column.name for column in prices])}"] if prices else []),
+        *notes_on_notation([value, *prices]),
     ]
     gap = _gap(values, row_names, names)
     chosen = _chosen(table, wanted.actions, names)
     stacked = costs_of(costs)
     return Parts(
         table.source, kind, values[:, chosen], tuple(names[i] for i in chosen), tuple(row_names),
-        None if stacked is None else stacked[:, chosen], _delays(table, delay, rows, len(row_names)), notes, gap,
+        None if stacked is None else stacked[:, chosen], _delays(table, delay, rows, len(row_names)), notes, gap, doubt,
     )  # fmt: skip
 
 
@@ -90,7 +97,8 @@ def _check_size(table: Columns, rows: int, names: list[str]) -> None:
     if rows * len(names) > max(_LARGEST, 20 * table.rows):
         raise TableError(
             f"{table.source}: expected a line for each of {rows} rows and {len(names)} actions, got {table.rows} "
-            "lines; check the columns with the rows and the actions, or name them with ids=... and action=...."
+            "lines; check the columns with the rows and the actions, or name them with "
+            f"{option('ids', 'NAME')} and {option('action', 'NAME')}."
         )
 
 
@@ -98,17 +106,21 @@ def _value(table: Columns, wanted: Wanted, taken: set[str]) -> Column:
     if wanted.value is not None:
         return table.numeric(table.find(wanted.value, "value"))
     names = {"losses": LOSSES, "rewards": REWARDS, None: (*LOSSES, *REWARDS)}[wanted.kind]
-    found = _named(table, names)
+    found = _named(table, names) or next((c for c in table.columns if c.name not in taken and _scored(c)), None)
     rest = [column for column in table.columns if column.name not in taken]
     if found is None and len(rest) == 1 and wanted.kind is not None:
         found = rest[0]
     if found is None:
         raise TableError(
             f"{table.source}: expected a column called {' or '.join(names)}, got "
-            f"{listed([column.name for column in table.columns])}; name it with value=..., and say kind='losses' or "
-            "kind='rewards'."
+            f"{listed([column.name for column in table.columns])}; name it with {option('value', 'NAME')}, and say "
+            f"{option('kind', 'losses')} or {option('kind', 'rewards')}."
         )
     return table.numeric(found)
+
+
+def _scored(column: Column) -> bool:
+    return column.wrong is None and likeness(column.name) in ("loss", "score")
 
 
 def _prices(table: Columns, wanted: Wanted) -> list[Column]:

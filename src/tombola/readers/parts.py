@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from tombola.errors import TableError
 from tombola.types import Floats
+from tombola.wording import option
 
 LOSSES = ("losses", "loss")
 REWARDS = ("rewards", "reward")
 COSTS = ("costs", "cost")
 DELAYS = ("delays", "delay")
-IDS = ("ids", "id", "row", "row_id", "instance_id")
 ACTION = ("action", "logged_action", "chosen_action")  # says by itself that every line has one action
 ALSO_ACTION = ("algorithm", "model", "method", "solver", "arm")  # says so beside a column of losses, or of chances
 CHANCE = ("propensity", "chance", "pscore", "action_prob", "logged_probability")
@@ -29,6 +29,9 @@ class Wanted(NamedTuple):
     ids: str | None = None
     action: str | None = None
     value: str | None = None
+    ignore: Sequence[str] = ()
+    sheet: str | None = None
+    decimal: str | None = None
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -51,6 +54,16 @@ class Parts(NamedTuple):
     delays: Floats | None
     notes: list[str]
     gap: str | None = None  # where the first missing cell is, in words
+    doubt: str = ""  # a column by whose name more may be better, where nobody said what the numbers are
+
+    def settled(self) -> "Parts":
+        """Return the parts, unless it is open whether less or more is better."""
+        if not self.doubt:
+            return self
+        raise TableError(
+            f"{self.source}: expected to be told whether less or more is better, got a column called {self.doubt!r}; "
+            f"write {option('kind', 'rewards')} if more is better, {option('kind', 'losses')} if less is."
+        )
 
 
 def logged(source: str, sign: str, hint: str = "") -> TableError:

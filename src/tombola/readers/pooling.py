@@ -1,5 +1,6 @@
 """Pooling: the parts of a table become a pool, with what is missing and the unit settled, and said."""
 
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,8 +9,10 @@ from numpy.typing import NDArray
 
 from tombola.errors import TableError
 from tombola.pool import Pool
+from tombola.readers.columns import listed
 from tombola.readers.parts import Parts
 from tombola.types import Rounds
+from tombola.wording import option
 
 _CHUNK = 1 << 20
 
@@ -77,14 +80,16 @@ def _told(parts: Parts, gaps: NDArray[np.bool_], holes: NDArray[np.bool_]) -> st
     what = "number" if gaps.any() else "cost or delay"
     return (
         f"{parts.source}: expected a {what} in {place}, and cells are missing in {count} of {len(gaps)} rows; write "
-        "missing='drop' to leave out such rows, or missing='worst' to count such cells as loss 1 (--missing on the "
-        "command line)."
+        f"{option('missing', 'drop')} to leave out such rows, or {option('missing', 'worst')} to count such cells as "
+        "loss 1."
     )
 
 
 def _kept(parts: Parts, keep: NDArray[np.bool_]) -> Parts:
     if not keep.any():
-        raise TableError(f"{parts.source}: expected a row without missing cells, got none; write missing='worst'.")
+        raise TableError(
+            f"{parts.source}: expected a row without missing cells, got none; write {option('missing', 'worst')}."
+        )
     return parts._replace(
         values=parts.values[keep],
         ids=None if parts.ids is None else tuple(np.array(parts.ids, dtype=object)[keep]),
@@ -120,12 +125,14 @@ def _limits(parts: Parts, *, rescale: bool | tuple[float, float]) -> tuple[float
     if rescale is False:
         if low < 0 or high > 1:
             raise TableError(
-                f"{parts.source}: {parts.kind} must be in [0, 1], got numbers from {low:g} to {high:g}; write "
-                "rescale=True (--rescale on the command line) to map the smallest to 0 and the largest to 1."
+                f"{parts.source}: {parts.kind} must be in [0, 1], got numbers from {low:g} to {high:g}{_outside(parts)}"
+                f"; write {option('rescale', on=True)} to map the smallest to 0 and the largest to 1"
+                f"{_or_ignore(parts)}."
             )
         return 0.0, 1.0, []
     if rescale is True:
-        return low, high, [f"{parts.kind} rescaled from [{low:g}, {high:g}], the smallest and the largest, to [0, 1]"]
+        told = f"{parts.kind} rescaled from [{low:g}, {high:g}], the smallest and the largest, to [0, 1]"
+        return low, high, [told, *_uneven(parts)]
     kind = np.float32 if parts.values.dtype == np.float32 else np.float64
     if low < kind(rescale[0]) or high > kind(rescale[1]):
         raise TableError(
@@ -133,6 +140,37 @@ def _limits(parts: Parts, *, rescale: bool | tuple[float, float]) -> tuple[float
             f"from {low:g} to {high:g}; write wider limits."
         )
     return *rescale, [f"{parts.kind} rescaled from [{rescale[0]:g}, {rescale[1]:g}] to [0, 1]"]
+
+
+def _strays(parts: Parts) -> list[str]:
+    """Return the columns that leave [0, 1] where most others do not: they may be no actions at all."""
+    names = parts.actions or ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any number
+        outside = np.nanmax(parts.values, axis=0) > 1
+        outside |= np.nanmin(parts.values, axis=0) < 0
+    few = 0 < outside.sum() <= len(names) / 2
+    return [name for name, out in zip(names, outside, strict=True) if out] if few else []
+
+
+def _outside(parts: Parts) -> str:
+    strays = _strays(parts)
+    return f" (outside only in {listed(strays)})" if strays else ""
+
+
+def _or_ignore(parts: Parts) -> str:
+    strays = _strays(parts)
+    return f", or {option('ignore', strays)} if that is no action" if strays else ""
+
+
+def _uneven(parts: Parts) -> list[str]:
+    """Say where a few columns set the scale of all others."""
+    strays = _strays(parts)
+    if not strays:
+        return []
+    return [
+        f"only {listed(strays)} leaves [0, 1] and sets the scale; write {option('ignore', strays)} if that is no action"
+    ]
 
 
 def _extremes(parts: Parts) -> tuple[float, float]:

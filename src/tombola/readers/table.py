@@ -1,6 +1,6 @@
 """read_table: whatever holds a loss for every row and action becomes a pool, and says how."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,17 +10,14 @@ from numpy.typing import NDArray
 from tombola import validate
 from tombola.errors import ParameterError, TableError
 from tombola.pool import Pool
-from tombola.readers.arrays import choose_actions, read_array, read_npy, read_npz
-from tombola.readers.aslib import RUNS, read_aslib
+from tombola.readers.arrays import choose_actions, read_array
 from tombola.readers.columns import Columns, listed
-from tombola.readers.frames import ARROW_ENDINGS, read_arrow, read_frame
+from tombola.readers.files import read_file
+from tombola.readers.frames import read_frame
 from tombola.readers.long import action_column, read_long
-from tombola.readers.parts import ACTION, ALSO_ACTION, IDS, Parts, Wanted
+from tombola.readers.parts import Parts, Wanted
 from tombola.readers.pooling import Table, name_of, pooled
-from tombola.readers.text import read_text
 from tombola.readers.wide import read_wide
-
-ENDINGS = (".csv", ".tsv", ".npz", ".npy", *ARROW_ENDINGS)
 
 
 def read_pool(path: str | Path, *, rescale: bool = False) -> Pool:
@@ -40,13 +37,17 @@ def read_table(
     ids: str | None = None,
     action: str | None = None,
     value: str | None = None,
+    ignore: Sequence[str] = (),
+    sheet: str | None = None,
+    decimal: Literal[".", ","] | None = None,
 ) -> Table:
     """Read a table as a pool, the delay of each row if it has any, and notes on what was done.
 
-    The table is a path (CSV, TSV, gzipped or not; Parquet, Feather, Arrow; NPZ; NPY, which is memory-mapped; a folder
-    of ASlib), a frame of pandas, polars or Arrow, or an array. A wide table has a column per action. A long table has a
-    line for each row and action: a column called action, or the one named by `action`, one called loss or reward, or
-    the one named by `value`, and one called row or id, or the one named by `ids`.
+    The table is a path (CSV, TSV, JSON lines, gzipped or not; Parquet, Feather, Arrow; NPZ; NPY, which is
+    memory-mapped; SQLite as FILE::TABLE; Excel; a folder of ASlib; "-" for standard input), a frame of pandas, polars
+    or Arrow, or an array. A wide table has a column per action. A long table has a line for each row and action: a
+    column called action, or the one named by `action`, one called loss or reward, or the one named by `value`, and one
+    called row or id, or the one named by `ids`.
 
     `kind` says what the numbers are; without it they are losses, unless the table calls them rewards. `rescale` maps
     [low, high] to [0, 1]: two numbers, or `True` for the smallest and the largest in the table; nothing is clipped.
@@ -54,7 +55,9 @@ def read_table(
     `actions` names the columns to use (or gives names to those of an array). `costs` names a resource: the columns
     RESOURCE:ACTION of a wide table ("cost" if there are any), a column of a long one, an array of an archive; several
     names give several resources. It may also be a second table (a Path, a frame, an array), matched by ids if both have
-    them, or a price for each action, as a dict. `delay` and `ids` name columns, too.
+    them, or a price for each action, as a dict. `delay` and `ids` name columns, too. `actions`, `costs` and `ignore`,
+    which leaves columns out, take patterns such as "gpt*". `sheet` is one of an Excel file; `decimal` says what a
+    comma between digits is. What is guessed from the names of columns is said in the notes.
 
     >>> table = read_table(np.array([[3.0, 1.0], [5.0, 2.0]]), rescale=(0, 5), actions=["slow", "quick"])
     >>> table.pool.losses.tolist()
@@ -65,10 +68,17 @@ def read_table(
     _one_of("kind", kind, (None, "losses", "rewards"))
     _one_of("missing", missing, ("error", "drop", "worst"))
     limits = _limits(rescale)
-    parts = _parts(source, Wanted(kind, actions, costs, delay, ids, action, value))
+    _one_of("decimal", decimal, (None, ".", ","))
+    wanted = Wanted(kind, actions, costs, delay, ids, action, value, tuple(ignore), sheet, decimal)
+    return pooled(parts_of(source, wanted).settled(), missing=missing, rescale=limits)
+
+
+def parts_of(source: Any, wanted: Wanted) -> Parts:
+    """Take a table apart, before anything is decided about missing cells and the unit."""
+    parts = _parts(source, wanted)
     if parts.ids is not None:
         _refuse_repeated(parts)
-    return pooled(_priced(parts, costs), missing=missing, rescale=limits)
+    return _priced(parts, wanted.costs)
 
 
 def _one_of(name: str, value: object, known: tuple[object, ...]) -> None:
@@ -90,43 +100,18 @@ def _limits(rescale: Any) -> bool | tuple[float, float]:
 
 def _parts(source: Any, wanted: Wanted) -> Parts:
     if isinstance(source, str | Path):
-        return _file(Path(source), wanted)
-    if isinstance(source, np.ndarray | list | tuple):
-        return choose_actions(read_array(source, "array", wanted), wanted.actions)
-    return _shaped(read_frame(source, name_of(source)), wanted)
-
-
-def _file(path: Path, wanted: Wanted) -> Parts:
-    if (path / RUNS).is_file():
-        return read_aslib(path, wanted)
-    if not path.is_file():
-        raise TableError(f"{path}: expected a file, or a folder of ASlib with {RUNS}, found none; check the path.")
-    ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
-    if ending in (".csv", ".tsv"):
-        table, notes = read_text(path, _kept(wanted))
-        parts = _shaped(table, wanted)
-        return parts._replace(notes=[*notes, *parts.notes])
-    readers: dict[str, Callable[[Path, Wanted], Parts]] = {".npz": read_npz, ".npy": read_npy}
-    if path.suffix in readers:
-        return readers[path.suffix](path, wanted)
-    if path.suffix in ARROW_ENDINGS:
-        return _shaped(read_arrow(path), wanted)
-    raise TableError(
-        f"{path}: expected a table that ends in {', '.join(ENDINGS)}, got one that ends in {path.suffix!r}; "
-        "convert it to CSV."
-    )
-
-
-def _kept(wanted: Wanted) -> Callable[[int, str], bool]:
-    """Say which columns of a text table are wanted as text, not only as numbers."""
-    asked = {name for name in (wanted.ids, wanted.action) if name is not None}
-    usual = {*IDS, *ACTION, *ALSO_ACTION}
-    return lambda index, name: index == 0 or name in asked or name.lower() in usual
+        read = read_file(str(source), wanted)
+    elif isinstance(source, np.ndarray | list | tuple):
+        read = choose_actions(read_array(source, "array", wanted), wanted.actions)
+    else:
+        read = read_frame(source, name_of(source))
+    return _shaped(read, wanted) if isinstance(read, Columns) else read
 
 
 def _shaped(table: Columns, wanted: Wanted) -> Parts:
     action = action_column(table, wanted)
-    return read_wide(table, wanted) if action is None else read_long(table, wanted, action)
+    parts = read_wide(table, wanted) if action is None else read_long(table, wanted, action)
+    return parts._replace(notes=[*table.notes, *parts.notes])
 
 
 def _refuse_repeated(parts: Parts) -> None:

@@ -14,6 +14,8 @@ import numpy as np
 
 from tombola.errors import TableError
 from tombola.readers.columns import Cell, Column, Columns, check_names, column_of
+from tombola.readers.limits import check_memory
+from tombola.readers.notation import PLAIN
 from tombola.types import Floats
 
 LONGEST = 1 << 22  # characters in a line
@@ -30,35 +32,55 @@ class Lines(NamedTuple):
     notes: list[str]
 
 
-def read_text(path: Path, keep: Keep) -> tuple[Columns, list[str]]:
-    """Read a text table, and say what was decided on the way; `keep` says which columns are wanted as text too."""
+def read_text(path: Path, keep: Keep, *, decimal: str | None = None) -> Columns:
+    """Read a text table; `keep` says which columns are wanted as text too, not only as numbers."""
     header, rows, notes = text_table(path)
     _check_header(path, header, notes)
     growing = [_Growing(name, keep=keep(index, name)) for index, name in enumerate(header)]
     numbers = array("q")
     while chunk := list(islice(rows, CHUNK)):
-        numbers.extend(number for number, _ in chunk)
-        for column, cells in zip(growing, zip(*(row for _, row in chunk), strict=True), strict=True):
+        filled = [(number, row) for number, row in chunk if any(cell and not cell.isspace() for cell in row)]
+        numbers.extend(number for number, _ in filled)
+        check_memory(str(path), 16 * len(numbers) * len(header))
+        for column, cells in zip(growing, zip(*(row for _, row in filled), strict=True), strict=bool(filled)):
             column.extend(cells)
+        if len(filled) < len(chunk) and len(header) > 1:
+            notes = [*notes, f"left out {len(chunk) - len(filled)} lines without any cell filled"]
     if not numbers:
         raise TableError(
             f"{path}: expected a header and at least one row, got {int(bool(header))} lines; "
             "write a line with the names of the actions and a line for each row."
         )
-    return Columns(str(path), [column.column() for column in growing], np.array(numbers, dtype=np.int64)), notes
+    columns = [column.column() for column in growing]
+    return Columns(str(path), columns, np.array(numbers, dtype=np.int64), tuple(notes), decimal)
 
 
 def text_table(path: Path) -> Lines:
     """Return the header and the rows of a text table; rows are read one by one, and must be as wide as the header."""
     lines = text_lines(path)
-    above, first = next(((above, line) for above, line in enumerate(lines) if line.strip()), (0, ""))
-    mark, notes = _delimiter(path, first)
+    above, first, notes = _first_line(lines)
+    mark, more = _delimiter(path, first)
+    if first.lower().startswith("sep=") and len(first.strip()) == 5:
+        mark, above, first = first.strip()[4], above + 1, next(lines, "")
     reader = csv.reader(chain([first], lines), delimiter=mark)
     try:
         header = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
         raise _not_text(path, str(error)) from None
-    return Lines(header, _rows(path, reader, len(header), above), notes)
+    return Lines(header, _rows(path, reader, len(header), above), [*notes, *more])
+
+
+def _first_line(lines: Iterator[str]) -> tuple[int, str, list[str]]:
+    """Return how many lines stand above the header, the header, and a note on comments; as savetxt writes it, too."""
+    comment, count = "", 0
+    for above, line in enumerate(lines):
+        if line.lstrip().startswith("#") and not line.lstrip("# \t").startswith((",", ";")):
+            comment, count = line.lstrip("# \t"), count + 1
+        elif line.strip() and not count:
+            return above, line, []
+        elif line.strip():
+            return above, line, [f"left out {count} lines of comments, which begin with #"]
+    return 0, comment, []
 
 
 def text_lines(path: Path) -> Iterator[str]:
@@ -70,7 +92,10 @@ def text_lines(path: Path) -> Iterator[str]:
             zipped = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             binary = gzip.GzipFile(fileobj=raw) if zipped else raw
-            with io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as file:  # Excel puts a mark first
+            encoding = (
+                "utf-16" if raw.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+            )  # Excel puts a mark first
+            with io.TextIOWrapper(binary, encoding=encoding, newline="") as file:
                 yield from _bounded(path, file)
     except UnicodeDecodeError as error:
         raise _not_text(path, f"byte 0x{error.object[error.start]:02x}") from None
@@ -100,8 +125,8 @@ def _delimiter(path: Path, header: str) -> tuple[str, list[str]]:
     usual = "\t" if ".tsv" in path.suffixes else ","
     if usual in header:
         return usual, []
-    other = next((mark for mark in (";", "\t", ",") if mark in header), None)
-    named = {";": "semicolons", "\t": "tabs", ",": "commas"}
+    other = next((mark for mark in (";", "\t", "|", ",") if mark in header), None)
+    named = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
     return (usual, []) if other is None else (other, [f"columns are separated by {named[other]}"])
 
 
@@ -132,9 +157,10 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
                 continue
             number = reader.line_num + above
             if len(row) != width:
+                hint = " (if that is for decimal commas, put quotes around the cells)" if len(row) == 2 * width else ""
                 raise TableError(
                     f"{path}: expected {width} columns as in the header, got {len(row)} in line {number}; "
-                    "repair that line."
+                    f"repair that line{hint}."
                 )
             yield number, row
     except csv.Error as error:
@@ -150,6 +176,7 @@ class _Growing:
         self.texts: list[str] | None = [] if keep else None
         self.wrong: Cell | None = None
         self.gap: Cell | None = None
+        self.notations: dict[str, Cell] = {}
 
     def extend(self, cells: tuple[str, ...]) -> None:
         if self.texts is not None:
@@ -159,7 +186,8 @@ class _Growing:
         except ValueError:
             self._extend_one_by_one(cells)
             return
-        if np.isfinite(numbers).all():
+        if np.isfinite(numbers).all() and not any("_" in cell for cell in cells):
+            self.notations.setdefault(PLAIN, Cell(len(self.numbers), cells[0]))
             self.numbers.frombytes(numbers.tobytes())
         else:
             self._extend_one_by_one(cells)
@@ -167,7 +195,9 @@ class _Growing:
     def _extend_one_by_one(self, cells: tuple[str, ...]) -> None:
         part = column_of(self.name, cells, start=len(self.numbers))
         self.wrong, self.gap = self.wrong or part.wrong, self.gap or part.gap
+        self.notations = {**part.notations, **self.notations}
         self.numbers.frombytes(part.numbers.tobytes())
 
     def column(self) -> Column:
-        return Column(self.name, np.frombuffer(self.numbers, dtype=np.float64), self.texts, self.wrong, self.gap)
+        numbers = np.frombuffer(self.numbers, dtype=np.float64)
+        return Column(self.name, numbers, self.texts, self.wrong, self.gap, self.notations)

@@ -1,0 +1,69 @@
+"""`tombola look`: what is understood of a table, and what to run next."""
+
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from tombola.commands import reading
+from tombola.commands.options import Json
+from tombola.commands.printing import grid, show
+
+if TYPE_CHECKING:
+    from tombola.readers.look import Look
+
+
+def look(
+    table: reading.Table,
+    actions: reading.Actions = "",
+    id: reading.Ids = "",
+    ignore: reading.Ignore = "",
+    costs: reading.Costs = "",
+    rewards: reading.Rewards = False,  # noqa: FBT002 - a flag
+    losses: reading.Losses = False,  # noqa: FBT002 - a flag
+    action_column: reading.ActionColumn = "",
+    value_column: reading.ValueColumn = "",
+    delay_column: reading.DelayColumn = "",
+    sheet: reading.Sheet = "",
+    decimal: reading.Decimal = "",
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Say what is understood of a table: rows, actions, ids, costs, ranges, what is missing; and what to run next."""
+    import json
+
+    from tombola.readers.look import look_at
+    from tombola.readers.parts import Wanted
+
+    said = reading.wanted(
+        actions=actions, id=id, ignore=ignore, costs=costs, rewards=rewards, losses=losses, sheet=sheet,
+        decimal=decimal, action_column=action_column, value_column=value_column, delay_column=delay_column,
+    )  # fmt: skip
+    seen = look_at(table, Wanted(**said))
+    command = " ".join(["tombola compare", *map(shlex.quote, _given(table)), *seen.needed()])
+    if as_json:
+        print_json = {**dict(seen.facts()), "notes": seen.parts.notes, "next": command}
+        sys.stdout.write(json.dumps(print_json) + "\n")
+        return
+    _show(table, seen, command)
+
+
+def _show(table: str, seen: "Look", command: str) -> None:
+    show(f"{table}: what was understood")
+    facts = grid("", "")
+    facts.show_header = False
+    for word, what in [*seen.facts(), *(("note", note) for note in seen.parts.notes)]:
+        facts.add_row(word, what)
+    show(facts)
+    head, rows = seen.sample()
+    sample = grid(*head)
+    for row in rows:
+        sample.add_row(*row)
+    show(sample)
+    show(f"next: {command}")
+    if seen.parts.costs is not None:
+        show("with a budget: add --budget AMOUNT, in the unit of the costs")
+
+
+def _given(table: str) -> list[str]:
+    """Return what was written after `look`, or the table alone where that is not known."""
+    words = sys.argv[2:] if sys.argv[1:2] == ["look"] else []
+    return [word for word in words if word != "--json"] if table in words else [table]

@@ -1,0 +1,84 @@
+"""JSON: an object a line, a list of objects, or an object of lists."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tombola.errors import TableError
+from tombola.readers.columns import Columns, shortened
+from tombola.readers.records import table_of
+from tombola.readers.text import text_lines
+
+
+def read_json(path: Path) -> Columns:
+    """Read JSON: an object a line, a list of objects, or an object of lists; objects in objects become KEY:NAME."""
+    lines = text_lines(path)
+    first = next((line for line in lines if line.strip()), "")
+    try:
+        records = _lines(path, first, lines) if _whole(first) else _document(path, "".join([first, *lines]))
+    except (ValueError, RecursionError) as error:
+        raise TableError(
+            f"{path}: expected JSON, an object on each line or a list of objects, got something else "
+            f"({shortened(str(error).rstrip('.'))}); write for example "
+            '{"id": "x", "a": 0.5, "b": 1} on a line.'
+        ) from None
+    names = list(dict.fromkeys(name for record in records for name in record))
+    if not names:
+        raise TableError(f"{path}: expected at least one object with names and numbers, got none; add some.")
+    rows = ([record.get(name) for name in names] for record in records)
+    return table_of(str(path), names, rows)
+
+
+def _whole(line: str) -> bool:
+    """Say whether a line is an object by itself."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _lines(path: Path, first: str, lines: Iterator[str]) -> list[dict[str, Any]]:
+    records = [_record(first, 1)]
+    for number, line in enumerate(lines, 2):
+        if line.strip():
+            records.append(_record(line, number))
+    if len(records) == 1 and all(isinstance(value, list | dict) for value in records[0].values()):
+        return _document(path, first)
+    return records
+
+
+def _record(line: str, number: int) -> dict[str, Any]:
+    found = json.loads(line, object_pairs_hook=_object)
+    if not isinstance(found, dict):
+        raise ValueError(f"no object on line {number}")
+    return _flat(found)
+
+
+def _document(path: Path, text: str) -> list[dict[str, Any]]:
+    found = json.loads(text, object_pairs_hook=_object)
+    if isinstance(found, list) and all(isinstance(one, dict) for one in found):
+        return [_flat(one) for one in found]
+    if isinstance(found, dict) and found and all(isinstance(one, list) for one in found.values()):
+        if len({len(one) for one in found.values()}) > 1:
+            raise ValueError("lists of different lengths")
+        return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+    if isinstance(found, dict) and found and all(isinstance(one, dict) for one in found.values()):
+        rows = list(dict.fromkeys(row for column in found.values() for row in column))
+        return [{"id": row, **{name: column.get(row) for name, column in found.items()}} for row in rows]
+    raise ValueError("neither a list of objects nor an object of lists")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name that comes twice in one object")
+    return found
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        inner = {f"{name}:{key}": cell for key, cell in value.items()} if isinstance(value, dict) else {name: value}
+        flat.update(inner)
+    return flat

@@ -1,0 +1,100 @@
+"""Look: what was understood of a table, before anything is decided about it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola.readers.columns import shortened
+from tombola.readers.parts import Parts, Wanted
+from tombola.readers.table import parts_of
+from tombola.wording import option
+
+SHOWN, ROWS = 6, 3  # actions and rows of the sample
+
+
+class Look(NamedTuple):
+    """A table as it was understood: its parts, where they come from, and what has to be said to go on."""
+
+    parts: Parts
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the actions; columns of an array are numbered."""
+        return self.parts.actions or tuple(str(action) for action in range(self.parts.values.shape[1]))
+
+    @property
+    def missing(self) -> int:
+        """How many losses are missing."""
+        return int(np.isnan(self.parts.values).sum()) if self.parts.values.dtype.kind == "f" else 0
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest number, or NaN where there is none."""
+        known = self.parts.values[~np.isnan(self.parts.values)] if self.missing else self.parts.values
+        return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what was understood, as pairs of a word and what it is here."""
+        parts, (low, high) = self.parts, self.range
+        gaps = f"{self.missing:,} missing, the first in {parts.gap}" if self.missing else "none missing"
+        found = [
+            ("rows", f"{parts.values.shape[0]:,}"),
+            ("actions", f"{len(self.names):,}: {_some(self.names)}"),
+            ("numbers", f"{parts.kind}{' (by the name)' if parts.doubt else ''} from {low:g} to {high:g}, {gaps}"),
+        ]
+        if parts.ids is not None:
+            found.append(("ids", _some(parts.ids, 3)))
+        if parts.costs is not None:
+            found.append(("costs", _ranges(parts.costs)))
+        if parts.delays is not None:
+            found.append(("delays", f"from {np.nanmin(parts.delays):g} to {np.nanmax(parts.delays):g} rounds"))
+        return found
+
+    def sample(self) -> tuple[list[str], list[list[str]]]:
+        """Return the first three rows as they were read, of the first few actions."""
+        parts, names = self.parts, self.names
+        more = ["..."] if len(names) > SHOWN else []
+        head = [*(["id"] if parts.ids is not None else []), *(shortened(name, 24) for name in names[:SHOWN]), *more]
+        rows = [
+            [*([shortened(parts.ids[row], 24)] if parts.ids is not None else []),
+             *(f"{number:.6g}" for number in parts.values[row, :SHOWN]), *more]
+            for row in range(min(ROWS, parts.values.shape[0]))
+        ]  # fmt: skip
+        return head, rows
+
+    def needed(self) -> list[str]:
+        """Return the options that the table needs beyond those that were given."""
+        low, high = self.range
+        needed = [option("kind", "rewards")] if self.parts.doubt else []
+        if low < 0 or high > 1:
+            needed.append(option("rescale", on=True))
+        if self.missing:
+            needed.append(option("missing", "worst"))
+        return needed
+
+
+def look_at(source: Any, wanted: Wanted) -> Look:
+    """Say what is understood of a table.
+
+    >>> look = look_at([[0.0, 30.0], [0.5, 10.0]], Wanted())
+    >>> look.facts()[-1], look.needed()
+    (('numbers', 'losses from 0 to 30, none missing'), ['rescale=True'])
+    """
+    return Look(parts_of(source, wanted))
+
+
+def _some(names: tuple[str, ...], most: int = 12) -> str:
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(shortened(name, 40) for name in names[:most]) + rest
+
+
+def _ranges(costs: NDArray[Any]) -> str:
+    by_resource = costs.reshape(*costs.shape[:2], -1)
+    ranges = [
+        f"from {np.nanmin(by_resource[:, :, r]):g} to {np.nanmax(by_resource[:, :, r]):g}"
+        for r in range(by_resource.shape[2])
+    ]
+    totals = np.nansum(by_resource[:, :, 0], axis=0)
+    whole = f"all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"
+    return f"{'; '.join(ranges)} a row; {whole}"

@@ -1,0 +1,109 @@
+"""Prices: which columns of a wide table hold the costs of which action."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola.errors import TableError
+from tombola.readers.columns import Column, Columns, listed
+from tombola.readers.names import held, likeness, matching, stem
+from tombola.readers.parts import Wanted, costs_of
+from tombola.types import Floats
+from tombola.wording import option
+
+
+class Prices(NamedTuple):
+    """The columns with costs: for every resource the column of each action, by the action's name or by its place."""
+
+    resources: dict[str, dict[str, str]]
+    columns: tuple[str, ...]
+    placed: bool = False  # the columns are given one by one, in the order of the actions
+
+    def matched(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "Prices":
+        """Return the same with the names of the actions as keys, in their order."""
+        if self.placed:
+            return self._placed(table, names)
+        found: dict[str, dict[str, str]] = {}
+        for resource, columns in self.resources.items():
+            by_stem = {stem(key) or key.lower(): name for key, name in columns.items()}
+            found[resource] = {}
+            for name, action in zip(names, actions, strict=True):
+                keys = (columns.get(name), columns.get(action.name), by_stem.get(stem(name) or name.lower()))
+                column = next((key for key in keys if key is not None), None)
+                if column is None:
+                    raise TableError(
+                        f"{table.source}: expected a column called {_written(resource, name)!r} as "
+                        f"{option('costs', [resource])} says, got {listed(list(columns.values()))}; add it, or leave "
+                        f"the action out with {option('ignore', [action.name])}."
+                    )
+                found[resource][name] = column
+        return Prices(found, self.columns)
+
+    def _placed(self, table: Columns, names: Sequence[str]) -> "Prices":
+        if len(self.columns) != len(names):
+            raise TableError(
+                f"{table.source}: expected a column of costs for each of the {len(names)} actions ({listed(names)}), "
+                f"got {len(self.columns)} ({listed(self.columns)}); name as many, or a pattern such as "
+                f"{option('costs', ['cost_*'])}."
+            )
+        return Prices({"cost": dict(zip(names, self.columns, strict=True))}, self.columns)
+
+    def costs(self, table: Columns) -> NDArray[np.float64] | None:
+        """Return the costs, rows x actions x resources."""
+        return costs_of({resource: _stacked(table, columns) for resource, columns in self.resources.items()})
+
+    def note(self) -> list[str]:
+        """Say where the costs come from."""
+        pairs = [f"{column} for {name}" for columns in self.resources.values() for name, column in columns.items()]
+        return [f"costs from columns {listed(pairs)}"] if pairs else []
+
+
+NONE = Prices({}, ())
+
+
+def asked_prices(table: Columns, wanted: Wanted) -> Prices:
+    """Return the columns that the option for costs names: RESOURCE:ACTION, patterns, or one for each action."""
+    words, resources, single = wanted.resources, {}, []
+    for word in words:
+        pattern = next((p for p in _patterns(word) if matching(table.named, p)), None)
+        if pattern is not None:
+            resources[word] = {held(pattern, name): name for name in matching(table.named, pattern)}
+        else:
+            single.append(table.find(word, "costs").name)
+    columns = tuple(name for found in resources.values() for name in found.values())
+    if single and resources:
+        raise TableError(
+            f"{table.source}: expected patterns of costs, or one column for each action, got both ({listed(words)}); "
+            f"write for example {option('costs', ['cost_*'])}."
+        )
+    return Prices({}, tuple(single), placed=True) if single else Prices(resources, columns)
+
+
+def guessed_prices(table: Columns, wanted: Wanted, names: Sequence[str], aside: dict[str, str]) -> Prices:
+    """Return the columns that are costs by their names, if there is one for every action."""
+    if wanted.costs is not None:
+        return NONE
+    marked = {name.removeprefix("cost:"): name for name in table.named if name.startswith("cost:")}
+    if marked:
+        actions = [table.named.get(name) or Column(name, np.zeros(0)) for name in names]
+        return Prices({"cost": marked}, tuple(marked.values())).matched(table, names, actions)
+    found = {stem(name): name for name in aside if likeness(name) == "cost"}
+    wanted_stems = [stem(name) or name.lower() for name in names]
+    if not all(one in found for one in wanted_stems):
+        return NONE
+    pairs = {name: found[one] for name, one in zip(names, wanted_stems, strict=True)}
+    return Prices({"cost": pairs}, tuple(pairs.values()))
+
+
+def _patterns(word: str) -> tuple[str, ...]:
+    return (word,) if "*" in word else (f"{word}:*", f"{word}_*", f"*_{word}")
+
+
+def _written(resource: str, name: str) -> str:
+    return resource.replace("*", name) if "*" in resource else f"{resource}:{name}"
+
+
+def _stacked(table: Columns, columns: dict[str, str]) -> Floats:
+    return np.column_stack([table.numeric(table.named[name]).numbers for name in columns.values()])

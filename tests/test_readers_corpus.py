@@ -1,0 +1,319 @@
+"""Ugly files: what must be understood, or said, of each; nothing is misread in silence."""
+
+import gzip
+import io
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from typer.main import get_command
+
+from tombola.cli import app
+from tombola.errors import TombolaError
+from tombola.readers import read_table
+from tombola.readers.look import look_at
+from tombola.readers.parts import Wanted
+from tombola.wording import command_line
+
+AB = [[0.0, 1.0], [0.5, 0.25]]
+
+
+class Ugly(NamedTuple):
+    """A file, what is said about it, and what must come of it: numbers and notes, or a sentence."""
+
+    content: Any
+    says: str = ""  # part of the sentence with which it is refused
+    losses: Any = None
+    actions: Iterable[str] = "ab"
+    ids: Any = None
+    costs: Any = None
+    notes: tuple[str, ...] = ()
+    options: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    name: str = "t.csv"
+    inner: str = ""  # after FILE::
+
+
+def excel(sheets: dict[str, list[list[Any]]]) -> bytes:
+    book = import_module("openpyxl").Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def sqlite(path: Path, tables: dict[str, str]) -> None:
+    with sqlite3.connect(path) as base:
+        for name, rows in tables.items():
+            base.execute(f'CREATE TABLE "{name}" (id TEXT, a REAL, b REAL)')
+            base.executemany(f'INSERT INTO "{name}" VALUES (?, ?, ?)', json.loads(rows))
+    base.close()
+
+
+def parquet(path: Path, **columns: Any) -> None:
+    import_module("pyarrow.parquet").write_table(import_module("pyarrow").table(columns), path)
+
+
+def lines(*records: Any) -> str:
+    return "\n".join(json.dumps(record) for record in records)
+
+
+XY = ("x", "y")
+UGLY: dict[str, Ugly] = {
+    # ids that nobody calls so
+    "a number for each question": Ugly("question,a,b\n1,0,1\n2,.5,.25\n3,1,1\n", losses=[*AB, [1, 1]], ids=("1", "2", "3"), notes=("ids from column 'question'",)),
+    "an unnamed counter": Ugly("n,a,b\n0,0,1\n1,.5,.25\n2,1,1\n", losses=[*AB, [1, 1]], ids=("0", "1", "2"), notes=("ids from column 'n'",)),
+    "large numbers among shares": Ugly("customer no,a,b\n90071,0,1\n35512,.5,.25\n1,1,1\n", losses=[*AB, [1, 1]], ids=("90071", "35512", "1")),
+    "ids of 64 bits": Ugly("user_id,a,b\n9007199254740993,0,1\n9007199254740992,.5,.25\n", losses=AB, ids=("9007199254740993", "9007199254740992")),
+    "zeros in front of ids": Ugly("id,a,b\n007,0,1\n07,.5,.25\n", losses=AB, ids=("007", "07")),
+    "ids that look like missing cells": Ugly("id,a,b\nNA,0,1\nnone,.5,.25\n", losses=AB, ids=("NA", "none")),
+    "the index of pandas": Ugly("Unnamed: 0,a,b\n0,0,1\n1,.5,.25\n", losses=AB, ids=("0", "1")),
+    "ids in the last column": Ugly("a,b,prompt\n0,1,x\n.5,.25,y\n", losses=AB, ids=XY),
+    "an id and a second one": Ugly("id,user_id,a,b\nx,7,0,1\ny,7,.5,.25\n", losses=AB, ids=XY, notes=("user_id (named like an id)",)),
+    "a category first": Ugly("topic,a,b\nlaw,0,1\nlaw,.5,.25\n", losses=AB, notes=("topic (like an id, but some come twice)", "--actions")),
+    "ids twice": Ugly("id,a,b\nx,0,1\nx,.5,.25\n", "ids must be different, got 'x' twice"),
+    "ids named": Ugly("who,when,a,b\nx,1,0,1\ny,1,.5,.25\n", losses=AB, ids=XY, options={"ids": "who", "ignore": ["when"]}),
+    "an id that is not there": Ugly("a,b\n0,1\n", "called 'who' as --id says", options={"ids": "who"}),
+    "a row of sums": Ugly("id,a,b\nx,0,1\ny,.5,.25\nTotal,.5,1.25\n", "one called 'Total' in line 4"),
+    "a row of means": Ugly("model,a,b\nx,0,1\nmean,.5,.25\n", "one called 'mean' in line 3"),
+    # columns that are no actions
+    "a remark": Ugly("a,b,remark\n0,1,fine\n.5,.25,\n", losses=AB, notes=("not used: remark (text)", "--actions")),
+    "dates": Ugly("a,when,b\n0,2024-02-01,1\n.5,2024-02-03,.25\n", losses=AB, notes=("when (dates)",)),
+    "a day called date": Ugly("a,date,b\n0,20240201,1\n.5,20240203,.25\n", losses=AB, notes=("date (named like a date)",)),
+    "a split": Ugly("a,b,fold\n0,1,0\n.5,.25,1\n", losses=AB, notes=("fold (named like a label)",)),
+    "features": Ugly("x1,x2,a,b\n.1,.2,0,1\n.3,.4,.5,.25\n", losses=AB, notes=("x1 (named like a feature)",)),
+    "an embedding": Ugly("embedding_0,embedding_1,a,b\n.1,.2,0,1\n.3,.4,.5,.25\n", losses=AB, notes=("embedding_0 (named like a feature)",)),
+    "nothing but features": Ugly("x1,x2\n0,1\n.5,.25\n", losses=AB, actions=("x1", "x2")),
+    "a single cost": Ugly("a,b,price\n0,1,5\n.5,.25,6\n", losses=AB, notes=("price (named like a cost)",)),
+    "tokens": Ugly("a,b,prompt tokens\n0,1,812\n.5,.25,64\n", losses=AB, notes=("prompt tokens (named like a cost)",)),
+    "a number of another kind": Ugly("a,b,words\n0,1,812\n.5,.25,64\n", "outside only in words"),
+    "the same, rescaled": Ugly("a,b,words\n0,1,100\n.5,.25,0\n", losses=[[0, 0.01, 1], [0.005, 0.0025, 0]], actions=("a", "b", "words"), notes=("only words leaves [0, 1] and sets the scale", "--ignore words"), options={"rescale": True}),
+    "the same, left out": Ugly("a,b,words\n0,1,812\n.5,.25,64\n", losses=AB, notes=("not used: words (as asked)",), options={"ignore": ["w*"]}),
+    "an empty column": Ugly("a,b,,\n0,1,,\n.5,.25,,\n", "got '' twice"),
+    "one empty column at the end": Ugly("a,b,\n0,1,\n.5,.25,\n", losses=AB, notes=("a column without a name (empty)",)),
+    "an action that is not there": Ugly("a,b\n0,1\n", "called 'c' as --actions says", options={"actions": ["a", "c"]}),
+    "actions by a pattern": Ugly("m a,m b,z\n0,1,9\n.5,.25,9\n", losses=AB, actions=("m a", "m b"), notes=("z (not named)",), options={"actions": ["m *"]}),
+    "a name with a comma": Ugly('"a, old",b\n0,1\n.5,.25\n', losses=AB, actions=("a, old", "b")),
+    "names in hieroglyphs": Ugly("\U00013000,$x_1$\n0,1\n.5,.25\n", losses=AB, actions=("\U00013000", "$x_1$")),
+    # losses, rewards, costs
+    "accuracy": Ugly("a accuracy,b accuracy\n1,0\n.5,.75\n", "--rewards if more is better, --losses if less is"),
+    "scores": Ugly("score_a,score_b\n1,0\n.5,.75\n", "got a column called 'score_a'"),
+    "scores as rewards": Ugly("score_a,score_b\n1,0\n.5,.75\n", losses=AB, options={"kind": "rewards"}, notes=("the action of column 'score_a' is called 'a'",)),
+    "rewards called so": Ugly("reward_a,reward_b\n1,0\n.5,.75\n", losses=AB, notes=("read as rewards",)),
+    "losses beside scores": Ugly("a_loss,b_loss,a_score,b_score\n0,1,3,4\n.5,.25,3,4\n", losses=AB, notes=("a_score (named like a score)",)),
+    "a score among plain names": Ugly("a,b,score\n0,1,.3\n.5,.25,.4\n", losses=AB, notes=("score (named like a score)",)),
+    "costs in front": Ugly("cost_a,cost_b,a,b\n1,2,0,1\n3,4,.5,.25\n", losses=AB, costs=[[1, 2], [3, 4]], notes=("costs from columns cost_a for a",)),
+    "costs behind": Ugly("a,b,b_usd,a_usd\n0,1,2,1\n.5,.25,4,3\n", losses=AB, costs=[[1, 2], [3, 4]]),
+    "costs by a pattern": Ugly("a,b,pay b,pay a\n0,1,2,1\n.5,.25,4,3\n", losses=AB, costs=[[1, 2], [3, 4]], options={"costs": ["pay *"]}),
+    "costs one by one": Ugly("a,b,p,q\n0,1,1,2\n.5,.25,3,4\n", losses=AB, costs=[[1, 2], [3, 4]], options={"costs": ["p", "q"]}, notes=("p for a, q for b",)),
+    "costs of one action only": Ugly("a,b,cost:a\n0,1,1\n", "called 'cost:b'"),
+    "a pattern that misses one": Ugly("a,b,pay a\n0,1,1\n", "called 'pay b' as --costs 'pay *' says", options={"costs": ["pay *"]}),
+    "run times": Ugly("minisat_seconds,glucose_seconds\n0,10\n5,2.5\n", losses=AB, actions=("minisat_seconds", "glucose_seconds"), options={"rescale": True}),
+    # ways to write numbers
+    "per cent": Ugly("a,b\n0%,100%\n50 %,25%\n", losses=AB, notes=("per cent: '0%' in column 'a' was read as 0",)),
+    "per cent here and there": Ugly("a,b\n0%,1\n.5,.25\n", "a per-cent sign in every cell of column 'a' or in none"),
+    "yes and no": Ugly("a,b\nno,YES\nyes,no\n", losses=[[0, 1], [1, 0]], notes=("word: 'no' in column 'a' was read as 0",)),
+    "true and false": Ugly("a,b\nFALSE,true\ntrue,false\n", losses=[[0, 1], [1, 0]]),
+    "decimal commas": Ugly("a;b\n0;1\n0,5;0,25\n", losses=AB, notes=("decimal comma: '0,5' in column 'a' was read as 0.5",)),
+    "decimal commas in quotes": Ugly('a,b\n0,1\n"0,5","0,25"\n', losses=AB),
+    "commas that may be either": Ugly("a;b\n1,234;0\n2,345;1\n", "may have a decimal comma or one between thousands", options={"rescale": True}),
+    "commas said to be decimal": Ugly("a;b\n1,000;0\n1,000;1\n", losses=[[1, 0], [1, 1]], options={"decimal": ","}),
+    "commas between thousands": Ugly("a;b\n1,234,567;0\n2;1\n", "got '1,234,567'", options={"rescale": True}),
+    "commas said not to be decimal": Ugly("a;b\n1,000;0\n1;1\n", "--decimal ,", options={"decimal": "."}),
+    "decimal commas without quotes": Ugly("a,b\n0,5,0,25\n", "decimal commas, put quotes around the cells"),
+    "underscores": Ugly("a,b\n1_0,1\n.5,.25\n", "got '1_0'"),
+    "currency": Ugly("a,b,cost:a,cost:b\n0,1,$1,$2\n", "column 'cost:a', got '$1'"),
+    "a spreadsheet's error": Ugly("a,b\n#DIV/0!,1\n.5,.25\n.5,.25\n", "line 2, column 'a', got '#DIV/0!'"),
+    "infinity": Ugly("a,b\ninf,1\n.5,.25\n.5,.25\n", "got 'inf'"),
+    "dashes for what is missing": Ugly("a,b\n0,1\n-,.25\n", "--missing drop"),
+    "dashes as the worst": Ugly("a,b\n0,1\n-,.25\n", losses=[[0, 1], [1, 0.25]], options={"missing": "worst"}, notes=("counted 1 missing cells",)),
+    "one good word among numbers": Ugly("a,b\n0,1\n.5,good\n0,0\n", "line 3, column 'b', got 'good'; fill it in, leave out the row, or leave out the column with --ignore b"),
+    # ways to write files
+    "comments above": Ugly("# made in May\n# by hand\na,b\n0,1\n.5,.25\n", losses=AB, notes=("left out 2 lines of comments",)),
+    "a separator named": Ugly("sep=;\na;b\n0;1\n.5;.25\n", losses=AB),
+    "bars": Ugly("a|b\n0|1\n.5|.25\n", losses=AB, notes=("separated by bars",)),
+    "blank rows at the end": Ugly("a,b\n0,1\n.5,.25\n,\n,\n", losses=AB, notes=("left out 2 lines",)),
+    "a title above": Ugly("My results\na,b\n0,1\n", "expected 1 columns as in the header, got 2 in line 2"),
+    "no header": Ugly(".5,1\n.5,.25\n", "add a first line with a name for each column"),
+    "UTF-16, as Excel writes it": Ugly("a\tb\n0\t1\n.5\t.25\n".encode("utf-16"), losses=AB, name="t.txt"),
+    "Latin-1": Ugly("ä,b\n0,1\n".encode("latin-1"), "expected a text table in UTF-8"),
+    "old line ends": Ugly("a,b\r0,1\r.5,.25\r", losses=AB),
+    "capital ending": Ugly("a,b\n0,1\n.5,.25\n", losses=AB, name="T.CSV"),
+    "no ending": Ugly("a,b\n0,1\n.5,.25\n", losses=AB, name="table"),
+    "a packed text": Ugly(gzip.compress(b"a,b\n0,1\n.5,.25\n"), losses=AB, name="table.gz"),
+    "an old Excel file": Ugly(b"\xd0\xcf\x11\xe0" + bytes(600), "ends in '.xls'", name="t.xls"),
+    "a pickle": Ugly(b"\x80\x04\x95", "convert it to CSV", name="t.pkl"),
+    # JSON
+    "JSON lines": Ugly(lines({"id": "x", "a": 0, "b": True}, {"id": "y", "a": 0.5, "b": "25%"}), "a per-cent sign in every cell", name="t.jsonl"),
+    "JSON lines, tidy": Ugly(lines({"id": "x", "a": 0, "b": 1}, {"b": 0.25, "a": 0.5, "id": "y"}) + "\n\n", losses=AB, ids=XY, name="t.jsonl"),
+    "JSON in JSON": Ugly(lines({"id": "x", "losses": {"a": 0, "b": 1}, "costs": {"a": 1, "b": 2}}, {"id": "y", "losses": {"a": 0.5, "b": 0.25}, "costs": {"a": 3, "b": 4}}), losses=AB, ids=XY, costs=[[1, 2], [3, 4]], name="t.jsonl"),
+    "a key left out": Ugly(lines({"id": "x", "a": 0, "b": 1}, {"id": "y", "a": 0.5}), "column 'b', got ''", name="t.jsonl"),
+    "a key twice": Ugly('{"a": 0, "a": 1, "b": 1}\n', "a name that comes twice", name="t.jsonl"),
+    "a list of objects": Ugly(json.dumps([{"a": 0, "b": 1}, {"a": 0.5, "b": 0.25}]), losses=AB, name="t.json"),
+    "an object of lists": Ugly(json.dumps({"a": [0, 0.5], "b": [1, 0.25]}), losses=AB, name="t.json"),
+    "an object of objects": Ugly(json.dumps({"a": {"x": 0, "y": 0.5}, "b": {"x": 1, "y": 0.25}}, indent=1), losses=AB, ids=XY, name="t.json"),
+    "JSON cut short": Ugly('{"a": 0, "b": 1}\n{"a": 0', "expected JSON", name="t.jsonl"),
+    "a number as JSON": Ugly("5", "expected JSON", name="t.json"),
+    # bases and books
+    "one table of a base": Ugly(lambda path: sqlite(path, {"runs": '[["x", 0, 1], ["y", 0.5, 0.25]]'}), losses=AB, ids=XY, name="t.db", notes=("the table 'runs'",)),
+    "two tables of a base": Ugly(lambda path: sqlite(path, {"r": "[]", "s": "[]"}), "one table of r, s, got no name", name="t.db"),
+    "a table named": Ugly(lambda path: sqlite(path, {"q'": "[]", "s t": '[["x", 0, 1], ["y", 0.5, 0.25]]'}), losses=AB, ids=XY, name="t.db", inner="s t"),
+    "an empty table": Ugly(lambda path: sqlite(path, {"r": "[]"}), "at least one row", name="t.db"),
+    "no base": Ugly(b"SQLite format 3\0" + bytes(200), "expected an SQLite file", name="t.db"),
+    "a sheet": Ugly(excel({"May": [["id", "a", "b"], ["x", 0, 1], [None, None, None], ["y", 0.5, 0.25]]}), losses=AB, ids=XY, name="t.xlsx", notes=("sheet 'May'",)),
+    "two sheets": Ugly(excel({"May": [["a"]], "June": [["a"]]}), "write for example --sheet May", name="t.xlsx"),
+    "a sheet named": Ugly(excel({"May": [["q"]], "June": [["a", "b"], [0, 1], [0.5, 0.25]]}), losses=AB, name="t.xlsx", options={"sheet": "June"}),
+    "a title in a sheet": Ugly(excel({"May": [["My results"], ["a", "b"], [0, 1]]}), "got more in line 2", name="t.xlsx"),
+    "no book": Ugly(b"PK\x03\x04" + bytes(300), "expected an Excel file", name="t.xlsx"),
+    # long tables
+    "long with a score": Ugly("prompt,model,score\nx,a,1\nx,b,0\ny,a,.5\ny,b,.75\n", "--rewards", options={"ids": "prompt"}),
+    "long as rewards": Ugly("prompt,model,score\nx,a,1\nx,b,0\ny,a,.5\ny,b,.75\n", losses=AB, ids=XY, options={"ids": "prompt", "kind": "rewards"}),
+    "long without rows": Ugly("model,loss\na,0\nb,1\n", "--id NAME"),
+    "long, nothing said": Ugly("id,action,points\nx,a,1\nx,b,0\n", "--value-column NAME"),
+    # what damages memory or the process
+    "64 bits in Parquet": Ugly(lambda path: parquet(path, id=[2**63 - 1, 2**53 + 1], a=[0.0, 0.5], b=[1, 0.25]), losses=AB, ids=("9223372036854775807", "9007199254740993"), name="t.parquet"),
+}  # fmt: skip
+
+
+def made(ugly: Ugly, folder: Path) -> str:
+    path = folder / ugly.name
+    if callable(ugly.content):
+        ugly.content(path)
+    else:
+        path.write_bytes(ugly.content if isinstance(ugly.content, bytes) else ugly.content.encode())
+    return f"{path}::{ugly.inner}" if ugly.inner else str(path)
+
+
+def test_there_are_enough() -> None:
+    assert len(UGLY) >= 60
+
+
+@pytest.mark.parametrize("what", UGLY)
+def test_an_ugly_file_is_understood_or_refused_in_a_sentence(
+    what: str, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    ugly = UGLY[what]
+    source = made(ugly, tmp_path)
+    if ugly.says:
+        with command_line(), pytest.raises(TombolaError) as caught:
+            read_table(source, **ugly.options)
+        assert ugly.says in one_sentence(caught.value)
+        assert set(re.findall(r" (--[a-z-]+)", str(caught.value))) <= OPTIONS, "every remedy exists where the person is"
+        return
+    with command_line():
+        table = read_table(source, **ugly.options)
+    pool = table.pool
+    assert pool.losses.tolist() == pytest.approx(np.array(ugly.losses))
+    assert (pool.actions, pool.ids) == (tuple(ugly.actions), ugly.ids)
+    assert ugly.costs is None or (pool.costs is not None and pool.costs[:, :, 0].tolist() == ugly.costs)
+    for note in ugly.notes:
+        assert any(note in one for one in table.notes), table.notes
+
+
+OPTIONS = {
+    name for command in get_command(app).commands.values() for parameter in command.params for name in parameter.opts  # type: ignore[attr-defined]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", [name for name, ugly in UGLY.items() if not ugly.says])
+def test_look_says_the_options_with_which_it_can_be_read(what: str, tmp_path: Path) -> None:
+    """A look needs neither a unit nor a choice about missing cells, and names what `compare` needs."""
+    ugly = UGLY[what]
+    said = {name: value for name, value in ugly.options.items() if name not in ("rescale", "missing")}
+    look = look_at(made(ugly, tmp_path), Wanted(**said))
+    with command_line():
+        needed = look.needed()
+    assert dict(look.facts())["actions"].startswith(f"{len(look.names)}: ")
+    assert len(look.sample()[1]) == min(3, len(np.array(ugly.losses)))
+    assert ("--rescale" in needed) == ("rescale" in ugly.options)
+    assert ("--missing worst" in needed) == ("missing" in ugly.options)
+
+
+def test_a_table_of_many_columns_is_read_in_one_pass(tmp_path: Path) -> None:
+    """The number of comparisons of names grows with the columns, not with their square."""
+    width = 8000
+    text = ",".join(f"a{i}" for i in range(width)) + "\n" + ",".join(["0.5"] * width) + "\n"
+    (tmp_path / "t.csv").write_text(text)
+    counted = 0
+
+    class Counting(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal counted
+            counted += 1
+            return str(self) == other
+
+        __hash__ = str.__hash__
+
+    from tombola.readers import columns
+    from tombola.readers import text as text_module
+
+    table = text_module.read_text(tmp_path / "t.csv", lambda _, __: False)
+    counting = columns.Columns(table.source, [column._replace(name=Counting(column.name)) for column in table.columns])
+    from tombola.readers.wide import read_wide
+
+    assert read_wide(counting, Wanted()).values.shape == (1, width)
+    assert counted < 100 * width
+
+
+def test_archives_that_lie_or_explode_are_refused(
+    tmp_path: Path, one_sentence: Callable[[object], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import zipfile
+
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**13, 1)})
+    with zipfile.ZipFile(tmp_path / "lies.npz", "w") as archive:
+        archive.writestr("losses.npy", header.getvalue() + bytes(80))
+    (tmp_path / "lies.npy").write_bytes(header.getvalue() + bytes(80))
+    np.savez_compressed(tmp_path / "bomb.npz", losses=np.zeros((1000, 1000)))
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"0,1\n" * 200_000))
+    monkeypatch.setattr("tombola.readers.limits.memory", lambda: 4_000_000)
+    for name in ("lies.npz", "lies.npy", "bomb.npz", "bomb.csv.gz"):
+        with pytest.raises(TombolaError) as caught:
+            read_table(tmp_path / name)
+        one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("ending", ["arrow", "feather", "parquet"])
+def test_damaged_arrow_files_never_crash(ending: str, tmp_path: Path, run_python: Callable[..., Any]) -> None:
+    """400 files with damaged bytes, in a process of their own: each is read or refused, none ends the process."""
+    script = f"""
+import sys
+import numpy as np, pyarrow as pa, pyarrow.feather, pyarrow.parquet
+from tombola.errors import TombolaError
+from tombola.readers import read_table
+path = {str(tmp_path / ("t." + ending))!r}
+table = pa.table({{"id": ["x", "yy", "zzz"], "a": [0.0, 0.5, 1.0], "b": [1.0, 0.25, 0.5]}})
+if {ending!r} == "parquet":
+    pyarrow.parquet.write_table(table, path)
+elif {ending!r} == "feather":
+    pyarrow.feather.write_feather(table, path, compression="uncompressed")
+else:
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+good = open(path, "rb").read()
+coins = np.random.default_rng(5)
+for _ in range(400):
+    broken = bytearray(good)
+    for at in coins.integers(0, len(good), coins.integers(1, 6)):
+        broken[at] = coins.integers(256)
+    open(path, "wb").write(broken[: coins.integers(len(good) // 2, len(good) + 1)] if coins.random() < 0.2 else broken)
+    try:
+        read_table(path, rescale=True, missing="worst")
+    except TombolaError as error:
+        assert "\\n" not in str(error), error
+print("done")
+"""
+    done = run_python("-c", script)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]
