@@ -1,7 +1,8 @@
 """Events: what a race hands out and takes in; its settings and these events are all that there is to keep.
 
 A ticket is a number that says which candidate and which place of the shuffled list it stands for, so that a race can be
-made again from its settings, its rows and its events, in the order in which they happened (`Race.restore`).
+made again from its settings, its rows and its events, in the order in which they happened (`Race.restore`). An answer
+says that its call was handed out, so that answers alone will do where one process makes all the calls.
 """
 
 from collections.abc import Iterable
@@ -35,6 +36,27 @@ class Journal(Protocol):
 
     def replay(self) -> Iterable[Event]:
         """Return the events kept so far, in the order in which they happened."""
+
+
+class Notes:
+    """A journal in memory.
+
+    >>> notes = Notes([Event("call", 3)])
+    >>> notes.append(Event("answer", 3, loss=0.5))
+    >>> len(list(notes.replay()))
+    2
+    """
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._events = list(events)
+
+    def append(self, event: Event) -> None:
+        """Keep one more event."""
+        self._events.append(event)
+
+    def replay(self) -> Iterable[Event]:
+        """Return the events kept so far, in the order in which they happened."""
+        return tuple(self._events)
 
 
 class Dropped(NamedTuple):

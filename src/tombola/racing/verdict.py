@@ -10,7 +10,7 @@ from tombola.racing.top import Top
 from tombola.racing.within import Within
 
 if TYPE_CHECKING:
-    from tombola.racing.race import Race
+    from tombola.racing.ask_and_tell import Race
 
 
 def answer_of(field: Field) -> list[int]:

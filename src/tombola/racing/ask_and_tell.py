@@ -86,7 +86,7 @@ class Race:
         self._answers: dict[int, Event] = {}
         self._pending: dict[int, Call] = {}
         self._next = 0
-        self._cost = 0.0
+        self._cost, self._failures = 0.0, 0
         self._failure: Call | None = None
         self._await_row()
 
@@ -122,10 +122,9 @@ class Race:
 
     def repeat(self, event: Event) -> None:
         """Let happen what has happened before: hand out this call, or take in this answer."""
-        if event.kind == "call":
-            self._known(event.ticket)
+        if not self._handed_out(self._known(event.ticket)):
             self._hand_out(event.ticket)
-        else:
+        if event.kind == "answer":
             self.record(event.ticket, loss=event.loss, cost=event.cost, failed=event.failed)
 
     def call(self, ticket: int) -> Call:
@@ -179,9 +178,14 @@ class Race:
         return self._cost
 
     @property
+    def answered(self) -> int:
+        """The number of calls that have been answered, failures included."""
+        return len(self._answers)
+
+    @property
     def failures(self) -> int:
         """The number of calls that failed."""
-        return sum(answer.failed for answer in self._answers.values())
+        return self._failures
 
     @property
     def leader(self) -> str | None:
@@ -237,14 +241,16 @@ class Race:
         """Yield the tickets that come next; who is out is not asked."""
         k = len(self.candidates)
         while self._next < self._cells and not (self.field.done or self._failure):
-            if self._active[self._next % k]:
+            if self._active[self._next % k] and not self._handed_out(self._next):
                 yield self._next
             else:
                 self._next += 1
 
+    def _handed_out(self, ticket: int) -> bool:
+        return ticket in self._answers or ticket in self._pending
+
     def _hand_out(self, ticket: int) -> Call:
         call = self._pending[ticket] = self.call(ticket)
-        self._next = ticket + 1
         return call
 
     def _known(self, ticket: Any) -> int:
@@ -258,7 +264,7 @@ class Race:
 
     def _answer(self, ticket: int, loss: Any, cost: float, *, failed: bool) -> Event:
         """Return an answer, checked."""
-        if self._known(ticket) not in self._pending and ticket not in self._answers:
+        if not self._handed_out(self._known(ticket)):
             raise FeedbackError(
                 f"Race.record: expected a ticket that has been handed out, got {ticket}; ask for it with calls()."
             )
@@ -281,6 +287,7 @@ class Race:
         self._answers[event.ticket] = event
         call = self._pending.pop(event.ticket)
         self._cost += event.cost
+        self._failures += event.failed
         if event.failed and self.settings.on_failure == "stop":
             self._failure = self._failure or call
         self._awaited.discard(event.ticket)
