@@ -14,6 +14,7 @@ from tombola.commands.demo import demo
 from tombola.commands.exact import exact
 from tombola.commands.look import look
 from tombola.commands.printing import remark, tell
+from tombola.commands.race import app as race_app
 from tombola.commands.reproduce import reproduce
 from tombola.live.commands import app as session_app
 
@@ -42,6 +43,7 @@ app.command()(demo)
 app.command()(claims)
 app.command(context_settings=OPEN)(bound)
 app.command()(exact)
+app.add_typer(race_app, name="race")
 app.add_typer(session_app, name="session")
 
 

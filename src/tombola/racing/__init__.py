@@ -3,6 +3,20 @@
 from tombola.racing.ask_and_tell import Race
 from tombola.racing.driver import Interrupted, race
 from tombola.racing.events import Call, Dropped, Event, Journal, Notes
+from tombola.racing.planning import Plan, plan
 from tombola.racing.settings import Settings, fingerprint
 
-__all__ = ["Call", "Dropped", "Event", "Interrupted", "Journal", "Notes", "Race", "Settings", "fingerprint", "race"]
+__all__ = [
+    "Call",
+    "Dropped",
+    "Event",
+    "Interrupted",
+    "Journal",
+    "Notes",
+    "Plan",
+    "Race",
+    "Settings",
+    "fingerprint",
+    "plan",
+    "race",
+]

@@ -12,15 +12,12 @@ what the rows seen so far make look best.
 import math
 from typing import Any
 
-BETS = 7
+import numpy as np
+
 FIXED = 6
+STAKE = np.array([0.5 / FIXED] * FIXED + [0.5])  # what a gambler starts with, in parts
 SAFE = 0.95  # of the wealth that one bet may lose
 SLACK = 1e-9  # of the list: what rounding may add to a sum of losses
-
-
-def stake() -> list[float]:
-    """Return the wealth that a gambler starts with, in parts; its sum is 1."""
-    return [0.5 / FIXED] * FIXED + [0.5]
 
 
 def gamble(state: Any, who: int, lead: float, d: float, shift: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola.engine.compiler import Kernel, specialise
 from tombola.engine.memory import pack, viewer
-from tombola.racing.bets import stake
+from tombola.racing.bets import STAKE
 from tombola.types import Floats, Order, Rows
 
 if TYPE_CHECKING:  # bound by `specialise`
@@ -40,6 +40,7 @@ class State(NamedTuple):
     squares: Floats
     bets: Floats
     settled: Floats
+    deposit: Floats
     judged: Floats
     room: Floats
     rows: float
@@ -63,11 +64,13 @@ class Field(ABC):
     def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
         self.candidates, self.rows, self.population, self.level = candidates, rows, population, level
         state = self.init()
-        self._memory = pack(state, candidates)
+        self._first = pack(state, candidates)
+        self._memory, self._row = self._first.copy(), np.zeros(candidates)
         self._view = viewer(state)
         self.state = self._view(self._memory)
         self._kernels = {"view": self._view, "take": type(self).take}
-        self._take = specialise(take_row, (self._memory, np.zeros(candidates)), **self._kernels)
+        self._take = specialise(take_row, (self._memory, self._row), **self._kernels)
+        self._loops: dict[Any, Kernel] = {}
 
     @abstractmethod
     def init(self) -> State:
@@ -79,8 +82,8 @@ class Field(ABC):
         return State(
             active=np.ones(k), total=empty, out=empty, against=np.full(k, -1.0), peak=empty, worth=np.ones(k),
             seen=np.zeros(1), done=np.full(1, float(k == 1)),
-            wealth=np.tile(stake(), (gamblers, 1)), squares=np.zeros(gamblers), bets=np.zeros(gamblers),
-            settled=np.zeros((pairs, k)), judged=empty, room=empty,
+            wealth=np.tile(STAKE, (gamblers, 1)), squares=np.zeros(gamblers), bets=np.zeros(gamblers),
+            settled=np.zeros((pairs, k)), deposit=np.zeros((pairs, k)), judged=empty, room=empty,
             rows=self.rows, population=self.population, goal=goal, margin=margin, special=special,
         )  # fmt: skip
 
@@ -95,9 +98,10 @@ class Field(ABC):
 
     def play(self, table: Rows, order: Order) -> int:
         """Start again, run a whole race on a table of losses, and return the number of calls it makes."""
-        self._memory[:] = pack(self.init(), self.candidates)
-        loop = specialise(take_rows, (self._memory, table, order, np.zeros(self.candidates)), **self._kernels)
-        return int(loop(self._memory, table, order, np.zeros(self.candidates)))
+        self._memory[:] = self._first
+        if table.dtype not in self._loops:
+            self._loops[table.dtype] = specialise(take_rows, (self._memory, table, order, self._row), **self._kernels)
+        return int(self._loops[table.dtype](self._memory, table, order, self._row))
 
     @property
     def active(self) -> list[int]:
