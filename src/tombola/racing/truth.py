@@ -33,7 +33,7 @@ def is_wrong(field: Field, totals: Floats) -> bool:
     best = float(np.min(totals))
     if proved_by(field):
         return any(totals[a] > best + allowed + slack for a in answer_of(field))
-    return min(totals[a] for a in answer_of(field)) > best + allowed + slack
+    return bool(min(totals[a] for a in answer_of(field)) > best + allowed + slack)
 
 
 def _passes(gate: Gate, totals: Any, candidate: int) -> bool:

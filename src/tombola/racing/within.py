@@ -41,12 +41,12 @@ class Within(Field):
     def questions(self) -> list[Question]:
         """Return what is still open: whether the leader is near enough to the others."""
         best, k = self.leader, self.candidates
-        open_pairs = [b for b in self.active if b != best and not self.state.settled[best, b]]
+        others = [b for b in self.active if b != best]
+        goal = self.state.goal * len(others)
         return [
-            Question(
-                self.gap(best, b) + self.within, self.variance(account(k, best, b)), self.state.goal * len(open_pairs)
-            )
-            for b in open_pairs
+            Question(self.gap(best, b) + self.within, self.variance(account(k, best, b)), goal)
+            for b in others
+            if not self.state.settled[best, b]
         ]
 
     @staticmethod
