@@ -3,27 +3,33 @@
 import math
 from typing import Any
 
-FIXED = [0.9 / 2**q for q in range(6)]
+
+def belief(excess: Any, count: Any, variance: Any) -> Any:
+    """Return the mean of a normal law cut off below 0, by the same approximation."""
+    return (excess / count + math.sqrt((excess / count) ** 2 + 2.55 * variance / count)) / 2
 
 
-def wealth(rows: Any, pairs: Any, shift: Any, N: Any) -> Any:
+def bets(lead: Any, i: Any, shift: Any, N: Any, rows: Any, variance: Any) -> Any:
+    """Return the four bets before they are capped."""
+    gain = 1.0 if N == math.inf else N / (N - i)
+    edges = [gain * belief(gain * (lead - i * shift), gain * i + prior, variance) for prior in (20, 0.03 * rows)]
+    return [edge / (variance + edge**2) for edge in edges] + [0.8 * gain, 0.3 * gain]
+
+
+def wealth(rows: Any, pairs: Any, shift: Any, N: Any, length: Any) -> Any:
     """Return the wealth after rows of losses, where pairs[i] = (b, o) are the candidate and its opponent in row i."""
-    fixed, learned, squares, bets = [1.0] * 6, 1.0, 0.0, 0
+    purses, squares, count = [1 / 2, 1 / 4, 1 / 8, 1 / 8], 0.0, 0
     for i, (b, o) in enumerate(pairs):
         lead = sum(row[b] - row[o] for row in rows[:i])
         d = rows[i][b] - rows[i][o]
         m = shift if N == math.inf else (N * shift - lead) / (N - i)
-        if m >= 1:
-            continue
-        gain = 1.0 if N == math.inf else N / (N - i)
-        cap = 0.95 / (1 + m) if m > -1 else math.inf
-        fixed = [w * (1 + min(gain * bet, cap) * (d - m)) for w, bet in zip(fixed, FIXED, strict=True)]
-        edge = gain * max(0.0, (lead - i * shift) / (i + 10))
-        variance = (0.5 + squares) / (bets + 2)
-        learned *= 1 + min(edge / (variance + edge**2), cap) * (d - m)
-        squares += (d - lead / (i + 10)) ** 2
-        bets += 1
-    return sum(fixed) / 12 + learned / 2
+        if m < 1:
+            cap = 0.95 / (1 + m) if m > -1 else math.inf
+            sizes = bets(lead, i, shift, N, length, (0.5 + squares) / (count + 2))
+            purses = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(purses, sizes, strict=True)]
+            squares += (d - lead / (i + 10)) ** 2
+            count += 1
+    return sum(purses)
 
 
 def totals(rows: Any, k: Any) -> Any:
@@ -58,7 +64,7 @@ def best(table: Any, level: Any, N: Any = None) -> Any:
         order = ranked(past, active, k)
         for b in active:
             opponents[b].append((b, order[0] if b != order[0] else order[1]))
-        out = [b for b in active if wealth(seen, opponents[b], 0.0, N) >= 1 / level]
+        out = [b for b in active if wealth(seen, opponents[b], 0.0, N, len(table)) >= 1 / level]
         if len(out) == len(active):
             out.remove(order[0])
         active = [b for b in active if b not in out]
