@@ -2,8 +2,8 @@
 
 The statement is "the mean of d over the list is at most `shift`", d = loss of one candidate - loss of its opponent.
 With `lead` the sum of the n rows seen, the rows left have a mean of at most m = (N shift - lead) / (N - n) if it is
-true, so 1 + bet (d - m) has a mean of at most 1 for every bet in [0, 1 / (1 + m)] that is chosen from the past. A wealth is
-an average of products of such factors; it reaches 1 / level with probability at most `level` if the statement is true.
+true, so 1 + bet (d - m) has a mean of at most 1 for every bet in [0, 1 / (1 + m)] that is chosen from the past. A
+wealth is an average of products of such factors; it reaches 1 / level with probability at most `level` if it is true.
 
 Which bets are made decides only how soon that happens if it is false. A gambler has four purses, its row of `wealth`.
 Two bet on the edge that they believe in, with the odds of Kelly: one starts from the belief of a cautious newcomer, one
