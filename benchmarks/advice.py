@@ -11,7 +11,6 @@ import numpy as np
 from tombola import Pool, compare, demo
 from tombola.budget import Budget
 from tombola.runs import Runs
-from tombola.tables.comparing_budget import compare_budget
 from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
 
 REPETITIONS, DELAY, PRICE = 20, 100, 5.0
@@ -60,9 +59,7 @@ def main() -> None:
     dear = {name: make() for name, make in POOLS.items() if make().costs is not None}
     orders = {
         name: ranks(
-            compare_budget(
-                pool, budgeted_contestants(), half_way(pool), repetitions=REPETITIONS, workers=2, seed=1
-            ).runs
+            compare(pool, budgeted_contestants(), budget=half_way(pool), repetitions=REPETITIONS, workers=2, seed=1)
         )
         for name, pool in dear.items()
     }

@@ -9,7 +9,8 @@ import numpy as np
 import baseline
 from measure import Row, faster, left_out, race, within
 from peers import peers
-from tombola import UCB1, Exp3, Learner, MixedLearner, Pool, SuccessiveElimination, TsallisInf
+from tombola import UCB1, Exp3, Learner, MixedLearner, Pool
+from tombola.bandit import SuccessiveElimination, TsallisInf
 from tombola.order import rows_in
 from tombola.playing import log_spaced, run
 from tombola.streams import Streams
@@ -38,7 +39,7 @@ def played(learner: Learner, pool: Pool) -> Any:
     """Play the whole pool in random order, writing down a curve."""
     marks = log_spaced(pool.rows)
     labels = np.arange(pool.k)
-    return run(learner, pool, order_of(pool.rows), labels, 0, Streams(SEED), marks=marks, record="curve")
+    return run(learner, pool, order_of(pool.rows), labels, 0, Streams(SEED), marks=marks, kept=False).tally
 
 
 def in_c(function: Any, learner: Learner, pool: Pool, parameter: float) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from measure import Row, below, faster, left_out, race
-from tombola.classes import ERM, LabelledPool, LabelSession, LabelTrace, Thresholds, play_labels
+from tombola import LabelledPool, Session, Trace, play
+from tombola.labels import ERM, Thresholds
 
 ROWS, FEW, REFITS, SESSION_ROUNDS, SEED = 1_000_000, 10_000, 20, 5000, 1
 
@@ -21,11 +22,11 @@ def labelled(rows: int) -> LabelledPool:
     return LabelledPool(features, (features >= 0.5) ^ (rng.random(rows) < 0.1))
 
 
-def erm(rows: int) -> LabelTrace:
+def erm(rows: int) -> Trace:
     """Play ERM over thresholds on so many rows in random order, from a pool whose numbers are not yet sorted."""
     known = labelled(rows)
     known.__dict__.pop("ranks", None)
-    return play_labels(ERM(Thresholds()), known, seed=SEED)
+    return play(ERM(Thresholds()), known, seed=SEED)
 
 
 def erm_rounds() -> list[Row]:
@@ -40,7 +41,7 @@ def erm_rounds() -> list[Row]:
         rows.append(left_out(work.format(FEW), f"scikit-learn: {error}"))
     else:
         rows.append(faster(work.format(FEW), best["few"] / FEW, "scikit-learn stump, refitted", refit, 1000))
-    return [*rows, below("LabelSession predict + observe, ERM over thresholds", 1e6 * label_session(), None, "us")]
+    return [*rows, below("Session predict + observe, ERM over thresholds", 1e6 * label_session(), None, "us")]
 
 
 def refitting() -> float:
@@ -58,9 +59,9 @@ def refitting() -> float:
 def label_session() -> float:
     """Return the seconds of a round of a live session."""
     pool = labelled(SESSION_ROUNDS)
-    session = LabelSession(ERM(Thresholds()), SESSION_ROUNDS, seed=SEED)
+    session = Session(ERM(Thresholds()), horizon=SESSION_ROUNDS, seed=SEED)
     rounds = list(zip(pool.features[:, 0].tolist(), pool.labels.tolist(), strict=True))
     start = perf_counter()
     for value, label in rounds:
-        session.observe(session.predict(value), label=label)
+        session.observe(session.act(value), label=label)
     return (perf_counter() - start) / SESSION_ROUNDS

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits  # type: ignore[import-untyped]
 
-from tombola import ERM, LabelledPool, Stumps, play_labels, statistics
+from tombola import LabelledPool, play, statistics
+from tombola.labels import ERM, Stumps
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw, save
 
@@ -16,11 +17,11 @@ SHUFFLES = 50
 def chart(title: str, pool: LabelledPool) -> Chart:
     """Return the regret in random order, with its interval, and with the rows sorted by label and then by a feature."""
     learner = ERM(Stumps(pool.dimensions))
-    curves = np.array([play_labels(learner, pool, seed=seed).curve for seed in range(SHUFFLES)])
+    curves = np.array([play(learner, pool, seed=seed).curve for seed in range(SHUFFLES)])
     rounds = np.unique(np.linspace(1, pool.rows, 60).astype(np.int64))
     means = [statistics.mean(curves[:, t - 1]) for t in rounds]
     sorted_rows = np.lexsort((pool.features[:, 0], pool.labels))
-    by_label = play_labels(learner, pool, order=sorted_rows, seed=0).curve
+    by_label = play(learner, pool, order=sorted_rows, seed=0).curve
     x = rounds.astype(np.float64)
     shuffled = Band(f"shuffled, mean of {SHUFFLES}", x, *(np.array([mean[i] for mean in means]) for i in range(3)))
     print(f"{title}: shuffled {curves[:, -1].mean():.1f} (sd {curves[:, -1].std():.1f}), by label {by_label[-1]:.0f}")

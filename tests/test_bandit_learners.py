@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from naive import bandit as naive
-from tombola.engine import loops
 from tombola.engine.coins import new_coins
 from tombola.engine.memory import mix_of
 from tombola.engine.player import Player
@@ -25,6 +24,9 @@ from tombola.learners.bandit import (
 )
 from tombola.learners.bandit.statistics import lower
 from tombola.learners.base import Learner, MixedLearner
+from tombola.settings import setting_of
+from tombola.settings.bandit import step_observe as bandit_step
+from tombola.settings.base import step_choose
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 Arrivals = list[list[int]]
@@ -102,15 +104,17 @@ def follow(learner: Learner, twin: Any, losses: Rows, arrivals: Arrivals, seed: 
 
 def new_player(learner: Learner, losses: Rows, seed: int = 0) -> Player:
     """Return a player for this table."""
-    return Player(learner, losses.shape[1], losses.shape[0], new_coins(np.random.SeedSequence(seed)))
+    return Player(
+        learner, setting_of(learner, losses.shape[0], actions=losses.shape[1]), new_coins(np.random.SeedSequence(seed))
+    )
 
 
 def steps(
     player: Player, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
 ) -> Iterator[tuple[int, float]]:
     """Play all rounds, yield the action and chance of each, and hand out the feedback as it arrives."""
-    choose = player.step(loops.step_choose, player.memory, player.coins)
-    observe = player.step(loops.step_bandit, player.memory, 0, 1.0, 1.0)
+    choose = player.step(step_choose, player.memory, player.coins)
+    observe = player.step(bandit_step, player.memory, 0, 1.0, 1.0)
     tickets = []
     for t in range(losses.shape[0]):
         tickets.append(choose(player.memory, player.coins))
@@ -196,10 +200,10 @@ def test_kl_lower_bound_solves_its_equation(mean: float, far: float) -> None:
 def test_thompson_sampling_has_the_right_distribution() -> None:
     """The chance that Beta(3, 2) < Beta(2, 4), by summing densities; false alarm below 1e-6."""
     player = new_player(ThompsonSampling(), np.zeros((1, 2)))
-    observe = player.step(loops.step_bandit, player.memory, 0, 1.0, 1.0)
+    observe = player.step(bandit_step, player.memory, 0, 1.0, 1.0)
     for action, loss in [(0, 1.0), (0, 1.0), (0, 0.0), (1, 1.0), (1, 0.0), (1, 0.0), (1, 0.0)]:
         observe(player.memory, action, math.nan, loss)
-    choose = player.step(loops.step_choose, player.memory, player.coins)
+    choose = player.step(step_choose, player.memory, player.coins)
     count, first = 20_000, 0
     for _ in range(count):
         first += choose(player.memory, player.coins)[0] == 0

@@ -6,31 +6,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tombola import EmpiricalLP, Trace, instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget import Budget
-from tombola.budgeted import (
-    BudgetedLearner,
-    BudgetSimulation,
-    BudgetTrace,
-    DualDescent,
-    EmpiricalLP,
-    PrimalDual,
-    SerflingLP,
-    Terms,
-    instances,
-    play_budget,
-)
+from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, PrimalDual, SerflingLP, Terms
 from tombola.pool import Pool
 
 POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
 LONG = 2**16
 
 
-def traces(learner: BudgetedLearner, T: int, rate: float, count: int, **how: Any) -> list[BudgetTrace]:
+def traces(learner: BudgetedLearner, T: int, rate: float, count: int, **how: Any) -> list[Trace]:
     """Play on `count` pools of three actions, fluid unless told otherwise."""
     how = {"mixed": True, **how}
     return [
-        play_budget(learner, instances.three_actions(T, seed=s), Budget(rate * T, worst=1.0, null=0), seed=s, **how)
+        play(learner, instances.three_actions(T, seed=s), budget=Budget(rate * T, worst=1.0, null=0), seed=s, **how)
         for s in range(count)
     ]
 
@@ -116,7 +106,7 @@ def test_real_prices(name: str, share: float) -> None:
     whole = float(pool.costs[:, pool.best].sum(dtype=np.float64))
     percents = []
     for seed in range(20 if pool.rows < 1000 else 5):
-        trace = play_budget(EmpiricalLP(), pool, Budget(share * whole, null="add"), seed=seed)
+        trace = play(EmpiricalLP(), pool, budget=Budget(share * whole, null="add"), seed=seed)
         assert not any(trace.overspent)
         percents.append(100 * trace.reward / trace.comparator_reward)
     assert np.mean(percents) >= (99.0 if pool.rows > 10_000 else SHARES[share])

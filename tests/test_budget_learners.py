@@ -7,25 +7,16 @@ import numpy as np
 import pytest
 
 from naive import budget as naive
+from tombola import EmpiricalLP, instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget import Budget
-from tombola.budgeted import (
-    BudgetedLearner,
-    BudgetSimulation,
-    DualDescent,
-    EmpiricalLP,
-    PrimalDual,
-    SerflingLP,
-    Terms,
-    instances,
-    play_budget,
-)
-from tombola.budgeted.simulation import train
+from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, PrimalDual, SerflingLP, Terms
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import plain
 from tombola.engine.draws import iid_order
 from tombola.errors import ParameterError
 from tombola.pool import Pool
+from tombola.reductions.budget_simulation import average_mix
 
 TWINS: dict[str, tuple[BudgetedLearner, Any]] = {
     "primal dual": (PrimalDual(), naive.PrimalDual),
@@ -55,7 +46,7 @@ def test_learner_agrees_with_its_twin(name: str, mixed: bool, stop: Any, delay: 
             pool = pool_of(T, k, m, 1)
             assert pool.costs is not None
             amounts = [share * T * (1 + j) / 2 for j in range(m)]
-            trace = play_budget(learner, pool, Budget(amounts), "given", delay, stop, mixed=mixed, seed=5)
+            trace = play(learner, pool, "given", delay, budget=Budget(amounts), stop=stop, mixed=mixed, seed=5)
             agree(twin, pool, amounts, trace, mixed=mixed, stop=stop, delay=min(delay, T))
 
 
@@ -96,9 +87,9 @@ ALL += [FAITHFUL, BudgetSimulation(EmpiricalLP(), delta=0.9, margin=0.01, delay=
 def test_plain_python_does_the_same_to_the_bit(learner: BudgetedLearner) -> None:
     pool = pool_of(40, 3, 2, 2)
     for mixed in (True, False):
-        compiled = play_budget(learner, pool, Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
+        compiled = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
         with plain():
-            again = play_budget(learner, pool, Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
+            again = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
         assert compiled.costs.tolist() == again.costs.tolist()
         assert compiled.rewards.tolist() == again.rewards.tolist()
         assert compiled.ledger == again.ledger
@@ -111,7 +102,7 @@ def test_training_is_primal_dual_on_iid_rows_with_its_own_strict_stop() -> None:
     costs[:, 0] = 0
     coins = new_coins(np.random.SeedSequence(3))
     order = iid_order(n, rows, coins.copy())
-    learned = train(PrimalDual(), (losses, costs.reshape(rows, -1)), n, rate, 0, coins)
+    learned = average_mix(PrimalDual(), losses, costs.reshape(rows, -1), n, rate, 0, coins)
     twin, mixes, spent = naive.PrimalDual(k, m, n, rate, 0), [], np.zeros(m)
     for row in order.tolist():
         x = twin.mix([], []) if (rate * n - spent >= 1).all() else twin.nothing()
@@ -126,7 +117,7 @@ def test_simulation_plays_null_until_its_first_block_and_then_one_mix_a_block() 
     pool = pool_of(600, 3, 1, 4)
     learner = BudgetSimulation(delta=0.9, margin=0.5)
     budget = Budget(180.0, worst=1.0, null=0)
-    trace = play_budget(learner, pool, budget, "given", stop="strict", mixed=True, seed=0)
+    trace = play(learner, pool, "given", budget=budget, stop="strict", mixed=True, seed=0)
     first = bounds.budget_first_play(600, 3, 1, 0.3, 0.9, 0.5)
     assert 17 <= first <= 257
     assert not trace.costs[: first - 1].any()
@@ -143,7 +134,7 @@ def test_simulation_plays_null_until_its_first_block_and_then_one_mix_a_block() 
 def test_simulation_with_delay_waits_between_its_blocks() -> None:
     pool = pool_of(300, 2, 1, 4)
     learner = BudgetSimulation(delta=0.9, margin=0.0, delay=7)
-    trace = play_budget(learner, pool, Budget(150.0), "given", 7, "strict", mixed=True, seed=0)
+    trace = play(learner, pool, "given", 7, budget=Budget(150.0), stop="strict", mixed=True, seed=0)
     plays = (trace.costs[:100, 0] > 0).tolist()
     blocks = [(2**i + 1 + (i + 1) * 7, 2**i) for i in range(1, 7)]  # one round of training has less than 1 to spend
     assert plays == [any(s <= t < s + n for s, n in blocks) for t in range(1, 101)]
@@ -183,12 +174,12 @@ def test_given_order_costs_a_sixteenth_and_random_order_does_not() -> None:
     T = 4096
     for learner in (PrimalDual(), DualDescent(), EmpiricalLP(), SerflingLP()):
         regrets = {}
+        half = Budget(T / 2, worst=1.0, null=0)
         for order in ("given", "random"):
             traces = [
-                play_budget(learner, instances.hindsight(T, then), Budget(T / 2, worst=1.0, null=0), order,
-                            mixed=True, seed=1)
+                play(learner, instances.hindsight(T, then), order, budget=half, mixed=True, seed=1)
                 for then in ("rich", "poor")
-            ]  # fmt: skip
+            ]
             assert not any(any(trace.overspent) for trace in traces)
             regrets[order] = max(trace.regret for trace in traces)
         assert regrets["given"] >= bounds.budget_given_order(T) - 1

@@ -7,17 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tombola import EmpiricalLP, play
 from tombola.budget import Budget
-from tombola.budgeted import (
-    BudgetedLearner,
-    BudgetSimulation,
-    DualDescent,
-    EmpiricalLP,
-    PrimalDual,
-    SerflingLP,
-    play_budget,
-)
-from tombola.budgeted.player import BudgetPlayer
+from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, PrimalDual, SerflingLP
+from tombola.engine.player import Player
 from tombola.pool import Pool
 
 LEARNERS: list[BudgetedLearner] = [
@@ -74,7 +67,7 @@ def run_once(number: int) -> None:
     stop: Any = ["strict", "fits"][int(rng.integers(2))]
     mixed = bool(rng.integers(2))
     order = ["random", "iid", "given"][int(rng.integers(3))]
-    trace = play_budget(learner, pool, budget, order, delay_of(pool.rows, rng), stop, mixed=mixed, seed=number)
+    trace = play(learner, pool, order, delay_of(pool.rows, rng), budget=budget, stop=stop, mixed=mixed, seed=number)
     amounts = [Fraction(amount) for amount in trace.ledger.amounts]
     if not mixed:
         costs: Any = pool.costs
@@ -90,15 +83,15 @@ def run_once(number: int) -> None:
 
 def run_many(first: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run, with every loop looked up once: the compiler's fingerprint of a learner takes longer than these plays."""
-    step, known = BudgetPlayer.step, {}
+    step, known = Player.step, {}
 
-    def remembered(player: BudgetPlayer, function: Any, *arguments: Any) -> Any:
+    def remembered(player: Player, function: Any, *arguments: Any) -> Any:
         key = (function, type(player.learner))
         if key not in known:
             known[key] = step(player, function, *arguments)
         return known[key]
 
-    monkeypatch.setattr(BudgetPlayer, "step", remembered)
+    monkeypatch.setattr(Player, "step", remembered)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that a horizon is too short for Simulation
         for number in range(first, first + count):
@@ -119,9 +112,9 @@ def test_plays_in_flight_reserve_their_worst_cost() -> None:
     costs = np.tile([0.0, 1.0], (50, 1))
     costs[-1, 1] = 4.0
     pool = Pool.from_rewards(np.tile([0.0, 1.0], (50, 1)), costs=costs)
-    late = play_budget(PrimalDual(), pool, Budget(10.0), "given", 100, seed=0)
+    late = play(PrimalDual(), pool, "given", 100, budget=Budget(10.0), seed=0)
     assert late.plays[1] == 2
     assert late.ledger.reserved == (8.0,)
     assert late.ledger.left == (2.0,)
-    soon = play_budget(PrimalDual(), pool, Budget(10.0), "given", 3, seed=0)
+    soon = play(PrimalDual(), pool, "given", 3, budget=Budget(10.0), seed=0)
     assert soon.plays[1] > 5

@@ -1,4 +1,4 @@
-"""BudgetSession: the same as play to the bit, never an action that could overspend, and a ledger that survives."""
+"""Session: the same as play to the bit, never an action that could overspend, and a ledger that survives."""
 
 import json
 from pathlib import Path
@@ -7,20 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tombola import EmpiricalLP, Session, Ticket, play
 from tombola.budget import Budget
-from tombola.budgeted import (
-    BudgetedLearner,
-    BudgetSession,
-    BudgetSimulation,
-    DualDescent,
-    EmpiricalLP,
-    PrimalDual,
-    SerflingLP,
-    play_budget,
-)
+from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, PrimalDual, SerflingLP
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.pool import Pool
-from tombola.session import Ticket
 
 LEARNERS: list[BudgetedLearner] = [
     PrimalDual(),
@@ -36,7 +27,7 @@ POOL = Pool(RNG.random((T, K)), costs=COSTS)
 BUDGET = Budget([9.0, 600.0], worst=COSTS.max(axis=0), null="add")
 
 
-def answer(session: BudgetSession, ticket: Ticket) -> bool:
+def answer(session: Session, ticket: Ticket) -> bool:
     row = ticket.round - 1
     return session.observe(ticket, loss=POOL.losses[row], cost=COSTS[row])
 
@@ -47,8 +38,8 @@ def test_session_and_play_are_the_same_to_the_bit_also_saved_midway(
     learner: BudgetedLearner, stop: Any, tmp_path: Path
 ) -> None:
     for delay in (0, 4):
-        trace = play_budget(learner, POOL, BUDGET, "given", delay, stop, seed=11)
-        session = BudgetSession(learner, K, BUDGET, T, stop, seed=11)
+        trace = play(learner, POOL, "given", delay, budget=BUDGET, stop=stop, seed=11)
+        session = Session(learner, K, horizon=T, budget=BUDGET, stop=stop, seed=11)
         tickets: list[Ticket] = []
         for t in range(T):
             if t - delay - 1 >= 0 and delay:
@@ -59,7 +50,7 @@ def test_session_and_play_are_the_same_to_the_bit_also_saved_midway(
             if t == 33:
                 session.save(tmp_path / "session.json")
                 before = session
-                session = BudgetSession.load(tmp_path / "session.json")
+                session = Session.load(tmp_path / "session.json")
                 assert session.ledger == before.ledger
                 assert session.pending == before.pending
                 assert session.learner == learner
@@ -73,7 +64,7 @@ def test_session_and_play_are_the_same_to_the_bit_also_saved_midway(
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_act_never_returns_what_could_overspend(learner: BudgetedLearner) -> None:
     """Half of the feedback never comes, so its worst cost stays reserved."""
-    session = BudgetSession(learner, K, BUDGET, T, seed=1)
+    session = Session(learner, K, horizon=T, budget=BUDGET, seed=1)
     rng = np.random.default_rng(0)
     worst = np.vstack([COSTS.max(axis=0), np.zeros(M)])
     committed = np.zeros(M)
@@ -91,7 +82,7 @@ def test_act_never_returns_what_could_overspend(learner: BudgetedLearner) -> Non
 
 
 def test_the_ledger_is_in_the_saved_state_in_the_units_of_the_costs(tmp_path: Path) -> None:
-    session = BudgetSession(PrimalDual(), ["a", "b", "c"], BUDGET, T, seed=0)
+    session = Session(PrimalDual(), ["a", "b", "c"], horizon=T, budget=BUDGET, seed=0)
     tickets = [session.act() for _ in range(6)]
     answer(session, tickets[2])
     session.save(tmp_path / "s.json")
@@ -99,14 +90,14 @@ def test_the_ledger_is_in_the_saved_state_in_the_units_of_the_costs(tmp_path: Pa
     assert data["ledger"]["left"] == list(session.ledger.left)
     assert session.names == ("a", "b", "c", "null")
     assert len(session.pending) == 5
-    assert data["tickets"][2][0] == tickets[2].action
+    assert (data["rounds"], data["answered"]) == (6, 1)
 
 
 def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: Any) -> None:
-    session = BudgetSession(EmpiricalLP(), K, BUDGET, T, seed=0)
+    session = Session(EmpiricalLP(), K, horizon=T, budget=BUDGET, seed=0)
     ticket = session.act()
     row, costs = POOL.losses[0], COSTS[0]
-    memory, ledger = session._memory.copy(), session.ledger
+    memory, ledger = session._live.player.memory.copy(), session.ledger
     wrong: list[dict[str, Any]] = [
         {"loss": row[:2], "cost": costs},
         {"loss": row, "cost": costs[:, 0]},
@@ -124,7 +115,7 @@ def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: An
         one_sentence(caught.value)
     with pytest.raises(FeedbackError):
         session.observe(Ticket(5, 0, 1.0), loss=row, cost=costs)
-    assert session._memory.tolist() == memory.tolist()
+    assert session._live.player.memory.tolist() == memory.tolist()
     assert session.ledger == ledger
     assert session.observe(ticket, reward=1 - row, cost=costs)
     assert not session.observe(ticket, loss=1 - (1 - row), cost=costs)
@@ -135,9 +126,9 @@ def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: An
 
 def test_bad_sessions_and_files_are_refused(tmp_path: Path, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as caught:
-        BudgetSession(EmpiricalLP(), K, Budget([1.0, 1.0], null="add"), T, seed=0)
+        Session(EmpiricalLP(), K, horizon=T, budget=Budget([1.0, 1.0], null="add"), seed=0)
     one_sentence(caught.value)
-    short = BudgetSession(EmpiricalLP(), K, BUDGET, 1, seed=0)
+    short = Session(EmpiricalLP(), K, horizon=1, budget=BUDGET, seed=0)
     short.act()
     with pytest.raises(SessionError) as ended:
         short.act()
@@ -145,8 +136,8 @@ def test_bad_sessions_and_files_are_refused(tmp_path: Path, one_sentence: Any) -
     for text in ("", "[]", "{}", '{"format": 1}'):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(SessionError):
-            BudgetSession.load(tmp_path / "bad.json")
+            Session.load(tmp_path / "bad.json")
     short.save(tmp_path / "good.json")
     with pytest.raises(SessionError) as other:
-        BudgetSession.load(tmp_path / "good.json", learner=PrimalDual())
+        Session.load(tmp_path / "good.json", learner=PrimalDual())
     assert "EmpiricalLP" in str(other.value)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from naive import budget as naive
-from tombola.budget import BITS, Budget, Ledger, ticks_in_one
-from tombola.budgeted import EmpiricalLP, play_budget
-from tombola.budgeted.purse import new_purse, ticks
+from tombola import EmpiricalLP, play
+from tombola.budget import BITS, Allowance, Budget, Ledger, ticks_in_one
 from tombola.errors import ParameterError, PoolError, TombolaError
 from tombola.optimum import best_mix, many_resources, one_resource, optimum, still_best
 from tombola.pool import Pool
+from tombola.settings.purse import new_purse, ticks
 
 AMOUNTS = st.floats(0, 1e300, allow_subnormal=False) | st.integers(0, 10**6).map(float) | st.sampled_from([5e-324, 0.1])
 
@@ -37,10 +37,10 @@ def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> No
 
 def test_whole_costs_and_amounts_lose_nothing_to_ticks() -> None:
     pool = Pool.from_rewards([[0.0, 1.0]] * 30, costs=[[0.0, 1.0]] * 30)
-    trace = play_budget(EmpiricalLP(), pool, Budget(29.0), seed=0)
+    trace = play(EmpiricalLP(), pool, budget=Budget(29.0), seed=0)
     assert trace.ledger == Ledger((29.0,), (29.0,), (0.0,)) or trace.ledger.left[0] <= 1
     tenths = Pool.from_rewards([[0.0, 1.0]] * 200, costs=[[0.0, 0.1]] * 200)
-    spent = play_budget(EmpiricalLP(), tenths, Budget(10.0), seed=0)
+    spent = play(EmpiricalLP(), tenths, budget=Budget(10.0), seed=0)
     assert spent.plays[1] in (98, 99), "a hundred floats 0.1 add up to more than 10"
     assert 100 * Fraction(0.1) > 10
 
@@ -50,15 +50,15 @@ def test_resources_of_different_scale_are_brought_to_one() -> None:
     costs = rng.random((50, 3, 2))
     costs[:, 0] = 0
     rewards = rng.random((50, 3))
-    unit = play_budget(EmpiricalLP(), Pool.from_rewards(rewards, costs=costs), Budget([10.0, 8.0]), seed=3)
+    unit = play(EmpiricalLP(), Pool.from_rewards(rewards, costs=costs), budget=Budget([10.0, 8.0]), seed=3)
     far = costs * np.array([2.0**40, 2.0**-60])
-    moved = play_budget(
-        EmpiricalLP(), Pool.from_rewards(rewards, costs=far), Budget([10 * 2.0**40, 8 * 2.0**-60]), seed=3
+    moved = play(
+        EmpiricalLP(), Pool.from_rewards(rewards, costs=far), budget=Budget([10 * 2.0**40, 8 * 2.0**-60]), seed=3
     )
     assert moved.actions.tolist() == unit.actions.tolist()
     assert moved.regret == pytest.approx(unit.regret)
     limits = Budget([10.0, 8.0]).limits(3, 2, costs)
-    purse, rate = new_purse(limits, 50, stop="fits", mixed=False)
+    purse, rate = new_purse(Allowance(limits), 50)
     assert (costs * purse.scale).max() <= 1
     assert rate * 50 == pytest.approx(float((limits.amounts * purse.scale)[0]))
     assert rate * 50 == pytest.approx(float((limits.amounts * purse.scale)[1]))
@@ -132,15 +132,15 @@ DEAR = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
         lambda: Budget(1.0, worst=-1.0),
         lambda: Budget(1.0, null=True),
         lambda: Budget(1.0, null="append"),  # type: ignore[arg-type]
-        lambda: play_budget(EmpiricalLP(), DEAR, Budget(1.0), seed=0),
-        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0, null=1), seed=0),
-        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0, null=7), seed=0),
-        lambda: play_budget(EmpiricalLP(), GOOD, Budget([1.0, 2.0]), seed=0),
-        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0, worst=0.5), seed=0),
-        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0, worst=[1.0, 2.0, 3.0]), seed=0),
-        lambda: play_budget(EmpiricalLP(), GOOD, 3.0, seed=0),  # type: ignore[arg-type]
-        lambda: play_budget(EmpiricalLP(), GOOD, Budget(1.0), stop="soft", seed=0),  # type: ignore[arg-type]
-        lambda: play_budget(EmpiricalLP(), Pool([[0.0]]), Budget(1.0), seed=0),
+        lambda: play(EmpiricalLP(), DEAR, budget=Budget(1.0), seed=0),
+        lambda: play(EmpiricalLP(), GOOD, budget=Budget(1.0, null=1), seed=0),
+        lambda: play(EmpiricalLP(), GOOD, budget=Budget(1.0, null=7), seed=0),
+        lambda: play(EmpiricalLP(), GOOD, budget=Budget([1.0, 2.0]), seed=0),
+        lambda: play(EmpiricalLP(), GOOD, budget=Budget(1.0, worst=0.5), seed=0),
+        lambda: play(EmpiricalLP(), GOOD, budget=Budget(1.0, worst=[1.0, 2.0, 3.0]), seed=0),
+        lambda: play(EmpiricalLP(), GOOD, budget=3.0, seed=0),  # type: ignore[arg-type]
+        lambda: play(EmpiricalLP(), GOOD, budget=Budget(1.0), stop="soft", seed=0),  # type: ignore[arg-type]
+        lambda: play(EmpiricalLP(), Pool([[0.0]]), budget=Budget(1.0), seed=0),
         lambda: Budget(1.0).limits(2, 1),
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, -1.0]]),
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, math.nan]]),
@@ -163,20 +163,20 @@ def test_a_budget_of_nothing_spends_nothing(stop: Any, mixed: bool) -> None:
     costs[:, 0] = 0
     costs[:, 1, 0] = 0
     pool = Pool.from_rewards(rng.random((30, 3)), costs=costs)
-    trace = play_budget(EmpiricalLP(), pool, Budget([0.0, 10.0]), stop=stop, mixed=mixed, seed=0)
+    trace = play(EmpiricalLP(), pool, budget=Budget([0.0, 10.0]), stop=stop, mixed=mixed, seed=0)
     assert trace.ledger.spent[0] == 0
     assert trace.plays[2] == 0
     assert (trace.plays[1] > 0) == (stop == "fits"), "action 1 costs nothing of what there is nothing of"
     assert not any(trace.overspent)
-    assert play_budget(EmpiricalLP(), GOOD, Budget(0.0), stop=stop, mixed=mixed, seed=0).plays.tolist() == [3.0, 0.0]
+    assert play(EmpiricalLP(), GOOD, budget=Budget(0.0), stop=stop, mixed=mixed, seed=0).plays.tolist() == [3.0, 0.0]
 
 
 def test_strict_stops_for_good_and_fits_goes_on_with_what_is_cheap() -> None:
     rewards = np.tile([0.0, 0.5, 1.0], (40, 1))
     costs = np.tile([0.0, 1.0, 8.0], (40, 1))
     pool = Pool.from_rewards(rewards, costs=costs)
-    strict = play_budget(EmpiricalLP(), pool, Budget(30.0), stop="strict", seed=0)
-    fits = play_budget(EmpiricalLP(), pool, Budget(30.0), stop="fits", seed=0)
+    strict = play(EmpiricalLP(), pool, budget=Budget(30.0), stop="strict", seed=0)
+    fits = play(EmpiricalLP(), pool, budget=Budget(30.0), stop="fits", seed=0)
     assert strict.ledger.left[0] < 8 or strict.ledger.spent[0] <= 30
     assert fits.ledger.left[0] < 1 + 1e-9 or fits.plays[0] <= 3
     assert fits.reward > strict.reward

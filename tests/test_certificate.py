@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import UCB1, Exp3, FollowTheLeader, Pool, Session, SuccessiveElimination, play
+from tombola import UCB1, Exp3, FollowTheLeader, Pool, Session, play
+from tombola.bandit import SuccessiveElimination
 from tombola.confidence import Betting, Certificate, Serfling, Watch, certify, certify_trace
 from tombola.errors import ParameterError
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import BirthdayTest, FixedAction, FollowTheLeader, bounds, instances, play
+from tombola import FixedAction, FollowTheLeader, bounds, instances, play
 from tombola.claims import CLAIMS, Claim, birthday, separation
 from tombola.claims.birthday import Birthday
 from tombola.claims.reproduce import reproduce
 from tombola.claims.separation import Repair, Separation
+from tombola.full import BirthdayTest
 from tombola.report.figures import draw, save
 
 Rows = list[Any]

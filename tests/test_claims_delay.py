@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from tombola import FollowTheLeader, Hedge, Lemma, Paper, Simulation, Uniform, bounds, instances
+from tombola import FollowTheLeader, Hedge, Simulation, bounds, instances
 from tombola.claims import delay
 from tombola.claims.delay import DelayCorollary, DelayLemma, DelayTheorem
+from tombola.full import Uniform
+from tombola.reductions import Lemma, Paper
 from tombola.report.figures import draw, save
 
 Rows = list[Any]

@@ -12,7 +12,7 @@ from tombola.claims.classification import Classification, UniformConvergence
 from tombola.claims.constraints import Constraints, Impossibility
 from tombola.claims.separation import Repair
 from tombola.claims.switching import RandomWalk, Switching
-from tombola.classes import ERM, Thresholds
+from tombola.labels import ERM, Thresholds
 from tombola.learners.bandit import UCB1
 from tombola.learners.full import FixedAction
 from tombola.learners.switching import SimulationSuccessiveElimination

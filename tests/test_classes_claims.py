@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from tombola import LabelledPool, play
 from tombola.bounds import classes as bounds
-from tombola.classes import ERM, AllLabellings, Intervals, LabelledPool, Thresholds, attack_thresholds, play_labels
-from tombola.classes.hypotheses import Ties
+from tombola.hypotheses.base import Ties
+from tombola.labels import ERM, AllLabellings, Intervals, Thresholds, attack_thresholds
 
 
 def realizable(rows: int, seed: int) -> LabelledPool:
@@ -24,7 +25,7 @@ def test_realizable_thresholds_make_logarithmically_many_mistakes(ties: Ties, sh
     200 plays have a standard error of about sqrt(ln T / 200) / ln T = .024 at T = 2^12: 5 of them on either side.
     """
     T = 1 << 12
-    mean = np.mean([play_labels(ERM(Thresholds(), ties), realizable(T, s), seed=s).mistakes for s in range(200)])
+    mean = np.mean([play(ERM(Thresholds(), ties), realizable(T, s), seed=s).mistakes for s in range(200)])
     expected = share * (1 - (1 - np.euler_gamma) / math.log(T))
     assert abs(mean / math.log(T) - expected) < 0.12
 
@@ -36,7 +37,7 @@ def test_first_in_exact_numbers() -> None:
     """
     T = 1000
     pool = LabelledPool(np.arange(T), np.zeros(T))
-    mean = np.mean([play_labels(ERM(Thresholds()), pool, seed=s).mistakes for s in range(400)])
+    mean = np.mean([play(ERM(Thresholds()), pool, seed=s).mistakes for s in range(400)])
     assert abs(mean - (sum(1 / t for t in range(1, T + 1)) - 1)) < 0.65
 
 
@@ -45,9 +46,9 @@ def test_littlestone_order_of_the_same_rows_is_a_mistake_every_round(ties: Ties)
     T = 2000
     met = attack_thresholds(ERM(Thresholds(), ties), T, seed=0)
     assert met.mistakes == T
-    again = play_labels(ERM(Thresholds(), ties), met.pool, order="given", seed=0)
+    again = play(ERM(Thresholds(), ties), met.pool, order="given", seed=0)
     assert (again.mistakes, again.regret) == (T, T)
-    shuffled = play_labels(ERM(Thresholds(), ties), met.pool, seed=0)
+    shuffled = play(ERM(Thresholds(), ties), met.pool, seed=0)
     assert shuffled.mistakes < 5 * math.log(T)
 
 
@@ -64,8 +65,7 @@ def test_coin_flips_cost_a_square_root() -> None:
     T = 1 << 12
     rng = np.random.default_rng(0)
     regrets = [
-        play_labels(ERM(Thresholds()), LabelledPool(rng.random(T), rng.integers(0, 2, T)), seed=s).regret
-        for s in range(100)
+        play(ERM(Thresholds()), LabelledPool(rng.random(T), rng.integers(0, 2, T)), seed=s).regret for s in range(100)
     ]
     mean = float(np.mean(regrets))
     assert 0.6 < mean / math.sqrt(T) < 1.0
@@ -78,12 +78,11 @@ def test_up_to_a_million_rows() -> None:
     T = 1 << 20
     cases: list[tuple[Ties, float, float]] = [("first", 0.79, 1.15), ("middle", 0.36, 0.65)]
     for ties, low, high in cases:
-        mean = np.mean([play_labels(ERM(Thresholds(), ties), realizable(T, s), seed=s).mistakes for s in range(24)])
+        mean = np.mean([play(ERM(Thresholds(), ties), realizable(T, s), seed=s).mistakes for s in range(24)])
         assert low < mean / math.log(T) < high
     rng = np.random.default_rng(0)
     regrets = [
-        play_labels(ERM(Thresholds()), LabelledPool(rng.random(T), rng.integers(0, 2, T)), seed=s).regret
-        for s in range(24)
+        play(ERM(Thresholds()), LabelledPool(rng.random(T), rng.integers(0, 2, T)), seed=s).regret for s in range(24)
     ]
     assert 0.45 < np.mean(regrets) / math.sqrt(T) < 1.15
     assert np.mean(regrets) < bounds.erm_corrected(T, 1)
@@ -93,21 +92,21 @@ def test_printed_bound_fails_where_the_dimension_is_near_the_horizon() -> None:
     """All labellings of 99 points, one of them twice, all labels 1: ERM errs on each point once, in every order."""
     pool = LabelledPool([*range(99), 98], np.ones(100))
     for seed in range(5):
-        regret = play_labels(ERM(AllLabellings(99)), pool, seed=seed).regret
+        regret = play(ERM(AllLabellings(99)), pool, seed=seed).regret
         assert regret == 99
         assert regret > bounds.erm_printed(100, 99)
         assert regret <= bounds.erm(100, 99) <= bounds.erm_corrected(100, 99)
-    full = play_labels(ERM(AllLabellings(100)), LabelledPool(range(100), np.ones(100)), seed=0)
+    full = play(ERM(AllLabellings(100)), LabelledPool(range(100), np.ones(100)), seed=0)
     assert full.regret == 100 > bounds.erm_printed(100, 100) == 0
 
 
 def test_delay_adds_itself_at_most() -> None:
     for delay in (0, 10, 100, 5000):
         pool = realizable(2000, delay)
-        trace = play_labels(ERM(Thresholds()), pool, delay=delay, seed=1)
+        trace = play(ERM(Thresholds()), pool, delay=delay, seed=1)
         assert trace.regret <= bounds.erm(2000, 1, delay)
         if delay >= 2000:
-            assert (trace.predictions == 0).all()
+            assert (trace.actions == 0).all()
 
 
 def test_uniform_convergence_holds_and_the_printed_radius_is_not_what_its_proof_gives() -> None:
@@ -144,9 +143,9 @@ def test_bounds_at_their_edges() -> None:
 
 
 def test_curve_ends_in_the_regret() -> None:
-    trace = play_labels(ERM(Intervals()), realizable(300, 5), seed=2)
+    trace = play(ERM(Intervals()), realizable(300, 5), seed=2)
     assert trace.curve[-1] == trace.regret
     assert trace.curve.shape == (300,)
     assert "mistakes" in repr(trace)
     for model in ("iid", "given"):
-        assert play_labels(ERM(Intervals()), realizable(50, 5), order=model, seed=2).model == model
+        assert play(ERM(Intervals()), realizable(50, 5), order=model, seed=2).model.name == model

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from naive import classes as naive
-from tombola import Hedge
+from tombola import Hedge, LabelledPool, play
 from tombola.bounds import classes as bounds
-from tombola.classes import (
+from tombola.errors import ParameterError, PoolError
+from tombola.labels import (
     ERM,
     AllLabellings,
     Experts,
@@ -18,7 +19,6 @@ from tombola.classes import (
     Halfplanes,
     Halving,
     Intervals,
-    LabelledPool,
     Rectangles,
     StandardOptimal,
     Stumps,
@@ -27,10 +27,8 @@ from tombola.classes import (
     attack,
     attack_thresholds,
     littlestone_dimension,
-    play_labels,
     vc_dimension,
 )
-from tombola.errors import ParameterError, PoolError
 
 
 def test_thresholds_on_points() -> None:
@@ -144,12 +142,12 @@ def test_finite_erm_is_the_first_least_row() -> None:
     for ties in ("first", "last", "middle"):
         matrix, points = rng.integers(0, 2, (9, 5)), rng.integers(0, 5, 40)
         labels = rng.integers(0, 2, 40)
-        trace = play_labels(ERM(FiniteClass(matrix), ties), LabelledPool(points, labels), order="given", seed=0)
+        trace = play(ERM(FiniteClass(matrix), ties), LabelledPool(points, labels), order="given", seed=0)
         for t in range(40):
             errors = (matrix[:, points[:t]] != labels[:t]).sum(axis=1)
             best = np.flatnonzero(errors == errors.min())
             pick = {"first": best[0], "last": best[-1], "middle": best[(best.size - 1) // 2]}[ties]
-            assert trace.predictions[t] == matrix[pick, points[t]]
+            assert trace.actions[t] == matrix[pick, points[t]]
         assert trace.comparator_losses.sum() == (matrix[:, points] != labels).sum(axis=1).min()
 
 
@@ -165,12 +163,12 @@ def test_realizable_mistakes_stay_below_their_bounds_and_the_adversary_reaches_t
         for learner in (StandardOptimal(chain), Halving(chain), ERM(chain), Experts(chain, Hedge())):
             met = attack(learner, chain, seed=trial)
             assert met.mistakes == depth, learner
-            assert play_labels(ERM(chain), met.pool, seed=0).comparator_losses.sum() == 0, "labels stay realizable"
+            assert play(ERM(chain), met.pool, seed=0).comparator_losses.sum() == 0, "labels stay realizable"
         truth = matrix[rng.integers(len(matrix))]
         points = rng.integers(0, 6, 30)
         pool = LabelledPool(points, truth[points])
-        assert play_labels(StandardOptimal(chain), pool, seed=trial).mistakes <= depth
-        assert play_labels(Halving(chain), pool, seed=trial).mistakes <= bounds.halving(len(matrix))
+        assert play(StandardOptimal(chain), pool, seed=trial).mistakes <= depth
+        assert play(Halving(chain), pool, seed=trial).mistakes <= bounds.halving(len(matrix))
 
 
 def test_optimal_never_errs_more_than_the_dimension_in_any_order() -> None:
@@ -179,14 +177,14 @@ def test_optimal_never_errs_more_than_the_dimension_in_any_order() -> None:
     for truth in matrix:
         for order in itertools.permutations(range(4)):
             pool = LabelledPool(list(order), truth[list(order)])
-            assert play_labels(StandardOptimal(chain), pool, order="given", seed=0).mistakes <= 2
+            assert play(StandardOptimal(chain), pool, order="given", seed=0).mistakes <= 2
 
 
 def test_learners_over_finite_classes_survive_labels_that_no_hypothesis_has() -> None:
     chain = FiniteClass([[0, 0], [0, 1]])
     pool = LabelledPool([0, 1, 0, 1, 0], [1, 1, 1, 0, 0])
     for learner in (StandardOptimal(chain), Halving(chain), Experts(chain, Hedge())):
-        assert play_labels(learner, pool, seed=0).horizon == 5
+        assert play(learner, pool, seed=0).horizon == 5
 
 
 def test_hedge_over_a_class_has_small_regret_where_erm_has_not() -> None:
@@ -196,11 +194,11 @@ def test_hedge_over_a_class_has_small_regret_where_erm_has_not() -> None:
     """
     rows = attack_thresholds(ERM(Thresholds()), 63, seed=0).pool
     pool = LabelledPool(np.argsort(np.argsort(rows.features[:, 0])), rows.labels)
-    assert play_labels(ERM(Thresholds()), pool, order="given", seed=0).regret == 63
+    assert play(ERM(Thresholds()), pool, order="given", seed=0).regret == 63
     learner = Experts(FiniteClass(Thresholds().on_points(63)), Hedge())
     limit = learner.bound(63)
     assert limit is not None
-    assert play_labels(learner, pool, order="given", seed=0).regret <= limit + 3 * np.sqrt(63 / 2)
+    assert play(learner, pool, order="given", seed=0).regret <= limit + 3 * np.sqrt(63 / 2)
 
 
 def test_bad_classes_are_refused(one_sentence: Callable[[object], str]) -> None:
@@ -216,7 +214,7 @@ def test_bad_classes_are_refused(one_sentence: Callable[[object], str]) -> None:
             call(big)
         one_sentence(error.value)
     with pytest.raises(PoolError, match=r"0\.\.1") as late:
-        play_labels(ERM(FiniteClass([[0, 1]])), LabelledPool([2.0], [0]), seed=0)
+        play(ERM(FiniteClass([[0, 1]])), LabelledPool([2.0], [0]), seed=0)
     one_sentence(late.value)
     for wrong in (
         lambda: AllLabellings(0),

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.classes import LineTwin
-from tombola.classes import ERM, Intervals, LabelledPool, LabelSession, Stumps, Thresholds, Unions, play_labels
-from tombola.classes.hypotheses import Ties
-from tombola.classes.line import LineHypotheses
-from tombola.classes.tree import bits_of, highest
+from tombola import LabelledPool, Session, Ticket, play
 from tombola.delay import delays
 from tombola.engine.coins import uniform
 from tombola.engine.compiler import plain
-from tombola.session import Ticket
+from tombola.hypotheses.base import Ties
+from tombola.hypotheses.line import LineHypotheses
+from tombola.hypotheses.tree import bits_of, highest
+from tombola.labels import ERM, Intervals, Stumps, Thresholds, Unions
 from tombola.streams import Streams
 
 CLASSES: dict[str, tuple[LineHypotheses, int, int]] = {
@@ -31,8 +31,8 @@ UGLY = (0.0, -0.0, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e308, -1e308, 1.0 + 2**-
 
 
 def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, delay: Any, seed: int) -> list[int]:
-    """Play the twin in the order and with the coins that `play_labels` uses."""
-    order = play_labels(learner, pool, delay=delay, seed=seed).order
+    """Play the twin in the order and with the coins that `play` uses."""
+    order = play(learner, pool, delay=delay, seed=seed).order
     coins = Streams(seed).learner(learner)
 
     def toss() -> float:
@@ -53,7 +53,7 @@ def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, d
 
 def live(learner: ERM, pool: LabelledPool, order: Any, delay: Any, seed: int) -> list[int]:
     """Predict through a session, with labels as late as the delay says."""
-    session = LabelSession(learner, pool.rows, pool.dimensions, seed=seed)
+    session = Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
     lags = delays(delay, pool.rows)
     due = [s + (lags if isinstance(lags, int) else int(lags[s])) + 1 for s in range(pool.rows)]
     tickets: list[Ticket] = []
@@ -62,7 +62,7 @@ def live(learner: ERM, pool: LabelledPool, order: Any, delay: Any, seed: int) ->
             if due[s] == t:
                 row = order[s]
                 session.observe(tickets[s], label=pool.labels[row], weight=pool.weights[row])
-        tickets.append(session.predict(pool.features[order[t]]))
+        tickets.append(session.act(pool.features[order[t]]))
     return [ticket.action for ticket in tickets]
 
 
@@ -87,9 +87,9 @@ def test_whole_play_and_session_agree_with_the_twin(name: str, ties: Any) -> Non
         rows = (1, 2, 9, 12, 13, 14, 10, 11)[trial]
         pool = pool_of(rng, rows, hypotheses.dimensions or 1, kind)
         for delay in (0, 3, rows + 1, rng.integers(0, 5, rows)):
-            trace = play_labels(learner, pool, delay=delay, seed=trial)
+            trace = play(learner, pool, delay=delay, seed=trial)
             expected = twin_predictions(learner, (switches, entries), pool, delay, trial)
-            assert trace.predictions.tolist() == expected, (kind, delay)
+            assert trace.actions.tolist() == expected, (kind, delay)
             assert live(learner, pool, trace.order, delay, trial) == expected, (kind, delay)
 
 
@@ -115,11 +115,11 @@ def test_plain_python_gives_the_same_bits(ties: Any) -> None:
     rng = np.random.default_rng(3)
     for hypotheses in (Thresholds(), Unions(2), Stumps(3)):
         pool = pool_of(rng, 60, hypotheses.dimensions or 1, "weighted")
-        compiled = play_labels(ERM(hypotheses, ties), pool, delay=2, seed=5)
+        compiled = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
         with plain():
-            slow = play_labels(ERM(hypotheses, ties), pool, delay=2, seed=5)
-            assert live(ERM(hypotheses, ties), pool, slow.order, 2, 5) == slow.predictions.tolist()
-        assert slow.predictions.tolist() == compiled.predictions.tolist()
+            slow = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
+            assert live(ERM(hypotheses, ties), pool, slow.order, 2, 5) == slow.actions.tolist()
+        assert slow.actions.tolist() == compiled.actions.tolist()
         assert slow.regret == compiled.regret
 
 
@@ -130,8 +130,8 @@ def test_session_equals_play_on_a_longer_pool() -> None:
             features = np.concatenate([rng.random((300, 2)), rng.integers(-5, 5, (200, 2))])[:, : hypotheses.dimensions]
             pool = LabelledPool(features, rng.integers(0, 2, 500))
             learner = ERM(hypotheses, ties)
-            trace = play_labels(learner, pool, delay=1, seed=2)
-            assert live(learner, pool, trace.order, 1, 2) == trace.predictions.tolist()
+            trace = play(learner, pool, delay=1, seed=2)
+            assert live(learner, pool, trace.order, 1, 2) == trace.actions.tolist()
 
 
 def test_prediction_depends_only_on_what_was_seen() -> None:
@@ -142,8 +142,8 @@ def test_prediction_depends_only_on_what_was_seen() -> None:
     other_features[100:], other_labels[100:] = rng.normal(size=(100, 2)) * 100, rng.integers(0, 2, 100)
     for ties in TIES:
         learner = ERM(Stumps(2), ties)
-        one = play_labels(learner, LabelledPool(features, labels), order="given", seed=0).predictions
-        two = play_labels(learner, LabelledPool(other_features, other_labels), order="given", seed=0).predictions
+        one = play(learner, LabelledPool(features, labels), order="given", seed=0).actions
+        two = play(learner, LabelledPool(other_features, other_labels), order="given", seed=0).actions
         assert (one[:100] == two[:100]).all()
         assert (one[101:] != two[101:]).any()
 
@@ -153,10 +153,10 @@ def test_random_ties_are_uniform() -> None:
 
     A deviation of more than 4 standard deviations has probability 6e-5.
     """
-    session = LabelSession(ERM(Thresholds(), "random"), 2000, seed=1)
-    session.observe(session.predict(1), label=0)
-    session.observe(session.predict(1), label=1)
-    ones = sum(session.predict(1).action for _ in range(1998))
+    session = Session(ERM(Thresholds(), "random"), horizon=2000, seed=1)
+    session.observe(session.act(1), label=0)
+    session.observe(session.act(1), label=1)
+    ones = sum(session.act(1).action for _ in range(1998))
     assert abs(ones - 999) < 4 * math.sqrt(1998 / 4)
 
 
@@ -175,5 +175,5 @@ def test_adversarial_shape_of_the_trie_is_no_problem() -> None:
     )
     pool = LabelledPool(features, (np.arange(features.size) % 3 == 0).astype(int))
     for ties in TIES:
-        trace = play_labels(ERM(Intervals(), ties), pool, seed=3)
-        assert live(ERM(Intervals(), ties), pool, trace.order, 0, 3) == trace.predictions.tolist()
+        trace = play(ERM(Intervals(), ties), pool, seed=3)
+        assert live(ERM(Intervals(), ties), pool, trace.order, 0, 3) == trace.actions.tolist()

@@ -1,6 +1,8 @@
 """Label sessions: late feedback, save and load, and what is refused, there and in labelled pools."""
 
 import json
+import math
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import FollowTheLeader, Hedge, Simulation
-from tombola.classes import (
+from tombola import FollowTheLeader, Hedge, LabelledPool, Session, Simulation, Ticket, play
+from tombola.errors import FeedbackError, ParameterError, PoolError, SessionError
+from tombola.labels import (
     ERM,
     AllLabellings,
     Estimator,
@@ -19,17 +22,13 @@ from tombola.classes import (
     Halving,
     Intervals,
     LabelLearner,
-    LabelledPool,
-    LabelSession,
     Rectangles,
     StandardOptimal,
     Stumps,
     Thresholds,
     Unions,
-    play_labels,
 )
-from tombola.errors import FeedbackError, ParameterError, PoolError, SessionError
-from tombola.session import Ticket
+from tombola.saving import _digest, _out
 
 CHAIN = FiniteClass(Thresholds().on_points(6))
 LEARNERS: list[tuple[LabelLearner, int]] = [
@@ -59,12 +58,12 @@ class Majority:
         return np.full(len(rows), self.label)
 
 
-def play_some(session: LabelSession, rounds: int, seed: int) -> list[int]:
+def play_some(session: Session, rounds: int, seed: int) -> list[int]:
     """Go on with late, lost and out-of-order labels."""
     rng = np.random.default_rng([seed, session.round])
     made = []
     for _ in range(rounds):
-        made.append(session.predict(rng.integers(0, 6, session.features).astype(float)).action)
+        made.append(session.act(rng.integers(0, 6, session.setting.context).astype(float)).action)
         for ticket in session.pending[::-1]:
             if rng.random() < 0.4:
                 session.observe(ticket, label=int(rng.integers(0, 2)), weight=float(rng.choice([0.3, 1.0])))
@@ -73,10 +72,10 @@ def play_some(session: LabelSession, rounds: int, seed: int) -> list[int]:
 
 @pytest.mark.parametrize(("learner", "features"), LEARNERS, ids=lambda value: repr(value)[:40])
 def test_saved_session_goes_on_as_if_nothing_had_happened(learner: LabelLearner, features: int, tmp_path: Path) -> None:
-    session = LabelSession(learner, 60, features, seed=3)
+    session = Session(learner, horizon=60, features=features, seed=3)
     play_some(session, 25, 1)
     session.save(tmp_path / "s.json")
-    again = LabelSession.load(tmp_path / "s.json")
+    again = Session.load(tmp_path / "s.json")
     assert again.learner == learner
     assert (again.round, again.mistakes) == (session.round, session.mistakes)
     assert [ticket[:2] for ticket in again.pending] == [ticket[:2] for ticket in session.pending]
@@ -88,14 +87,14 @@ def test_saved_session_goes_on_as_if_nothing_had_happened(learner: LabelLearner,
 def test_session_equals_play(learner: LabelLearner, features: int) -> None:
     rng = np.random.default_rng(2)
     pool = LabelledPool(rng.integers(0, 6, (40, features)), rng.integers(0, 2, 40))
-    trace = play_labels(learner, pool, delay=1, seed=9)
-    session = LabelSession(learner, 40, features, seed=9)
+    trace = play(learner, pool, delay=1, seed=9)
+    session = Session(learner, horizon=40, features=features, seed=9)
     tickets: list[Ticket] = []
     for t in range(40):
         if t >= 2:
             session.observe(tickets[t - 2], label=trace.labels[t - 2])
-        tickets.append(session.predict(pool.features[trace.order[t]]))
-    assert [ticket.action for ticket in tickets] == trace.predictions.tolist()
+        tickets.append(session.act(pool.features[trace.order[t]]))
+    assert [ticket.action for ticket in tickets] == trace.actions.tolist()
 
 
 def test_estimator_refits_as_the_data_grows() -> None:
@@ -107,31 +106,32 @@ def test_estimator_refits_as_the_data_grows() -> None:
             return Majority.fit(self, rows, labels, sample_weight)
 
     pool = LabelledPool(np.zeros(100), [0, 0, 0, *[1] * 97])
-    trace = play_labels(ERM(Estimator(Counting(), growth_factor=2)), pool, order="given", seed=0)
-    assert fits[:-1] == [4, 8, 16, 32, 64]
+    trace = play(ERM(Estimator(Counting(), growth_factor=2)), pool, order="given", seed=0)
+    assert fits == [4, 8, 16, 32, 64]
+    assert trace.regret == 2
     assert fits[-1] == 100, "the comparator is the model fitted to the whole pool"
-    assert trace.predictions.tolist() == [0] * 8 + [1] * 92
+    assert trace.actions.tolist() == [0] * 8 + [1] * 92
     assert trace.mistakes == 5
     assert ERM(Estimator(Majority())).bound(100) is None
     weighted = LabelledPool(np.zeros(4), [0, 1, 1, 0], [1, 0.25, 0.25, 1])
-    assert play_labels(ERM(Estimator(Majority())), weighted, order="given", seed=0).predictions[3] == 0
+    assert play(ERM(Estimator(Majority())), weighted, order="given", seed=0).actions[3] == 0
 
 
 def test_estimator_session_needs_its_learner(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     learner = ERM(Estimator(Majority()))
-    session = LabelSession(learner, 10, seed=0)
-    session.observe(session.predict(1.0), label=1)
+    session = Session(learner, horizon=10, seed=0)
+    session.observe(session.act(1.0), label=1)
     session.save(tmp_path / "s.json")
     with pytest.raises(SessionError, match="learner=") as error:
-        LabelSession.load(tmp_path / "s.json")
+        Session.load(tmp_path / "s.json")
     one_sentence(error.value)
     with pytest.raises(SessionError, match="the same learner"):
-        LabelSession.load(tmp_path / "s.json", ERM(Thresholds()))
+        Session.load(tmp_path / "s.json", ERM(Thresholds()))
 
 
 def test_feedback_that_does_not_fit_is_refused(one_sentence: Callable[[object], str]) -> None:
-    session = LabelSession(ERM(Thresholds()), 2, seed=0)
-    ticket = session.predict(0.5)
+    session = Session(ERM(Thresholds()), horizon=2, seed=0)
+    ticket = session.act(0.5)
     assert session.observe(ticket, label=1)
     assert not session.observe(ticket, label=True)
     wrong: list[Any] = [
@@ -142,36 +142,46 @@ def test_feedback_that_does_not_fit_is_refused(one_sentence: Callable[[object], 
         lambda: session.observe(ticket, label=[1]),
         lambda: session.observe(Ticket(2, 0, 1.0), label=0),
         lambda: session.observe("ticket", label=0),  # type: ignore[arg-type]
-        lambda: session.predict(float("nan")),
-        lambda: session.predict([1.0, 2.0]),
-        lambda: session.predict("x"),
+        lambda: session.act(float("nan")),
+        lambda: session.act([1.0, 2.0]),
+        lambda: session.act("x"),
     ]
     for call in wrong:
         with pytest.raises(FeedbackError) as error:
             call()
         one_sentence(error.value)
     with pytest.raises(ParameterError, match="weight"):
-        session.observe(session.predict(0.1), label=0, weight=0)
+        session.observe(session.act(0.1), label=0, weight=0)
     with pytest.raises(SessionError, match="all 2 rounds"):
-        session.predict(0.2)
+        session.act(0.2)
     assert (session.round, len(session.pending), session.mistakes) == (2, 1, 1)
     with pytest.raises(PoolError, match="1 feature"):
-        LabelSession(ERM(Thresholds()), 2, features=3, seed=0)
+        Session(ERM(Thresholds()), horizon=2, features=3, seed=0)
 
 
 def test_files_that_are_no_session_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
-    session = LabelSession(ERM(Thresholds()), 5, seed=0)
-    session.predict(0.5)
+    session = Session(ERM(Thresholds()), horizon=5, seed=0)
+    session.act(0.5)
     session.save(path)
     data = json.loads(path.read_text())
-    for change in ({"format": 2}, {"events": [7]}, {"predictions": [1]}, {"learner": {"name": "os", "parameters": {}}}):
-        path.write_text(json.dumps({**data, **change}))
+    book = data["book"]
+    changes: list[dict[str, Any]] = [
+        {"format": 1},
+        {"book": {**book, "history": _out(array("q", [0, 7]))}},
+        {"book": {**book, "actions": _out(array("q", [1]))}},
+        {"book": {**book, "shown": _out(array("d", [math.nan]))}},
+        {"features": 2},
+        {"learner": {"name": "os", "parameters": {}}},
+    ]
+    for change in changes:
+        about = {name: value for name, value in {**data, **change}.items() if name != "digest"}
+        path.write_text(json.dumps({**about, "digest": _digest(about)}))
         with pytest.raises(SessionError):
-            LabelSession.load(path)
+            Session.load(path)
     path.write_text("[1, 2")
     with pytest.raises(SessionError, match="not one"):
-        LabelSession.load(path)
+        Session.load(path)
 
 
 def test_bad_pools_are_refused(one_sentence: Callable[[object], str]) -> None:
@@ -213,7 +223,7 @@ def test_bad_learners_are_refused(one_sentence: Callable[[object], str]) -> None
             call()
         one_sentence(error.value)
     with pytest.raises(PoolError, match="1 feature") as refused:
-        play_labels(ERM(Thresholds()), LabelledPool([[1, 2]], [0]), seed=0)
+        play(ERM(Thresholds()), LabelledPool([[1, 2]], [0]), seed=0)
     one_sentence(refused.value)
     assert Experts(CHAIN, FollowTheLeader()).bound(10) == FollowTheLeader().bound(7, 10)
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Pool, Runs, Uniform, compare, play
+from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Pool, Runs, compare, play
 from tombola.errors import OrderError, ParameterError
+from tombola.full import Uniform
 from tombola.report.figures import save
-from tombola.runs import Cell, Setting
+from tombola.runs import Cell, Entry
 from tombola.statistics import Estimate, mean, slope
 from tombola.streams import Streams, repetitions
 from tombola.types import Floats
@@ -128,7 +129,7 @@ BAD: dict[str, Callable[[], object]] = {
     "no learner": lambda: compare(pool(), [], seed=0),
     "no learner by name": lambda: compare(pool(), {}, seed=0),
     "the same learner twice": lambda: compare(pool(), [UCB1(), UCB1()], seed=0),
-    "not a learner": lambda: compare(pool(), {"a": 3}, seed=0),  # type: ignore[dict-item]
+    "not a learner": lambda: compare(pool(), {"a": 3}, seed=0),
     "no pool": lambda: compare([], TWO, seed=0),
     "pools of one size": lambda: compare([pool(0), pool(1)], TWO, seed=0),
     "no repetition": lambda: compare(pool(), TWO, repetitions=0, seed=0),
@@ -165,7 +166,9 @@ def runs_of(**regrets: dict[int, Floats]) -> Runs:
         for horizon, values in by_horizon.items():
             sums = np.zeros((len(values), 1, 4))
             sums[:, 0, 0] = values
-            cells[Setting(horizon, "random", name)] = Cell(np.array([horizon]), sums, np.zeros((len(values), 2)))
+            cells[Entry(horizon, "random", name)] = Cell(
+                np.array([horizon]), sums, np.zeros((len(values), 2)), np.zeros((1, 2))
+            )
     return Runs(cells, 0.0)
 
 

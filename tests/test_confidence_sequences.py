@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from naive import confidence as naive
-from tombola import UCB1, Pool, SuccessiveElimination, play
+from tombola import UCB1, Pool, play
+from tombola.bandit import SuccessiveElimination
 from tombola.confidence import (
     BernsteinSequence,
     Betting,

@@ -13,7 +13,7 @@ from naive import full as naive_full
 from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
 from tombola.delay import RowDelays, delays
 from tombola.errors import DelayError
-from tombola.playing import Trace
+from tombola.trace import Trace
 from tombola.types import Floats
 
 T, K = 40, 3

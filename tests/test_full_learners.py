@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from naive import full as naive
 from tombola.bounds import full as bounds
-from tombola.engine import loops
 from tombola.engine.coins import new_coins
 from tombola.engine.memory import mix_of
 from tombola.engine.player import Player
@@ -29,6 +28,9 @@ from tombola.learners.full import (
     HedgeAnytime,
     Uniform,
 )
+from tombola.settings import setting_of
+from tombola.settings.base import step_choose
+from tombola.settings.full import step_observe as full_step
 from tombola.types import Floats
 
 TWINS: dict[str, tuple[Learner, Callable[[int, int], Any]]] = {
@@ -101,9 +103,9 @@ def arrivals(T: int, delay: str) -> list[list[int]]:
 def drive(learner: Learner, rows: Floats, coming: list[list[int]], twin: Any = None) -> Played:
     """Play round by round, and compare with the twin before every round is answered."""
     T, k = rows.shape
-    player = Player(learner, k, T, new_coins(np.random.SeedSequence(0)))
-    choose = player.step(loops.step_choose, player.memory, player.coins)
-    observe = player.step(loops.step_full, player.memory, 1, rows[0].copy())
+    player = Player(learner, setting_of(learner, T, actions=k), new_coins(np.random.SeedSequence(0)))
+    choose = player.step(step_choose, player.memory, player.coins)
+    observe = player.step(full_step, player.memory, 1, rows[0].copy())
     played = Played([], [], [])
     for t in range(T):
         for s in coming[t]:
@@ -219,8 +221,12 @@ def test_follow_the_leader_in_random_order_is_within_the_bound_exactly() -> None
 
 
 def test_random_ties_are_shared_equally() -> None:
-    player = Player(FollowTheLeader(ties="random"), 4, 3000, new_coins(np.random.SeedSequence(1)))
-    choose = player.step(loops.step_choose, player.memory, player.coins)
+    player = Player(
+        FollowTheLeader(ties="random"),
+        setting_of(FollowTheLeader(ties="random"), 3000, actions=4),
+        new_coins(np.random.SeedSequence(1)),
+    )
+    choose = player.step(step_choose, player.memory, player.coins)
     player.state.totals[2] = 1.0
     plays = np.bincount([choose(player.memory, player.coins)[0] for _ in range(3000)], minlength=4)
     # A fair coin leaves 5 standard deviations in one seed out of a million.

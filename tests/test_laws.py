@@ -11,30 +11,24 @@ import numpy as np
 import pytest
 
 from tombola import (
-    KLUCB,
     UCB1,
     UCB2,
     AdaHedge,
-    BirthdayTest,
     Exp3,
-    ExploreThenCommit,
     FixedAction,
-    FlipFlop,
     FollowTheLeader,
     Hedge,
-    HedgeAnytime,
     Learner,
     MixedLearner,
     Pool,
-    SuccessiveElimination,
     ThompsonSampling,
-    TsallisInf,
-    Uniform,
     check_learner,
     laws,
 )
+from tombola.bandit import KLUCB, ExploreThenCommit, SuccessiveElimination, TsallisInf
 from tombola.engine.coins import uniform
 from tombola.errors import LearnerError
+from tombola.full import BirthdayTest, FlipFlop, HedgeAnytime, Uniform
 from tombola.types import Coins, Floats
 
 OURS: list[Learner] = [

@@ -28,8 +28,8 @@ NAMES = ["a", "b", "c"]
 def bits(run: Run) -> tuple[bytes, bytes, list[Any], list[Any]]:
     """Return everything that a run remembers; chances as text, since NaN is not itself."""
     session = run.session()
-    tickets = [(ticket.round, int(ticket.action), repr(float(ticket.chance))) for ticket in session._tickets]
-    return session._memory.tobytes(), session._coins.tobytes(), tickets, list(session._outcomes)
+    tickets = [(ticket.round, int(ticket.action), repr(float(ticket.chance))) for ticket in session.tickets]
+    return session._live.player.memory.tobytes(), session._live.player.coins.tobytes(), tickets, list(session.outcomes)
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def events(path: Path) -> list[tuple[Any, ...]]:
 
 
 def bits(session: Session) -> tuple[bytes, bytes, list[Any]]:
-    return session._memory.tobytes(), session._coins.tobytes(), list(session._outcomes)
+    return session._live.player.memory.tobytes(), session._live.player.coins.tobytes(), list(session.outcomes)
 
 
 def undisturbed(folder: Path, learner: Learner, happened: list[tuple[Any, ...]]) -> Path:

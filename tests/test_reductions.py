@@ -10,32 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tombola
-from tombola import (
-    BirthdayTest,
-    External,
-    FollowTheLeader,
-    Hedge,
-    HedgeAnytime,
-    Interleaved,
-    Lemma,
-    Paper,
-    Pool,
-    Revealed,
-    Session,
-    Simulation,
-    Uniform,
-    bounds,
-    check_learner,
-    compare,
-    instances,
-    play,
-)
-from tombola.engine import loops
+from tombola import FollowTheLeader, Hedge, Pool, Session, Simulation, bounds, check_learner, compare, instances, play
 from tombola.engine.coins import below, new_coins
 from tombola.engine.player import Player
 from tombola.errors import LearnerError, ParameterError
-from tombola.reductions.simulation import KEPT
-from tombola.reductions.training import train
+from tombola.full import BirthdayTest, HedgeAnytime, Uniform
+from tombola.reductions import External, Interleaved, Lemma, Paper, Revealed
+from tombola.reductions.simulation import KEPT, frequencies
+from tombola.settings import setting_of
+from tombola.settings.base import step_choose, step_due
+from tombola.settings.full import step_observe as full_step
 
 
 def naive_rounds(reading: str, T: int, d: int) -> list[tuple[str, int]]:
@@ -52,10 +36,10 @@ def naive_rounds(reading: str, T: int, d: int) -> list[tuple[str, int]]:
 def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
     """Drive a Simulation round by round with delay d, and note every round: its mix, and the training before it."""
     T, k = rows.shape
-    player = Player(learner, k, T, new_coins(np.random.SeedSequence(3)))
-    choose = player.step(loops.step_choose, player.memory, player.coins)
-    due = player.step(loops.step_due, player.memory)
-    learn = player.step(loops.step_full, player.memory, 1, rows[0])
+    player = Player(learner, setting_of(learner, T, actions=k), new_coins(np.random.SeedSequence(3)))
+    choose = player.step(step_choose, player.memory, player.coins)
+    due = player.step(step_due, player.memory)
+    learn = player.step(full_step, player.memory, 1, rows[0])
     notes: list[dict[str, Any]] = []
     for t in range(1, T + 1):
         if t - d - 1 >= 1:
@@ -222,7 +206,7 @@ def test_an_object_of_another_library_trains_like_our_own() -> None:
         with np.errstate(over="ignore"):
             coins = new_coins(np.random.SeedSequence((1, r)))
             theirs[r] = External(lambda k, n: Counter(k)).train(past, 64, coins) / 64
-        ours[r] = train(FollowTheLeader(), past, 64, new_coins(np.random.SeedSequence((2, r)))) / 64
+        ours[r] = frequencies(FollowTheLeader(), past, 64, new_coins(np.random.SeedSequence((2, r)))) / 64
     error = math.hypot(theirs[:, 0].std(), ours[:, 0].std()) / math.sqrt(200)
     assert abs(theirs[:, 0].mean() - ours[:, 0].mean()) < 5 * error
     mixing = External(lambda k, n: None, predict=lambda s: [0.25, 0.75], update=lambda s, losses: None)

@@ -4,7 +4,9 @@ import json
 import math
 import os
 import pickle
+from array import array
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -12,25 +14,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import (
-    UCB1,
-    BirthdayTest,
-    Exp3,
-    FollowTheLeader,
-    Hedge,
-    Learner,
-    Session,
-    ThompsonSampling,
-    Ticket,
-)
+from tombola import UCB1, Exp3, FollowTheLeader, Hedge, Learner, Session, ThompsonSampling, Ticket
 from tombola.errors import FeedbackError, ParameterError, SessionError
+from tombola.full import BirthdayTest
+from tombola.saving import COLUMNS, _digest, _out
 from tombola.types import Coins, Floats
 
 
 def bits(session: Session) -> bytes:
     """Return everything that a session remembers, to the bit."""
-    memory, coins = session._memory.tobytes(), session._coins.tobytes()
-    return pickle.dumps((memory, coins, [tuple(t) for t in session._tickets], session._outcomes, session.answered))
+    memory, coins = session._live.player.memory.tobytes(), session._live.player.coins.tobytes()
+    return pickle.dumps((memory, coins, [tuple(t) for t in session.tickets], session.outcomes, session.answered))
 
 
 def bandit(rounds: int = 0, horizon: int = 10, learner: Learner | None = None) -> tuple[Session, list[Ticket]]:
@@ -71,9 +65,9 @@ def test_feedback_counts_the_same_however_late_and_in_which_order(make: Any) -> 
         for t in order:
             row = rows[t]
             session.observe(tickets[t], loss=row if make is full else row[tickets[t].action])
-        memories.append(session._memory.copy())
+        memories.append(session._live.player.memory.copy())
     assert memories[0].tolist() == pytest.approx(memories[1].tolist(), rel=1e-12)
-    assert not np.array_equal(memories[0], make(6)[0]._memory)
+    assert not np.array_equal(memories[0], make(6)[0]._live.player.memory)
 
 
 def test_rewards_are_losses_turned_round() -> None:
@@ -240,13 +234,17 @@ def test_parameters_may_be_numbers_of_numpy(tmp_path: Path) -> None:
 
 
 def saved(tmp_path: Path, **changes: Any) -> Path:
-    """Return the file of a session, with some parts changed or, if None, left out."""
+    """Return the file of a session, with some parts changed or, if None, left out, and a digest that fits."""
     session, tickets = bandit(3)
     session.observe(tickets[0], loss=0.5)
     path = tmp_path / "session.json"
     session.save(path)
-    data = {**json.loads(path.read_text()), **changes}
-    path.write_text(json.dumps({name: value for name, value in data.items() if value is not None}))
+    data = json.loads(path.read_text())
+    for name in [name for name in changes if name.endswith("_column")]:
+        column = name.removesuffix("_column")
+        data["book"][column] = _out(array(COLUMNS[column], changes.pop(name)))
+    about = {n: v for n, v in {**data, **changes}.items() if n != "digest" and (n not in changes or v is not None)}
+    path.write_text(json.dumps({**about, "digest": _digest(about)}))
     return path
 
 
@@ -279,8 +277,8 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, one_sentence: Call
 @pytest.mark.parametrize(
     "changes",
     [
-        {"format": 2},
-        {"format": "1"},
+        {"format": 1},
+        {"format": "2"},
         {"learner": None},
         {"learner": "Exp3"},
         {"learner": {"name": "Exp3"}},
@@ -300,16 +298,20 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, one_sentence: Call
         {"coins": [7]},
         {"coins": [-1, 2, 3, 4]},
         {"coins": [2**64, 2, 3, 4]},
-        {"memory": [0.0] * 5},
-        {"memory": "nothing"},
-        {"tickets": [[0, 1.0]]},
-        {"tickets": [[0, 1.0], [3, 1.0], [0, 1.0]]},
-        {"tickets": [[0, 1.0], [-1, 1.0], [0, 1.0]]},
-        {"tickets": [[0, 1.0], [0], [0, 1.0]]},
-        {"tickets": [[0, 1.0], [0, "x"], [0, 1.0]]},
-        {"outcomes": [0.5, None]},
-        {"outcomes": [7.5, None, None]},
-        {"outcomes": [[0.5, 0.5, 0.5], None, None]},
+        {"book": None},
+        {"book": {}},
+        {"actions_column": [0, 0]},
+        {"actions_column": [0, 3, 0]},
+        {"actions_column": [10**9, 0, 0]},
+        {"chances_column": [1.0, math.nan, 0.5]},
+        {"outcomes_column": [0.5, math.nan]},
+        {"outcomes_column": [7.5, math.nan, math.nan]},
+        {"outcomes_column": [math.inf, math.nan, math.nan]},
+        {"history_column": [0, 0, 0]},
+        {"history_column": [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]},
+        {"history_column": [1, 0, 0, 0]},
+        {"history_column": [0, -1, 0, 0]},
+        {"history_column": [0, 10**9, 0, 0]},
     ],
     ids=str,
 )
@@ -319,11 +321,40 @@ def test_a_file_that_was_tampered_with_is_refused(
     refused(saved(tmp_path, **changes), one_sentence)
 
 
-def test_a_memory_that_points_elsewhere_is_refused(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    memory = json.loads(saved(tmp_path).read_text())["memory"]
-    for place, value in ((0, 1e9), (1, -5.0), (2, 1e12), (3, "nan")):
-        changed = [*memory[:place], value, *memory[place + 1 :]]
-        refused(saved(tmp_path, memory=changed), one_sentence)
+def test_one_changed_character_anywhere_is_noticed(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    content = saved(tmp_path).read_text()
+    for place in range(0, len(content), 11):
+        other = "7" if content[place] != "7" else "3"
+        (tmp_path / "s.json").write_text(content[:place] + other + content[place + 1 :])
+        refused(tmp_path / "s.json", one_sentence)
+
+
+def test_threads_share_a_session_and_no_round_comes_twice() -> None:
+    session = Session(Exp3(), actions=3, horizon=8000, seed=0)
+
+    def work() -> list[int]:
+        rounds = []
+        for _ in range(1000):
+            ticket = session.act()
+            session.observe(ticket, loss=0.5)
+            rounds.append(ticket.round)
+        return rounds
+
+    with ThreadPoolExecutor(8) as threads:
+        found = [round_ for done in [threads.submit(work) for _ in range(8)] for round_ in done.result()]
+    assert sorted(found) == list(range(1, 8001))
+    assert session.answered == 8000
+
+
+def test_a_fork_and_a_pickle_are_refused_in_a_sentence(one_sentence: Callable[[object], str]) -> None:
+    session, _ = bandit(1)
+    with pytest.raises(SessionError) as pickled:
+        pickle.dumps(session)
+    one_sentence(pickled.value)
+    session._process += 1  # as a child would find it
+    with pytest.raises(SessionError, match="fork") as forked:
+        session.act()
+    one_sentence(forked.value)
 
 
 def test_a_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) -> None:

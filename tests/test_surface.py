@@ -16,6 +16,9 @@ PUBLIC = {name: getattr(tombola, name) for name in tombola.__all__}
 CLASSES = {name: value for name, value in PUBLIC.items() if isinstance(value, type)}
 
 
+ROOMED = {name for room in tombola._ROOMS for name in importlib.import_module(f"tombola.{room}").__all__}
+
+
 def members(kind: type) -> dict[str, Any]:
     """Return the public functions and properties that a class defines itself, but not its fields."""
     found, fields = {}, getattr(kind, "__dataclass_fields__", {})
@@ -46,11 +49,19 @@ def test_dir_and_star_give_what_is_promised() -> None:
 
 
 def test_every_learner_and_error_of_ours_can_be_found() -> None:
-    for module in ("tombola.learners.full", "tombola.learners.bandit", "tombola.reductions"):
-        assert set(importlib.import_module(module).__all__) <= set(tombola.__all__)
+    rooms = [importlib.import_module(f"tombola.{room}") for room in tombola._ROOMS]
+    for module in ("tombola.learners.full", "tombola.learners.bandit", "tombola.learners.budgeted"):
+        assert any(set(importlib.import_module(module).__all__) <= set(room.__all__) for room in rooms)
     kinds = [value for value in vars(errors).values() if isinstance(value, type)]
     assert all(issubclass(kind, (tombola.TombolaError, errors.TombolaWarning)) for kind in kinds)
     assert all(kind.__name__ in str(errors.__doc__) for kind in kinds)
+
+
+def test_old_names_say_where_they_are_now() -> None:
+    with pytest.warns(DeprecationWarning, match=r"tombola.KLUCB is now tombola.bandit.KLUCB"):
+        assert tombola.__getattr__("KLUCB") is importlib.import_module("tombola.bandit").KLUCB
+    with pytest.raises(AttributeError, match=r"is now tombola.play\(..., budget=...\)"):
+        tombola.__getattr__("play_budget")
 
 
 def test_what_is_not_promised_is_not_there() -> None:
@@ -87,7 +98,7 @@ def test_parameters_and_members_named_in_a_docstring_exist(name: str) -> None:
         targets += [(n, v) for n, v in vars(value).items() if inspect.isfunction(v) and not n.startswith("_")]
     python = {"None", "True", "False", "NaN"}
     for where, target in targets:
-        known = {*tombola.__all__, *python, *_parameters(target), *_parameters(value)}
+        known = {*tombola.__all__, *ROOMED, *python, *_parameters(target), *_parameters(value)}
         if isinstance(value, type):
             known |= {
                 member for kind in value.__mro__ for member in (*vars(kind), *vars(kind).get("__annotations__", {}))

@@ -13,7 +13,6 @@ from naive import switching as naive
 from tombola import UCB2, Pool, check_learner, compare, instances, play
 from tombola.bounds import switching as bounds
 from tombola.claims import random_walk
-from tombola.engine import loops
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import plain
 from tombola.engine.player import Player
@@ -30,6 +29,9 @@ from tombola.learners.switching import (
     TsallisSwitching,
     UCB2WithoutReplacement,
 )
+from tombola.settings import setting_of
+from tombola.settings.bandit import step_observe as bandit_step
+from tombola.settings.base import step_choose, step_due
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 Arrivals = list[list[int]]
@@ -92,16 +94,18 @@ def after(rounds: int, delay: int) -> Arrivals:
 
 def new_player(learner: Learner, losses: Rows, seed: int = 0) -> Player:
     """Return a player for this table."""
-    return Player(learner, losses.shape[1], losses.shape[0], new_coins(np.random.SeedSequence(seed)))
+    return Player(
+        learner, setting_of(learner, losses.shape[0], actions=losses.shape[1]), new_coins(np.random.SeedSequence(seed))
+    )
 
 
 def steps(
     player: Player, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
 ) -> Iterator[tuple[int, float]]:
     """Play all rounds, yield the action and chance of each, and hand out the feedback as it arrives."""
-    due = player.step(loops.step_due, player.memory)
-    choose = player.step(loops.step_choose, player.memory, player.coins)
-    observe = player.step(loops.step_bandit, player.memory, 0, 1.0, 1.0)
+    due = player.step(step_due, player.memory)
+    choose = player.step(step_choose, player.memory, player.coins)
+    observe = player.step(bandit_step, player.memory, 0, 1.0, 1.0)
     tickets = []
     for t in range(losses.shape[0]):
         if due(player.memory):

@@ -8,20 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import Pool, compare, demo
+from tombola import EmpiricalLP, Pool, compare, demo, play
 from tombola.budget import Budget
-from tombola.budgeted import EmpiricalLP, play_budget
+from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
 from tombola.readers import read_table
 from tombola.readers.pooling import Table
 from tombola.report.compare_page import Mean, limits, strips
-from tombola.runs import Setting
 from tombola.streams import repetitions
 from tombola.tables.advice import ADVICE, RANKS, bound_of, line
 from tombola.tables.answer import Answer, answer_to
-from tombola.tables.comparing_budget import compare_budget
 from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
-from tombola.tables.page import actions_played, means, page_of, share_chart
+from tombola.tables.page import means, page_of, share_chart
 from tombola.tables.question import Question
 from tombola.tables.tour import STOPS, walk
 from tombola.tables.words import plus_minus
@@ -61,9 +59,9 @@ def test_the_standings_are_those_of_compare(feedback: str, delay: int, price: fl
 def test_the_shares_are_those_of_the_runs() -> None:
     report = answer_to(table(), asked(delay=3, orders=("given",)))
     for learner in report.runs.learners:
-        played = actions_played(report, learner, "given")
-        counts = [np.bincount(row, minlength=3).tolist() for row in played]
-        assert counts == report.runs.cell(learner).plays.tolist()
+        ends, shares = report.runs.shares(learner, "given")
+        counts = (shares * np.diff(ends, prepend=0)[:, None]).sum(axis=0)
+        assert counts == pytest.approx(report.runs.cell(learner).plays.mean(axis=0))
 
 
 def test_shares_add_up_to_one_and_what_is_hardly_played_is_put_together() -> None:
@@ -76,26 +74,38 @@ def test_shares_add_up_to_one_and_what_is_hardly_played_is_put_together() -> Non
 
 def test_a_budget_is_compared_by_the_regret_of_every_play() -> None:
     pool, budget = dear().pool, Budget(0.2, null="add")
-    done = compare_budget(pool, {"lp": EmpiricalLP()}, budget, repetitions=3, seed=5)
-    traces = [play_budget(EmpiricalLP(), pool, budget, seed=seed) for seed in repetitions(5, 3)]
-    assert done.runs.regrets("lp") == pytest.approx([trace.regret for trace in traces])
-    spent = done.spent[Setting(80, "random", "lp")]
-    assert spent.amounts[:, -1, 0] == pytest.approx([trace.spending[-1, 0] for trace in traces])
-    assert spent.actions.tolist() == [trace.actions.tolist() for trace in traces]
-    assert done.runs.cell("lp").sums[:, -1, 3].tolist() == [
+    lp = {"lp": EmpiricalLP()}
+    done = compare(pool, lp, budget=budget, relabel=False, repetitions=3, seed=5)
+    traces = [play(EmpiricalLP(), pool, budget=budget, seed=seed) for seed in repetitions(5, 3)]
+    assert done.regrets("lp") == pytest.approx([trace.regret for trace in traces])
+    rounds, spent = done.spent("lp")
+    assert spent[:, :, 0] == pytest.approx(np.array([trace.spending[rounds - 1, 0] for trace in traces]))
+    assert done.cell("lp").plays.tolist() == [trace.plays.tolist() for trace in traces]
+    assert done.cell("lp").sums[:, -1, SWITCHES].tolist() == [
         float((trace.actions[1:] != trace.actions[:-1]).sum()) for trace in traces
     ]
     assert done.actions == ("tiny", "small", "medium", "large", "none of them")
-    many = compare_budget(pool, {"lp": EmpiricalLP()}, budget, repetitions=3, workers=2, seed=5)
-    assert (many.runs.cell("lp").sums == done.runs.cell("lp").sums).all()
+    many = compare(pool, lp, budget=budget, relabel=False, repetitions=3, workers=2, seed=5)
+    assert (many.cell("lp").sums == done.cell("lp").sums).all()
+
+
+def test_actions_are_relabelled_under_a_budget_too() -> None:
+    """Ties go to the lowest index: without relabelling, the first of two equal columns has all the plays."""
+    pool = Pool([[0.0, 0.0, 1.0]] * 40, ["one", "other", "null"], costs=[[1.0, 1.0, 0.0]] * 40)
+    told = {"lp": EmpiricalLP()}
+    kept = compare(pool, told, budget=Budget(20.0), relabel=False, repetitions=20, seed=1).cell("lp").plays
+    assert min(kept[:, :2].sum(axis=0)) == 0
+    mixed = compare(pool, told, budget=Budget(20.0), repetitions=20, seed=1).cell("lp").plays
+    assert min(mixed[:, :2].sum(axis=0)) > 0
+    assert (mixed[:, :2].sum(axis=1) <= 20).all()
 
 
 def test_nothing_is_overspent_on_the_way() -> None:
     report = answer_to(dear(), asked(amounts=(0.1,)))
-    assert report.spending is not None
-    for spent in report.spending.spent.values():
-        assert (np.diff(spent.amounts[:, :, 0], axis=1) >= 0).all()
-        assert (spent.amounts <= 0.1).all()
+    for learner in report.runs.learners:
+        _, spent = report.runs.spent(learner)
+        assert (np.diff(spent[:, :, 0], axis=1) >= 0).all()
+        assert (spent <= 0.1).all()
     assert "spent" in page_of(report, command="tombola compare x --budget 0.1")
     assert any("see the whole row" in note for note in report.notes)
 
@@ -104,8 +114,7 @@ def test_a_free_action_of_the_table_is_the_null_action() -> None:
     report = answer_to(
         Table(Pool([[1.0, 0.0]] * 20, ["skip", "call"], costs=[[0.0, 1.0]] * 20), None, []), asked(amounts=(5.0,))
     )
-    assert report.spending is not None
-    assert report.spending.actions == ("skip", "call")
+    assert report.runs.actions == ("skip", "call")
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5])

@@ -1,6 +1,7 @@
 """Models on one GPU: loading another model takes as long as several answers, so a switch has a price."""
 
-from tombola import UCB1, UCB2, FrugalUCB, SerflingElimination, TsallisSwitching, compare, demo
+from tombola import UCB1, UCB2, FrugalUCB, compare, demo
+from tombola.switching import SerflingElimination, TsallisSwitching
 
 PRICE = 5.0  # a switch costs as much as five wholly lost answers
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tombola import Budget, EmpiricalLP, demo, play_budget
+from tombola import Budget, EmpiricalLP, demo, play
 
 DOLLARS = 5.0
 
@@ -13,7 +13,7 @@ for action, name in enumerate(pool.actions):
     print(f"{name:>8}: {1 - pool.means[action]:6.1%} right, ${all_prompts:5.2f} for all prompts")
 
 budget = Budget(DOLLARS, null="add")  # null: leave a prompt unanswered, which costs nothing and counts as wrong
-trace = play_budget(EmpiricalLP(), pool, budget, order="random", seed=1)
+trace = play(EmpiricalLP(), pool, budget=budget, order="random", seed=1)
 
 print(f"\nWith ${DOLLARS:.2f}, in random order:")
 for action, name in enumerate(pool.actions):

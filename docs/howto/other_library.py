@@ -2,7 +2,9 @@
 
 from sklearn.linear_model import SGDRegressor
 
-from tombola import External, FollowTheLeader, Simulation, Uniform, demo, play
+from tombola import FollowTheLeader, Simulation, demo, play
+from tombola.full import Uniform
+from tombola.reductions import External
 
 pool = demo.gpu_models(horizon=400, seed=0)
 

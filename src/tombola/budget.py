@@ -19,10 +19,11 @@ import numpy as np
 
 from tombola.errors import ParameterError
 from tombola.pool import Pool
-from tombola.types import Floats, Rows
+from tombola.types import Floats, Rounds, Rows
 
 BITS = 52
 Null: TypeAlias = int | Literal["add"] | None
+Stop: TypeAlias = Literal["strict", "fits"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Budget:
     """The total `amounts` of the resources, one number or one for each, in the units of the costs.
 
     `worst` is the most that a play can cost: a number, one for each resource, or a table of actions x resources. A play
-    whose worst cost does not fit is not made. Without it, `play_budget` takes the largest costs in the pool; a
-    `BudgetSession` has to be told. `null` is the action that costs nothing: an index, "add" for one that is added as
+    whose worst cost does not fit is not made. Without it, `play` takes the largest costs in the pool; a
+    `Session` has to be told. `null` is the action that costs nothing: an index, "add" for one that is added as
     the last action and loses 1, or None for the first action whose worst cost is 0.
 
     Inside, learners see one scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (its largest
@@ -135,6 +136,34 @@ class Limits(NamedTuple):
     null: int
     added: bool
 
+    def relabelled(self, columns: Rounds) -> "Limits":
+        """Return the limits for actions that stand for these columns, an added null action last.
+
+        >>> Budget(5.0, worst=[0.0, 2.0]).limits(actions=2, resources=1).relabelled(np.array([1, 0])).null
+        1
+        """
+        order = np.append(columns, columns.size) if self.added else columns
+        return self._replace(worst=self.worst[order], null=int(np.flatnonzero(order == self.null)[0]))
+
+
+class Allowance(NamedTuple):
+    """What may be spent, and how it is played: stop rule, drawn or fluid, and what the best fixed mix loses a round."""
+
+    limits: Limits
+    stop: Stop = "fits"
+    mixed: bool = False
+    comparator: float = math.nan
+
+
+class Terms(NamedTuple):
+    """What a learner under a budget knows beforehand; `rate` is the budget for one round in the common scale."""
+
+    actions: int
+    resources: int
+    horizon: int
+    rate: float
+    null: int
+
 
 @dataclass(frozen=True)
 class Ledger:
@@ -148,6 +177,9 @@ class Ledger:
     def left(self) -> tuple[float, ...]:
         """What is neither spent nor reserved."""
         return tuple(a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True))
+
+
+NOTHING = Ledger((), (), ())  # where nothing costs anything
 
 
 def ticks_in_one(amounts: Floats) -> Floats:

@@ -10,19 +10,19 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tombola import validate
-from tombola.engine import loops
 from tombola.engine.coins import new_coins
 from tombola.engine.memory import mix_of
 from tombola.engine.player import Player
 from tombola.errors import ParameterError
 from tombola.learners.base import Learner
 from tombola.pool import Pool
+from tombola.settings import setting_of
 from tombola.types import Floats
 
 LIMIT = 2_000_000
@@ -182,16 +182,14 @@ class _Tree:
             )
         self._kinds, self._horizon, self._nodes = kinds, horizon, 0
         self._limit = validate.whole(owner, "limit", limit, least=1)
-        self._player = player = Player(learner, kinds.shape[1], horizon, new_coins(np.random.SeedSequence(0)))
-        self._mixes, self._full = learner.mixes, learner.feedback == "full"
-        self._choose = player.step(loops.step_choose, player.memory, player.coins)
-        feedback: tuple[Any, ...] = (1, kinds[0]) if self._full else (0, 1.0, 0.0)
-        step = loops.step_full if self._full else loops.step_bandit
-        self._observe = player.step(step, player.memory, *feedback)
+        self._setting = setting_of(learner, horizon, actions=kinds.shape[1])
+        self._live = self._setting.live(learner, new_coins(np.random.SeedSequence(0)))
+        self._player: Player = self._live.player
+        self._mixes, self._forks = learner.mixes, not self._setting.whole_rows
 
     def afford(self, log_sequences: float) -> None:
         """Refuse at once a tree with so many sequences that it cannot be walked."""
-        forks = self._kinds.shape[1] if self._mixes and not self._full else 1
+        forks = self._kinds.shape[1] if self._mixes and self._forks else 1
         if log_sequences + (self._horizon - 1) * math.log(forks) > math.log(self._limit) + 1e-9:
             self._refuse()
 
@@ -212,7 +210,7 @@ class _Tree:
         loss, branches = node.loss, []
         last = len(node.path) + 1 == self._horizon
         for (weight, memory), chances in zip(node.branches, plays, strict=True):
-            self._nodes += 1 if self._full else len(chances)
+            self._nodes += len(chances) if self._forks else 1
             if self._nodes > self._limit:
                 self._refuse()
             loss += weight * sum(chance * float(row[action]) for action, chance in chances.items())
@@ -224,22 +222,23 @@ class _Tree:
         self, weight: float, memory: Floats, chances: dict[int, float], row: Floats, played: int
     ) -> list[_Branch]:
         """Return what the learner can have become after feedback on this row."""
-        if self._full:
-            after = memory.copy()
-            self._observe(after, played, row.copy())
-            return [_Branch(weight, after)]
-        branches = []
-        for action, chance in chances.items():
-            after = memory.copy()
-            self._observe(after, action, chance, float(row[action]))
-            branches.append(_Branch(weight * chance, after))
-        return branches
+        ways = chances.items() if self._forks else [(0, 1.0)]
+        return [_Branch(weight * chance, self._told(memory, played, action, chance, row)) for action, chance in ways]
+
+    def _told(self, memory: Floats, played: int, action: int, chance: float, row: Floats) -> Floats:
+        """Return the memory of a learner that was told of an action and its row."""
+        self._player.memory[:] = memory
+        outcome = self._setting.parse(played, self._setting.answer(row, action))
+        self._live.learn(played, action, chance, outcome, ())
+        return self._player.memory.copy()
 
     def _play(self, memory: Floats) -> dict[int, float]:
         """Let the learner choose, and return the chance of every action it could have chosen."""
         coins = self._player.coins
         before = coins.tobytes()
-        action, chance = self._choose(memory, coins)
+        self._player.memory[:] = memory
+        action, chance = self._live.act()
+        memory[:] = self._player.memory
         if self._mixes:
             return {other: chance for other, chance in enumerate(mix_of(memory).tolist()) if chance > 0.0}
         if chance != 1.0 or coins.tobytes() != before:

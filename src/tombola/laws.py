@@ -10,21 +10,22 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from tombola.book import Ticket
 from tombola.comparing import compare
 from tombola.delay import DelayLike
-from tombola.engine import loops
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import compiles, plain
-from tombola.engine.player import Player
-from tombola.errors import LearnerError
+from tombola.errors import LearnerError, SessionError
 from tombola.learners.base import Learner
-from tombola.playing import Trace, play
+from tombola.playing import play
 from tombola.pool import Pool
-from tombola.session import Session, Ticket
+from tombola.session import Session
+from tombola.settings import Bandit, Live, kind_of, setting_of
+from tombola.trace import Trace
 
 Law: TypeAlias = Callable[[Learner], None]
 
@@ -45,14 +46,15 @@ def check_learner(learner: Learner) -> list[str]:
 
 def is_a_frozen_recipe(learner: Learner) -> None:
     """A learner is a frozen dataclass with a kind of feedback."""
-    recipe: Any = learner
-    if not is_dataclass(recipe) or learner.feedback not in ("full", "bandit"):
+    kind_of(learner)
+    if not is_dataclass(learner):
         _broken(
             learner,
-            "a dataclass with feedback 'full' or 'bandit'",
+            "a dataclass",
             repr(learner),
             "decorate it with @dataclass(frozen=True)",
         )
+    recipe: Any = learner
     try:
         recipe.surprise = 1
     except (FrozenInstanceError, AttributeError):
@@ -136,15 +138,15 @@ def unseen_feedback_has_no_influence(learner: Learner) -> None:
 
 def chance_is_the_true_probability(learner: Learner) -> None:
     """The chance of a ticket is the frequency with which its action comes up (NaN: it has no formula)."""
-    player, _ = _after(learner, rounds=20)
-    if player.learner.plans:
+    if learner.plans:
         return
+    live, _ = _after(learner, rounds=20)
+    player = live.player
     before, throws = player.memory.copy(), 1000
-    choose = player.step(loops.step_choose, player.memory, player.coins)
     seen: dict[int, list[float]] = {}
     for _ in range(throws):
         player.memory[:] = before
-        action, chance = choose(player.memory, player.coins)
+        action, chance = live.act()
         seen.setdefault(int(action), []).append(float(chance))
     for action, chances in seen.items():
         chance, share = chances[0], len(chances) / throws
@@ -160,22 +162,21 @@ def chance_is_the_true_probability(learner: Learner) -> None:
 
 def late_feedback_uses_the_tickets_chance(learner: Learner) -> None:
     """No learner keeps "the last probability": what came between a play and its feedback changes nothing in it."""
-    if learner.feedback != "bandit" or not learner.mixes or learner.plans:
+    if kind_of(learner) is not Bandit or not learner.mixes or learner.plans:
         return
-    player, _ = _after(learner, rounds=20)
-    choose = player.step(loops.step_choose, player.memory, player.coins)
-    learn = player.step(loops.step_bandit, player.memory, 0, 1.0, 0.0)
-    ticket = choose(player.memory, player.coins)
+    live, _ = _after(learner, rounds=20)
+    player = live.player
+    ticket = live.act()
     for _ in range(5):
-        learn(player.memory, *choose(player.memory, player.coins), 0.75)
+        live.learn(22, *live.act(), (0.75,), ())
     before = player.memory.copy()
-    learn(player.memory, *ticket, 0.5)
+    live.learn(21, *ticket, (0.5,), ())
     at_once = player.memory.copy()
     player.memory[:] = before
     for _ in range(40):
-        choose(player.memory, player.coins)
+        live.act()
     kept = player.memory == before  # what `mix` notes for itself may differ
-    learn(player.memory, *ticket, 0.5)
+    live.learn(21, *ticket, (0.5,), ())
     if not np.array_equal(player.memory[kept], at_once[kept]):
         _broken(
             learner,
@@ -223,7 +224,10 @@ def survives_save_and_load(learner: Learner) -> None:
         _tell(session, pool, t - 2, tickets[t - 2])
     with tempfile.TemporaryDirectory() as folder:
         session.save(Path(folder) / "session.json")
-        again = Session.load(Path(folder) / "session.json", learner)
+        try:
+            again = Session.load(Path(folder) / "session.json", learner)
+        except SessionError:
+            _broken(learner, "the same plays after loading", "others", "keep everything that changes in the state")
     for t in range(25, ROUNDS):
         one, two = session.act(), again.act()
         if one[:2] != two[:2] or not _equal(one.chance, two.chance):
@@ -248,7 +252,7 @@ LAWS: tuple[Law, ...] = (
 )
 
 
-def _broken(learner: Learner, expected: str, came: str, remedy: str) -> None:
+def _broken(learner: Learner, expected: str, came: str, remedy: str) -> NoReturn:
     raise LearnerError(f"{type(learner).__name__}: expected {expected}, got {came}; {remedy}.")
 
 
@@ -269,9 +273,8 @@ def _same(learner: Learner, one: Trace, two: Trace, how: str) -> None:
             _broken(learner, f"the same {name} {how}", "different ones", "keep everything that changes in the state")
 
 
-def _tell(session: Session, pool: Pool, t: int, ticket: Ticket) -> None:
-    row = pool.losses[t]
-    session.observe(ticket, loss=row if session.learner.feedback == "full" else row[ticket.action])
+def _tell(session: Session, pool: Pool, row: int, ticket: Ticket) -> None:
+    session.observe(ticket, **session.setting.answer(pool.losses[row], ticket.action))
 
 
 def _stream(learner: Learner, pool: Pool, trace: Trace, delay: DelayLike) -> list[Ticket]:
@@ -282,41 +285,26 @@ def _stream(learner: Learner, pool: Pool, trace: Trace, delay: DelayLike) -> lis
     tickets: list[Ticket] = []
     for t in range(pool.rows):
         for s in np.flatnonzero(arrivals == t):
-            _tell_row(session, pool, int(trace.order[s]), tickets[s])
+            _tell(session, pool, int(trace.order[s]), tickets[s])
         tickets.append(session.act())
     return tickets
 
 
-def _tell_row(session: Session, pool: Pool, row: int, ticket: Ticket) -> None:
-    losses = pool.losses[row]
-    session.observe(ticket, loss=losses if session.learner.feedback == "full" else losses[ticket.action])
-
-
-def _after(learner: Learner, rounds: int) -> tuple[Player, list[Any]]:
-    """Return a player that has played some rounds, and the mixes it had."""
+def _after(learner: Learner, rounds: int) -> tuple[Live, list[Any]]:
+    """Return a learner that has played some rounds, ready for the next one, and the mixes it had."""
     pool = _pool(9)
-    player = Player(learner, pool.k, pool.rows, new_coins(np.random.SeedSequence(1)))
-    choose = player.step(loops.step_choose, player.memory, player.coins)
-    due = player.step(loops.step_due, player.memory)
-    full = learner.feedback == "full"
-    row = np.array(pool.losses[0])
-    learn = (
-        player.step(loops.step_full, player.memory, 1, row)
-        if full
-        else player.step(loops.step_bandit, player.memory, 0, 1.0, 0.0)
-    )
+    setting = setting_of(learner, pool.rows, actions=pool.k)
+    live = setting.live(learner, new_coins(np.random.SeedSequence(1)))
     mixes = []
     for t in range(rounds):
-        if due(player.memory):
-            player.plan(t)
-        action, chance = choose(player.memory, player.coins)
-        if player.mix is not None:
-            mixes.append(player.mix.copy())
-        if full:
-            learn(player.memory, t + 1, np.array(pool.losses[t]))
-        else:
-            learn(player.memory, action, chance, float(pool.losses[t, action]))
-    return player, mixes
+        while live.halts is not None and live.halts():
+            live.player.plan(t)
+        action, chance = live.act()
+        if live.player.mix is not None:
+            mixes.append(live.player.mix.copy())
+        outcome = setting.parse(t + 1, setting.answer(np.array(pool.losses[t]), action))
+        live.learn(t + 1, action, chance, outcome, ())
+    return live, mixes
 
 
 def _safely(learner: Learner, pool: Pool, delay: DelayLike) -> Trace:

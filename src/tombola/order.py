@@ -1,11 +1,17 @@
-"""Order: how the rows of a pool arrive.
+"""Order: how the rows of a pool arrive, as values; "random", "iid" and "given" are their short names.
 
-"random"  every row once, in uniformly random order (the model of the paper)
-"iid"     as many independent draws with replacement as there are rows
-"given"   as the table lists them (the adversary's order); an array of row indices is another given order
+RandomOrder   every row once, in uniformly random order (the model of the paper)
+IidOrder      as many independent draws with replacement as there are rows
+GivenOrder    as the table lists them (the adversary's order), or as an array of row indices says
+
+Whether an order is exchangeable is part of it: only then does what has been seen say anything about the rest, so only
+then may anything be certified.
 """
 
-from typing import Any, Literal, TypeAlias
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,24 +19,91 @@ from numpy.typing import NDArray
 from tombola.errors import OrderError
 from tombola.types import Coins, Order
 
-Model: TypeAlias = Literal["random", "iid", "given"]
-MODELS: dict[str, Model] = {"random": "random", "iid": "iid", "given": "given"}
-OrderLike: TypeAlias = str | NDArray[Any] | list[int]
+
+@dataclass(frozen=True, eq=False)
+class Model(ABC):
+    """An input model: how rows arrive. Every one of them says for itself whether it is exchangeable."""
+
+    name: ClassVar[str]
+    exchangeable: ClassVar[bool]
+
+    @abstractmethod
+    def arrange(self, rows: int, coins: Coins) -> Order:
+        """Return the row of every round."""
+
+    def population(self, rows: int) -> float:
+        """Return the number of rows that the rounds are drawn from without replacement, infinite if they come back."""
+        return float(rows)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False)
+class RandomOrder(Model):
+    """Every row once, in uniformly random order."""
+
+    name: ClassVar[str] = "random"
+    exchangeable: ClassVar[bool] = True
+
+    def arrange(self, rows: int, coins: Coins) -> Order:
+        """Shuffle the rows."""
+        from tombola.engine.draws import random_order
+
+        return random_order(rows, coins)
+
+
+@dataclass(frozen=True, eq=False)
+class IidOrder(Model):
+    """As many independent uniform draws as there are rows."""
+
+    name: ClassVar[str] = "iid"
+    exchangeable: ClassVar[bool] = True
+
+    def arrange(self, rows: int, coins: Coins) -> Order:
+        """Draw with replacement."""
+        from tombola.engine.draws import iid_order
+
+        return iid_order(rows, rows, coins)
+
+    def population(self, rows: int) -> float:
+        """Return infinity: rows come back."""
+        return math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class GivenOrder(Model):
+    """The rows as they are listed, or as `listed` says, which lists each once."""
+
+    name: ClassVar[str] = "given"
+    exchangeable: ClassVar[bool] = False
+    listed: Any = None
+
+    def arrange(self, rows: int, coins: Coins) -> Order:
+        """Return the rows as they are listed."""
+        return np.arange(rows, dtype=np.uint32) if self.listed is None else _permutation(self.listed, rows)
+
+
+OrderLike: TypeAlias = str | Model | NDArray[Any] | list[int] | None  # None is refused, like other nonsense
+MODELS: dict[str, type[Model]] = {kind.name: kind for kind in (RandomOrder, IidOrder, GivenOrder)}
 
 
 def model_of(order: OrderLike) -> Model:
-    """Return the input model that an order belongs to.
+    """Return the order that a short name, or an array of row indices, stands for.
 
-    >>> model_of([1, 0])
-    'given'
+    >>> model_of("random").exchangeable, str(model_of([1, 0]))
+    (True, 'given')
     """
+    if isinstance(order, Model):
+        return order
     if not isinstance(order, str):
-        return "given"
+        return GivenOrder([] if order is None else order)
     if order not in MODELS:
+        names = ", ".join(map(repr, MODELS))
         raise OrderError(
-            f"order must be 'random', 'iid', 'given' or an array of row indices, got {order!r}; write order='random'."
+            f"order must be one of {names} or an array of row indices, got {order!r}; write order='random'."
         )
-    return MODELS[order]
+    return MODELS[order]()
 
 
 def rows_in(order: OrderLike, rows: int, coins: Coins) -> Order:
@@ -41,14 +114,7 @@ def rows_in(order: OrderLike, rows: int, coins: Coins) -> Order:
     >>> rows_in("given", 3, coins).tolist(), sorted(rows_in("random", 3, coins).tolist())
     ([0, 1, 2], [0, 1, 2])
     """
-    model = model_of(order)
-    if not isinstance(order, str):
-        return _permutation(order, rows)
-    if model == "given":
-        return np.arange(rows, dtype=np.uint32)
-    from tombola.engine.draws import iid_order, random_order
-
-    return random_order(rows, coins) if model == "random" else iid_order(rows, rows, coins)
+    return model_of(order).arrange(rows, coins)
 
 
 def _permutation(order: Any, rows: int) -> Order:

@@ -1,174 +1,155 @@
-"""Play: run a learner over a whole order, compiled, and return what happened."""
+"""Play: run a learner over a whole order, compiled, in its setting, and return what happened."""
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tombola import validate
+from tombola.budget import NOTHING, Allowance, Budget, Ledger, Stop, resources_of
 from tombola.delay import DelayLike, RowDelays, delays_of
-from tombola.order import Model, OrderLike, model_of, rows_in
+from tombola.engine.loop import SWITCHES, Table, Tally, new_tally
+from tombola.engine.player import Player
+from tombola.engine.queue import queue_of, ring_of
+from tombola.errors import LearnerError, ParameterError
+from tombola.labels.learner import LabelLearner
+from tombola.labels.predicting import best_losses, predict_all
+from tombola.optimum import optimum
+from tombola.order import OrderLike, model_of
 from tombola.pool import Pool
-from tombola.regret import Comparator, best_action
+from tombola.regret import best_action
+from tombola.settings import setting_of
 from tombola.streams import Streams
+from tombola.trace import Trace
 from tombola.types import Floats, Order, Rounds, Seed
 
 if TYPE_CHECKING:
-    from tombola.engine.loops import Tally, Waiting
-    from tombola.learners.base import Learner
+    from tombola.hypotheses.labelled_pool import LabelledPool
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """What happened in one play, round by round.
+class Played(NamedTuple):
+    """What a play leaves behind: its tally, under a budget its ledger, and whether whole rows were shown."""
 
-    `losses` are those of the actions played, `expected_losses` the same averaged over the learner's own coin in that
-    round (they are equal when it throws none), `chances` what the chosen actions had.
-    """
-
-    learner: "Learner"
-    model: Model
-    order: Order
-    actions: Rounds
-    chances: Floats
-    losses: Floats
-    expected_losses: Floats
-    comparator_losses: Floats
-    switches: int
-    switching_price: float
-
-    @property
-    def horizon(self) -> int:
-        """The number of rounds."""
-        return int(self.actions.size)
-
-    @property
-    def loss(self) -> float:
-        """The total loss of the actions played, switches not included."""
-        return float(self.losses.sum())
-
-    @property
-    def expected_loss(self) -> float:
-        """The total loss, averaged over the learner's coin in every round."""
-        return float(self.expected_losses.sum())
-
-    @property
-    def regret(self) -> float:
-        """Loss and price of the switches, minus the loss of the best fixed action."""
-        return self.loss + self.switching_price * self.switches - self.comparator_loss
-
-    @property
-    def expected_regret(self) -> float:
-        """The regret with `expected_loss` in the place of `loss`."""
-        return self.expected_loss + self.switching_price * self.switches - self.comparator_loss
-
-    @cached_property
-    def comparator_loss(self) -> float:
-        """The total loss of the best fixed action on the rows that came."""
-        return float(self.comparator_losses.sum())
-
-    def regret_against(self, pool: Pool, comparator: Comparator) -> float:
-        """Return the regret against another comparator, a function of the pool and the order."""
-        against = float(comparator(pool, self.order).sum())
-        return self.loss + self.switching_price * self.switches - against
-
-    def __repr__(self) -> str:
-        return (
-            f"Trace({self.learner!r}, {self.model} order, {self.horizon} rounds, loss {self.loss:.6g}, "
-            f"regret {self.regret:.6g}, {self.switches} switches)"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """The sums of one play at a few rounds only: what `compare` keeps."""
-
-    rounds: Rounds
-    loss: Floats
-    expected_loss: Floats
-    comparator_loss: Floats
-    switches: Floats
-    plays: Floats
+    tally: Tally
+    ledger: Ledger = NOTHING
+    whole_rows: bool = False
 
 
 def play(
-    learner: "Learner",
-    pool: Pool,
+    learner: Any,
+    pool: "Pool | LabelledPool",
     order: OrderLike = "random",
     delay: DelayLike | RowDelays = 0,
     switching_price: float = 0.0,
     *,
+    budget: Budget | None = None,
+    stop: Stop = "fits",
+    mixed: bool = False,
     seed: Seed,
 ) -> Trace:
     """Play `learner` over the rows of `pool` in this order, and return the trace.
+
+    With a `budget`, the pool has costs and the learner minds them: `stop="strict"` is the paper's rule, by which only
+    the null action is played when less than one maximal cost is left of a resource; `stop="fits"` plays whatever has a
+    worst cost that still fits. A play whose feedback is on its way has its worst cost reserved. `mixed=True` is the
+    fluid play of the paper: every action is played a little, as the mix says. On a labelled pool, the learner predicts.
 
     >>> from tombola import FollowTheLeader
     >>> trace = play(FollowTheLeader(), Pool([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), order="given", seed=0)
     >>> trace.actions.tolist(), trace.loss, trace.regret
     ([0, 0, 0], 1.0, 0.0)
+
+    >>> from tombola.budgets import EmpiricalLP
+    >>> pool = Pool.from_rewards([[0.0, 1.0]] * 8, costs=[[0.0, 1.0]] * 8)
+    >>> trace = play(EmpiricalLP(), pool, budget=Budget(4.0), mixed=True, seed=0)
+    >>> round(trace.reward, 9), round(trace.regret, 9), trace.overspent
+    (4.0, 0.0, (False,))
     """
     price = validate.number("play", "switching_price", switching_price, least=0)
-    streams = Streams(seed)
-    rows = rows_in(order, pool.rows, streams.order())
-    labels = np.arange(pool.k)
-    tally = run(learner, pool, rows, labels, delay, streams, marks=np.zeros(0, np.int64), record="full")
+    allowance = allowance_on(pool, budget, stop, mixed=mixed)
+    streams, model = Streams(seed), model_of(order)
+    rows = model.arrange(pool.rows, streams.order())
+    played = run(learner, pool, rows, None, delay, streams, allowance, marks=np.zeros(0, np.int64), kept=True)
+    tally = played.tally
     return Trace(
         learner=learner,
-        model=model_of(order),
+        model=model,
         order=rows,
-        actions=tally.actions,
-        chances=tally.chances,
+        actions=np.full(rows.size, -1) if mixed else tally.actions,
+        chances=tally.chances + np.nan if mixed else tally.chances,
         losses=tally.losses,
         expected_losses=tally.expected,
-        comparator_losses=best_action(pool, rows),
-        switches=int(tally.sums[3]),
+        plays=tally.plays,
+        comparator=partial(comparator_of, learner, pool, rows, budget),
+        switches=int(tally.sums[SWITCHES]),
         switching_price=price,
+        costs=tally.costs,
+        ledger=played.ledger,
+        mixed=mixed,
+        whole_rows=played.whole_rows,
+        labels=np.zeros(0, np.int64) if isinstance(pool, Pool) else pool.labels[rows],
     )
+
+
+def comparator_of(learner: Any, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
+    """Return the loss of the comparator in every round: best action, best mix within the budget, best hypothesis."""
+    if not isinstance(pool, Pool):
+        return best_losses(learner, pool, rows)
+    if budget is not None:
+        return np.full(rows.size, 1.0 - optimum(pool, budget).value)
+    return best_action(pool, rows)
 
 
 def run(
-    learner: "Learner",
-    pool: Pool,
+    learner: Any,
+    pool: "Pool | LabelledPool",
     rows: Order,
-    labels: Rounds,
+    labels: Rounds | None,
     delay: DelayLike | RowDelays,
     streams: Streams,
+    allowance: Allowance | None = None,
     *,
     marks: Rounds,
-    record: Literal["full", "curve"],
-) -> "Tally":
+    kept: bool,
+) -> Played:
     """Play through the compiled loop; `labels[action]` is the column that the learner knows as `action`."""
-    from tombola.engine.loops import Table, new_tally
-    from tombola.engine.player import Player
-
-    best = int(np.flatnonzero(labels == pool.best)[0])
+    queue = queue_of(delays_of(delay, rows))
+    if not isinstance(pool, Pool):
+        return Played(predict_all(learner, pool, rows, queue, streams.learner(learner), marks, kept=kept))
+    if isinstance(learner, LabelLearner):
+        raise LearnerError(
+            f"play: {type(learner).__name__} predicts labels, got a pool of losses; give it a LabelledPool."
+        )
+    columns = np.arange(pool.k) if labels is None else labels
+    costs: Any = np.zeros((0, 0))
+    if allowance is not None:
+        allowance = allowance._replace(limits=allowance.limits.relabelled(columns))
+        costs = np.asarray(pool.costs).reshape(pool.rows, -1)
+    setting = setting_of(learner, rows.size, actions=pool.k, allowance=allowance)
+    best = int(np.flatnonzero(columns == pool.best)[0])
+    columns = np.append(columns, -1) if setting.actions > pool.k else columns
+    resources = 0 if allowance is None else allowance.limits.amounts.size
+    tally = new_tally(setting.actions, rows.size, marks, resources=resources, kept=kept, expects=learner.mixes)
+    player = Player(learner, setting, streams.learner(learner), ring_of(queue))
     losses: Any = np.asarray(pool.losses)  # a memory map as the plain array that Numba knows
-    table = Table(losses, labels, rows, best)
-    tally = new_tally(pool.k, rows.size, marks, full=record == "full", expects=learner.mixes)
-    player = Player(learner, pool.k, rows.size, streams.learner(learner))
-    player.play(table, waiting(delays_of(delay, rows)), tally)
-    return tally
+    player.play(Table(losses, costs, columns, rows, best), queue, tally)
+    return Played(tally, setting.ledger(player.desk), setting.whole_rows)
 
 
-def waiting(delay: int | Rounds) -> "Waiting":
-    """Return the queue of feedback for these delays: the rounds by time of arrival, and room for the tickets out."""
-    from tombola.engine.loops import Waiting
-
-    none = np.zeros(0, np.int64)
-    constant = isinstance(delay, int)
-    longest = int(delay) if isinstance(delay, int) else int(delay.max(initial=0))
-    arrivals = none if isinstance(delay, int) else np.arange(delay.size) + delay + 1
-    rounds = np.argsort(arrivals, kind="stable")
-    ring = longest + 1
-    return Waiting(
-        delay=longest if constant else -1,
-        rounds=rounds,
-        arrivals=arrivals[rounds],
-        actions=np.zeros(ring, np.int64),
-        chances=np.zeros(ring),
-        losses=np.zeros(ring),
-    )
+def allowance_on(
+    pool: "Pool | LabelledPool", budget: Budget | None, stop: Stop = "fits", *, mixed: bool = False, best: bool = False
+) -> Allowance | None:
+    """Return what may be spent on a pool; with `best`, also what the best fixed mix within the budget loses."""
+    if budget is None:
+        if mixed:
+            raise ParameterError("play: mixed is for play within a budget, got none; write budget=Budget(90.0).")
+        return None
+    given: Any = budget
+    if not isinstance(given, Budget) or not isinstance(pool, Pool):
+        raise ParameterError(f"play: budget must be a Budget, for a Pool, got {budget!r}; write budget=Budget(90.0).")
+    limits = budget.limits(pool.k, resources_of(pool), pool.costs)
+    return Allowance(limits, stop, mixed, 1.0 - optimum(pool, budget).value if best else math.nan)
 
 
 def log_spaced(horizon: int, per_decade: int = 12) -> Rounds:

@@ -1,19 +1,25 @@
 """Recipe: a learner as plain data, and back. Nothing is imported or run by what a file says."""
 
+import re
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from tombola import reductions
+from tombola import budgets, labels, reductions
 from tombola.errors import ParameterError, SessionError
 from tombola.learners import bandit, full, switching
-from tombola.learners.base import Learner
+from tombola.settings import kind_of
 
+_ROOMS = (full, bandit, switching, budgets, reductions, labels)
 _OURS: dict[str, Any] = {
-    name: getattr(module, name) for module in (full, bandit, switching, reductions) for name in module.__all__
+    name: kind
+    for room in _ROOMS
+    for name in room.__all__
+    if is_dataclass(kind := getattr(room, name)) and isinstance(kind, type)
 }
 _PLAIN = (type(None), bool, int, float, str)
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # where a thing lies in memory is no part of what it is
 
 
 def recipe_of(learner: Any) -> dict[str, Any]:
@@ -28,7 +34,7 @@ def recipe_of(learner: Any) -> dict[str, Any]:
     return {"name": name, "parameters": parameters}
 
 
-def learner_from(recipe: dict[str, Any], given: Learner | None = None) -> Learner:
+def learner_from(recipe: dict[str, Any], given: Any = None) -> Any:
     """Return the learner of a recipe: `given`, if it has this recipe, or one of tombola's own."""
     if given is not None:
         if recipe_of(given) != recipe:
@@ -44,23 +50,21 @@ def learner_from(recipe: dict[str, Any], given: Learner | None = None) -> Learne
             f"Session.load: {foreign} is not a part of tombola; "
             f"write Session.load(path, learner={str(recipe['name']).removeprefix('own ')}(...))."
         ) from None
-    if not isinstance(learner, Learner):
-        raise SessionError(f"Session.load: expected a learner, got {recipe['name']}; give the file that was saved.")
+    kind_of(learner)  # refuses what is not a learner
     return learner
 
 
-def learner_called(name: str) -> Learner:
+def learner_called(name: str) -> Any:
     """Return a learner of tombola with its default parameters.
 
     >>> learner_called("UCB2")
     UCB2(alpha=0.5)
     """
     kind = _OURS.get(name)
-    ready = [word for word, other in _OURS.items() if issubclass(other, Learner) and _needs_nothing(other)]
+    ready = [word for word, other in _OURS.items() if hasattr(other, "feedback") and _needs_nothing(other)]
     if name not in ready or kind is None:
         raise ParameterError(f"learner: expected one of {', '.join(sorted(ready))}, got {name!r}; write one of those.")
-    learner: Learner = kind()
-    return learner
+    return kind()
 
 
 def _needs_nothing(kind: Any) -> bool:
@@ -72,9 +76,12 @@ def _out(value: Any) -> Any:
         return recipe_of(value)
     if isinstance(value, np.generic):
         value = value.item()
-    return (
-        value if isinstance(value, _PLAIN) else f"{type(value).__name__} {getattr(value, '__qualname__', repr(value))}"
-    )
+    if isinstance(value, tuple):
+        return [_out(part) for part in value]
+    if isinstance(value, _PLAIN):
+        return value
+    words = _ADDRESS.sub("", f"{type(value).__name__} {getattr(value, '__qualname__', repr(value))}")
+    return {"name": f"own {words}", "parameters": {}}
 
 
 def _make(recipe: dict[str, Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import statistics
+from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, SPENT, SWITCHES
 from tombola.errors import ParameterError
 from tombola.statistics import Estimate
 from tombola.types import Floats, Rounds
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
     from tombola.report.chart import Chart
 
-LOSS, EXPECTED, COMPARATOR, SWITCHES = 0, 1, 2, 3
+SLICES = 40
 
 
-class Setting(NamedTuple):
+class Entry(NamedTuple):
     """What was played: the rows of the pool, the input model, and the learner by name."""
 
     horizon: int
@@ -28,11 +29,15 @@ class Setting(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """The repetitions of one setting: sums at the marked rounds (repetition x mark x sum), and plays of each action."""
+    """The repetitions of one entry: sums at the marked rounds (repetition x mark x sum), and plays of each action.
+
+    `shares` has the plays of each action up to the marked rounds, averaged over the repetitions.
+    """
 
     rounds: Rounds
     sums: Floats
     plays: Floats
+    shares: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +45,14 @@ class Runs:
     """Learners x repetitions, with means, intervals, paired differences and slopes.
 
     Without `order` or `horizon`, the first order and the largest horizon are meant. Regret includes the switching
-    price; `expected=True` averages over the learner's own coins.
+    price; `expected=True` averages over the learner's own coins. `actions` are their names, an added null action among
+    them; `amounts` what could be spent, if there was a budget.
     """
 
-    cells: dict[Setting, Cell]
+    cells: dict[Entry, Cell]
     switching_price: float
+    actions: tuple[str, ...] = ()
+    amounts: tuple[float, ...] = ()
 
     @property
     def learners(self) -> list[str]:
@@ -62,8 +70,8 @@ class Runs:
         return sorted({s.horizon for s in self.cells})
 
     def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
-        """Return the repetitions of one setting."""
-        wanted = Setting(
+        """Return the repetitions of one entry."""
+        wanted = Entry(
             self.horizons[-1] if horizon is None else horizon, self.orders[0] if order is None else order, learner
         )
         if wanted not in self.cells:
@@ -98,6 +106,18 @@ class Runs:
         """Return the mean of regret(learner) - regret(other) over the same orders, with its 95 % interval."""
         return statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
+    def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
+        """Return the marked rounds, and what was spent up to each (repetition x mark x resource)."""
+        cell = self.cell(learner, order, horizon)
+        return cell.rounds, cell.sums[:, :, SPENT:]
+
+    def shares(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
+        """Return the last rounds of successive slices, and the share of each action in a slice (slice x action)."""
+        cell = self.cell(learner, order, horizon)
+        ends = slices(int(cell.rounds[-1]))
+        plays = np.vstack([np.zeros(cell.shares.shape[1]), cell.shares[np.searchsorted(cell.rounds, ends)]])
+        return ends, np.diff(plays, axis=0) / np.diff(ends, prepend=0)[:, None]
+
     def slope(self, learner: str, order: str | None = None, *, expected: bool = False) -> Estimate:
         """Return the slope of log mean regret on log horizon, with its 95 % interval."""
         regrets = [self.regrets(learner, order, T, expected=expected) for T in self.horizons]
@@ -108,12 +128,12 @@ class Runs:
         return sorted(self.learners, key=lambda name: self.regret(name, order, horizon).value)
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return everything as columns: one line for each setting, repetition and marked round."""
-        parts: dict[str, list[Any]] = {name: [] for name in (*Setting._fields, "repetition", "round", *_SUMS, "regret")}
-        for setting, cell in self.cells.items():
-            _, regrets = self.curve(setting.learner, setting.order, setting.horizon)
+        """Return everything as columns: one line for each entry, repetition and marked round."""
+        parts: dict[str, list[Any]] = {name: [] for name in (*Entry._fields, "repetition", "round", *_SUMS, "regret")}
+        for entry, cell in self.cells.items():
+            _, regrets = self.curve(entry.learner, entry.order, entry.horizon)
             count, marks, _ = cell.sums.shape
-            for name, value in zip(Setting._fields, setting, strict=True):
+            for name, value in zip(Entry._fields, entry, strict=True):
                 parts[name] += [value] * (count * marks)
             parts["repetition"] += np.repeat(np.arange(count), marks).tolist()
             parts["round"] += np.tile(cell.rounds, count).tolist()
@@ -174,6 +194,15 @@ class Runs:
                     against = "" if name == best else f"   {paired} above the first"
                     lines.append(f"  {name:<28} regret {regret}{against}")
         return "\n".join(lines)
+
+
+def slices(horizon: int) -> Rounds:
+    """Return the last rounds of about `SLICES` slices of equal length.
+
+    >>> slices(3).tolist()
+    [1, 2, 3]
+    """
+    return np.unique(np.linspace(0, horizon, SLICES + 1).astype(np.int64))[1:]
 
 
 _SUMS = ("loss", "expected_loss", "comparator_loss", "switches")

@@ -1,51 +1,38 @@
-"""Session: a learner in live use, one round at a time, with feedback whenever it comes.
+"""Session: a learner in live use, in any setting, one round at a time, with feedback whenever it comes.
 
-`act()` hands out a ticket, which goes back with the feedback, however late. What can go wrong has one meaning each:
+`act()` hands out a ticket, which goes back with the feedback, however late; `tombola.book` says what late, repeated,
+unknown and missing feedback means. After the horizon `act` raises SessionError; feedback still out is welcome. Threads
+may share a session; another process may not, nor may it be pickled: it is saved, and loaded again.
 
-late, out of order   taken in as it comes, with the chance that its own ticket had
-missing              nothing happens; the learner just never hears of that round (`pending` lists such tickets)
-twice, the same      ignored, `observe` returns False
-twice, different     FeedbackError, and the session is as it was: the first answer stands
-unknown ticket       FeedbackError, and the session is as it was
-after the horizon    `act` raises SessionError; feedback still out is welcome
+Under a budget, `act` returns only an action whose worst cost still fits beside all that is spent and reserved, the null
+action if no other does; the worst cost of a ticket stays reserved until its feedback comes, also if it never comes.
 """
 
-import json
 import math
 import os
+import threading
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tombola import validate
-from tombola.engine import loops
-from tombola.engine.player import Player
-from tombola.errors import FeedbackError, SessionError
-from tombola.files import write_whole
-from tombola.recipe import learner_from, recipe_of
+from tombola.book import Book, Ticket
+from tombola.budget import NOTHING, Allowance, Budget, Ledger, Stop
+from tombola.errors import SessionError
+from tombola.labels.learner import LabelLearner
+from tombola.saving import load, save
+from tombola.settings import setting_of
 from tombola.streams import Streams
-from tombola.types import Floats, Seed
-
-if TYPE_CHECKING:
-    from tombola.learners.base import Learner
-
-FORMAT = 1
-
-
-class Ticket(NamedTuple):
-    """One play: its round (from 1), the action, and the chance the action had (NaN where it has no formula)."""
-
-    round: int
-    action: int
-    chance: float
+from tombola.types import Coins, Floats, Seed
 
 
 class Session:
-    """A learner that is asked for actions and told of losses, live.
+    """A learner that is asked for actions and told what came of them, live.
 
-    `actions` is their number, or their names; `horizon` the number of rounds that will be played.
+    `actions` is their number, or their names; `horizon` the number of rounds that will be played. A learner under a
+    budget gets a `budget` that says its worst costs, for they are what is reserved; with `null="add"` the null action
+    is the last one. A learner of labels gets the number of `features` instead of actions, and acts on features.
 
     >>> from tombola import UCB1
     >>> session = Session(UCB1(), actions=2, horizon=100, seed=0)
@@ -54,235 +41,199 @@ class Session:
     Ticket(round=1, action=0, chance=1.0)
     >>> session.observe(ticket, loss=0.25)
     True
+
+    >>> from tombola.budgets import Budget, EmpiricalLP
+    >>> budget = Budget(10.0, worst=[0.5, 3.0], null="add")
+    >>> session = Session(EmpiricalLP(), ["weak", "strong"], horizon=100, budget=budget, seed=0)
+    >>> session.names[session.act().action], session.ledger.left
+    ('null', (10.0,))
+
+    >>> from tombola.labels import ERM, Thresholds
+    >>> session = Session(ERM(Thresholds()), horizon=100, seed=0)
+    >>> session.observe(session.act(0.3), label=1), session.act(0.4).action
+    (True, 1)
     """
 
-    def __init__(self, learner: "Learner", actions: int | Sequence[str], horizon: int, *, seed: Seed) -> None:
-        count = len(actions) if isinstance(actions, Sequence) else actions
-        self.actions = validate.whole("Session", "actions", count, least=1)
+    def __init__(
+        self,
+        learner: Any,
+        actions: int | Sequence[str] | None = None,
+        horizon: int | None = None,
+        *,
+        budget: Budget | None = None,
+        stop: Stop = "fits",
+        features: int | None = None,
+        seed: Seed,
+    ) -> None:
+        given = range(2) if actions is None and _names_its_actions(learner) else actions
+        count = len(given) if isinstance(given, Sequence) else given
+        listed = validate.whole("Session", "actions", count, least=1)
+        self.learner, self.budget, self.stop = learner, budget, stop
         self.horizon = validate.whole("Session", "horizon", horizon, least=1)
-        self.names = tuple(str(a) for a in (actions if isinstance(actions, Sequence) else range(self.actions)))
-        self.learner = learner
-        self._start(Player(learner, self.actions, self.horizon, Streams(seed).learner(learner)))
+        limits = None if budget is None else budget.limits(listed, budget.per_resource.size)
+        self.setting = setting_of(
+            learner,
+            self.horizon,
+            actions=listed,
+            allowance=None if limits is None else Allowance(limits, stop),
+            features=features,
+        )
+        names = [str(name) for name in (given if isinstance(given, Sequence) else range(listed))]
+        self.names = self.setting.names or tuple([*names, "null"] if limits is not None and limits.added else names)
+        self.actions = listed
+        self._lock, self._process = threading.Lock(), os.getpid()
+        self._start(Streams(seed).learner(learner))
 
-    def _start(self, player: Player) -> None:
-        """Take up a player, and get its kernels ready."""
-        self._player = player
-        self._memory, self._coins = player.memory, player.coins
-        self._tickets: list[Ticket] = []
-        self._outcomes: list[float | tuple[float, ...] | None] = []
-        self._answered = 0
-        self._full = self.learner.feedback == "full"
-        self._choose = player.step(loops.step_choose, self._memory, self._coins)
-        self._due = player.step(loops.step_due, self._memory) if self.learner.plans else None
-        if self._full:
-            self._learn = player.step(loops.step_full, self._memory, 1, np.zeros(self.actions))
-        else:
-            self._learn = player.step(loops.step_bandit, self._memory, 0, 1.0, 0.0)
+    def _start(self, coins: Coins) -> None:
+        """Begin with these coins and an empty book."""
+        self._first_coins = [int(word) for word in coins]
+        self.book = Book(self.setting.width, self.setting.context)
+        self._live = self.setting.live(self.learner, coins)
 
-    def act(self) -> Ticket:
-        """Choose the action of the next round, and return its ticket."""
-        round_ = len(self._tickets) + 1
-        if round_ > self.horizon:
+    def act(self, features: Any = None) -> Ticket:
+        """Choose the action of the next round, and return its ticket; a learner of labels is shown the features."""
+        with self._lock:
+            self._check_process()
+            return self._act(features)
+
+    def _act(self, features: Any) -> Ticket:
+        played = len(self.book)
+        if played >= self.horizon:
             raise SessionError(
                 f"Session: all {self.horizon} rounds have been played; start another Session, "
                 f"or one with a larger horizon."
             )
-        while self._due is not None and self._due(self._memory):
-            self._player.plan(round_ - 1)
-        action, chance = self._choose(self._memory, self._coins)
-        ticket = Ticket(round_, action, chance)
-        self._tickets.append(ticket)
-        self._outcomes.append(None)
-        return ticket
+        action, chance, shown = self._choose(played, features)
+        return self.book.hand_out(action, chance, shown)
 
-    def observe(self, ticket: Ticket, *, loss: Any = None, reward: Any = None) -> bool:
+    def _choose(self, played: int, features: Any) -> tuple[int, float, Any]:
+        live = self._live
+        while live.halts is not None and live.halts():
+            live.player.plan(played)
+        if not self.setting.context and features is None:
+            return (*live.act(), ())
+        shown = self.setting.show(features)
+        return (*live.act(shown), shown)
+
+    def observe(
+        self,
+        ticket: Ticket,
+        *,
+        loss: Any = None,
+        reward: Any = None,
+        cost: Any = None,
+        label: Any = None,
+        weight: Any = None,
+    ) -> bool:
         """Tell the learner what came of a ticket; True if that is news.
 
-        Bandit learners take one number, full-information learners one for every action. A reward is 1 - loss.
+        Bandit learners take one loss (or reward, 1 - loss), full-information learners one for every action; under a
+        budget also the costs, one for each action, or actions x resources (an added null action is not listed).
+        Learners of labels take the true label, and what a mistake weighs.
         """
-        index = self._known(ticket)
-        if (loss is None) == (reward is None):
-            raise FeedbackError(
-                f"Session.observe: expected either a loss or a reward for round {ticket.round}, got "
-                f"{'neither' if loss is None else 'both'}; write observe(ticket, loss=...)."
-            )
-        outcome = self._row(loss, reward) if self._full else self._number(loss, reward)
-        before = self._outcomes[index]
-        if before is not None:
-            if before == outcome:
-                return False
-            raise FeedbackError(
-                f"Session.observe: round {ticket.round} has been answered with {before!r}, got {outcome!r} now; "
-                "the first answer stands."
-            )
-        if self._full:
-            self._learn(self._memory, ticket.round, np.array(outcome))
-        else:
-            self._learn(self._memory, ticket.action, ticket.chance, outcome)
-        self._outcomes[index] = outcome
-        self._answered += 1
-        return True
+        given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
+        with self._lock:
+            self._check_process()
+            index = self.book.known(ticket)
+            return self._observe(index, self.setting.parse(index + 1, given))
+
+    def _observe(self, index: int, outcome: tuple[float, ...]) -> bool:
+        book = self.book
+        if not book.is_news(index, outcome):
+            return False
+        self._live.learn(index + 1, book.actions[index], book.chances[index], outcome, book.shown_with(index))
+        return book.answer(index, outcome)
 
     @property
     def round(self) -> int:
         """The number of rounds played so far."""
-        return len(self._tickets)
+        return len(self.book)
 
     @property
     def answered(self) -> int:
         """The number of tickets whose feedback has come."""
-        return self._answered
+        return self.book.answered
 
     @property
     def tickets(self) -> tuple[Ticket, ...]:
         """All tickets handed out so far."""
-        return tuple(self._tickets)
+        return tuple(self.book.tickets)
 
     @property
-    def outcomes(self) -> tuple[float | tuple[float, ...] | None, ...]:
-        """What came of each ticket: its loss, or the losses of all actions, or None as long as it is pending."""
-        return tuple(self._outcomes)
+    def outcomes(self) -> tuple[Any, ...]:
+        """What came of each ticket, or None as long as it is pending.
+
+        Its loss, the losses of all actions, these and the costs, or the label and its weight.
+        """
+        found = (self.book.outcome(index) for index in range(self.round))
+        return tuple(None if outcome is None else self.setting.told(outcome) for outcome in found)
 
     @property
     def pending(self) -> list[Ticket]:
         """The tickets whose feedback has not come yet."""
-        return [t for t, outcome in zip(self._tickets, self._outcomes, strict=True) if outcome is None]
+        return self.book.pending
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is spent, reserved and left, under a budget."""
+        return self.setting.ledger(self._live.player.desk) if self._live.player else NOTHING
 
     @property
     def state(self) -> Any:
         """The state of the learner, by name: read it, do not write it."""
-        return self._player.state
+        return self._live.player.state if self._live.player else None
 
     @property
     def mix(self) -> Floats | None:
         """The mix of the last `act` of a learner that mixes, else None."""
-        return self._player.mix
+        return self._live.player.mix if self._live.player else None
 
     @property
     def loss(self) -> float:
         """The loss of the plays answered so far."""
-        return math.fsum(
-            outcome[ticket.action] if isinstance(outcome, tuple) else outcome
-            for ticket, outcome in zip(self._tickets, self._outcomes, strict=True)
-            if outcome is not None
-        )
+        return math.fsum(self._losses())
+
+    @property
+    def mistakes(self) -> int:
+        """The number of plays answered so far that lost anything: for labels, the wrong predictions."""
+        return sum(loss > 0 for loss in self._losses())
+
+    def _losses(self) -> list[float]:
+        pairs = ((self.book.actions[index], self.book.outcome(index)) for index in range(self.round))
+        return [self.setting.loss(action, outcome) for action, outcome in pairs if outcome is not None]
 
     @property
     def switches(self) -> int:
         """How often the action changed from one round to the next."""
-        return sum(a.action != b.action for a, b in zip(self._tickets, self._tickets[1:], strict=False))
+        actions = np.array(self.book.actions)
+        return int(np.count_nonzero(actions[1:] != actions[:-1]))
 
     def __repr__(self) -> str:
         return f"Session({self.learner!r}, round {self.round} of {self.horizon}, {self.round - self.answered} pending)"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the session to a file, all of it or nothing: readable JSON that `Session.load` takes up again."""
-        write_whole(path, json.dumps(self._to_json(), indent=1))
+        """Write the session to a file, all of it or nothing; `Session.load` takes it up again."""
+        with self._lock:
+            save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], learner: "Learner | None" = None) -> "Session":
-        """Take up a saved session where it was, to the bit.
+    def load(cls, path: str | os.PathLike[str], learner: Any = None) -> "Session":
+        """Take up a saved session where it was, to the bit, by going through its history again.
 
         A learner of tombola is made again from the file; one of your own must be given, and must be the same.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-            if data["format"] != FORMAT:
-                raise SessionError(
-                    f"Session.load: {path} has format {data['format']!r}, this version of tombola reads {FORMAT}; "
-                    "use the version that wrote it."
-                )
-            return cls._from_json(data, learner_from(data["learner"], learner))
-        except SessionError:
-            raise
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        return load(path, learner, cls)
+
+    def __reduce__(self) -> NoReturn:
+        raise SessionError("Session: expected to stay in its process, got pickled or copied; write session.save(path).")
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
             raise SessionError(
-                f"Session.load: expected a session written by Session.save, got {path}, which is not one ({error}); "
-                "give the file that was saved."
-            ) from None
-
-    def _to_json(self) -> dict[str, Any]:
-        return {
-            "tombola session": "written by tombola.Session.save",
-            "format": FORMAT,
-            "learner": recipe_of(self.learner),
-            "actions": list(self.names),
-            "horizon": self.horizon,
-            "coins": [int(word) for word in self._coins],
-            "memory": [_number_out(value) for value in self._memory.tolist()],
-            "tickets": [[t.action, _number_out(t.chance)] for t in self._tickets],
-            "outcomes": self._outcomes,
-        }
-
-    @classmethod
-    def _from_json(cls, data: dict[str, Any], learner: "Learner") -> "Session":
-        session = cls(learner, [str(name) for name in data["actions"]], data["horizon"], seed=0)
-        memory, coins = np.array([_number_in(value) for value in data["memory"]]), np.array(data["coins"], np.uint64)
-        head = 1 + 3 * len(session.state._fields)  # where the fields are: compiled code goes there unchecked
-        if memory.shape != session._memory.shape or not np.array_equal(memory[:head], session._memory[:head]):
-            raise SessionError(
-                f"Session.load: expected a state of {session._memory.size} numbers for {learner!r}, got {memory.size}; "
-                "load it with the learner that was saved."
+                "Session: expected the process that started it, got a fork, which would hand out the same tickets; "
+                "write session.save(path) before, and Session.load(path) there."
             )
-        tickets = [Ticket(i + 1, int(a), _number_in(c)) for i, (a, c) in enumerate(data["tickets"])]
-        if len(tickets) > session.horizon or any(not 0 <= ticket.action < session.actions for ticket in tickets):
-            raise ValueError("a ticket does not fit")
-        if len(tickets) != len(data["outcomes"]) or coins.shape != session._coins.shape:
-            raise ValueError("a part is missing")
-        outcome = session._row if session._full else session._number
-        session._memory[:] = memory
-        session._coins[:] = coins
-        session._tickets = tickets
-        session._outcomes = [None if given is None else outcome(given, None) for given in data["outcomes"]]
-        session._answered = sum(o is not None for o in session._outcomes)
-        return session
-
-    def _known(self, ticket: Ticket) -> int:
-        try:
-            index = ticket.round - 1
-            if index >= 0:
-                mine = self._tickets[index]
-                if mine is ticket or mine == ticket:
-                    return index
-                if mine[:2] == ticket[:2] and math.isnan(mine[2]) and math.isnan(ticket[2]):
-                    return index
-        except (AttributeError, IndexError, TypeError):
-            pass
-        raise FeedbackError(
-            f"Session.observe: expected a ticket that act() has handed out (rounds 1..{self.round}), got {ticket!r}; "
-            "give back the ticket itself."
-        )
-
-    def _number(self, loss: Any, reward: Any) -> float:
-        given, name = (loss, "loss") if reward is None else (reward, "reward")
-        try:
-            value = float(given)
-        except (TypeError, ValueError):
-            value = math.nan
-        if not 0.0 <= value <= 1.0:
-            raise FeedbackError(
-                f"Session.observe: {name} must be one number in [0, 1], got {given!r}; rescale it before you observe."
-            )
-        return value if reward is None else 1.0 - value
-
-    def _row(self, loss: Any, reward: Any) -> tuple[float, ...]:
-        given, name = (loss, "loss") if reward is None else (reward, "reward")
-        try:
-            row = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            row = np.full(0, math.nan)
-        if row.shape != (self.actions,) or not ((row >= 0) & (row <= 1)).all():
-            raise FeedbackError(
-                f"Session.observe: {name} must be {self.actions} numbers in [0, 1], one for every action (this learner "
-                f"needs full feedback), got {given!r}; give the whole row."
-            )
-        return tuple((row if reward is None else 1.0 - row).tolist())
 
 
-def _number_out(value: float) -> float | str:
-    """Return a number as JSON has it; JSON knows neither NaN nor infinity."""
-    return value if math.isfinite(value) else repr(value)
-
-
-def _number_in(value: float | str) -> float:
-    return float(value)
+def _names_its_actions(learner: Any) -> bool:
+    return isinstance(learner, LabelLearner)

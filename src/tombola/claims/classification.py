@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tombola import bounds
+from tombola import LabelledPool, bounds
 from tombola.claims.base import Claim, Outcome, Row, Rows, Unit, Verdict, band, levels, pick
-from tombola.classes import ERM, AllLabellings, LabelledPool, Thresholds, attack_thresholds, play_labels
+from tombola.labels import ERM, AllLabellings, Thresholds, attack_thresholds
+from tombola.playing import play
 from tombola.report.chart import Chart, Line
 from tombola.streams import repetitions
 from tombola.types import Seed
@@ -55,10 +56,10 @@ class Classification(Claim):
             return [self._near_the_horizon(unit["T"], seed)]
         learner = ERM(Thresholds()) if self.learner is None else self.learner
         rows: list[Row] = []
-        for play, child in enumerate(repetitions(seed, unit["plays"])):
+        for repetition, child in enumerate(repetitions(seed, unit["plays"])):
             for kind, pool in pools(unit["T"], np.random.default_rng(child)).items():
-                regret = play_labels(learner, pool, seed=child).regret
-                rows.append({"T": unit["T"], "kind": kind, "play": play, "regret": float(regret)})
+                regret = play(learner, pool, seed=child).regret
+                rows.append({"T": unit["T"], "kind": kind, "play": repetition, "regret": float(regret)})
         rounds = min(unit["T"], 1024)
         mistakes = attack_thresholds(learner, rounds, seed=seed).mistakes
         return [*rows, {"T": rounds, "kind": "bad order", "play": 0, "regret": float(mistakes)}]
@@ -66,7 +67,7 @@ class Classification(Claim):
     def _near_the_horizon(self, horizon: int, seed: Seed) -> Row:
         """All labellings of T - 1 points, all labels 1: ERM that guesses 0 is wrong on every new point."""
         pool = LabelledPool(np.minimum(np.arange(horizon), horizon - 2).astype(float), np.ones(horizon, int))
-        regret = play_labels(ERM(AllLabellings(horizon - 1)), pool, seed=seed).regret
+        regret = play(ERM(AllLabellings(horizon - 1)), pool, seed=seed).regret
         return {"T": horizon, "kind": "v = T - 1", "play": 0, "regret": float(regret)}
 
     def verdict(self, rows: Rows) -> Verdict:

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tombola import bounds
+from tombola import EmpiricalLP, bounds
 from tombola.budget import Budget
-from tombola.budgeted import BudgetSimulation, EmpiricalLP, play_budget
-from tombola.budgeted.instances import hindsight, three_actions
+from tombola.budgets import BudgetSimulation
 from tombola.claims.base import Claim, Outcome, Row, Rows, Unit, Verdict, band, levels, pick, slope
+from tombola.instances import hindsight, three_actions
+from tombola.playing import play
 from tombola.report.chart import Chart, Line
 from tombola.streams import repetitions
 from tombola.types import Seed
@@ -48,15 +49,17 @@ class Constraints(Claim):
         """Play the faithful learner in fluid play with the strict stop, and the practical one as a user would."""
         T = unit["T"]
         rows: list[Row] = []
-        for play, child in enumerate(repetitions(seed, unit["plays"])):
+        for repetition, child in enumerate(repetitions(seed, unit["plays"])):
             pool = three_actions(T, seed=child)
             for name, learner, options in _ways():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # it says that the horizon is too short for it; that is shown here
-                    trace = play_budget(learner, pool, Budget(RATE * T * self.overdraft), seed=child, **options)
+                    trace = play(learner, pool, budget=Budget(RATE * T * self.overdraft), seed=child, **options)
                 over = float(trace.costs.sum()) > RATE * T if self.overdraft != 1 else any(trace.overspent)
                 regret = T * three_actions_optimum() - trace.reward
-                rows.append({"T": T, "learner": name, "play": play, "regret": float(regret), "overspent": bool(over)})
+                rows.append(
+                    {"T": T, "learner": name, "play": repetition, "regret": float(regret), "overspent": bool(over)}
+                )
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -115,11 +118,11 @@ class Impossibility(Claim):
         """Play the empirical LP on both pools, given and shuffled; the worse of the two counts."""
         T = unit["T"]
         rows: list[Row] = []
-        for play, child in enumerate(repetitions(seed, unit["plays"])):
+        for repetition, child in enumerate(repetitions(seed, unit["plays"])):
             for order in ("given", "random"):
                 pools = (hindsight(T, "rich"), hindsight(T, "poor"))
-                regrets = [play_budget(EmpiricalLP(), p, Budget(T / 2), order, seed=child).regret for p in pools]
-                rows.append({"T": T, "order": order, "play": play, "regret": float(max(regrets))})
+                regrets = [play(EmpiricalLP(), p, order, budget=Budget(T / 2), seed=child).regret for p in pools]
+                rows.append({"T": T, "order": order, "play": repetition, "regret": float(max(regrets))})
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:

@@ -19,9 +19,9 @@ from tombola.errors import ParameterError
 from tombola.types import Floats, Rounds
 
 if TYPE_CHECKING:
-    from tombola.playing import Trace
     from tombola.pool import Pool
     from tombola.session import Session
+    from tombola.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,8 @@ class Watch:
 
     `population` is the number of rows of the pool that the rounds are drawn from: the horizon, unless told.
 
-    >>> from tombola import Session, SuccessiveElimination
+    >>> from tombola import Session
+    >>> from tombola.bandit import SuccessiveElimination
     >>> session = Session(SuccessiveElimination(), actions=["a", "b"], horizon=1000, seed=0)
     >>> watch = Watch(session)
     >>> while not watch.certificate().certified(within=0.1):
@@ -143,7 +144,7 @@ class Watch:
                 f"Watch: population must be at least the horizon, {session.horizon} rounds, got {population!r}; "
                 "give the number of rows of the pool."
             )
-        self._full = session.learner.feedback == "full"
+        self._full = session.setting.whole_rows
         self.level = level
         self._confidence = _method("Watch", method, self._size, level, session.actions)
         self._waiting: list[deque[int]] = [deque() for _ in range(1 if self._full else session.actions)]
@@ -158,21 +159,19 @@ class Watch:
         )
 
     def _catch_up(self) -> None:
-        tickets, outcomes = self.session._tickets, self.session._outcomes
-        for index in range(self._scanned, len(tickets)):
-            self._waiting[0 if self._full else tickets[index].action].append(index)
-        self._scanned = len(tickets)
+        book, setting = self.session.book, self.session.setting
+        for index in range(self._scanned, len(book)):
+            self._waiting[0 if self._full else book.actions[index]].append(index)
+        self._scanned = len(book)
         for action, queue in enumerate(self._waiting):
-            while queue and outcomes[queue[0]] is not None:
-                index = queue.popleft()
-                outcome = outcomes[index]
+            while queue and (outcome := book.outcome(queue[0])) is not None:
+                loss = setting.loss(book.actions[queue.popleft()], outcome)
                 self._taken += 1
-                if isinstance(outcome, tuple):
-                    self._loss += outcome[tickets[index].action]
-                    self._confidence.extend([outcome])
-                elif outcome is not None:
-                    self._loss += outcome
-                    self._confidence.update(outcome, action)
+                self._loss += loss
+                if self._full:
+                    self._confidence.extend([outcome[: self.session.actions]])
+                else:
+                    self._confidence.update(loss, action)
 
 
 def certify(
@@ -213,16 +212,16 @@ def certify_trace(
     >>> str(certify_trace(play(FollowTheLeader(), pool, seed=0), pool, rounds=100))
     'after 100 rounds, with probability 0.95: action 0 is within 0 of the best, and the regret so far is at most 0'
     """
-    if trace.model == "given":
+    if not trace.model.exchangeable:
         raise ParameterError(
-            "certify_trace: expected rows in random or iid order, got a given order, of which a sample says nothing "
-            "about the rest; play the pool with order='random'."
+            f"certify_trace: expected an order that is exchangeable, got {trace.model} order, of which a sample "
+            "says nothing about the rest; play the pool with order='random'."
         )
     count = trace.horizon if rounds is None else validate.whole("certify_trace", "rounds", rounds, least=0)
     count = min(count, trace.horizon)
-    population = math.inf if trace.model == "iid" else float(pool.rows)
+    population = trace.model.population(pool.rows)
     confidence = _method("certify_trace", method, population, level, pool.k)
-    if trace.learner.feedback == "full":
+    if trace.whole_rows:
         confidence.extend(np.asarray(pool.losses[trace.order[:count]], np.float64).reshape(count, pool.k))
     else:
         confidence.extend(trace.losses[:count], trace.actions[:count])

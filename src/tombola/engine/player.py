@@ -1,32 +1,33 @@
-"""A player: one learner, its memory and coins, and its kernels, ready to be driven by a loop or by a session."""
+"""A player: one learner in its setting, with its memory, coins and desk, ready to be driven by the loop or live."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tombola.engine import loops
 from tombola.engine.compiler import Kernel, specialise
+from tombola.engine.loop import ROUND, Table, Tally, loop
 from tombola.engine.memory import mix_of, pack, viewer
+from tombola.engine.queue import Queue
 from tombola.errors import LearnerError
 from tombola.types import Coins, Floats
 
 if TYPE_CHECKING:
-    from tombola.learners.base import Learner
+    from tombola.settings.base import Setting
 
 
 PATIENCE = 100  # plans in one round
 
 
 class Player:
-    """A learner at work on a horizon."""
+    """A learner at work on a horizon; `ring` is how many plays can be in flight at once."""
 
-    def __init__(self, learner: "Learner", actions: int, horizon: int, coins: Coins) -> None:
-        state = learner.init(actions, horizon)
-        self.learner = learner
-        self.coins = coins
-        self.memory: Floats = pack(state, actions)
+    def __init__(self, learner: Any, setting: "Setting", coins: Coins, ring: int = 1) -> None:
+        state = setting.init(learner)
+        self.learner, self.setting, self.coins = learner, setting, coins
+        self.memory: Floats = pack(state, setting.actions)
+        self.desk = setting.desk(ring)
         self.view = viewer(state)
-        self._kernels = _bindings(learner, actions, horizon, self.view)
+        self._kernels = {"view": self.view, **setting.kernels(learner)}
         self._loop: Kernel | None = None
         self._plans, self._planned_at = 0, -1
 
@@ -41,17 +42,17 @@ class Player:
         return mix_of(self.memory) if self.learner.mixes else None
 
     def step(self, function: Kernel, *arguments: Any) -> Kernel:
-        """Return `function` of the loops, specialised to this learner and to such arguments."""
+        """Return `function`, specialised to this learner in its setting and to such arguments."""
         return specialise(function, arguments, **self._kernels)
 
-    def play(self, table: loops.Table, waiting: loops.Waiting, tally: loops.Tally) -> None:
+    def play(self, table: Table, queue: Queue, tally: Tally) -> None:
         """Play all rounds of the table, and let the learner plan whenever it is due."""
-        arguments = (self.memory, self.coins, table, waiting, tally)
+        arguments = (self.memory, self.coins, table, queue, self.desk, tally)
         if self._loop is None:
-            self._loop = self.step(loops.full if self.learner.feedback == "full" else loops.bandit, *arguments)
+            self._loop = self.step(loop, *arguments)
         self._loop(*arguments)
-        while tally.place[loops.ROUND] < table.order.size:
-            self.plan(int(tally.place[loops.ROUND]))
+        while tally.place[ROUND] < table.order.size:
+            self.plan(int(tally.place[ROUND]))
             self._loop(*arguments)
 
     def plan(self, played: int) -> None:
@@ -64,17 +65,4 @@ class Player:
                 f"after {PATIENCE} plans in round {played + 1}; let plan change what due looks at."
             )
         with np.errstate(over="ignore"):  # 64-bit coins overflow by design
-            self.learner.plan(self.state, self.coins)
-
-
-def _bindings(learner: "Learner", actions: int, horizon: int, view: Kernel) -> dict[str, Kernel]:
-    """Return what the names in the loops mean for this learner."""
-    kernels = learner.kernels(actions, horizon)
-    undated = learner.feedback == "full" and not learner.dated
-    return {
-        "view": view,
-        "choose": loops.choose_plain(kernels.act) if kernels.mix is None else loops.choose_mixed(kernels.mix),
-        "expect": loops.expect_plain if kernels.mix is None else loops.expect_mixed,
-        "observe": loops.observe_undated(kernels.observe) if undated else kernels.observe,
-        "due": kernels.due,
-    }
+            self.setting.plan(self.learner, self.state, self.desk, self.coins)

@@ -22,7 +22,8 @@ def learner_named(text: str) -> "Learner":
         recipe = _part(ast.parse(text.strip(), mode="eval").body)
         if not isinstance(recipe, dict):
             raise ValueError("a value, not a learner")
-        return learner_from(recipe)
+        learner: Learner = learner_from(recipe)
+        return learner
     except ParameterError:
         raise
     except SessionError:

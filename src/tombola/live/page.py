@@ -37,7 +37,7 @@ def run_page(run: "Run") -> str:
 
 def shares(session: Session) -> Chart:
     """Return the share that every action had in the rounds so far."""
-    played = np.array([ticket.action for ticket in session._tickets])
+    played = np.array([ticket.action for ticket in session.tickets])
     marks = _marks(played.size)
     bands = []
     for action, name in enumerate(session.names):
@@ -49,7 +49,7 @@ def shares(session: Session) -> Chart:
 
 def losses(session: Session) -> Chart:
     """Return the mean loss of the rounds so far that have been answered."""
-    pairs = zip(session._tickets, session._outcomes, strict=True)
+    pairs = zip(session.tickets, session.outcomes, strict=True)
     known = [(t.round, o[t.action] if isinstance(o, tuple) else o) for t, o in pairs if o is not None]
     rounds, values = (np.array(column, np.float64) for column in zip(*known, strict=True))
     marks = _marks(values.size)

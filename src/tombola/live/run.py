@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import __version__, validate
+from tombola.book import Ticket
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.live.journal import Event, Journal
 from tombola.order import rows_in
 from tombola.recipe import learner_from, recipe_of
-from tombola.session import Session, Ticket
+from tombola.session import Session
 from tombola.streams import Streams
 
 if TYPE_CHECKING:

@@ -81,7 +81,7 @@ class Status:
 def status_of(session: Session, pending: Sequence["Assignment"], seed: int, level: float) -> Status:
     """Return the status of a session."""
     certificate = Watch(session, level=level).certificate()
-    plays = np.bincount([ticket.action for ticket in session._tickets], minlength=session.actions)
+    plays = np.bincount([ticket.action for ticket in session.tickets], minlength=session.actions)
     losses, used = _losses(session), certificate.counts
     actions = tuple(
         ActionStatus(name, int(plays[a]), len(losses[a]), int(used[a]), _mean(losses[a]), *certificate.interval(a))
@@ -108,7 +108,7 @@ def status_of(session: Session, pending: Sequence["Assignment"], seed: int, leve
 def _losses(session: Session) -> list[list[float]]:
     """Return the losses known of every action."""
     losses: list[list[float]] = [[] for _ in session.names]
-    for ticket, outcome in zip(session._tickets, session._outcomes, strict=True):
+    for ticket, outcome in zip(session.tickets, session.outcomes, strict=True):
         if isinstance(outcome, tuple):
             for action, loss in enumerate(outcome):
                 losses[action].append(loss)

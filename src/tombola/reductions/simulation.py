@@ -12,9 +12,11 @@ from tombola import validate
 from tombola.engine.memory import blank
 from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, Learner, MixedLearner
+from tombola.reductions.blocks import belongs, in_block
 from tombola.reductions.external import External
 from tombola.reductions.schedule import Revealed, Schedule
 from tombola.reductions.training import train
+from tombola.settings import Full
 from tombola.types import Coins, Floats
 
 ACTED, KEPT, BLOCK, NEXT = 0, 1, 2, 3
@@ -48,7 +50,8 @@ class Simulation(MixedLearner):
     In random order its regret is at most `bounds.simulation(...)`: that of `base` on i.i.d. rows, plus
     6.97 sqrt(T ln k), plus d for each of log2 T waits. `base` is any full-information learner, or an `External` one.
 
-    >>> from tombola import FollowTheLeader, Lemma, instances, play
+    >>> from tombola import FollowTheLeader, instances, play
+    >>> from tombola.reductions import Lemma
     >>> trace = play(Simulation(FollowTheLeader(), Lemma(delay=10)), instances.split(1000), delay=10, seed=0)
     >>> trace.expected_regret < 120
     True
@@ -116,14 +119,16 @@ class Simulation(MixedLearner):
         if past.shape[0] > 0:
             plays = np.zeros(state.played.size)
             for _ in range(self.trainings):
-                plays += train(self.base, past, rounds, coins)
+                plays += frequencies(self.base, past, rounds, coins)
             state.played[:] = plays / (rounds * self.trainings)
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
         """Play the frequencies of the training, or the free action while waiting between two blocks."""
         state.counters[ACTED] += 1.0
-        if state.waits == 1.0 and not in_block(state, int(state.counters[BLOCK]), state.counters[ACTED]):
+        if state.waits == 1.0 and not in_block(
+            state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[ACTED]
+        ):
             for action in range(mix.size):
                 mix[action] = 0.0
             mix[int(state.free)] = 1.0
@@ -134,12 +139,21 @@ class Simulation(MixedLearner):
     @staticmethod
     def observe(state: State, played: int, losses: Floats) -> None:
         """Keep the row, unless it is one of those that the schedule discards."""
-        if state.discards == 1.0 and not belongs(state, float(played)):
+        if state.discards == 1.0 and not belongs(
+            state.starts, state.lengths, int(state.counters[BLOCK]), float(played)
+        ):
             return
         row = int(state.counters[KEPT])
         for action in range(losses.size):
             state.past[row, action] = losses[action]
         state.counters[KEPT] += 1.0
+
+
+def frequencies(base: Learner | External, past: Floats, rounds: int, coins: Coins) -> Floats:
+    """Return how often `base` plays each action in `rounds` independent uniform draws from the rows of `past`."""
+    if isinstance(base, External):
+        return base.train(past, rounds, coins)
+    return train(base, Full(past.shape[1], rounds), past, coins)
 
 
 def next_training(state: State) -> int:
@@ -150,20 +164,3 @@ def next_training(state: State) -> int:
         return kept
     state.counters[BLOCK] += 1.0
     return int(state.lengths[int(state.counters[BLOCK])])
-
-
-def in_block(state: State, block: int, played: float) -> bool:
-    """Tell whether a round lies in this block."""
-    return bool(block >= 0 and state.starts[block] <= played < state.starts[block] + state.lengths[block])
-
-
-def belongs(state: State, played: float) -> bool:
-    """Tell whether a round is round 1 or lies in one of the blocks begun so far; the latest are looked at first."""
-    if played == 1.0:
-        return True
-    block = int(state.counters[BLOCK])
-    while block >= 0:
-        if in_block(state, block, played):
-            return True
-        block -= 1
-    return False

@@ -1,34 +1,42 @@
 """Training: the play of a learner on past rows in i.i.d. order, of which only the frequencies of actions are kept."""
 
+from typing import Any
+
 import numpy as np
 
 from tombola.engine.coins import draws
 from tombola.engine.compiler import specialise
-from tombola.engine.loops import ROUND, Table, Waiting, new_tally
+from tombola.engine.loop import ROUND, Table, new_tally
 from tombola.engine.player import Player
-from tombola.learners.base import Learner
-from tombola.reductions.external import External
+from tombola.engine.queue import queue_of
+from tombola.settings import Setting
 from tombola.types import Coins, Floats
 
 CHUNK = 1 << 14  # draws at a time, so that training needs no memory besides the past
 
 
-def train(base: Learner | External, past: Floats, rounds: int, coins: Coins) -> Floats:
-    """Return how often `base` plays each action in `rounds` independent uniform draws from the rows of `past`."""
-    if isinstance(base, External):
-        return base.train(past, rounds, coins)
-    rows, actions = past.shape
-    past = past.view()
-    past.flags.writeable = False
-    player = Player(base, actions, rounds, coins)
-    tally = new_tally(actions, 0, np.zeros(0, np.int64), full=False, expects=False)
-    none = np.zeros(0, np.int64)
-    at_once = Waiting(0, none, none, np.zeros(1, np.int64), np.zeros(1), np.zeros(1))
+def train(base: Any, setting: Setting, losses: Floats, coins: Coins, costs: Floats | None = None) -> Floats:
+    """Return how often `base` plays each action in the rounds of its setting, each an independent draw from the past.
+
+    `costs`, if there are any, has one column for each action and resource, as a pool has them.
+    """
+    rounds = setting.horizon
+    past, prices = (read_only(part) for part in (losses, np.zeros((0, 0)) if costs is None else costs))
+    player = Player(base, setting, coins)
+    resources = prices.shape[1] // setting.actions
+    tally = new_tally(setting.actions, 0, np.zeros(0, np.int64), resources=resources, kept=False, expects=False)
     order = np.zeros(min(rounds, CHUNK), np.uint32)
-    draw_rows = specialise(draws, (order, rows, coins))
+    draw_rows = specialise(draws, (order, past.shape[0], coins))
     for begun in range(0, rounds, CHUNK):
         chunk = order[: rounds - begun]
-        draw_rows(chunk, rows, coins)
+        draw_rows(chunk, past.shape[0], coins)
         tally.place[ROUND] = 0
-        player.play(Table(past, np.arange(actions), chunk, 0), at_once, tally)
+        player.play(Table(past, prices, np.arange(setting.actions), chunk, 0), queue_of(0), tally)
     return tally.plays
+
+
+def read_only(array: Floats) -> Floats:
+    """Return a view that cannot be written, as those of a pool: so one compiled loop serves both."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 from tombola.budget import Budget
 from tombola.comparing import compare
 from tombola.confidence import Verdict, examine
+from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 from tombola.readers.pooling import Table
 from tombola.report.compare_page import Standing
-from tombola.runs import SWITCHES, Runs, Setting
+from tombola.runs import Runs
 from tombola.statistics import Estimate
 from tombola.tables.advice import ADVICE, Advice, bound_of, line
-from tombola.tables.comparing_budget import BudgetRuns, compare_budget
 from tombola.tables.question import Question, late
 from tombola.tables.words import plus_minus, short
 
@@ -32,7 +32,6 @@ class Answer:
     question: Question
     runs: Runs
     verdict: Verdict
-    spending: BudgetRuns | None
 
     @property
     def pool(self) -> Pool:
@@ -43,8 +42,8 @@ class Answer:
     def notes(self) -> list[str]:
         """What was done to the table, and what else is to be known."""
         notes = [note for note in self.table.notes if not note.startswith("best fixed action")]
-        seen = {"full"} if self.spending else {learner.feedback for learner in self.question.recipes.values()}
-        if self.spending:
+        seen = {"full"} if self.runs.amounts else {learner.feedback for learner in self.question.recipes.values()}
+        if self.runs.amounts:
             notes.append("learners under a budget see the whole row, with its costs, after each play")
         elif len(seen) > 1:
             notes.append("each learner sees what it needs: some the whole row, others the loss of the action played")
@@ -79,7 +78,7 @@ class Answer:
     @property
     def advice(self) -> Advice:
         """The advice for this setting."""
-        return ADVICE["budget" if self.spending else self.question.met.kind]
+        return ADVICE["budget" if self.runs.amounts else self.question.met.kind]
 
     @property
     def place(self) -> int | None:
@@ -98,10 +97,8 @@ class Answer:
 
     def spent(self, learner: str, order: str) -> list[float]:
         """Return the mean spending of a learner at the end, by resource; nothing where there is no budget."""
-        if self.spending is None:
-            return []
-        end = self.spending.spent[Setting(self.pool.rows, order, learner)].amounts[:, -1]
-        return [float(amount) for amount in end.mean(axis=0)]
+        _, spent = self.runs.spent(learner, order)
+        return [float(amount) for amount in spent[:, -1].mean(axis=0)]
 
     def standings(self, order: str) -> tuple[Standing, ...]:
         """Return the ranking in words."""
@@ -128,7 +125,7 @@ class Answer:
             "actions": list(pool.actions),
             "mean_losses": pool.means.tolist(),
             "best_fixed_action": pool.actions[pool.best],
-            "feedback": "full" if self.spending else met.feedback,
+            "feedback": "full" if self.runs.amounts else met.feedback,
             "delay": met.delay,
             "switching_price": met.switching_price,
             "budget": list(self.question.amounts),
@@ -169,26 +166,20 @@ def answer_to(table: Table, question: Question, *, name: str = "table", workers:
     """Compare the learners on this table, and test whether it is listed in random order.
 
     >>> from tombola.readers import read_table
+    >>> from tombola.tables.contestants import Circumstances
     >>> question = Question(Circumstances("full"), repetitions=3)
     >>> report = answer_to(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20), question)
     >>> report.best, report.standings("random")[-1].learner
     ('best fixed action: 0, mean loss 0.3333', 'Uniform')
     """
-    pool, orders = table.pool, question.orders
-    common: dict[str, Any] = {"repetitions": question.repetitions, "seed": question.seed}
-    spending = None
-    if question.amounts:
-        spending = compare_budget(
-            pool, question.budgeted_recipes, _budget(pool, question.amounts), orders,
-            delay=late(table, question), workers=workers, **common,
-        )  # fmt: skip
-        runs = spending.runs
-    else:
-        runs = compare(
-            pool, question.recipes, list(orders),
-            delay=late(table, question), switching_price=question.met.switching_price, workers=workers, **common,
-        )  # fmt: skip
-    return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), spending)
+    pool = table.pool
+    budget = _budget(pool, question.amounts) if question.amounts else None
+    runs = compare(
+        pool, question.recipes if budget is None else question.budgeted_recipes, list(question.orders),
+        repetitions=question.repetitions, delay=late(table, question),
+        switching_price=question.met.switching_price, budget=budget, workers=workers, seed=question.seed,
+    )  # fmt: skip
+    return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed))
 
 
 def _budget(pool: Pool, amounts: Sequence[float]) -> Budget:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tombola.budgeted import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.learners import DEFAULTS
 from tombola.learners.base import Learner
+from tombola.learners.budgeted import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.learners.full import FollowTheLeader, Hedge
 from tombola.learners.switching import BatchedExp3, FrugalUCB, SerflingElimination, TsallisSwitching
 from tombola.reductions import Interleaved, Simulation

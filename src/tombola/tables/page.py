@@ -3,18 +3,12 @@
 import numpy as np
 
 from tombola import statistics
-from tombola.engine.draws import random_order
-from tombola.order import rows_in
-from tombola.playing import run
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, compare_page
-from tombola.runs import Setting
 from tombola.statistics import Estimate
-from tombola.streams import Streams, repetitions
 from tombola.tables.answer import Answer
-from tombola.tables.question import late
 from tombola.tables.words import short
-from tombola.types import Floats, Rounds
+from tombola.types import Floats
 
 SHOWN, SLICES, LONGEST = 8, 40, 26
 
@@ -49,7 +43,9 @@ def page_of(report: Answer, *, command: str) -> str:
 
 def _lead(report: Answer) -> str:
     met = report.question.met
-    parts = ["the whole row is seen" if met.feedback == "full" or report.spending else "only the loss played is seen"]
+    parts = [
+        "the whole row is seen" if met.feedback == "full" or report.runs.amounts else "only the loss played is seen"
+    ]
     parts += [f"feedback comes {met.delay} rounds late"] * (met.delay > 0)
     parts += [f"a switch costs {met.switching_price:g}"] * (met.switching_price > 0)
     words = ", ".join(parts)
@@ -91,53 +87,29 @@ def regret_chart(report: Answer, order: str) -> Chart:
 
 def share_chart(report: Answer, learner: str, order: str) -> Chart:
     """Return the share of each action over time: those played most, and the others together."""
-    played = actions_played(report, learner, order)
-    names = report.spending.actions if report.spending else report.pool.actions
-    edges = np.unique(np.linspace(0, played.shape[1], SLICES + 1).astype(np.int64))
-    totals = np.bincount(played.ravel(), minlength=len(names))
+    ends, shares = report.runs.shares(learner, order)
+    names, x = report.runs.actions, ends.astype(np.float64)
+    totals = report.runs.cell(learner, order).plays.sum(axis=0)
     ranked = [int(action) for action in np.argsort(-totals, kind="stable")]
     top = ranked if len(ranked) <= SHOWN else ranked[: SHOWN - 1]
-    bands = [
-        _band(_clipped(names[action]), edges[1:].astype(np.float64), _shares(played == action, edges)) for action in top
-    ]
+    lines = [(_clipped(names[action]), shares[:, action]) for action in top]
     if len(top) < len(ranked):
-        others = _shares(~np.isin(played, top), edges)
-        bands.append(_band(f"{len(ranked) - len(top)} others", edges[1:].astype(np.float64), others))
-    bands = [band._replace(low=np.maximum(band.low, 0.0), high=np.minimum(band.high, 1.0)) for band in bands]
+        lines.append((f"{len(ranked) - len(top)} others", shares[:, ranked[len(top) :]].sum(axis=1)))
+    bands = tuple(Band(name, x, share, share, share) for name, share in lines)
     alt = f"Share of each action over time, as {learner} played; most often {names[ranked[0]]}"
-    return Chart(alt, "round", "share of the plays", tuple(bands), log_x=False, log_y=False, alt=alt)
-
-
-def actions_played(report: Answer, learner: str, order: str) -> Rounds:
-    """Return the column played in every repetition and round; without a budget, the same plays once more."""
-    if report.spending is not None:
-        return report.spending.spent[Setting(report.pool.rows, order, learner)].actions
-    pool, question = report.pool, report.question
-    found = np.empty((question.repetitions, pool.rows), np.int64)
-    for index, seed in enumerate(repetitions(question.seed, question.repetitions)):
-        streams = Streams(seed)
-        rows = rows_in(order, pool.rows, streams.order())
-        labels = random_order(pool.k, streams.labels()).astype(np.int64)
-        tally = run(
-            question.recipes[learner], pool, rows, labels, late(report.table, question), streams,
-            marks=np.zeros(0, np.int64), record="full",
-        )  # fmt: skip
-        found[index] = labels[tally.actions]
-    return found
+    return Chart(alt, "round", "share of the plays", bands, log_x=False, log_y=False, alt=alt)
 
 
 def spend_pictures(report: Answer, order: str) -> list[Picture]:
     """Return what the learners spent over time against an even pace, for every resource of a budget."""
-    if report.spending is None:
-        return []
-    amounts, horizon = report.question.amounts, report.pool.rows
+    amounts, horizon = report.runs.amounts, report.pool.rows
     ends = np.array([0.0, float(horizon)])
     found = []
     for resource, amount in enumerate(amounts):
         bands = []
         for name in report.runs.ranking(order)[:SHOWN]:
-            spent = report.spending.spent[Setting(horizon, order, name)]
-            bands.append(_band(name, spent.rounds.astype(np.float64), spent.amounts[:, :, resource]))
+            rounds, spent = report.runs.spent(name, order)
+            bands.append(_band(name, rounds.astype(np.float64), spent[:, :, resource]))
         which = f", resource {resource + 1}" if len(amounts) > 1 else ""
         alt = f"Spending over time against an even pace{which}"
         lines = (Line("even pace", ends, ends / horizon * amount),)
@@ -159,11 +131,6 @@ def means(report: Answer) -> list[Mean]:
 
 def _clipped(name: str) -> str:
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-
-
-def _shares(hits: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]", edges: Rounds) -> Floats:
-    counts = np.add.reduceat(hits.astype(np.float64), edges[:-1], axis=1)
-    return counts / np.diff(edges)
 
 
 def _band(name: str, x: Floats, values: Floats) -> Band:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from tombola.budgeted import BudgetedLearner
 from tombola.delay import RowDelays
 from tombola.errors import ParameterError
 from tombola.learners import DEFAULTS
 from tombola.learners.base import Learner
+from tombola.learners.budgeted import BudgetedLearner
 from tombola.order import model_of
 from tombola.readers.pooling import Table
 from tombola.recipe import learner_called

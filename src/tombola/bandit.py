@@ -1,0 +1,4 @@
+"""Learners with bandit feedback: they see the loss of the action they played."""
+
+from tombola.learners.bandit import *  # noqa: F403 - a door to the learners' own rooms
+from tombola.learners.bandit import __all__ as __all__

@@ -1,0 +1,122 @@
+"""The book of tickets: what was handed out, what has been told of it, and in which order that happened.
+
+late, out of order   taken in as it comes, with the chance that its own ticket had
+missing              nothing happens; the learner just never hears of that round (`pending` lists such tickets)
+twice, the same      ignored
+twice, different     FeedbackError, and everything is as it was: the first answer stands
+unknown ticket       FeedbackError, and everything is as it was
+
+An outcome has a fixed number of numbers (`width`), and so has what was shown of a row (`context`): so the whole book
+is a few flat arrays, and its history one more: 0 for a ticket, its round for an answer.
+"""
+
+import math
+from array import array
+from typing import NamedTuple
+
+from tombola.errors import FeedbackError
+
+
+class Ticket(NamedTuple):
+    """One play: its round (from 1), the action, and the chance the action had (NaN where it has no formula)."""
+
+    round: int
+    action: int
+    chance: float
+
+
+class Book:
+    """All tickets of a session, their outcomes and their history.
+
+    >>> book = Book(width=1)
+    >>> ticket = book.hand_out(0, 1.0)
+    >>> book.answer(book.known(ticket), (0.25,)), book.answer(book.known(ticket), (0.25,)), book.pending
+    (True, False, [])
+    """
+
+    def __init__(self, width: int, context: int = 0) -> None:
+        self.width, self.context = width, context
+        self.actions, self.chances = array("q"), array("d")
+        self.outcomes, self.shown = array("d"), array("d")
+        self.history = array("q")
+        self.answered = 0
+        self._pending_outcome = array("d", [math.nan] * width)
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def hand_out(self, action: int, chance: float, shown: tuple[float, ...] = ()) -> Ticket:
+        """Write down a ticket, and return it."""
+        self.actions.append(action)
+        self.chances.append(chance)
+        self.outcomes.extend(self._pending_outcome)
+        if self.context:
+            self.shown.extend(shown)
+        self.history.append(0)
+        return Ticket(len(self.actions), action, chance)
+
+    def ticket(self, index: int) -> Ticket:
+        """Return the ticket with this index, from 0."""
+        return Ticket(index + 1, self.actions[index], self.chances[index])
+
+    def outcome(self, index: int) -> tuple[float, ...] | None:
+        """Return what has been told of a ticket, or None as long as it is pending."""
+        start = index * self.width
+        if math.isnan(self.outcomes[start]):
+            return None
+        return tuple(self.outcomes[start : start + self.width])
+
+    def shown_with(self, index: int) -> tuple[float, ...]:
+        """Return what was shown of the row of a ticket."""
+        return tuple(self.shown[index * self.context : (index + 1) * self.context]) if self.context else ()
+
+    @property
+    def tickets(self) -> list[Ticket]:
+        """All tickets handed out so far."""
+        return [self.ticket(index) for index in range(len(self))]
+
+    @property
+    def pending(self) -> list[Ticket]:
+        """The tickets of which nothing has been told yet."""
+        return [self.ticket(i) for i in range(len(self)) if math.isnan(self.outcomes[i * self.width])]
+
+    def known(self, ticket: Ticket) -> int:
+        """Return the index of a ticket that was handed out, to the last bit of its chance."""
+        try:
+            index = ticket.round - 1
+            if index >= 0 and self.actions[index] == ticket.action:
+                chance = self.chances[index]
+                if chance == ticket.chance or (math.isnan(chance) and math.isnan(ticket.chance)):
+                    return index
+        except (AttributeError, IndexError, TypeError):
+            pass
+        raise FeedbackError(
+            f"Session.observe: expected a ticket that act() has handed out (rounds 1..{len(self)}), got {ticket!r}; "
+            "give back the ticket itself."
+        )
+
+    def is_news(self, index: int, outcome: tuple[float, ...]) -> bool:
+        """Tell whether nothing has been told of a ticket yet; FeedbackError if it was something else."""
+        before = self.outcome(index)
+        if before is None or before == outcome:
+            return before is None
+        raise FeedbackError(
+            f"Session.observe: round {index + 1} has been answered with {_short(before)}, got {_short(outcome)} now; "
+            "the first answer stands."
+        )
+
+    def answer(self, index: int, outcome: tuple[float, ...]) -> bool:
+        """Write down what was told of a ticket; True if that is news."""
+        if not self.is_news(index, outcome):
+            return False
+        if self.width == 1:
+            self.outcomes[index] = outcome[0]
+        else:
+            self.outcomes[index * self.width : (index + 1) * self.width] = array("d", outcome)
+        self.history.append(index + 1)
+        self.answered += 1
+        return True
+
+
+def _short(outcome: tuple[float, ...]) -> str:
+    return repr(outcome[0]) if len(outcome) == 1 else repr(list(outcome))

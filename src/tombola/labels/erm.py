@@ -1,0 +1,62 @@
+"""ERM: predict by a hypothesis of least error on what was seen (the paper's A^RO, L771-L816)."""
+
+import math
+from dataclasses import dataclass
+
+from tombola.bounds import classes as bounds
+from tombola.errors import ParameterError
+from tombola.hypotheses.base import Hypotheses, Searcher, Ties
+from tombola.labels.learner import LabelLearner
+from tombola.types import Coins, Floats
+
+
+@dataclass(frozen=True)
+class ERM(LabelLearner):
+    """Predict the label of every row by an empirical risk minimiser: least error on the labels seen so far.
+
+    `ties` says which of several minimisers: "first", "last", "middle" or "random" (see `tombola.hypotheses.leader`).
+    In random order the regret against the best hypothesis is at most 1 + pi sqrt(2 v T ln(e T / v)) for VC dimension v.
+
+    >>> from tombola import play
+    >>> from tombola.labels import LabelledPool, Thresholds
+    >>> pool = LabelledPool([0.1, 0.9, 0.2, 0.7, 0.4], [0, 1, 0, 1, 0])
+    >>> play(ERM(Thresholds()), pool, order="given", seed=0).actions.tolist()
+    [0, 1, 1, 1, 1]
+    """
+
+    hypotheses: Hypotheses
+    ties: Ties = "first"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.hypotheses, Hypotheses):
+            raise ParameterError(
+                f"ERM: hypotheses must be a class of hypotheses, got {self.hypotheses!r}; write for example "
+                "ERM(Thresholds())."
+            )
+        if self.ties not in self.hypotheses.ties:
+            raise ParameterError(
+                f"ERM: ties must be one of {', '.join(self.hypotheses.ties)} for {type(self.hypotheses).__name__}, "
+                f"got {self.ties!r}; write ties={self.hypotheses.ties[0]!r}."
+            )
+
+    def start(self, horizon: int, dimensions: int, coins: Coins) -> "ERMPredictor":
+        """Start with nothing seen."""
+        chance = math.nan if self.ties == "random" else 1.0
+        return ERMPredictor(self.hypotheses.searcher(self.ties, horizon, dimensions), chance, coins)
+
+    def bound(self, horizon: int) -> float | None:
+        """Bound the regret in random order."""
+        vc = self.hypotheses.vc
+        return None if vc is None else bounds.erm(horizon, vc)
+
+
+class ERMPredictor:
+    """A searcher with its coins."""
+
+    def __init__(self, searcher: Searcher, chance: float, coins: Coins) -> None:
+        self._searcher, self._chance, self._coins = searcher, chance, coins
+        self.learn = searcher.learn
+
+    def predict(self, row: Floats) -> tuple[int, float]:
+        """Predict by a minimiser."""
+        return self._searcher.predict(row, self._coins), self._chance

@@ -1,0 +1,116 @@
+"""Labels: features are shown, a label is predicted, and after the delay the true one is seen."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from tombola import validate
+from tombola.budget import Allowance
+from tombola.engine.compiler import Kernel
+from tombola.engine.player import Player
+from tombola.errors import FeedbackError, ParameterError
+from tombola.hypotheses.labelled_pool import round_weight
+from tombola.settings.base import Learn, Live, Numbers, Setting
+from tombola.types import Coins, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Setting):
+    """The true label of a row is seen, and what a mistake on it weighs; rows have so many `features`."""
+
+    features: int = 1
+
+    @classmethod
+    def made(
+        cls, learner: Any, horizon: int, *, actions: int, allowance: Allowance | None, features: int | None
+    ) -> Self:
+        """Return the setting of a learner of labels: its actions are the labels 0 and 1."""
+        if allowance is not None:
+            raise ParameterError(f"budget: labels cost nothing, got one for {learner!r}; leave the budget out.")
+        count = validate.whole("Session", "features", 1 if features is None else features, least=1)
+        learner.hypotheses.check(count)
+        return cls(2, horizon, count)
+
+    @property
+    def width(self) -> int:
+        """How many numbers an outcome has: label and weight."""
+        return 2
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the actions: the labels."""
+        return ("0", "1")
+
+    @property
+    def context(self) -> int:
+        """How many numbers are shown of a row: its features."""
+        return self.features
+
+    def desk(self, ring: int) -> Any:
+        """Never called: a predictor has its own."""
+        raise AssertionError("learners of labels have predictors, not players")
+
+    def kernels(self, learner: Any) -> dict[str, Kernel]:
+        """Never called: a predictor has its own."""
+        raise AssertionError("learners of labels have predictors, not players")
+
+    def learn_step(self, player: Player) -> Learn:
+        """Never called: a predictor has its own."""
+        raise AssertionError("learners of labels have predictors, not players")
+
+    def live(self, learner: Any, coins: Coins) -> Live:
+        """Return the steps of a session."""
+        predictor = learner.start(self.horizon, self.features, coins)
+
+        def learn(round: int, action: int, chance: float, outcome: Numbers, shown: Numbers) -> None:
+            predictor.learn(np.array(shown), int(outcome[0]), outcome[1])
+
+        return Live(None, predictor.predict, learn, None)
+
+    def show(self, given: Any) -> Floats:
+        """Return the features of a row."""
+        if type(given) is float and self.features == 1 and math.isfinite(given):
+            return np.array([given + 0.0])  # the common case, several times quicker than what follows
+        try:
+            row = np.atleast_1d(np.array(given, dtype=np.float64)) + 0.0
+        except (TypeError, ValueError):
+            row = np.full(self.features, np.nan)
+        if row.shape != (self.features,) or not np.isfinite(row).all():
+            raise FeedbackError(
+                f"Session.act: features must be {self.features} finite number{'s' * (self.features > 1)}, got "
+                f"{given!r}; fill in what is missing, or give Session the number of features."
+            )
+        return row
+
+    def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
+        """Return the label and its weight."""
+        label: Any = given.get("label")
+        weight: Any = given.get("weight")
+        quick = type(label) is int and 0 <= label <= 1  # asking NumPy takes microseconds
+        if not quick and (isinstance(label, str) or np.ndim(label) != 0 or label not in (0, 1)):
+            raise FeedbackError(f"Session.observe: label must be 0 or 1, got {label!r}; write label=0 or label=1.")
+        return float(label), 1.0 if weight is None or weight == 1.0 else _weight(weight)
+
+    def as_given(self, outcome: Numbers) -> dict[str, Any]:
+        """Return what `observe` may be told to have this outcome."""
+        return {"label": int(outcome[0]), "weight": outcome[1]}
+
+    def told(self, outcome: Numbers) -> tuple[int, float]:
+        """Return the label and its weight."""
+        return int(outcome[0]), outcome[1]
+
+    def loss(self, action: int, outcome: Numbers) -> float:
+        """Return the weight of a mistake, 0 for a right prediction."""
+        return outcome[1] if action != outcome[0] else 0.0
+
+    def answer(self, losses: Floats, action: int) -> dict[str, Any]:
+        """Return the label that loses less."""
+        return {"label": int(losses[1] < losses[0])}
+
+
+def _weight(weight: Any) -> float:
+    number = validate.number("Session.observe", "weight", weight, above=0, most=1)
+    return float(round_weight(np.array([number]))[0])

@@ -1,0 +1,59 @@
+"""What a budgeted learner is: an immutable recipe like any learner, which sees costs beside losses.
+
+It gives a mix in every round; the kernels are plain functions over its state, which compile under Numba:
+
+    mix(state, mix)                                write the chance of every action
+    observe(state, round, played, losses, costs)   learn from a row: what was played in that round (a mix in fluid play,
+                                                   all on one action when the action was drawn), the losses of all
+                                                   actions, and their costs, actions x resources
+    due(state, fits)                               tell whether `plan` is wanted; fits[a] is 1 if action a may be played
+
+Costs are in the common scale of `Budget`: in [0, 1], and every resource has the same rate. Learners do not enforce the
+budget: the loop does, for all of them alike, so none can overspend. Feedback may come late, out of order or never.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tombola.budget import Terms
+from tombola.types import Coins, Floats
+
+
+@dataclass(frozen=True)
+class BudgetedLearner(ABC):
+    """A learner under budgets: subclass it as a frozen dataclass with `init`, and the static `mix` and `observe`."""
+
+    feedback: ClassVar[str] = "budgeted"
+    mixes: ClassVar[bool] = True
+
+    @abstractmethod
+    def init(self, terms: Terms) -> Any:
+        """Return the state before the first round: a named tuple of numbers and arrays."""
+
+    @staticmethod
+    @abstractmethod
+    def mix(state: Any, mix: Floats) -> None:
+        """Write the chance of every action into `mix`."""
+
+    @staticmethod
+    @abstractmethod
+    def observe(state: Any, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Learn from the row of a round."""
+
+    @staticmethod
+    def due(state: Any, fits: Floats) -> bool:
+        """Tell whether `plan` is wanted before the next round; some learners never plan."""
+        return False
+
+    def plan(self, state: Any, left: Floats, fits: Floats, coins: Coins) -> None:  # noqa: B027 - some never plan
+        """Think in plain Python between two rounds; `left` is what is not spent, in the common scale."""
+
+    @property
+    def plans(self) -> bool:
+        """Whether this learner ever plans."""
+        return type(self).due is not BudgetedLearner.due
+
+    def bound(self, terms: Terms, delta: float) -> float | None:
+        """Return the proved bound on the regret in random order, of probability 1 - delta, or None if none is known."""
+        return None

@@ -1,0 +1,85 @@
+"""Dual descent: the best action at the prices of the moment, and prices that follow what is used.
+
+Balseiro, Lu and Mirrokni ("The best of many worlds: dual mirror descent for online allocation problems"), with the
+squared distance. There a row is seen before its action is chosen; here after it, so the best action is for the means.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.budget import Terms
+from tombola.learners.budgeted.base import BudgetedLearner
+from tombola.learners.budgeted.means import add_row
+from tombola.learners.budgeted.primal_dual import used
+from tombola.types import Floats
+
+
+class State(NamedTuple):
+    """The rate, the step, the null action; the rows seen and their sums; the prices."""
+
+    rate: float
+    step: float
+    null: float
+    seen: Floats
+    losses: Floats
+    costs: Floats
+    prices: Floats
+
+
+@dataclass(frozen=True)
+class DualDescent(BudgetedLearner):
+    """Play argmax_a of mean reward minus priced mean cost; p <- max(0, p + step (c_t . x_t - rho)) after every round.
+
+    Without a `step` it is 1 / (rho sqrt(T)): prices live in [0, 1/rho]. Before the first feedback it plays the null
+    action.
+
+    >>> from tombola.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(DualDescent(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)
+    >>> trace.regret < 200, trace.overspent
+    (True, (False,))
+    """
+
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.step is not None:
+            validate.number("DualDescent", "step", self.step, above=0)
+
+    def init(self, terms: Terms) -> State:
+        """Start with prices of 0."""
+        k, m = terms.actions, terms.resources
+        tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))
+        return State(
+            rate=terms.rate,
+            step=tuned if self.step is None else self.step,
+            null=float(terms.null),
+            seen=np.zeros(1),
+            losses=np.zeros(k),
+            costs=np.zeros((k, m)),
+            prices=np.zeros(m),
+        )
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Play the action that is best for the means at these prices."""
+        best, least = int(state.null), math.inf
+        for action in range(mix.size):
+            mix[action] = 0.0
+            total = state.losses[action]
+            for j in range(state.prices.size):
+                total += state.prices[j] * state.costs[action, j]
+            if state.seen[0] > 0.0 and total < least:
+                best, least = action, total
+        mix[best] = 1.0
+
+    @staticmethod
+    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Add the row to the means, and move the prices."""
+        add_row(state.seen, state.losses, state.costs, losses, costs)
+        for j in range(state.prices.size):
+            state.prices[j] = max(0.0, state.prices[j] + state.step * (used(played, costs, j) - state.rate))

@@ -1,0 +1,114 @@
+"""Empirical LP: the best mix for the means of what was seen, with the budget that is left for the rounds that are left.
+
+Solved again when the rows seen have grown by a factor, when the rows to come have shrunk by its
+square, and when an action of the mix no longer fits.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.budget import Terms
+from tombola.learners.budgeted.base import BudgetedLearner
+from tombola.learners.budgeted.means import add_row, means_of
+from tombola.optimum import best_mix
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """Growth and horizon; the rows seen and their sums; when to solve again; the mix, what fitted, the LP's basis."""
+
+    growth: float
+    horizon: float
+    seen: Floats
+    losses: Floats
+    costs: Floats
+    following: Floats
+    played: Floats
+    fitted: Floats
+    basis: Floats
+
+
+@dataclass(frozen=True)
+class EmpiricalLP(BudgetedLearner):
+    """Play the mix that solves the LP of the empirical means, with rate (budget left) / (rounds not yet answered).
+
+    The learner to use. It is solved for the actions that still fit, so it pays to play with `stop="fits"`. Before the
+    first feedback it plays the null action. No bound is proved for it; `SerflingLP` has one.
+
+    >>> from tombola.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(EmpiricalLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), mixed=True, seed=0)
+    >>> trace.regret < 40, trace.overspent
+    (True, (False,))
+    """
+
+    growth: float = 1.2
+
+    def __post_init__(self) -> None:
+        validate.number("EmpiricalLP", "growth", self.growth, above=1)
+
+    def init(self, terms: Terms) -> State:
+        """Start with the null action."""
+        k, m = terms.actions, terms.resources
+        return State(
+            growth=float(self.growth),
+            horizon=float(terms.horizon),
+            seen=np.zeros(1),
+            losses=np.zeros(k),
+            costs=np.zeros((k, m)),
+            following=np.ones(1),
+            played=np.eye(k)[terms.null],
+            fitted=np.ones(k),
+            basis=np.full(k + m + 1, -1.0),
+        )
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Play the mix of the last LP."""
+        for action in range(mix.size):
+            mix[action] = state.played[action]
+
+    @staticmethod
+    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Add the row to the means."""
+        add_row(state.seen, state.losses, state.costs, losses, costs)
+
+    @staticmethod
+    def due(state: State, fits: Floats) -> bool:
+        """Solve again when it is time, or when an action of the mix no longer fits."""
+        if state.seen[0] >= state.following[0]:
+            return True
+        for action in range(fits.size):
+            if fits[action] == 0.0 and state.played[action] > 0.0 and state.fitted[action] == 1.0:
+                return True
+        return False
+
+    def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
+        """Solve the LP over the actions that fit."""
+        seen = float(state.seen[0])
+        state.fitted[:] = fits
+        state.following[0] = next_solve(seen, state.horizon, state.growth)
+        if seen == 0.0:
+            return
+        rewards, costs = means_of(state)
+        rates = left / max(1.0, state.horizon - seen)
+        solve(state, rewards, costs, rates, np.flatnonzero(fits))
+
+
+def next_solve(seen: float, horizon: float, growth: float) -> float:
+    """Return at how many rows to solve again: at seen * growth, or once (rows to come) / growth^2 are left."""
+    by_data, by_rest = seen * growth, horizon - (horizon - seen) / (growth * growth)
+    return float(max(seen + 1.0, np.floor(min(by_data, by_rest))))
+
+
+def solve(state: State, rewards: Floats, costs: Floats, rates: Floats, actions: "np.typing.NDArray[np.intp]") -> None:
+    """Write the best mix of these actions into the state, starting from the last basis if all actions take part."""
+    everyone = actions.size == rewards.size
+    mix, basis = best_mix(rewards[actions], costs[actions], rates, state.basis if everyone else None)
+    state.played[:] = 0.0
+    state.played[actions] = mix
+    if everyone and basis.size:
+        state.basis[:] = basis

@@ -1,0 +1,94 @@
+"""Primal-dual: exponential weights on the actions against exponential weights on the prices of the resources.
+
+Castiglioni, Celli and Kroer 2022 ("Online learning with knapsacks: the best of both worlds"), with negative entropy on
+both sides, as the paper uses it (L576).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola.budget import Terms
+from tombola.learners.budgeted.base import BudgetedLearner
+from tombola.learners.full.hedge import weigh
+from tombola.types import Floats
+
+
+class State(NamedTuple):
+    """Rates; the total of every action, loss plus priced cost; the savings of every resource and the slack; prices."""
+
+    rate: float
+    primal_rate: float
+    dual_rate: float
+    totals: Floats
+    savings: Floats
+    weights: Floats
+    prices: Floats
+
+
+@dataclass(frozen=True)
+class PrimalDual(BudgetedLearner):
+    """Play actions by exp(eta_P * (their rewards minus priced costs)); raise the price of what is used above its rate.
+
+    x_t ~ exp(eta_P sum_{s<t} (r_s - p_s . c_s)); the prices are w_t / rho without its last entry, which is for the
+    slack, w_t ~ exp(eta_D sum_{s<t} (c_s . x_s - rho) / rho); eta_P = sqrt(8 ln k / T) / (1 + 1/rho) and eta_D =
+    rho sqrt(8 ln(m+1) / T). On i.i.d. rows its regret is at most `bounds.primal_dual(...)` with probability 1 - delta.
+    Feedback that comes late is valued at the prices of the moment.
+
+    >>> from tombola.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(PrimalDual(), instances.three_actions(4096, seed=0), budget=Budget(2048), mixed=True, seed=0)
+    >>> trace.regret < 200, trace.overspent
+    (True, (False,))
+    """
+
+    def init(self, terms: Terms) -> State:
+        """Start with equal weights."""
+        k, m, T = terms.actions, terms.resources, terms.horizon
+        rate = max(terms.rate, 1e-9)  # a budget of next to nothing never opens the purse
+        state = State(
+            rate=rate,
+            primal_rate=math.sqrt(8 * math.log(k) / T) / (1 + 1 / rate),
+            dual_rate=rate * math.sqrt(8 * math.log(m + 1) / T),
+            totals=np.zeros(k),
+            savings=np.zeros(m + 1),
+            weights=np.zeros(m + 1),
+            prices=np.zeros(m),
+        )
+        set_prices(state)
+        return state
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Weigh the actions by their totals."""
+        weigh(state.totals, state.primal_rate, mix)
+
+    @staticmethod
+    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Charge every action its loss and its priced costs; then every price follows what was used."""
+        resources = state.prices.size
+        for action in range(losses.size):
+            charge = losses[action]
+            for j in range(resources):
+                charge += state.prices[j] * costs[action, j]
+            state.totals[action] += charge
+        for j in range(resources):
+            state.savings[j] -= (used(played, costs, j) - state.rate) / state.rate
+        set_prices(state)
+
+
+def used(played: Floats, costs: Floats, resource: int) -> float:
+    """Return what a play used of a resource."""
+    total = 0.0
+    for action in range(played.size):
+        total += played[action] * costs[action, resource]
+    return total
+
+
+def set_prices(state: State) -> None:
+    """Weigh the resources, and the slack, by how little was saved."""
+    weigh(state.savings, state.dual_rate, state.weights)
+    for j in range(state.prices.size):
+        state.prices[j] = state.weights[j] / state.rate

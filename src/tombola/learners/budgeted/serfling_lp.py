@@ -1,0 +1,109 @@
+"""Serfling LP: the empirical LP with a margin for what the shuffle may hide, which keeps a proof.
+
+docs/theory/budget.md has the theorem and its proof (Serfling 1974 for the radii).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.bounds.budget import lp_log, lp_margin, serfling_lp
+from tombola.budget import Terms
+from tombola.learners.budgeted.base import BudgetedLearner
+from tombola.learners.budgeted.means import add_row, means_of
+from tombola.optimum import best_mix
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """Growth, horizon, ln(1/delta'), null action; the rows seen and their sums; when to solve again; mix and basis."""
+
+    growth: float
+    horizon: float
+    log: float
+    null: float
+    seen: Floats
+    losses: Floats
+    costs: Floats
+    following: Floats
+    played: Floats
+    basis: Floats
+
+
+@dataclass(frozen=True)
+class SerflingLP(BudgetedLearner):
+    """Play the mix that solves the LP of the empirical means with rate (left - 1) / (rounds left) - margin.
+
+    Left is in the common scale, in which no cost is above 1. The margin, T/(T-n) Serfling radii of the past plus one of
+    the coming block, is such that with probability 1 - delta no block uses more than its share, so that the rate
+    never falls, the strict stop never comes, and the regret is at most `bounds.serfling_lp(...)`, for every pool in
+    random order without delay. With delays it is as safe, but the bound is not proved.
+
+    >>> from tombola.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(SerflingLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), mixed=True, seed=0)
+    >>> trace.regret < SerflingLP().bound(Terms(3, 1, 4096, 0.5, 0), 0.05), trace.overspent
+    (True, (False,))
+    """
+
+    delta: float = 0.05
+    growth: float = 2.0
+
+    def __post_init__(self) -> None:
+        validate.number("SerflingLP", "delta", self.delta, above=0, below=1)
+        validate.number("SerflingLP", "growth", self.growth, above=1)
+
+    def init(self, terms: Terms) -> State:
+        """Start with the null action."""
+        k, m, T = terms.actions, terms.resources, terms.horizon
+        return State(
+            growth=float(self.growth),
+            horizon=float(T),
+            log=lp_log(T, k, m, self.delta, self.growth),
+            null=float(terms.null),
+            seen=np.zeros(1),
+            losses=np.zeros(k),
+            costs=np.zeros((k, m)),
+            following=np.ones(1),
+            played=np.eye(k)[terms.null],
+            basis=np.full(k + m + 1, -1.0),
+        )
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Play the mix of the last LP."""
+        for action in range(mix.size):
+            mix[action] = state.played[action]
+
+    @staticmethod
+    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Add the row to the means."""
+        add_row(state.seen, state.losses, state.costs, losses, costs)
+
+    @staticmethod
+    def due(state: State, fits: Floats) -> bool:
+        """Solve again at the start of a block."""
+        return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
+
+    def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
+        """Solve the LP with the margin of the coming block."""
+        seen, horizon = int(state.seen[0]), int(state.horizon)
+        following = min(horizon, max(seen + 1, int(state.growth * seen)))
+        state.following[0] = following
+        rates = (left - 1.0) / (horizon - seen) - lp_margin(seen, following - seen, horizon, state.log)
+        state.played[:] = 0.0
+        if (rates <= 0.0).any():
+            state.played[int(state.null)] = 1.0
+            return
+        rewards, costs = means_of(state)
+        mix, basis = best_mix(rewards, costs, rates, state.basis)
+        state.played[:] = mix
+        state.basis[: basis.size] = basis
+
+    def bound(self, terms: Terms, delta: float) -> float | None:
+        """Bound the regret; a smaller delta than that of the learner has no bound."""
+        if delta < self.delta:
+            return None
+        return serfling_lp(terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth)

@@ -1,0 +1,147 @@
+"""Saved sessions: one readable file with a digest over everything, loaded by going through the history again.
+
+The file has no state of a learner, only what happened; so a file that loads is one that a session could have written,
+and no number in it reaches compiled code unchecked. Long columns are base64 of little-endian numbers.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import sys
+from array import array
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tombola.budget import Budget
+from tombola.errors import SessionError, TombolaError
+from tombola.files import write_whole
+from tombola.recipe import learner_from, recipe_of
+
+if TYPE_CHECKING:
+    from tombola.session import Session
+
+FORMAT = 2
+COLUMNS = {"actions": "q", "chances": "d", "outcomes": "d", "shown": "d", "history": "q"}
+
+
+def save(session: "Session", path: str | os.PathLike[str]) -> None:
+    """Write a session to a file, all of it or nothing."""
+    book, budget = session.book, session.budget
+    about: dict[str, Any] = {
+        "tombola session": "written by tombola.Session.save",
+        "format": FORMAT,
+        "learner": recipe_of(session.learner),
+        "actions": list(session.names[: session.actions]),
+        "horizon": session.horizon,
+        "features": session.setting.context or None,
+        "budget": None if budget is None else _budget_out(budget),
+        "stop": session.stop,
+        "ledger": None if budget is None else {name: getattr(session.ledger, name) for name in _LEDGER},
+        "rounds": session.round,
+        "answered": session.answered,
+        "coins": session._first_coins,
+        "book": {name: _out(getattr(book, name)) for name in COLUMNS},
+    }
+    write_whole(path, json.dumps({**about, "digest": _digest(about)}, indent=1))
+
+
+_LEDGER = ("spent", "reserved", "left")
+
+
+def load(path: str | os.PathLike[str], learner: Any, start: "type[Session]") -> "Session":
+    """Start a session as the saved one was started, and let everything happen again."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        if data["format"] != FORMAT:
+            raise SessionError(
+                f"Session.load: {path} has format {data['format']!r}, this version of tombola reads {FORMAT}; "
+                "use the version that wrote it."
+            )
+        if data.pop("digest") != _digest(data):
+            raise SessionError(
+                f"Session.load: {path} was changed after it was written, or damaged; take the last copy that loads."
+            )
+        return _replayed(data, learner_from(data["learner"], learner), start)
+    except SessionError:
+        raise
+    except _DAMAGE as error:
+        raise SessionError(
+            f"Session.load: expected a session written by Session.save, got {path}, which is not one "
+            f"({' '.join(str(error).split())}); give the file that was saved."
+        ) from None
+
+
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    TombolaError,
+)
+
+
+def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Session":
+    budget = data["budget"]
+    session = start(
+        learner,
+        None if data["features"] else [str(name) for name in data["actions"]],
+        data["horizon"],
+        budget=None if budget is None else Budget(*budget),
+        stop=data["stop"],
+        features=data["features"],
+        seed=0,
+    )
+    session._start(np.array(data["coins"], np.uint64).reshape(4))
+    columns = {name: _in(data["book"][name], kind) for name, kind in COLUMNS.items()}
+    _go_through(session, columns)
+    if any(getattr(session.book, name).tobytes() != columns[name].tobytes() for name in COLUMNS):
+        raise SessionError(
+            f"Session.load: expected {learner!r} to do what it did before, got something else; "
+            "load it with the learner and the version that saved it."
+        )
+    return session
+
+
+def _go_through(session: "Session", columns: dict[str, Any]) -> None:
+    """Let everything happen again, in the order in which it happened."""
+    width, context = session.setting.width, session.setting.context
+    outcomes, shown = columns["outcomes"], columns["shown"]
+    for event in columns["history"]:
+        if event == 0:
+            at = session.round * context
+            session._act(shown[at : at + context] if context else None)
+        else:
+            at = (event - 1) * width
+            if not 0 <= event - 1 < session.round:
+                raise ValueError("an answer before its ticket")
+            outcome = session.setting.checked(tuple(outcomes[at : at + width]))
+            session._observe(event - 1, outcome)
+
+
+def _digest(about: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def _out(column: Any) -> str:
+    if sys.byteorder == "big":
+        column = array(column.typecode, column)
+        column.byteswap()
+    return base64.b64encode(column).decode("ascii")
+
+
+def _in(text: str, kind: str) -> Any:
+    column = array(kind, base64.b64decode(text, validate=True))
+    if sys.byteorder == "big":
+        column.byteswap()
+    return column
+
+
+def _budget_out(budget: Budget) -> list[Any]:
+    worst = None if budget.worst is None else np.asarray(budget.worst, np.float64).tolist()
+    return [budget.per_resource.tolist(), worst, budget.null]

@@ -1,0 +1,345 @@
+"""Budgets: actions cost resources, and after the delay the losses and costs of all actions are seen.
+
+The purse decides what may be played, for all learners alike; costs reach a learner in the common scale of `Budget`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from tombola.budget import Allowance, Ledger, Limits, Terms
+from tombola.engine.compiler import Kernel
+from tombola.engine.loop import SPENT, Table, Tally, at_once, look_ahead_at, note_action, note_loss
+from tombola.engine.memory import mix_of
+from tombola.engine.player import Player
+from tombola.engine.queue import Queue
+from tombola.errors import FeedbackError, ParameterError
+from tombola.settings.base import Learn, Live, Numbers, Setting, either, row_of
+from tombola.settings.purse import (
+    CLOSED,
+    STOPPED,
+    Purse,
+    commit,
+    keep_what_fits,
+    ledger_of,
+    left_of,
+    look,
+    new_purse,
+    only_null,
+    settle,
+)
+from tombola.types import Coins, Floats
+
+if TYPE_CHECKING:  # bound by `specialise`
+    view: Kernel
+    decide: Kernel
+    observe: Kernel
+    due: Kernel
+
+
+class Desk(NamedTuple):
+    """The purse; plays in flight and what is reserved for each, in a ring; the row at hand; the comparator's loss.
+
+    A row has its losses, its costs, and its costs in the common scale; `shown` is what a learner sees of what fits.
+    """
+
+    purse: Purse
+    played: Floats
+    reserved: Floats
+    row: Floats
+    raw: Floats
+    scaled: Floats
+    shown: Floats
+    comparator: float
+
+
+@dataclass(frozen=True, eq=False)
+class Budgeted(Setting):
+    """The losses and costs of all actions are seen, and no more is spent than allowed.
+
+    In fluid play every action is played a little, as the mix says. An added null action is the last one, and is never
+    told of.
+    """
+
+    allowance: Allowance
+
+    @property
+    def limits(self) -> Limits:
+        """What may be spent."""
+        return self.allowance.limits
+
+    @property
+    def resources(self) -> int:
+        """The number of resources."""
+        return int(self.limits.worst.shape[1])
+
+    @property
+    def listed(self) -> int:
+        """The number of actions of the table, without an added null action."""
+        return self.actions - self.limits.added
+
+    @property
+    def width(self) -> int:
+        """How many numbers an outcome has: the losses, and the costs, of all actions."""
+        return self.listed * (1 + self.resources)
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether an outcome tells the losses of all actions: it does."""
+        return True
+
+    @property
+    def amendable(self) -> bool:
+        """Whether an answer may be corrected afterwards: money spent stays spent."""
+        return False
+
+    @property
+    def terms(self) -> Terms:
+        """What a learner knows beforehand."""
+        _, rate = new_purse(self.allowance, self.horizon)
+        return Terms(self.actions, self.resources, self.horizon, rate, self.limits.null)
+
+    def init(self, learner: Any) -> Any:
+        """Return the first state of a learner."""
+        return learner.init(self.terms)
+
+    def desk(self, ring: int) -> Desk:
+        """Return a full purse, and room for a row and for the plays in flight."""
+        k, m = self.actions, self.resources
+        purse, _ = new_purse(self.allowance, self.horizon)
+        return Desk(
+            purse=purse,
+            played=np.zeros((ring, k)),
+            reserved=np.zeros((ring, m)),
+            row=np.zeros(k),
+            raw=np.zeros((k, m)),
+            scaled=np.zeros((k, m)),
+            shown=np.zeros(k),
+            comparator=float(self.allowance.comparator),
+        )
+
+    def kernels(self, learner: Any) -> dict[str, Kernel]:
+        """Return the kernels of the loop and of the live steps."""
+        decide = decider(learner.mix)
+        return {
+            "look_ahead": look_ahead,
+            "reveal": revealer(learner.observe),
+            "halts": halter(learner.due),
+            "turn": turner(decide, learner.observe),
+            "decide": decide,
+            "observe": learner.observe,
+            "due": learner.due,
+        }
+
+    def ledger(self, desk: Desk) -> Ledger:
+        """Return what is spent, reserved and left."""
+        return ledger_of(desk.purse, self.limits.amounts)
+
+    def plan(self, learner: Any, state: Any, desk: Desk, coins: Coins) -> None:
+        """Let the learner think, with what is left and what fits."""
+        learner.plan(state, left_of(desk.purse), desk.purse.fits.copy(), coins)
+
+    @classmethod
+    def made(
+        cls, learner: Any, horizon: int, *, actions: int, allowance: Allowance | None, features: int | None
+    ) -> Self:
+        """Return the setting of a learner that may spend so much; an added null action is one more."""
+        if allowance is None:
+            raise ParameterError(
+                f"budget: {type(learner).__name__} needs one, got none; write for example budget=Budget(90.0)."
+            )
+        return cls(actions + allowance.limits.added, horizon, allowance)
+
+    def live(self, learner: Any, coins: Coins) -> Live:
+        """Return the steps of a session."""
+        player = Player(learner, self, coins)
+        memory, desk = player.memory, player.desk
+        played, reserved = desk.played[0], desk.reserved[0]
+        due = (memory, desk.purse, desk.shown)
+        decide = (memory, coins, desk.purse, played, reserved)
+        return Live(
+            halts=partial(player.step(step_due, *due), *due),
+            act=partial(player.step(step_decide, *decide), *decide),
+            learn=self.learn_step(player),
+            player=player,
+        )
+
+    def learn_step(self, player: Player) -> Learn:
+        """Return the step that takes in a row with its costs; the worst cost of the play is given back."""
+        memory, desk = player.memory, player.desk
+        purse, row, raw, scaled = desk.purse, desk.row, desk.raw, desk.scaled
+        played, reserved = np.zeros(self.actions), np.zeros(self.resources)
+        step = player.step(step_observe, memory, purse, 1, played, reserved, row, raw, scaled)
+        split = self.listed
+
+        def learn(round: int, action: int, chance: float, outcome: Numbers, shown: Numbers) -> None:
+            row[:], raw[:] = 1.0, 0.0  # what an added null action loses and costs
+            row[:split] = outcome[:split]
+            raw[:split] = np.reshape(outcome[split:], (split, -1))
+            scaled[:] = raw * purse.scale
+            played[:] = 0.0
+            played[action] = 1.0
+            reserved[:] = purse.worst[action]
+            step(memory, purse, round, played, reserved, row, raw, scaled)
+
+        return learn
+
+    def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
+        """Return the losses, then the costs, of all actions that are listed."""
+        losses = row_of(self.listed, *either(round, given, "cost"))
+        return (*losses.tolist(), *self._costs(given.get("cost")).ravel().tolist())
+
+    def _costs(self, cost: Any) -> Floats:
+        try:
+            table = np.array(cost, dtype=np.float64)
+        except (TypeError, ValueError):
+            table = np.full(0, np.nan)
+        table = table[:, None] if table.ndim == 1 else table
+        worst = self.limits.worst[: self.listed]
+        if table.shape != worst.shape or not ((table >= 0) & (table <= worst)).all():
+            raise FeedbackError(
+                f"Session.observe: cost must be {worst.shape[0]} actions x {worst.shape[1]} resources, from 0 to the "
+                f"worst cost declared, got {' '.join(repr(cost).split())}; declare a larger Budget(worst=...) from the "
+                "start."
+            )
+        return table
+
+    def as_given(self, outcome: Numbers) -> dict[str, Any]:
+        """Return what `observe` may be told to have this outcome."""
+        return {"loss": outcome[: self.listed], "cost": np.reshape(outcome[self.listed :], (self.listed, -1))}
+
+    def told(self, outcome: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the losses of all actions, and their costs one after the other."""
+        return outcome[: self.listed], outcome[self.listed :]
+
+    def loss(self, action: int, outcome: Numbers) -> float:
+        """Return the loss of the action that was played; an added null action loses 1."""
+        return outcome[action] if action < self.listed else 1.0
+
+    def answer(self, losses: Floats, action: int) -> dict[str, Any]:
+        """Return the whole row; in a law, every action costs its worst."""
+        return {"loss": losses, "cost": self.limits.worst[: self.listed]}
+
+
+def look_ahead(table: Table, t: int) -> None:
+    """Ask for the losses and costs of some rounds from now."""
+    look_ahead_at(table.losses, table.order, t, table.losses.shape[1])
+    look_ahead_at(table.costs, table.order, t, table.costs.shape[1])
+
+
+def fetch(table: Table, desk: Desk, t: int) -> None:
+    """Copy the row of round t, so that no learner ever holds the pool."""
+    source = table.order[t]
+    resources = desk.purse.scale.size
+    for action in range(desk.row.size):
+        label = table.labels[action]
+        desk.row[action] = table.losses[source, label] if label >= 0 else 1.0
+        for j in range(resources):
+            cost = float(table.costs[source, label * resources + j]) if label >= 0 else 0.0
+            desk.raw[action, j] = cost
+            desk.scaled[action, j] = cost * desk.purse.scale[j]
+
+
+def halter(due: Kernel) -> Kernel:
+    """Return the kernel that looks into the purse, and stops the loop when the learner is due to plan."""
+
+    def halts(state: Any, desk: Desk) -> bool:
+        look(desk.purse)
+        show(desk.purse, desk.shown)
+        return bool(desk.purse.flags[STOPPED] == 0.0 and due(state, desk.shown))
+
+    return halts
+
+
+def show(purse: Purse, shown: Floats) -> None:
+    """Copy what fits, so that no learner ever holds the purse."""
+    for action in range(shown.size):
+        shown[action] = purse.fits[action]
+
+
+def revealer(observe: Kernel) -> Kernel:
+    """Return the kernel that settles the play of round s, and shows the learner its row."""
+
+    def reveal(state: Any, table: Table, desk: Desk, s: int) -> None:
+        slot = s % desk.played.shape[0]
+        fetch(table, desk, s)
+        settle(desk.purse, desk.played[slot], desk.reserved[slot], desk.raw)
+        observe(state, s + 1, desk.played[slot], desk.row, desk.scaled)
+
+    return reveal
+
+
+def turner(decide: Kernel, observe: Kernel) -> Kernel:
+    """Return the kernel of a turn."""
+
+    def turn(
+        state: Any, mix: Floats, coins: Coins, table: Table, queue: Queue, desk: Desk, tally: Tally, t: int
+    ) -> None:
+        slot = t % desk.played.shape[0]
+        action, chance = decide(state, mix, coins, desk.purse, desk.played[slot], desk.reserved[slot])
+        fetch(table, desk, t)
+        note_play(tally, t, action, chance, desk, slot)
+        if at_once(queue, tally, t):
+            settle(desk.purse, desk.played[slot], desk.reserved[slot], desk.raw)
+            observe(state, t + 1, desk.played[slot], desk.row, desk.scaled)
+
+    return turn
+
+
+def note_play(tally: Tally, t: int, action: int, chance: float, desk: Desk, slot: int) -> None:
+    """Write down what was played in round t, what it cost and what it lost."""
+    played, loss = desk.played[slot], 0.0
+    if not desk.purse.fluid:
+        note_action(tally, t, action, chance)
+    for other in range(played.size):
+        share = played[other]
+        if share > 0.0:
+            loss += share * desk.row[other]
+            if desk.purse.fluid:
+                tally.plays[other] += share
+            for j in range(desk.raw.shape[1]):
+                tally.sums[SPENT + j] += share * desk.raw[other, j]
+                if tally.costs.size > 0:
+                    tally.costs[t, j] += share * desk.raw[other, j]
+    note_loss(tally, t, loss, loss, desk.comparator)
+
+
+def decider(propose: Kernel) -> Kernel:
+    """Return the kernel that lets a learner propose a mix, keeps what fits of it, and commits to a play."""
+
+    def decide(
+        state: Any, mix: Floats, coins: Coins, purse: Purse, played: Floats, reserved: Floats
+    ) -> tuple[int, float]:
+        if purse.flags[STOPPED] == 0.0:
+            propose(state, mix)
+        if purse.flags[STOPPED] == 1.0 or purse.flags[CLOSED] == 1.0:
+            only_null(purse, mix)
+        keep_what_fits(purse, mix)
+        action, chance = commit(purse, mix, coins, played, reserved)
+        return action, chance
+
+    return decide
+
+
+def step_due(memory: Floats, purse: Purse, shown: Floats) -> bool:
+    """Look into the purse, and tell whether the learner wants to plan, live."""
+    look(purse)
+    show(purse, shown)
+    return bool(purse.flags[STOPPED] == 0.0 and due(view(memory), shown))
+
+
+def step_decide(memory: Floats, coins: Coins, purse: Purse, played: Floats, reserved: Floats) -> tuple[int, float]:
+    """Choose one action, live."""
+    action, chance = decide(view(memory), mix_of(memory), coins, purse, played, reserved)
+    return action, chance
+
+
+def step_observe(
+    memory: Floats, purse: Purse, round: int, played: Floats, reserved: Floats, row: Floats, raw: Floats, scaled: Floats
+) -> None:
+    """Take in the row of a round, live."""
+    settle(purse, played, reserved, raw)
+    observe(view(memory), round, played, row, scaled)

@@ -1,0 +1,132 @@
+"""Full feedback: after the delay, the losses of all actions are seen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tombola.engine.compiler import Kernel
+from tombola.engine.loop import Table, Tally, at_once, fetch, look_ahead_at, note_action, note_loss
+from tombola.engine.player import Player
+from tombola.engine.queue import Queue
+from tombola.settings.base import Learn, Numbers, Setting, chooser, either, expecter, halter, row_of
+from tombola.types import Coins, Floats
+
+if TYPE_CHECKING:  # bound by `specialise`
+    view: Kernel
+    observe: Kernel
+
+
+class Desk(NamedTuple):
+    """The row at hand."""
+
+    row: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Full(Setting):
+    """The losses of all actions are seen."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers an outcome has: a loss for every action."""
+        return self.actions
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether an outcome tells the losses of all actions: it does."""
+        return True
+
+    def desk(self, ring: int) -> Desk:
+        """Return room for one row; what is in flight is in the pool."""
+        return Desk(np.zeros(self.actions))
+
+    def kernels(self, learner: Any) -> dict[str, Kernel]:
+        """Return the kernels of the loop and of the live steps."""
+        kernels = learner.kernels(self.actions, self.horizon)
+        choose, observe = chooser(kernels), kernels.observe if learner.dated else undated(kernels.observe)
+        return {
+            "look_ahead": look_ahead,
+            "reveal": revealer(observe),
+            "halts": halter(kernels.due),
+            "turn": turner(choose, observe, expecter(kernels)),
+            "choose": choose,
+            "observe": observe,
+            "due": kernels.due,
+        }
+
+    def learn_step(self, player: Player) -> Learn:
+        """Return the step that takes in a row."""
+        memory = player.memory
+        step = player.step(step_observe, memory, 1, np.zeros(self.actions))
+
+        def learn(round: int, action: int, chance: float, outcome: Numbers, shown: Numbers) -> None:
+            step(memory, round, np.array(outcome))
+
+        return learn
+
+    def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
+        """Return the losses of all actions."""
+        return tuple(row_of(self.actions, *either(round, given)).tolist())
+
+    def as_given(self, outcome: Numbers) -> dict[str, Any]:
+        """Return what `observe` may be told to have this outcome."""
+        return {"loss": outcome}
+
+    def told(self, outcome: Numbers) -> Numbers:
+        """Return the losses of all actions."""
+        return outcome
+
+    def loss(self, action: int, outcome: Numbers) -> float:
+        """Return the loss of the action that was played."""
+        return outcome[action]
+
+    def answer(self, losses: Floats, action: int) -> dict[str, Any]:
+        """Return the whole row."""
+        return {"loss": losses}
+
+
+def undated(observe_row: Kernel) -> Kernel:
+    """Return the kernel for a learner that does not ask which round a row belongs to."""
+
+    def observe(state: Any, round: int, row: Floats) -> None:
+        observe_row(state, row)
+
+    return observe
+
+
+def look_ahead(table: Table, t: int) -> None:
+    """Ask for the whole row of some rounds from now."""
+    look_ahead_at(table.losses, table.order, t, table.labels.size)
+
+
+def revealer(observe: Kernel) -> Kernel:
+    """Return the kernel that shows the learner the row of round s."""
+
+    def reveal(state: Any, table: Table, desk: Desk, s: int) -> None:
+        fetch(table, s, desk.row)
+        observe(state, s + 1, desk.row)
+
+    return reveal
+
+
+def turner(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
+    """Return the kernel of a turn."""
+
+    def turn(
+        state: Any, mix: Floats, coins: Coins, table: Table, queue: Queue, desk: Desk, tally: Tally, t: int
+    ) -> None:
+        action, chance = choose(state, mix, coins)
+        fetch(table, t, desk.row)
+        note_action(tally, t, action, chance)
+        note_loss(tally, t, desk.row[action], expect(desk.row, action, mix), desk.row[table.best])
+        if at_once(queue, tally, t):
+            observe(state, t + 1, desk.row)
+
+    return turn
+
+
+def step_observe(memory: Floats, round: int, row: Floats) -> None:
+    """Take in the row of a round, live."""
+    observe(view(memory), round, row)

@@ -1,0 +1,194 @@
+"""The purse: the ledger in ticks, and the kernels that decide what may be played, so that nothing is ever overspent.
+
+Why never: `room` is the amount minus what is spent and reserved, in whole ticks, hence exact (see `tombola.budget`). A
+play is made only if its worst cost, in ticks, is at most the room, and that much is reserved. When the cost is known,
+the reservation is given back and the cost spent; rounding is monotone, so a cost of at most the worst has at most its
+ticks. So spent + reserved <= amount holds after every step, for every learner, stop rule, delay and loss of feedback.
+In fluid play the cost is a sum over actions; unless one action has it all, 1 + slack times the computed sum, which is
+above the exact one, is counted. A mix that may need that bit more than there is room for is cut.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola.budget import Allowance, Ledger, ticks_in_one
+from tombola.engine.coins import draw
+from tombola.errors import ParameterError
+from tombola.types import Coins, Floats
+
+STOPPED, CLOSED, AMPLE = 0, 1, 2
+
+
+class Purse(NamedTuple):
+    """Ticks (amounts, spent, reserved, worst, largest), what turns costs into ticks and into the common scale."""
+
+    amounts: Floats
+    spent: Floats
+    reserved: Floats
+    worst: Floats
+    largest: Floats
+    worst_costs: Floats
+    in_one: Floats
+    scale: Floats
+    fits: Floats
+    flags: Floats
+    null: int
+    slack: float
+    strict: bool
+    fluid: bool
+
+
+def new_purse(allowance: Allowance, horizon: int) -> tuple[Purse, float]:
+    """Return a full purse, and the rate of the common scale."""
+    limits, stop, mixed, _ = allowance
+    if stop not in ("strict", "fits"):
+        raise ParameterError(f"play: stop must be 'strict' or 'fits', got {stop!r}; write stop='fits'.")
+    in_one = ticks_in_one(limits.amounts)
+    largest = limits.worst.max(axis=0)
+    binds = (limits.amounts > 0) & (largest > 0)
+    with np.errstate(over="ignore"):
+        common = min([float(horizon), *(limits.amounts[binds] / largest[binds]).tolist()])
+        scale = np.where(binds, common / np.where(binds, limits.amounts, 1.0), 0.0)
+    worst = np.array([[ticks(cost, one) for cost, one in zip(row, in_one, strict=True)] for row in limits.worst])
+    actions, resources = worst.shape
+    purse = Purse(
+        amounts=np.floor(limits.amounts * in_one),
+        spent=np.zeros(resources),
+        reserved=np.zeros(resources),
+        worst=worst,
+        largest=worst.max(axis=0),
+        worst_costs=np.ascontiguousarray(limits.worst),
+        in_one=in_one,
+        scale=scale,
+        fits=np.ones(actions),
+        flags=np.zeros(3),
+        null=limits.null,
+        slack=(actions + 4) * 2.0**-52,
+        strict=stop == "strict",
+        fluid=mixed,
+    )
+    return purse, common / horizon
+
+
+def ledger_of(purse: Purse, amounts: Floats) -> Ledger:
+    """Return the ledger in the units of the costs; `spent` and `reserved` are rounded up by less than a tick a play."""
+    spent, reserved = purse.spent / purse.in_one, purse.reserved / purse.in_one
+    return Ledger(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
+
+
+def left_of(purse: Purse) -> Floats:
+    """Return what is not spent, in the common scale; without limit for a resource that no learner has to mind."""
+    left = (purse.amounts - purse.spent) / purse.in_one * purse.scale
+    return np.where(purse.scale > 0, left, np.inf)
+
+
+def ticks(cost: float, in_one: float) -> float:
+    """Return the whole ticks that cover a cost; the product is exact, for `in_one` is a power of two."""
+    scaled = cost * in_one
+    if scaled > 0.0:
+        return float(np.ceil(scaled))
+    return 1.0 if cost > 0.0 else 0.0  # a product too small to be represented
+
+
+def cover(purse: Purse, played: Floats, costs: Floats, resource: int) -> float:
+    """Return the ticks that cover the cost of what is played: those of one action, or of a mix."""
+    total, sole = 0.0, False
+    for action in range(played.size):
+        total += played[action] * costs[action, resource]
+        sole = sole or played[action] == 1.0
+    return ticks(total if sole else total * (1.0 + purse.slack), purse.in_one[resource])
+
+
+def look(purse: Purse) -> None:
+    """Find out which actions fit now.
+
+    Strict: when less than one maximal cost is left it stops for good, and while plays in flight reserve that much it
+    waits. Fits: an action fits if its worst cost does; in fluid play a mix is cut to what fits instead.
+    """
+    if purse.flags[STOPPED] == 1.0:
+        return
+    enough, ample, wealthy = True, True, True
+    for j in range(purse.amounts.size):
+        unspent = purse.amounts[j] - purse.spent[j]
+        room = unspent - purse.reserved[j]
+        enough = enough and room >= purse.largest[j]
+        ample = ample and room >= purse.largest[j] * (2.0 if purse.fluid else 1.0)
+        wealthy = wealthy and unspent >= purse.largest[j]
+    if purse.strict:
+        purse.flags[CLOSED] = 0.0 if enough else 1.0
+        purse.flags[STOPPED] = 0.0 if wealthy else 1.0
+    elif not ample or purse.flags[AMPLE] == 0.0:
+        try_each(purse)
+    purse.flags[AMPLE] = 1.0 if ample else 0.0
+
+
+def try_each(purse: Purse) -> None:
+    """Write down which actions fit; with a fluid mix, all that cost no more than everything."""
+    for action in range(purse.fits.size):
+        purse.fits[action] = 1.0
+        for j in range(purse.amounts.size):
+            room = purse.amounts[j] - purse.spent[j] - purse.reserved[j]
+            if purse.worst[action, j] > room and (not purse.fluid or room == 0.0):
+                purse.fits[action] = 0.0
+
+
+def keep_what_fits(purse: Purse, mix: Floats) -> None:
+    """Move to the null action what must not be played; nothing, while there is room for any mix."""
+    if purse.flags[AMPLE] == 1.0:
+        return
+    for action in range(mix.size):
+        if purse.fits[action] == 0.0:
+            mix[purse.null] += mix[action]
+            mix[action] = 0.0
+    if purse.fluid:
+        shrink(purse, mix)
+
+
+def shrink(purse: Purse, mix: Floats) -> None:
+    """Move from all actions to the null action until the worst cost of the mix fits."""
+    for _ in range(3):
+        share = 1.0
+        for j in range(purse.amounts.size):
+            room = purse.amounts[j] - purse.spent[j] - purse.reserved[j]
+            needed = cover(purse, mix, purse.worst_costs, j)
+            if needed > room:
+                share = min(share, room / needed * (1.0 - 1e-12))
+        if share == 1.0:
+            return
+        for action in range(mix.size):
+            if action != purse.null:
+                mix[purse.null] += (1.0 - share) * mix[action]
+                mix[action] *= share
+    only_null(purse, mix)
+
+
+def only_null(purse: Purse, mix: Floats) -> None:
+    """Write the mix that plays the null action."""
+    for action in range(mix.size):
+        mix[action] = 0.0
+    mix[purse.null] = 1.0
+
+
+def commit(purse: Purse, mix: Floats, coins: Coins, played: Floats, reserved: Floats) -> tuple[int, float]:
+    """Draw the action, unless play is fluid; write down what is played, and reserve its worst cost."""
+    action, chance = purse.null, math.nan
+    if not purse.fluid:
+        action = draw(mix, coins)
+        chance = mix[action]
+    for other in range(mix.size):
+        played[other] = mix[other] if purse.fluid else 0.0
+    if not purse.fluid:
+        played[action] = 1.0
+    for j in range(reserved.size):
+        reserved[j] = cover(purse, played, purse.worst_costs, j)
+        purse.reserved[j] += reserved[j]
+    return action, chance
+
+
+def settle(purse: Purse, played: Floats, reserved: Floats, costs: Floats) -> None:
+    """Give back what was reserved for a play, and spend what it cost."""
+    for j in range(reserved.size):
+        purse.reserved[j] -= reserved[j]
+        purse.spent[j] += cover(purse, played, costs, j)
