@@ -36,6 +36,8 @@ from tombola.learners.full import Hedge as Hedge
 from tombola.learners.switching import FrugalUCB as FrugalUCB
 from tombola.playing import play as play
 from tombola.pool import Pool as Pool
+from tombola.racing import Race as Race
+from tombola.racing import race as race
 from tombola.readers import read_table as read_table
 from tombola.reductions import Simulation as Simulation
 from tombola.runs import Runs as Runs
