@@ -22,7 +22,7 @@ from tombola.engine.player import Player
 from tombola.errors import ParameterError
 from tombola.learners.base import Learner
 from tombola.pool import Pool
-from tombola.settings import setting_of
+from tombola.settings import kind_of, setting_of
 from tombola.types import Floats
 
 LIMIT = 2_000_000
@@ -175,6 +175,12 @@ class _Tree:
 
     def __init__(self, owner: str, learner: Learner, kinds: Floats, horizon: int, limit: int) -> None:
         self._owner, self._name = owner, type(learner).__name__
+        kind_of(learner)
+        if not isinstance(learner, Learner):
+            raise ParameterError(
+                f"{owner}: expected a learner of losses, full or bandit, got {self._name}; write compare(...) to "
+                "estimate its regret from many orders."
+            )
         if learner.due is not Learner.due:
             raise ParameterError(
                 f"{owner}: expected a learner whose coins can be averaged over, got {self._name}, which plans; "

@@ -15,16 +15,17 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from tombola.book import Ticket
+from tombola.budget import Budget
 from tombola.comparing import compare
 from tombola.delay import DelayLike
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import compiles, plain
 from tombola.errors import LearnerError, SessionError
 from tombola.learners.base import Learner
-from tombola.playing import play
+from tombola.playing import allowance_on, play
 from tombola.pool import Pool
 from tombola.session import Session
-from tombola.settings import Bandit, Live, kind_of, setting_of
+from tombola.settings import Bandit, Budgeted, Live, kind_of, setting_of
 from tombola.trace import Trace
 
 Law: TypeAlias = Callable[[Learner], None]
@@ -81,7 +82,7 @@ def refuses_unknown_keywords(learner: Learner) -> None:
 def same_seed_same_run(learner: Learner) -> None:
     """The same seed gives the same play."""
     pool = _pool(1)
-    _same(learner, play(learner, pool, seed=7), play(learner, pool, seed=7), "with the same seed twice")
+    _same(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
 def plays_the_same_without_jit(learner: Learner) -> None:
@@ -90,15 +91,15 @@ def plays_the_same_without_jit(learner: Learner) -> None:
         return
     for delay in (0, 4):
         with plain():
-            interpreted = play(learner, _pool(2), delay=delay, seed=3)
-        _same(learner, play(learner, _pool(2), delay=delay, seed=3), interpreted, "compiled and in plain Python")
+            interpreted = _play(learner, _pool(2), delay=delay, seed=3)
+        _same(learner, _play(learner, _pool(2), delay=delay, seed=3), interpreted, "compiled and in plain Python")
 
 
 def streams_as_it_plays(learner: Learner) -> None:
     """A session that gets the same feedback at the same times plays the same, to the bit."""
     uneven = np.random.default_rng(5).integers(0, 9, ROUNDS)
     for delay in (0, 3, uneven):
-        trace = play(learner, _pool(3), delay=delay, seed=11)
+        trace = _play(learner, _pool(3), delay=delay, seed=11)
         tickets = _stream(learner, _pool(3), trace, delay)
         for t, ticket in enumerate(tickets):
             if ticket.action != trace.actions[t] or not _equal(ticket.chance, trace.chances[t]):
@@ -112,7 +113,10 @@ def streams_as_it_plays(learner: Learner) -> None:
 
 def any_number_of_workers(learner: Learner) -> None:
     """One worker or two: the same runs."""
-    one, two = (compare(_pool(4), [learner], repetitions=4, workers=w, seed=2).columns() for w in (1, 2))
+    one, two = (
+        compare(_pool(4), [learner], repetitions=4, workers=w, seed=2, **_terms(learner, _pool(4))).columns()
+        for w in (1, 2)
+    )
     if one != two:
         _broken(
             learner, "the same runs with 1 and 2 workers", "different ones", "keep everything that changes in the state"
@@ -125,8 +129,10 @@ def unseen_feedback_has_no_influence(learner: Learner) -> None:
         change = 30
         other = np.array(_pool(6).losses, dtype=np.float64)
         other[change:] = 1.0 - other[change:]
-        one = play(learner, _pool(6), order="given", delay=delay, seed=4).actions[: change + delay + 1]
-        two = play(learner, Pool(other), order="given", delay=delay, seed=4).actions[: change + delay + 1]
+        one = _play(learner, _pool(6), order="given", delay=delay, seed=4).actions[: change + delay + 1]
+        two = _play(learner, Pool(other, costs=_pool(6).costs), order="given", delay=delay, seed=4).actions[
+            : change + delay + 1
+        ]
         if not np.array_equal(one, two):
             _broken(
                 learner,
@@ -193,8 +199,9 @@ def survives_ugly_pools(learner: Learner) -> None:
     ugly += [rng.integers(0, 2, (50, 3)).astype(float), np.eye(5)[rng.integers(0, 5, 40)], np.ones((1, 3))]
     for losses in ugly:
         for delay in (0, 2, losses.shape[0]):
-            trace = _safely(learner, Pool(losses), delay)
-            right = (trace.actions >= 0).all() and (trace.actions < losses.shape[1]).all()
+            pool = Pool(losses, costs=losses / 2)
+            trace = _safely(learner, pool, delay)
+            right = (trace.actions >= 0).all() and (trace.actions < trace.plays.size).all()
             chances = trace.chances[~np.isnan(trace.chances)]
             if not right or (chances <= 0).any() or (chances > 1 + 1e-12).any():
                 _broken(
@@ -203,7 +210,7 @@ def survives_ugly_pools(learner: Learner) -> None:
                     repr(trace),
                     f"look at losses of shape {losses.shape}",
                 )
-            _same(learner, play(learner, Pool(losses), delay=delay, seed=1), trace, "compiled and in plain Python")
+            _same(learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python")
 
 
 def mixes_are_probabilities(learner: Learner) -> None:
@@ -217,7 +224,7 @@ def mixes_are_probabilities(learner: Learner) -> None:
 def survives_save_and_load(learner: Learner) -> None:
     """A session saved in the middle and loaded again goes on as if nothing had happened."""
     pool = _pool(8)
-    session = Session(learner, actions=pool.k, horizon=pool.rows, seed=5)
+    session = Session(learner, actions=pool.k, horizon=pool.rows, seed=5, **_terms(learner, pool))
     tickets = [session.act() for _ in range(2)]
     for t in range(2, 25):
         tickets.append(session.act())
@@ -257,10 +264,25 @@ def _broken(learner: Learner, expected: str, came: str, remedy: str) -> NoReturn
 
 
 def _pool(seed: int) -> Pool:
-    """A small pool with ties: losses are multiples of 1/4, one action a little better."""
+    """A small pool with ties: losses are multiples of 1/4, one action a little better, better plays cost more."""
     losses = np.random.default_rng(seed).integers(0, 5, (ROUNDS, ACTIONS)) / 4
     losses[:, -1] *= 0.75
-    return Pool(losses)
+    return Pool(losses, costs=(1.0 - losses) / 2)
+
+
+def _terms(learner: Learner, pool: Pool, rate: float = 0.25) -> dict[str, Any]:
+    """Return what a learner under a budget needs besides: a budget."""
+    if not issubclass(kind_of(learner), Budgeted):
+        return {}
+    return {"budget": Budget(rate * pool.rows, worst=0.5, null="add")}
+
+
+def _costs(pool: Pool, row: int) -> Any:
+    return None if pool.costs is None else pool.costs[row]
+
+
+def _play(learner: Learner, pool: Pool, **how: Any) -> Trace:
+    return play(learner, pool, **how, **_terms(learner, pool))
 
 
 def _equal(one: float, two: float) -> bool:
@@ -274,12 +296,12 @@ def _same(learner: Learner, one: Trace, two: Trace, how: str) -> None:
 
 
 def _tell(session: Session, pool: Pool, row: int, ticket: Ticket) -> None:
-    session.observe(ticket, **session.setting.answer(pool.losses[row], ticket.action))
+    session.observe(ticket, **session.setting.answer(pool.losses[row], ticket.action, _costs(pool, row)))
 
 
 def _stream(learner: Learner, pool: Pool, trace: Trace, delay: DelayLike) -> list[Ticket]:
     """Drive a session with the feedback of a play: that of round s before round s + d + 1."""
-    session = Session(learner, actions=pool.k, horizon=pool.rows, seed=11)
+    session = Session(learner, actions=pool.k, horizon=pool.rows, seed=11, **_terms(learner, pool))
     waits = np.broadcast_to(np.asarray(delay), pool.rows)
     arrivals = np.arange(pool.rows) + waits + 1
     tickets: list[Ticket] = []
@@ -291,9 +313,10 @@ def _stream(learner: Learner, pool: Pool, trace: Trace, delay: DelayLike) -> lis
 
 
 def _after(learner: Learner, rounds: int) -> tuple[Live, list[Any]]:
-    """Return a learner that has played some rounds, ready for the next one, and the mixes it had."""
+    """Return a learner that has played some rounds, with more money than it needs, and the mixes it had."""
     pool = _pool(9)
-    setting = setting_of(learner, pool.rows, actions=pool.k)
+    budget: Budget | None = _terms(learner, pool, rate=1e6).get("budget")
+    setting = setting_of(learner, pool.rows, actions=pool.k, allowance=allowance_on(pool, budget))
     live = setting.live(learner, new_coins(np.random.SeedSequence(1)))
     mixes = []
     for t in range(rounds):
@@ -302,7 +325,7 @@ def _after(learner: Learner, rounds: int) -> tuple[Live, list[Any]]:
         action, chance = live.act()
         if live.player.mix is not None:
             mixes.append(live.player.mix.copy())
-        outcome = setting.parse(t + 1, setting.answer(np.array(pool.losses[t]), action))
+        outcome = setting.parse(t + 1, setting.answer(np.array(pool.losses[t]), action, _costs(pool, t)))
         live.learn(t + 1, action, chance, outcome, ())
     return live, mixes
 
@@ -311,7 +334,7 @@ def _safely(learner: Learner, pool: Pool, delay: DelayLike) -> Trace:
     """Play in plain Python, which notices an action out of range; compiled code would go there."""
     try:
         with plain():
-            return play(learner, pool, delay=delay, seed=1)
+            return _play(learner, pool, delay=delay, seed=1)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise LearnerError(
             f"{type(learner).__name__}: expected a play on losses of shape {pool.losses.shape}, "

@@ -106,7 +106,7 @@ class Labels(Setting):
         """Return the weight of a mistake, 0 for a right prediction."""
         return outcome[1] if action != outcome[0] else 0.0
 
-    def answer(self, losses: Floats, action: int) -> dict[str, Any]:
+    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the label that loses less."""
         return {"label": int(losses[1] < losses[0])}
 

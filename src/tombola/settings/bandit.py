@@ -80,7 +80,7 @@ class Bandit(Setting):
         """Return the loss."""
         return outcome[0]
 
-    def answer(self, losses: Floats, action: int) -> dict[str, Any]:
+    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the loss of the action."""
         return {"loss": float(losses[action])}
 

@@ -153,8 +153,8 @@ class Setting(ABC):
         """Return the loss of the action that was played."""
 
     @abstractmethod
-    def answer(self, losses: Floats, action: int) -> dict[str, Any]:
-        """Return what `observe` is told when these are the losses of the row."""
+    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+        """Return what `observe` is told when these are the losses, and the costs, of the row."""
 
 
 def either(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:

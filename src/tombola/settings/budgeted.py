@@ -219,9 +219,9 @@ class Budgeted(Setting):
         """Return the loss of the action that was played; an added null action loses 1."""
         return outcome[action] if action < self.listed else 1.0
 
-    def answer(self, losses: Floats, action: int) -> dict[str, Any]:
-        """Return the whole row; in a law, every action costs its worst."""
-        return {"loss": losses, "cost": self.limits.worst[: self.listed]}
+    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+        """Return the whole row with its costs."""
+        return {"loss": losses, "cost": costs}
 
 
 def look_ahead(table: Table, t: int) -> None:

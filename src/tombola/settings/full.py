@@ -82,7 +82,7 @@ class Full(Setting):
         """Return the loss of the action that was played."""
         return outcome[action]
 
-    def answer(self, losses: Floats, action: int) -> dict[str, Any]:
+    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the whole row."""
         return {"loss": losses}
 

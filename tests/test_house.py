@@ -1,0 +1,225 @@
+"""One house: what budgets and labels once did differently from losses, each by the test that would have caught it."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from tombola import (
+    UCB1,
+    Budget,
+    EmpiricalLP,
+    FollowTheLeader,
+    LabelledPool,
+    Learner,
+    Pool,
+    RowDelays,
+    Session,
+    Ticket,
+    Watch,
+    check_learner,
+    compare,
+    exact,
+    instances,
+    play,
+)
+from tombola.budgets import BudgetedLearner, DualDescent, PrimalDual, Terms
+from tombola.confidence import certify_trace
+from tombola.errors import FeedbackError, LearnerError, ParameterError, SessionError
+from tombola.labels import ERM, FiniteClass, Halving, Thresholds
+from tombola.order import Model, RandomOrder
+from tombola.saving import _digest
+from tombola.types import Coins, Floats, Order
+
+BUDGET = Budget(10.0, worst=[0.5, 3.0], null="add")
+
+
+class Nothing(NamedTuple):
+    """A state with nothing in it."""
+
+    empty: Floats
+
+
+@dataclass(frozen=True)
+class AlwaysDue(BudgetedLearner):
+    """Wants to plan, and plans nothing."""
+
+    def init(self, terms: Terms) -> Nothing:
+        return Nothing(np.zeros(1))
+
+    @staticmethod
+    def mix(state: Nothing, mix: Floats) -> None:
+        for action in range(mix.size):
+            mix[action] = 1.0 / mix.size
+
+    @staticmethod
+    def observe(state: Nothing, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        pass
+
+    @staticmethod
+    def due(state: Nothing, fits: Floats) -> bool:
+        return True
+
+
+def test_a_learner_that_stays_due_is_stopped_under_a_budget_too() -> None:
+    with pytest.raises(LearnerError, match="still due"):
+        play(AlwaysDue(), instances.three_actions(16, seed=0), budget=Budget(8.0), seed=0)
+    with pytest.raises(LearnerError, match="still due"):
+        Session(AlwaysDue(), 2, 10, budget=BUDGET, seed=0).act()
+
+
+def test_a_forged_chance_is_refused_in_every_setting() -> None:
+    budgeted = Session(PrimalDual(), 2, 10, budget=BUDGET, seed=0)
+    labelled = Session(ERM(Thresholds()), horizon=10, seed=0)
+    plain = Session(UCB1(), 2, 10, seed=0)
+    tellings: list[tuple[Session, Ticket, dict[str, Any]]] = [
+        (budgeted, budgeted.act(), {"loss": [0.0, 1.0], "cost": [0.1, 0.2]}),
+        (labelled, labelled.act(0.5), {"label": 1}),
+        (plain, plain.act(), {"loss": 0.5}),
+    ]
+    for session, ticket, told in tellings:
+        with pytest.raises(FeedbackError, match="give back the ticket itself"):
+            session.observe(ticket._replace(chance=ticket.chance / 2), **told)
+        assert session.observe(ticket, **told)
+
+
+def test_a_saved_budget_cannot_be_changed_by_a_digit(tmp_path: Path) -> None:
+    """Also with a digest that fits: what is reserved is not read from the file but happens again."""
+    path = tmp_path / "s.json"
+    session = Session(PrimalDual(), 2, 10, budget=BUDGET, seed=0)
+    for _ in range(4):
+        session.act()
+    session.save(path)
+    data = json.loads(path.read_text())
+    for change in (
+        {"ledger": {"spent": [0.0], "reserved": [0.0], "left": [10.0]}},
+        {"stop": "strict"},
+        {"answered": 4},
+    ):
+        about = {name: value for name, value in {**data, **change}.items() if name != "digest"}
+        path.write_text(json.dumps({**about, "digest": _digest(about)}))
+        assert Session.load(path).ledger == session.ledger
+    path.write_text(json.dumps({**data, "budget": [[99.0], data["budget"][1], "add"]}))
+    with pytest.raises(SessionError, match="changed after it was written"):
+        Session.load(path)
+
+
+def test_delays_of_rows_work_for_labels() -> None:
+    pool = LabelledPool([1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 1, 1])
+    by_row = play(ERM(Thresholds()), pool, order="given", delay=RowDelays(np.array([0, 3, 0, 0, 9, 0])), seed=0)
+    by_round = play(ERM(Thresholds()), pool, order="given", delay=[0, 3, 0, 0, 9, 0], seed=0)
+    assert by_row.actions.tolist() == by_round.actions.tolist()
+
+
+def test_compare_knows_labels_and_its_curves_are_those_of_play() -> None:
+    pool = LabelledPool(np.arange(60), [0] * 30 + [1] * 30)
+    chain = FiniteClass(Thresholds().on_points(60))
+    runs = compare(pool, {"erm": ERM(Thresholds()), "halving": Halving(chain)}, repetitions=3, delay=2, seed=4)
+    assert set(runs.ranking()) == {"erm", "halving"}
+    rounds, curves = runs.curve("erm")
+    from tombola.streams import repetitions
+
+    for curve, seed in zip(curves, repetitions(4, 3), strict=True):
+        trace = play(ERM(Thresholds()), pool, delay=2, seed=seed)
+        assert curve.tolist() == trace.curve[rounds - 1].tolist()
+    assert runs.actions == ("0", "1")
+
+
+def test_watch_follows_a_session_with_a_budget() -> None:
+    session = Session(EmpiricalLP(), 2, 400, budget=Budget(1e6, worst=1.0, null="add"), seed=0)
+    watch = Watch(session)
+    for _ in range(200):
+        session.observe(session.act(), loss=[0.1, 0.9], cost=[0.0, 0.0])
+    assert watch.certificate().best == 0
+    assert watch.certificate().certified(within=0.2)
+
+
+def test_exact_refuses_in_a_sentence_what_it_cannot_average(one_sentence: Any) -> None:
+    pool = Pool([[0.0, 1.0]] * 3)
+    for learner in (DualDescent(), ERM(Thresholds())):
+        with pytest.raises((ParameterError, LearnerError)) as caught:
+            exact.random_order(learner, pool)  # type: ignore[arg-type]
+        one_sentence(caught.value)
+
+
+def test_learners_and_pools_of_different_settings_are_told_apart(one_sentence: Any) -> None:
+    losses, labels = Pool([[0.0, 1.0]] * 3), LabelledPool([1, 2], [0, 1])
+    costly = instances.three_actions(4, seed=0)
+    wrong: list[Any] = [
+        lambda: play(ERM(Thresholds()), losses, seed=0),
+        lambda: play(UCB1(), labels, seed=0),
+        lambda: play(UCB1(), costly, budget=Budget(2.0), seed=0),
+        lambda: play(EmpiricalLP(), costly, seed=0),
+        lambda: play(EmpiricalLP(), losses, budget=Budget(2.0), seed=0),
+        lambda: play(UCB1, losses, seed=0),
+        lambda: play("UCB2", losses, seed=0),
+        lambda: play(UCB1(), losses, mixed=True, seed=0),
+        lambda: Session(UCB1(), 2, 10, features=3, seed=0),
+        lambda: Session(UCB1(), 2, 10, budget=BUDGET, seed=0),
+        lambda: Session(ERM(Thresholds()), horizon=10, budget=BUDGET, seed=0),
+        lambda: Session(UCB1(), 2, 10, seed=0).act(0.5),
+        lambda: Session(ERM(Thresholds()), horizon=10, seed=0).act(),
+    ]
+    for call in wrong:
+        with pytest.raises((ParameterError, LearnerError, FeedbackError)) as caught:
+            call()
+        one_sentence(caught.value)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockOrder(Model):
+    """Blocks of four rows, shuffled as wholes: a new order, in one class."""
+
+    name: ClassVar[str] = "blocks"
+    exchangeable: ClassVar[bool] = False
+
+    def arrange(self, rows: int, coins: Coins) -> Order:
+        blocks = RandomOrder().arrange(-(-rows // 4), coins)
+        order = (blocks[:, None] * 4 + np.arange(4)).ravel()
+        return order[order < rows].astype(np.uint32)
+
+
+def test_a_new_order_plays_and_certificates_refuse_it_until_it_has_a_theorem() -> None:
+    pool = Pool([[0.0, 1.0]] * 10)
+    trace = play(FollowTheLeader(), pool, order=BlockOrder(), seed=0)
+    assert sorted(trace.order.tolist()) == list(range(10))
+    assert compare(pool, [FollowTheLeader()], BlockOrder(), repetitions=2, seed=0).orders == ["blocks"]
+    with pytest.raises(ParameterError, match="exchangeable"):
+        certify_trace(trace, pool)
+
+
+def test_check_learner_knows_budgets() -> None:
+    assert len(check_learner(DualDescent())) == 12  # type: ignore[arg-type]
+
+
+def test_the_comparator_under_a_budget_is_the_best_mix() -> None:
+    trace = play(EmpiricalLP(), instances.three_actions(64, seed=0), budget=Budget(32.0), seed=0)
+    assert trace.comparator_losses == pytest.approx(np.full(64, 1 - (0.4 * 4 / 7 + 0.9 * 3 / 7)), abs=0.02)
+    assert math.isclose(trace.regret, trace.comparator_reward - trace.reward)
+
+
+@dataclass(frozen=True)
+class Lowest(Learner):
+    """Its feedback is of no kind."""
+
+    feedback: ClassVar[Any] = 3
+
+    def init(self, actions: int, horizon: int) -> Nothing:
+        return Nothing(np.zeros(1))
+
+    @staticmethod
+    def act(state: Nothing, coins: Coins) -> tuple[int, float]:
+        return 0, 1.0
+
+    @staticmethod
+    def observe(state: Nothing, *feedback: Any) -> None:
+        pass
+
+
+def test_feedback_of_no_kind_is_refused() -> None:
+    with pytest.raises(LearnerError, match="Lowest: expected a learner"):
+        play(Lowest(), Pool([[0.0]]), seed=0)
