@@ -147,6 +147,28 @@ class Exp3(Twin):
         return [weight / sum(weights) for weight in weights]
 
 
+class EpsilonGreedy(Twin):
+    """Auer, Cesa-Bianchi and Fischer 2002, Figure 3, with c in the place of c / d^2."""
+
+    def __init__(self, k: int, T: int, c: float = 1.0) -> None:
+        super().__init__(k, T)
+        self.c = c
+
+    def running(self, a: int) -> float:
+        """Return the mean of an action as it moves, so that ties are broken as the learner breaks them."""
+        mean = 0.0
+        for n, loss in enumerate(self.losses(a), 1):
+            mean += (loss - mean) / n
+        return mean
+
+    def mix(self) -> list[float]:
+        """Return e / k for all actions, and 1 - e more for the first with the smallest mean."""
+        means = {a: self.running(a) for a in range(self.k) if self.n(a) > 0}
+        share = min(1.0, self.c * self.k / (len(self.plays) + 1)) if means else 1.0
+        best = min(means, key=lambda a: (means[a], a)) if means else -1
+        return [share / self.k + (1 - share) * (a == best) for a in range(self.k)]
+
+
 class TsallisInf(Twin):
     """Zimmert and Seldin 2021, Algorithm 1 with alpha = 1/2; x by plain bisection."""
 

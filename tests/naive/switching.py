@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from scipy import stats
 
 from naive.bandit import UCB2, Twin, kl
 from tombola.confidence import Betting
@@ -202,6 +203,93 @@ class FrugalUCB(Twin):
         if not self.block:
             self.block = [action] * max(self.shortest, math.ceil(self.plays.count(action) / 2))
         self.block = self.block[1:]
+        super().acted(action)
+
+
+class Thrifty(Twin):
+    """The formulas of docs/theory/thrifty.md, with the normal distribution of scipy."""
+
+    def __init__(self, k: int, T: int, price: float = 1.0) -> None:
+        super().__init__(k, T)
+        self.price, self.look, self.visit = price, 0, 0.0
+        self.begun: dict[int, float] = {}
+
+    def believe(self) -> None:
+        """Estimate centre, spread and noise, and with them guess and doubt of every action."""
+        tried = [a for a in range(self.k) if self.n(a) > 0]
+        n = np.array([self.n(a) for a in tried], dtype=float)
+        m = np.array([self.mean(a) for a in tried])
+        centre = (m.sum() + 0.5) / (len(tried) + 1)
+        within = math.fsum((x - self.mean(a)) ** 2 for a in tried for x in self.losses(a))
+        share = min(1.0, (within + 1) / (float((n * m * (1 - m)).sum()) + 1))
+        damped = np.full(self.k, centre)
+        damped[tried] = (n * m + 2 * centre) / (n + 2)
+        between = (2 * damped.min() + damped) / 3
+        self.noise = share * between * (1 - between)
+        error = self.noise[tried] / n
+        widest = spread = centre * (1 - centre) / 3
+        for _ in range(3 if tried else 0):
+            w = 1 / (spread + error)
+            scatter = float((w * (m - np.average(m, weights=w)) ** 2).sum())
+            surplus = max(0.0, scatter - float((w * error).sum() - (w**2 * error).sum() / w.sum()))
+            spread = (surplus + 0.05 * w.mean() * widest) / (w.sum() - (w**2).sum() / w.sum() + 0.05 * w.mean())
+            spread = max(1e-8, float(spread))
+            vague = 1 / (spread + 1 / 12)
+            centre = float(((w * m).sum() + vague / 2) / (w.sum() + vague))
+        kept = max(widest, spread) / (max(widest, spread) + error)
+        self.centre, self.spread, self.tried = centre, spread, len(tried)
+        self.guess, self.doubt = np.full(self.k, centre), np.full(self.k, spread)
+        self.guess[tried], self.doubt[tried] = centre + kept * (m - centre), kept * error
+
+    def saving(self, a: int, plays: float, bar: float) -> float:
+        """Return E max(0, bar - M) for the guess M of action a after so many more answers."""
+        if plays == 0:
+            return max(0.0, bar - float(self.guess[a]))
+        deviation = math.sqrt(self.doubt[a] ** 2 / (self.doubt[a] + self.noise[a] / plays))
+        z = (bar - self.guess[a]) / deviation
+        normal = deviation * max(0.0, float(stats.norm.pdf(z) + z * stats.norm.cdf(z)))
+        unlike = 0.0 if self.n(a) > 0 else 1 / (self.tried + 1)
+        return (1 - unlike) * normal + unlike * bar**2 / 2 * plays / (plays + 2)
+
+    def outlook(self, a: int) -> tuple[float, float]:
+        """Return the least expected loss of a visit to action a, and its length."""
+        R, others = self.T - len(self.plays), [x for x in range(self.k) if x != a]
+        toll = self.price if self.plays and self.plays[-1] != a else 0.0
+        pending = self.plays.count(a) - self.n(a)
+        choices = [(toll + R * self.guess[a], 1.0)]
+        for n in (2.0**i for i in range(40) if 2**i < R):
+            bar = min(self.guess[others]) + self.price / (R - n)
+            gap = self.guess[a] - bar
+            spent = min(n, self.noise[a] / gap**2) if gap > 0 else n
+            news = self.saving(a, n + pending, bar) - self.saving(a, pending, bar) + max(0.0, -gap)
+            choices.append((toll + spent * self.guess[a] + (R - spent) * bar - (R - n) * news, n))
+        return min(choices)
+
+    def best(self) -> set[int]:
+        """Return the action of the visit, or those whose visit is cheapest."""
+        if self.k == 1 or self.look > 0:
+            return {self.plays[-1] if self.plays else 0}
+        self.believe()
+        last = set(self.plays[-1:])
+        outlooks = {a: self.outlook(a) for a in range(self.k) if self.n(a) > 0 or a in self.untried() | last}
+        leaving = (self.T - len(self.plays)) * min(self.guess) + self.price
+        self.begun = {a: plays for a, (_, plays) in outlooks.items()}
+        for a in last:
+            if self.visit > 0 and (self.guess[a] <= min(self.guess) or outlooks[a][0] < leaving):
+                self.begun = {}
+                return last
+        return self.smallest({a: loss for a, (loss, _) in outlooks.items()})
+
+    def acted(self, action: int) -> None:
+        """Go on, or begin a visit, and count the rounds until the next look."""
+        played = self.plays.count(action)
+        if self.look == 0:
+            self.look = max(1, math.ceil(played / 8))
+            if self.begun:
+                longest = max(12 * self.price, min(1.0, self.price) * played)
+                moved = not self.plays or self.plays[-1] != action
+                self.visit = min(self.begun[action], longest) if moved else 0.0
+        self.look, self.visit = self.look - 1, self.visit - 1
         super().acted(action)
 
 

@@ -1,5 +1,7 @@
 """Learners with bandit feedback: they see the loss of the action they played, and nothing else of the row."""
 
+from tombola.learners.bandit.blind_action import BlindAction
+from tombola.learners.bandit.epsilon_greedy import EpsilonGreedy
 from tombola.learners.bandit.exp3 import Exp3
 from tombola.learners.bandit.explore_then_commit import ExploreThenCommit
 from tombola.learners.bandit.kl_ucb import KLUCB
@@ -13,6 +15,8 @@ __all__ = [
     "KLUCB",
     "UCB1",
     "UCB2",
+    "BlindAction",
+    "EpsilonGreedy",
     "Exp3",
     "ExploreThenCommit",
     "SuccessiveElimination",

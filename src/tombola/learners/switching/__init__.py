@@ -7,6 +7,7 @@ from tombola.learners.switching.block_ucb import BlockUCB
 from tombola.learners.switching.frugal_ucb import FrugalUCB
 from tombola.learners.switching.serfling_elimination import SerflingElimination
 from tombola.learners.switching.simulation_elimination import SimulationSuccessiveElimination
+from tombola.learners.switching.thrifty import Thrifty
 from tombola.learners.switching.tsallis_switching import TsallisSwitching
 from tombola.learners.switching.ucb2_wor import UCB2WithoutReplacement
 
@@ -18,6 +19,7 @@ __all__ = [
     "FrugalUCB",
     "SerflingElimination",
     "SimulationSuccessiveElimination",
+    "Thrifty",
     "TsallisSwitching",
     "UCB2WithoutReplacement",
 ]

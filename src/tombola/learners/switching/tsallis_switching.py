@@ -39,7 +39,7 @@ class TsallisSwitching(Learner):
     Block n = 1, 2, .. has B = max(1, ceil(price sqrt(n / (2 k)))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up
     loss / chance of its plays, where the chance of every round of a block is that of its draw. No horizon is needed.
     The regret with switches is at most `bounds.switching.tsallis_switching`, in every order, of order
-    (price k)^(1/3) T^(2/3) + sqrt(k T); on i.i.d. rows it is of order T^(1/3) (their Theorem on the stochastic regime).
+    (price k)^(1/3) T^(2/3) + sqrt(k T). What the authors prove for i.i.d. rows is for their constants, not for these.
 
     >>> from tombola import Pool, play
     >>> trace = play(TsallisSwitching(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)

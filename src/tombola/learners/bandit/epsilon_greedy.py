@@ -1,0 +1,70 @@
+"""Epsilon-greedy: mostly the best mean, and now and then any action (Auer, Cesa-Bianchi and Fischer 2002, Figure 3)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.learners.bandit.statistics import learn
+from tombola.learners.base import Feedback, MixedLearner
+from tombola.types import Floats
+
+
+class State(NamedTuple):
+    """Rounds acted, and what was seen of every action."""
+
+    c: float
+    acted: Floats
+    seen: Floats
+    means: Floats
+
+
+def best_seen(state: State) -> int:
+    """Return the action with the smallest mean among those with feedback; -1 if there is none."""
+    best = -1
+    for action in range(state.seen.size):
+        if state.seen[action] > 0.0 and (best < 0 or state.means[action] < state.means[best]):
+            best = action
+    return best
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy(MixedLearner):
+    """In round t play any action with chance e = min(1, c k / t), each equally likely, and else the best mean.
+
+    Before any feedback, all rounds are of the first kind. The authors have c / d^2 in the place of c, and show
+    logarithmic regret on i.i.d. rows if c > 5 and d is at most the smallest gap (Theorem 3), which nobody knows; with
+    the default it may stay with the wrong action for long, so `bound` is None.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(EpsilonGreedy(), Pool([[1.0, 0.0]] * 1000), seed=0)
+    >>> int(trace.actions.sum()) > 950
+    True
+    """
+
+    c: float = 1.0
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        validate.number("EpsilonGreedy", "c", self.c, least=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start knowing nothing."""
+        return State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Spread e over all actions, and put the rest on the best one."""
+        state.acted[0] += 1.0
+        best = best_seen(state)
+        share = 1.0 if best < 0 else min(1.0, state.c * mix.size / state.acted[0])
+        for action in range(mix.size):
+            mix[action] = share / mix.size
+        if best >= 0:
+            mix[best] += 1.0 - share
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Update the mean of the action."""
+        learn(state.seen, state.means, action, loss)

@@ -1,0 +1,96 @@
+"""What the actions already tried tell of all actions: an empirical-Bayes prior, and what it makes of every mean.
+
+The mean losses of the actions count as draws from one distribution; its centre and spread are estimated from those
+tried (Robbins 1956), the spread by moments as in DerSimonian and Laird 1986. A loss is as noisy as a coin of the same
+mean, times the share of that noise seen in all losses so far. The mean is taken a third of the way from the lowest to
+the action's own: there the second-order form of kl(own, lowest) is closest to it.
+"""
+
+from typing import Any
+
+from tombola.learners.bandit.statistics import learn
+
+CENTRE, SPREAD, TRIED = 0, 1, 2
+PASSES = 3
+WEIGHT = 0.05
+LEAST = 1e-8
+
+
+def notice(state: Any, action: int, loss: float) -> None:
+    """Take in one loss of an action."""
+    off = loss - state.means[action]
+    learn(state.seen, state.means, action, loss)
+    state.within[0] += off * (loss - state.means[action])
+
+
+def believe(state: Any) -> None:
+    """Estimate the prior, and from it the mean of every action (`guesses`) and the variance that is left (`doubts`).
+
+    An action that was tried keeps the widest prior, c (1 - c) / 3 around the centre c, if it is wider: shrinking it by
+    the spread of the others would hide the one that is unlike them.
+    """
+    estimate_noises(state)
+    prior = state.prior
+    widest = prior[CENTRE] * (1.0 - prior[CENTRE]) / 3.0
+    prior[SPREAD] = widest
+    if prior[TRIED] > 0.0:
+        for _ in range(PASSES):
+            estimate_spread(state, widest)
+    wide = max(widest, prior[SPREAD])
+    for action in range(state.seen.size):
+        state.guesses[action], state.doubts[action] = prior[CENTRE], prior[SPREAD]
+        if state.seen[action] > 0.0:
+            kept = wide / (wide + state.errors[action])
+            state.guesses[action] += kept * (state.means[action] - prior[CENTRE])
+            state.doubts[action] = kept * state.errors[action]
+
+
+def estimate_noises(state: Any) -> None:
+    """Estimate a first centre, the variance of a loss of every action, and that of its mean."""
+    tried, total, possible = 0.0, 0.5, 1.0
+    for action in range(state.seen.size):
+        if state.seen[action] > 0.0:
+            tried += 1.0
+            total += state.means[action]
+            possible += state.seen[action] * state.means[action] * (1.0 - state.means[action])
+    centre = total / (tried + 1.0)
+    share = min(1.0, (state.within[0] + 1.0) / possible)
+    lowest = centre
+    for action in range(state.seen.size):
+        lowest = min(lowest, damped(state, action, centre))
+    for action in range(state.seen.size):
+        mean = (2.0 * lowest + damped(state, action, centre)) / 3.0
+        state.noises[action] = share * mean * (1.0 - mean)
+        state.errors[action] = state.noises[action] / max(1.0, state.seen[action])
+    state.prior[CENTRE], state.prior[TRIED] = centre, tried
+
+
+def damped(state: Any, action: int, centre: float) -> float:
+    """Return the mean of an action with two more losses at the centre, so that it is never 0 nor 1."""
+    seen = state.seen[action]
+    return float((seen * state.means[action] + 2.0 * centre) / (seen + 2.0))
+
+
+def estimate_spread(state: Any, widest: float) -> None:
+    """Estimate spread and centre by moments, weighted by the last spread; `widest` counts as WEIGHT of an action."""
+    spread, tried = state.prior[SPREAD], state.prior[TRIED]
+    weights, squares, noise, own, total = 0.0, 0.0, 0.0, 0.0, 0.0
+    for action in range(state.seen.size):
+        if state.seen[action] > 0.0:
+            weight = 1.0 / (spread + state.errors[action])
+            weights += weight
+            squares += weight * weight
+            noise += weight * state.errors[action]
+            own += weight * weight * state.errors[action]
+            total += weight * state.means[action]
+    scatter = 0.0
+    for action in range(state.seen.size):
+        if state.seen[action] > 0.0:
+            off = state.means[action] - total / weights
+            scatter += off * off / (spread + state.errors[action])
+    surplus = max(0.0, scatter - noise + own / weights)
+    extra = WEIGHT * weights / tried
+    spread = max(LEAST, (surplus + extra * widest) / (weights - squares / weights + extra))
+    vague = 1.0 / (spread + 1.0 / 12.0)
+    state.prior[SPREAD] = spread
+    state.prior[CENTRE] = (total + 0.5 * vague) / (weights + vague)

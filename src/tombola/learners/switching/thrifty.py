@@ -1,0 +1,168 @@
+"""Thrifty: our learner for many actions; it looks only where that can pay in the rounds that are left.
+
+The value of information, one look ahead at a time: Frazier, Powell and Dayanik 2008 (knowledge gradient), with as many
+plays as pay best (Frazier and Powell 2010), for online play (Ryzhov, Powell and Frazier 2012); the price of a switch,
+and a prior estimated from the actions already tried, are added here.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.engine.native import apart
+from tombola.learners.bandit.statistics import least_tried, lowest
+from tombola.learners.base import Feedback, Learner
+from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
+from tombola.types import Coins, Floats
+
+STRETCH = 12.0
+LOOKS = 0.125
+
+
+class State(NamedTuple):
+    """The action being played, the rounds until the next look and of the visit, what was seen, what is believed."""
+
+    horizon: float
+    price: float
+    acted: Floats
+    current: Floats
+    left: Floats
+    visit: Floats
+    within: Floats
+    prior: Floats
+    chosen: Floats
+    seen: Floats
+    means: Floats
+    guesses: Floats
+    doubts: Floats
+    noises: Floats
+    errors: Floats
+
+
+def excess(mean: float, variance: float) -> float:
+    """Return E max(0, X) for a normal X."""
+    deviation = math.sqrt(variance)
+    z = mean / deviation
+    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    return deviation * max(0.0, density + 0.5 * z * math.erfc(-z / math.sqrt(2.0)))
+
+
+def learnt(doubt: float, noise: float, plays: float) -> float:
+    """Return the variance that the guess will have moved by, after so many more plays."""
+    return doubt * doubt / (doubt + noise / plays)
+
+
+@apart
+def saving(state: State, action: int, plays: float, bar: float) -> float:
+    """Return by how much an action is expected to be below `bar`, where it will be, once so many plays are answered.
+
+    An action never answered may also be unlike all others, with the chance 1 / (tried + 1) of the rule of succession:
+    then its mean is uniform on [0, 1].
+    """
+    if plays == 0.0:
+        return float(max(0.0, bar - state.guesses[action]))
+    noise = state.noises[action]
+    if state.seen[action] > 0.0:
+        return excess(bar - state.guesses[action], learnt(state.doubts[action], noise, plays))
+    unlike = 1.0 / (state.prior[TRIED] + 1.0)
+    alike = excess(bar - state.prior[CENTRE], learnt(state.prior[SPREAD], noise, plays))
+    return float((1.0 - unlike) * alike + unlike * 0.5 * bar * bar * plays / (plays + 2.0))
+
+
+def outlook(state: State, action: int, other: int, rest: float) -> tuple[float, float]:
+    """Return the least loss to expect from visiting an action, then going on with it or the other, and the plays.
+
+    Plays 1, 2, 4, .. are tried. An action worse by g is left after noise / g^2 of them on average, so no more are
+    charged; plays not answered yet have been paid for.
+    """
+    toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
+    guess, waiting = state.guesses[action], state.chosen[action] - state.seen[action]
+    least, best, plays = toll + rest * guess, 1.0, 1.0
+    while plays < rest:
+        bar = state.guesses[other] + state.price / (rest - plays)
+        gap = guess - bar
+        spent = min(plays, state.noises[action] / (gap * gap)) if gap > 0.0 else plays
+        news = saving(state, action, plays + waiting, bar) - saving(state, action, waiting, bar) + max(0.0, -gap)
+        loss = toll + spent * guess + (rest - spent) * bar - (rest - plays) * news
+        if loss < least:
+            least, best = loss, plays
+        plays *= 2.0
+    return least, best
+
+
+def most_valuable(state: State) -> int:
+    """Return the action to play until the next look, and begin a visit if it is another one.
+
+    A visit goes on as long as staying is better than leaving for the lowest guess at once.
+    """
+    believe(state)
+    rest, current = state.horizon - state.acted[0], int(state.current[0])
+    fresh, first = least_tried(state.seen, state.chosen), lowest(state.guesses)
+    second = 1 if first == 0 else 0
+    for action in range(state.seen.size):
+        if action != first and state.guesses[action] < state.guesses[second]:
+            second = action
+    best, least, visit, stay = first, math.inf, 1.0, math.inf
+    for action in range(state.seen.size):
+        if state.seen[action] > 0.0 or action in (fresh, current):
+            loss, plays = outlook(state, action, second if action == first else first, rest)
+            stay = loss if action == current else stay
+            if loss < least:
+                best, least, visit = action, loss, plays
+    if state.visit[0] > 0.0 and (current == first or stay < rest * state.guesses[first] + state.price):
+        return current
+    longest = max(STRETCH * state.price, min(1.0, state.price) * state.chosen[best])
+    state.visit[0] = min(visit, longest) if best != current else 0.0
+    return best
+
+
+@dataclass(frozen=True)
+class Thrifty(Learner):
+    """Visit an action only if, by the spread of those tried, that can pay in the rounds that are left.
+
+    With R rounds left, a visit of n = 1, 2, 4, .. rounds to action a, and then going on with it or with the best other
+    b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are guesses of
+    the mean losses, and M is what that of a will be then. The cheapest visit is begun. Guesses come from a prior with
+    the centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not
+    broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. All formulas, and
+    the tables it was tuned on: docs/theory/thrifty.md. Nothing is proved, so `bound` is None.
+
+    >>> from tombola import instances, play
+    >>> pool = instances.gap(500, 50, 0.2, seed=0)
+    >>> trace = play(Thrifty(), pool, switching_price=1.0, seed=0)
+    >>> trace.switches < 50, trace.regret < 100
+    (True, True)
+    """
+
+    price: float = 1.0
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        validate.number("Thrifty", "price", self.price, least=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start knowing nothing, with no action being played."""
+        place = (np.zeros(1), np.full(1, -1.0), np.zeros(1), np.zeros(1), np.zeros(1))
+        return State(float(horizon), self.price, *place, np.zeros(3), *np.zeros((7, actions)))
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Look whenever what was played of the action has grown by an eighth, and play on until then."""
+        if state.left[0] == 0.0:
+            action = most_valuable(state) if state.seen.size > 1 else 0
+            state.current[0] = action
+            state.left[0] = max(1.0, float(math.ceil(LOOKS * state.chosen[action])))
+        action = int(state.current[0])
+        state.left[0] -= 1.0
+        state.visit[0] -= 1.0
+        state.acted[0] += 1.0
+        state.chosen[action] += 1.0
+        return action, 1.0
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Take in the loss."""
+        notice(state, action, loss)
