@@ -12,7 +12,7 @@ is a few flat arrays, and its history one more: 0 for a ticket, its round for an
 
 import math
 from array import array
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tombola.errors import FeedbackError
 
@@ -45,15 +45,19 @@ class Book:
     def __len__(self) -> int:
         return len(self.actions)
 
-    def hand_out(self, action: int, chance: float, shown: tuple[float, ...] = ()) -> Ticket:
+    def hand_out(self, action: int, chance: float, shown: Any = ()) -> Ticket:
         """Write down a ticket, and return it."""
-        self.actions.append(action)
+        actions = self.actions
+        actions.append(action)
         self.chances.append(chance)
-        self.outcomes.extend(self._pending_outcome)
+        self.history.append(0)
+        if self.width == 1:
+            self.outcomes.append(math.nan)
+        else:
+            self.outcomes.extend(self._pending_outcome)
         if self.context:
             self.shown.extend(shown)
-        self.history.append(0)
-        return Ticket(len(self.actions), action, chance)
+        return tuple.__new__(Ticket, (len(actions), action, chance))
 
     def ticket(self, index: int) -> Ticket:
         """Return the ticket with this index, from 0."""
@@ -97,25 +101,32 @@ class Book:
 
     def is_news(self, index: int, outcome: tuple[float, ...]) -> bool:
         """Tell whether nothing has been told of a ticket yet; FeedbackError if it was something else."""
+        first = self.outcomes[index * self.width]
+        if first != first:  # NaN: pending
+            return True
         before = self.outcome(index)
-        if before is None or before == outcome:
-            return before is None
+        if before == outcome:
+            return False
         raise FeedbackError(
-            f"Session.observe: round {index + 1} has been answered with {_short(before)}, got {_short(outcome)} now; "
-            "the first answer stands."
+            f"Session.observe: round {index + 1} has been answered with {_short(before or ())}, got {_short(outcome)} "
+            "now; the first answer stands."
         )
 
     def answer(self, index: int, outcome: tuple[float, ...]) -> bool:
         """Write down what was told of a ticket; True if that is news."""
-        if not self.is_news(index, outcome):
-            return False
+        news = self.is_news(index, outcome)
+        if news:
+            self.write(index, outcome)
+        return news
+
+    def write(self, index: int, outcome: tuple[float, ...]) -> None:
+        """Write down what was told of a ticket that is pending."""
         if self.width == 1:
             self.outcomes[index] = outcome[0]
         else:
             self.outcomes[index * self.width : (index + 1) * self.width] = array("d", outcome)
         self.history.append(index + 1)
         self.answered += 1
-        return True
 
 
 def _short(outcome: tuple[float, ...]) -> str:

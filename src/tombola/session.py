@@ -26,6 +26,17 @@ from tombola.settings import setting_of
 from tombola.streams import Streams
 from tombola.types import Coins, Floats, Seed
 
+_process = object()  # a child has another one: it must not hand out its parent's tickets
+
+
+def _in_child() -> None:
+    global _process
+    _process = object()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
 
 class Session:
     """A learner that is asked for actions and told what came of them, live.
@@ -81,7 +92,7 @@ class Session:
         names = [str(name) for name in (given if isinstance(given, Sequence) else range(listed))]
         self.names = self.setting.names or tuple([*names, "null"] if limits is not None and limits.added else names)
         self.actions = listed
-        self._lock, self._process = threading.Lock(), os.getpid()
+        self._lock, self._process = threading.Lock(), _process
         self._start(Streams(seed).learner(learner))
 
     def _start(self, coins: Coins) -> None:
@@ -93,27 +104,26 @@ class Session:
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round, and return its ticket; a learner of labels is shown the features."""
         with self._lock:
-            self._check_process()
+            if self._process is not _process:
+                self._refuse_fork()
             return self._act(features)
 
     def _act(self, features: Any) -> Ticket:
-        played = len(self.book)
+        book, live = self.book, self._live
+        played = len(book.actions)
         if played >= self.horizon:
             raise SessionError(
                 f"Session: all {self.horizon} rounds have been played; start another Session, "
                 f"or one with a larger horizon."
             )
-        action, chance, shown = self._choose(played, features)
-        return self.book.hand_out(action, chance, shown)
-
-    def _choose(self, played: int, features: Any) -> tuple[int, float, Any]:
-        live = self._live
         while live.halts is not None and live.halts():
             live.player.plan(played)
-        if not self.setting.context and features is None:
-            return (*live.act(), ())
+        if features is None and not book.context:
+            action, chance = live.act()
+            return book.hand_out(action, chance)
         shown = self.setting.show(features)
-        return (*live.act(shown), shown)
+        action, chance = live.act(shown)
+        return book.hand_out(action, chance, shown)
 
     def observe(
         self,
@@ -131,9 +141,12 @@ class Session:
         budget also the costs, one for each action, or actions x resources (an added null action is not listed).
         Learners of labels take the true label, and what a mistake weighs.
         """
-        given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
+        given = {"loss": loss, "reward": reward}
+        if cost is not None or label is not None or weight is not None:
+            given.update(cost=cost, label=label, weight=weight)
         with self._lock:
-            self._check_process()
+            if self._process is not _process:
+                self._refuse_fork()
             index = self.book.known(ticket)
             return self._observe(index, self.setting.parse(index + 1, given))
 
@@ -142,7 +155,8 @@ class Session:
         if not book.is_news(index, outcome):
             return False
         self._live.learn(index + 1, book.actions[index], book.chances[index], outcome, book.shown_with(index))
-        return book.answer(index, outcome)
+        book.write(index, outcome)
+        return True
 
     @property
     def round(self) -> int:
@@ -227,12 +241,11 @@ class Session:
     def __reduce__(self) -> NoReturn:
         raise SessionError("Session: expected to stay in its process, got pickled or copied; write session.save(path).")
 
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise SessionError(
-                "Session: expected the process that started it, got a fork, which would hand out the same tickets; "
-                "write session.save(path) before, and Session.load(path) there."
-            )
+    def _refuse_fork(self) -> NoReturn:
+        raise SessionError(
+            "Session: expected the process that started it, got a fork, which would hand out the same tickets; "
+            "write session.save(path) before, and Session.load(path) there."
+        )
 
 
 def _names_its_actions(learner: Any) -> bool:

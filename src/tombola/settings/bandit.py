@@ -66,6 +66,9 @@ class Bandit(Setting):
 
     def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
         """Return the loss of the action played."""
+        loss = given.get("loss")
+        if type(loss) is float and 0.0 <= loss <= 1.0 and len(given) == 2 and given["reward"] is None:
+            return (loss,)  # the common case, quickly
         return (number_of(*either(round, given)),)
 
     def as_given(self, outcome: Numbers) -> dict[str, Any]:

@@ -159,12 +159,13 @@ class Setting(ABC):
 
 def either(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
     """Return the loss or the reward that was given, and which it is; nothing but `others` may come with it."""
-    unknown = [name for name, value in given.items() if value is not None and name not in ("loss", "reward", *others)]
-    if unknown:
-        raise FeedbackError(
-            f"Session.observe: expected nothing but a loss or a reward for round {round}, got {unknown[0]}; "
-            "write observe(ticket, loss=...)."
-        )
+    if len(given) > 2:
+        for name, value in given.items():
+            if value is not None and name not in ("loss", "reward", *others):
+                raise FeedbackError(
+                    f"Session.observe: expected nothing but a loss or a reward for round {round}, got {name}; "
+                    "write observe(ticket, loss=...)."
+                )
     loss, reward = given.get("loss"), given.get("reward")
     if (loss is None) == (reward is None):
         with_others = "".join(f", {name}=..." for name in others)
