@@ -15,12 +15,13 @@ Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def run_python() -> Run:
+def run_python(tmp_path: Path) -> Run:
     """Return a function that runs Python in a process of its own, with these arguments and environment."""
 
     def run(*arguments: str, cwd: Path | None = None, **environment: str) -> "subprocess.CompletedProcess[str]":
         path = os.pathsep.join([str(SOURCE), *([str(cwd)] if cwd else [])])
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+        inherited["TOMBOLA_CACHE"] = str(tmp_path / "cache")
         return subprocess.run(
             [sys.executable, "-W", "error", *arguments],
             capture_output=True,

@@ -15,11 +15,12 @@ def comparison(actions: int = 20) -> Comparison:
     x = np.array([1.0, 50.0, 100.0])
     chart = Chart("t", "round", "regret", (Band("UCB<b>", x, x, x / 2, 2 * x),), (Line("pace", x, x),), False, False)
     standings = tuple(
-        Standing(i + 1, name, f"0.{i}", f"{9 * i} ± 1", "7", "", f"{9 * i} ± 2" if i else "")
+        Standing(str(i + 1), name, f"0.{i}", f"{9 * i} ± 1", "7", "", f"{9 * i} ± 2" if i else "")
         for i, name in enumerate(("Zeta", "Alpha", "Mid<i>dle"))
     )
     return Comparison(
-        title="Which <learner>?", lead="A lead", facts=(("rows", "100"),), advice="use Zeta",
+        title="Which <learner>?", lead="A lead", answer="use <Zeta>", reasons=(("worth", "much <b>"),),
+        start="tombola session start <x>", warnings=("mind <this>",), facts=(("rows", "100"),),
         order_words="not random", refuted=True, rankings=(Ranking("random", standings), Ranking("given", standings)),
         pictures=(Picture("Regret over time", "How to read it.", chart),),
         means=tuple(Mean(f"a very long name of action {i}", i / 30, i / 40, i / 20) for i in range(actions)),
@@ -36,7 +37,11 @@ def page_file(tmp_path: Path) -> Path:
 
 def test_everything_that_came_in_is_escaped_and_nothing_is_loaded_from_elsewhere(page_file: Path) -> None:
     text = page_file.read_text(encoding="utf-8")
-    assert not [raw for raw in ("<learner>", "Mid<i>", "a <note>", "UCB<b>") if raw in text]
+    assert not [
+        raw
+        for raw in ("<learner>", "Mid<i>", "a <note>", "UCB<b>", "<Zeta>", "much <b>", "start <x>", "<this>")
+        if raw in text
+    ]
     assert not [part for part in text.split('"') if part.startswith(("http://", "https://", "//"))]
 
 
@@ -57,6 +62,11 @@ def test_the_page_works(browser: Any, page_file: Path, width: int) -> None:
     page.goto(page_file.as_uri())
     assert requests == [page_file.as_uri()]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    first = page.locator("main > :not(style)").first
+    assert first.inner_text().startswith("Use <Zeta>."), "the answer comes first"
+    ends = page.locator('figure svg g[id*="-end-"]')
+    assert ends.first.is_visible() == (width > 600), "names at the ends of curves are whole, or not there"
+    assert page.locator(".legend").first.is_visible() == (width < 600)
 
     names = page.locator(".ranking").first.locator("td.name")
     assert names.all_inner_texts() == ["Zeta", "Alpha", "Mid<i>dle"]

@@ -16,10 +16,11 @@ from tombola.readers import read_table
 from tombola.readers.pooling import Table
 from tombola.report.compare_page import Mean, limits, strips
 from tombola.streams import repetitions
-from tombola.tables.advice import ADVICE, RANKS, bound_of, line
+from tombola.tables.advice import bound_of
 from tombola.tables.answer import Answer, answer_to
 from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
 from tombola.tables.page import means, page_of, share_chart
+from tombola.tables.prior import RANKS
 from tombola.tables.question import Question
 from tombola.tables.tour import STOPS, walk
 from tombola.tables.words import plus_minus
@@ -49,11 +50,11 @@ def test_the_standings_are_those_of_compare(feedback: str, delay: int, price: fl
         repetitions=4, delay=delay, switching_price=price, seed=1,
     )  # fmt: skip
     for order in ("random", "given"):
-        standings = report.standings(order)
+        standings = [one for one in report.standings(order) if one.rank]
         assert [one.learner for one in standings] == runs.ranking(order)
         assert [one.regret for one in standings] == [plus_minus(runs.regret(one.learner, order)) for one in standings]
-        assert standings[0].above == standings[0].spent == ""
-    assert report.place == runs.ranking().index(report.advice.learner) + 1
+        assert standings[0].spent == ""
+    assert report.advice.learner in runs.learners
 
 
 def test_the_shares_are_those_of_the_runs() -> None:
@@ -148,40 +149,40 @@ def test_a_drifting_table_is_told_in_plain_words() -> None:
         (Circumstances("bandit", delay=3, switching_price=1), "switching"),
     ],
 )
-def test_every_setting_has_its_advice_and_its_learner_takes_part(met: Circumstances, kind: str) -> None:
+def test_every_setting_has_its_kind_and_its_prior(met: Circumstances, kind: str) -> None:
     assert met.kind == kind
-    assert ADVICE[kind].learner in contestants(met)
-    assert ADVICE[kind].proved in {"", *contestants(met)}
+    assert set(RANKS[kind]) <= set(contestants(met)) | set(contestants(Circumstances(met.feedback)))
 
 
-@pytest.mark.parametrize("delay", [0, 3])
-@pytest.mark.parametrize("price", [0.0, 0.5, 3.0])
-def test_learners_are_told_what_a_switch_costs_also_where_it_is_free(delay: int, price: float) -> None:
-    for learner in contestants(Circumstances("bandit", delay, price)).values():
-        assert getattr(learner, "price", price) == price
-
-
-def test_the_advised_learner_has_the_best_measured_rank() -> None:
-    assert set(RANKS) == set(ADVICE)
-    for kind, ranks in RANKS.items():
-        assert ADVICE[kind].rank == min(ranks.values())
-        assert sum(ranks.values()) == pytest.approx(sum(range(1, len(ranks) + 1)), abs=0.05), "ranks add up"
+def test_the_prior_ranks_add_up() -> None:
+    assert set(RANKS) == {"full", "bandit", "late rows", "late losses", "switching", "budget"}
+    for ranks in RANKS.values():
+        assert sum(ranks.values()) == pytest.approx(sum(range(1, len(ranks) + 1)), abs=0.1)
     assert set(RANKS["budget"]) == set(budgeted_contestants())
-    assert set(RANKS["switching"]) == set(contestants(Circumstances("bandit", 0, 5.0)))
-    assert set(RANKS["late rows"]) == set(contestants(Circumstances("full", 100)))
 
 
-def test_the_bound_is_that_of_a_contestant_and_is_left_out_where_it_does_not_hold() -> None:
-    for kind, met in (("full", Circumstances("full")), ("bandit", Circumstances()), ("switching", Circumstances("bandit", 0, 3.0))):  # fmt: skip  # noqa: E501
-        proved = contestants(met)[ADVICE[kind].proved]
-        assert bound_of(ADVICE[kind], 4, 500, price=met.switching_price) == proved.bound(4, 500)
-    late = bound_of(ADVICE["late rows"], 4, 500, delay=9)
+def test_the_bound_is_that_of_the_learner_and_is_left_out_where_it_does_not_hold() -> None:
+    for met in (Circumstances("full"), Circumstances(), Circumstances("bandit", 0, 3.0)):
+        for name, learner in contestants(met).items():
+            dear = met.switching_price > 0 and not hasattr(learner, "price")
+            assert bound_of(learner, met, 4, 500) == (None if dear else learner.bound(4, 500)), name
+    leader = contestants(Circumstances("full"))["FollowTheLeader"]
+    late = bound_of(leader, Circumstances("full", 9), 4, 500)
     assert late is not None
-    assert late > (bound_of(ADVICE["full"], 4, 500) or 0)
-    assert bound_of(ADVICE["full"], 4, 500, price=1.0) is None
-    assert bound_of(ADVICE["switching"], 4, 500, delay=1, price=1.0) is None
-    assert "no bound is proved here" in line(ADVICE["late losses"], None, 9, 4, 500, delay=9)
-    assert "here, " not in line(ADVICE["late losses"], None, 9, 4, 500, delay=9)
+    assert late > (bound_of(leader, Circumstances("full"), 4, 500) or 0)
+    assert bound_of(contestants(Circumstances())["TsallisInf"], Circumstances("bandit", 9), 4, 500) is None
+    assert bound_of(leader, Circumstances("full", 0, 1.0), 4, 500) is None
+
+
+def test_one_action_picked_blindly_has_its_exact_place() -> None:
+    losses = np.array([[0.0, 0.9, 1.0], [0.0, 1.0, 1.0]] * 30)
+    report = answer_to(read_table(losses), asked("full", learners=("FollowTheLeader", "Uniform")))
+    blind = next(one for one in report.standings("random") if not one.rank)
+    assert (blind.mean_loss, blind.regret, blind.switches) == (f"{losses.mean():.4f}", "39", "0")
+    assert report.blind == pytest.approx(60 * losses.mean())
+    first = report.standings("random")[0]
+    assert first.learner == report.advice.learner == "FollowTheLeader"
+    assert not report.advice.stays
 
 
 def test_means_and_strips_lie_where_they_should() -> None:

@@ -12,6 +12,7 @@ from tombola.commands.claims import claims
 from tombola.commands.compare import compare
 from tombola.commands.demo import demo
 from tombola.commands.exact import exact
+from tombola.commands.learners import learners
 from tombola.commands.look import look
 from tombola.commands.printing import remark, tell
 from tombola.commands.race import app as race_app
@@ -40,6 +41,7 @@ app.command()(reproduce)
 app.command()(look)
 app.command()(compare)
 app.command()(demo)
+app.command()(learners)
 app.command()(claims)
 app.command(context_settings=OPEN)(bound)
 app.command()(exact)

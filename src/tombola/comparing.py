@@ -42,6 +42,7 @@ def compare(
     orders: Sequence[OrderLike] | OrderLike = "random",
     *,
     repetitions: int = 20,
+    first: int = 0,
     delay: DelayLike | RowDelays = 0,
     switching_price: float = 0.0,
     budget: Budget | None = None,
@@ -55,7 +56,8 @@ def compare(
     A learner may be a function of the horizon. The actions are relabelled at random in every repetition, because real
     tables often list their best action first and ties go to the lowest index; `relabel=False` keeps the labels.
     With a `budget`, the comparator is the best fixed mix within it. The result does not depend on the number of
-    workers.
+    workers. `first` leaves out as many repetitions at the beginning: those of `first=40` are further ones of the same
+    comparison.
 
     >>> from tombola import FollowTheLeader
     >>> from tombola.full import Uniform
@@ -75,7 +77,8 @@ def compare(
             "compare pools of the same size one by one."
         )
     allowances = [allowance_on(p, budget, stop, best=True) for p in pools]
-    seeds = seeds_of(seed, count)
+    first = validate.whole("compare", "first", first, least=0)
+    seeds = seeds_of(seed, first + count)[first:]
     tasks = [
         (p, allowance, model, r)
         for p, allowance in zip(pools, allowances, strict=True)

@@ -1,12 +1,15 @@
 """Ask: a bound by name, with its parameters as words, as the command line has them."""
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tombola import bounds
 from tombola.errors import ParameterError
 
+LARGEST = 100_000_000  # some bounds are sums over all rounds
+LIMITS = {"delta": (0.0, 1.0), "price": (-5e-324, math.inf), "growth": (1.0, math.inf)}
 SHORT = {"horizon": "T", "actions": "k", "delay": "d", "budget": "B", "resources": "m", "population": "N", "count": "n"}
 
 
@@ -27,7 +30,15 @@ def ask(name: str, words: Sequence[str]) -> float:
             f"bound {name}: expected {' '.join(missing)} as well, got {' '.join(words) or 'nothing'}; "
             f"write for example tombola bound {name} {' '.join(f'{word} 100' for word in missing)}."
         )
-    return float(function(**{options[word].name: value for word, value in given.items()}))
+    checked = {options[word].name: _checked(name, word, options[word], value) for word, value in given.items()}
+    try:
+        value = float(function(**checked))
+    except (ArithmeticError, ValueError) as error:
+        raise ParameterError(
+            f"bound {name}: expected numbers for which it is defined, got {' '.join(words)} "
+            f"({str(error).rstrip('.')}); write larger or more usual ones."
+        ) from None
+    return value
 
 
 def listing() -> list[tuple[str, str, str]]:
@@ -44,7 +55,22 @@ def listing() -> list[tuple[str, str, str]]:
 
 def _options(function: Callable[..., float]) -> dict[str, inspect.Parameter]:
     parameters = inspect.signature(function).parameters.values()
-    return {SHORT.get(p.name, p.name): p for p in parameters if "Bound" not in str(p.annotation)}
+    return {SHORT.get(p.name, p.name): p for p in parameters if "Callable" not in str(p.annotation)}
+
+
+def _checked(name: str, word: str, parameter: inspect.Parameter, value: float) -> float:
+    """Return the number if a bound can be asked for it: whole where it counts something, and within limits."""
+    low, high = LIMITS.get(parameter.name, (0.0, math.inf))
+    counts = "int" in str(parameter.annotation)
+    if counts:
+        low, high = (-1.0 if parameter.name == "delay" else 0.0), float(LARGEST) + 1
+    whole = not counts or value == math.floor(value) if math.isfinite(value) else False
+    if not (whole and low < value < high and math.isfinite(value)):
+        kind = f"a whole number from {low + 1:.0f} to {LARGEST:,}" if counts else f"a number above {low:g}"
+        kind += f" and below {high:g}" if not counts and math.isfinite(high) else ""
+        example = 100 if counts else 0.05 if high <= 1 else low + 1
+        raise ParameterError(f"bound {name}: --{word} must be {kind}, got {value:g}; write --{word} {example:g}.")
+    return int(value) if counts else value
 
 
 def _pairs(name: str, words: Sequence[str], options: dict[str, inspect.Parameter]) -> list[tuple[str, Any]]:
@@ -57,7 +83,7 @@ def _pairs(name: str, words: Sequence[str], options: dict[str, inspect.Parameter
                 "write one of those."
             )
         try:
-            pairs.append((word, int(value) if value.lstrip("-").isdigit() else float(value)))
+            pairs.append((word, float(value)))
         except ValueError:
             raise ParameterError(
                 f"bound {name}: {option} must be a number, got {value!r}; write {option} 100."

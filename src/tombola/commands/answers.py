@@ -12,17 +12,28 @@ if TYPE_CHECKING:
 
 
 def show_answer(answer: "Answer") -> None:
-    """Print an answer: the table, what was done to it, its order, and the ranking."""
+    """Print an answer: what to do, what it is worth, how sure it is; then the ranking, the order and the notes."""
     show(answer.headline)
-    show(answer.best)
+    show_sentences(answer)
+    show_ranking(answer)
+    show(f"order of the table: {answer.order_words}")
     for note in answer.notes:
         show(f"note: {note}")
-    show(f"order of the table: {answer.order_words}")
-    show_ranking(answer)
+
+
+def show_sentences(answer: "Answer") -> None:
+    """Print the answer in words."""
+    from tombola.tables.sentences import sentences
+
+    table = grid("", "")
+    table.show_header, table.columns[0].no_wrap = False, True
+    for word, sentence in sentences(answer).pairs():
+        table.add_row(word, sentence)
+    show(table)
 
 
 def show_ranking(answer: "Answer") -> None:
-    """Print the learners from the best to the worst in every order, and the advice."""
+    """Print the learners from the best to the worst in every order."""
     for order in answer.runs.orders:
         standings = answer.standings(order)
         spent = ("spent",) if standings[0].spent else ()
@@ -32,11 +43,18 @@ def show_ranking(answer: "Answer") -> None:
             column.justify = "right"
         for one in standings:
             amounts = (one.spent,) if spent else ()
-            listed.add_row(
-                str(one.rank), one.learner, one.mean_loss, one.regret, one.switches, *amounts, one.above or "-"
-            )
+            listed.add_row(one.rank, one.learner, one.mean_loss, one.regret, one.switches, *amounts, one.above or "-")
         show(listed)
-    show(f"advice: {answer.advice_line}")
+
+
+def check_page(out: Path | None, *inputs: str) -> None:
+    """Refuse a page that cannot be written, before any work is done."""
+    from tombola.errors import ParameterError
+    from tombola.files import check_out
+
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"--out: expected a page that ends in .html, got {out}; write --out {out.stem}.html.")
+    check_out(out, *inputs)
 
 
 def write_page(answer: "Answer", out: Path) -> None:

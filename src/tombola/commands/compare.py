@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tombola.commands import reading
-from tombola.commands.answers import show_answer, write_page
+from tombola.commands.answers import check_page, show_answer, write_page
 from tombola.commands.options import CORES, Json, Page, Seeds, Workers, words
 from tombola.commands.printing import show
 
@@ -17,7 +17,12 @@ def compare(
     feedback: Annotated[
         str, typer.Option(help="bandit: see the loss of the played action; full: see the whole row.")
     ] = "bandit",
-    learners: Annotated[str, typer.Option(help="Learners, with commas between; those that suit if left out.")] = "",
+    learners: Annotated[
+        str,
+        typer.Option(
+            help="Such as UCB2, UCB2(alpha=.3) or mine.py:MyLearner, with commas between; those that suit if left out."
+        ),
+    ] = "",
     orders: Annotated[
         str, typer.Option("--orders", "--order", help="random, iid or given, or several with commas between.")
     ] = "random",
@@ -40,19 +45,21 @@ def compare(
     decimal: reading.Decimal = "",
     rescale: reading.Rescale = False,  # noqa: FBT002 - a flag
     missing: reading.Missing = "error",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Use nothing that was kept of an earlier run.")] = False,  # noqa: FBT002 - a flag
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
     """Say which learner would have done best on this table, worked through in random order."""
-    from tombola.files import check_out
     from tombola.readers import read_table
     from tombola.tables import Circumstances, Question, answer_to
+    from tombola.tables.journal import usual_folder
+    from tombola.tables.learners import parted
 
-    check_out(out, table)
+    check_page(out, table.partition("::")[0])
     question = Question(
-        Circumstances(feedback, delay, switching_price), words(learners), words(orders), _amounts(budget),
+        Circumstances(feedback, delay, switching_price), parted(learners), words(orders), _amounts(budget),
         repetitions, seed,
     )  # fmt: skip
     said = reading.wanted(
@@ -61,13 +68,15 @@ def compare(
     )  # fmt: skip
     read = read_table(table, rescale=rescale, missing=missing, **said)
     name = "standard input" if table == "-" else Path(table).name
-    answer = answer_to(read, question, name=name, workers=workers)
+    answer = answer_to(read, question, name=name, workers=workers, journals=None if fresh else usual_folder())
     if out is not None:
         write_page(answer, out)
     if as_json:
         typer.echo(json.dumps(answer.data(), allow_nan=False))
         return
     show_answer(answer)
+    if answer.known:
+        show(f"{answer.known} of {repetitions} repetitions were kept from an earlier run; --fresh plays them again")
     if out is not None:
         show(f"the page is {out}")
 

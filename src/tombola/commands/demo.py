@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tombola.commands.answers import show_ranking, write_page
+from tombola.commands.answers import check_page, show_ranking, show_sentences, write_page
 from tombola.commands.options import CORES, Page, Seeds, Workers
 from tombola.commands.printing import show
 
@@ -21,15 +21,15 @@ def demo(
     workers: Workers = CORES,
 ) -> None:
     """Walk through a demo pool in a minute, saying what is done."""
-    from tombola.files import check_out
     from tombola.tables.tour import walk
 
-    check_out(out)
+    check_page(out)
     last = None
     for number, step in enumerate(walk(pool, seed=seed, workers=workers), start=1):
         show(f"{number}. {step.heading}\n{step.text}")
         last = step.answer or last
         if step.answer is not None:
+            show_sentences(step.answer)
             show_ranking(step.answer)
         show("")
     if out is not None and last is not None:

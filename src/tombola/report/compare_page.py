@@ -7,9 +7,9 @@ from tombola.report.page import drawing, render
 
 
 class Standing(NamedTuple):
-    """One line of a ranking, in words; `spent` is empty where there is no budget."""
+    """One line of a ranking, in words; `spent` is empty where there is no budget, `rank` for what is no learner."""
 
-    rank: int
+    rank: str
     learner: str
     mean_loss: str
     regret: str
@@ -47,8 +47,11 @@ class Comparison(NamedTuple):
 
     title: str
     lead: str
+    answer: str
+    reasons: tuple[tuple[str, str], ...]
+    start: str
+    warnings: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
-    advice: str
     order_words: str
     refuted: bool
     rankings: tuple[Ranking, ...]

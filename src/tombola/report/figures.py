@@ -49,7 +49,7 @@ def draw(chart: Chart, *, titled: bool = True) -> "Figure":
         axes.plot(line.x, line.y, color=REFERENCE, linestyle=(0, dashes), linewidth=1.4)
     _dress(axes, chart)
     if titled:
-        axes.set_title(chart.title, loc="left", fontsize=12, color=INK)
+        axes.set_title(chart.title, loc="left", fontsize=12, color=INK, parse_math=False)
     return figure
 
 
@@ -65,6 +65,12 @@ def svg(figure: "Figure") -> str:
     """Return the figure as the text of an SVG element, with text as text."""
     text = _bytes(figure, "svg").decode()
     return text[text.index("<svg") :]
+
+
+def edge(figure: "Figure") -> float:
+    """Return where the names at the ends of the curves begin, as a share of the width; the figure must be written."""
+    right = figure.axes[0].get_window_extent().x1 / (figure.get_size_inches()[0] * figure.dpi)
+    return min(1.0, float(right) + 0.03)
 
 
 def spots(figure: "Figure", chart: Chart) -> list[Spot]:
@@ -141,10 +147,10 @@ def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> N
         place = axes.transAxes.inverted().transform(axes.transData.transform((x[last], y[last])))
         ends.append((float(place[1]), name, colour))
     gap = 15.0 * axes.figure.dpi / 72 / height
-    for level, name, colour in _apart(sorted(ends), gap):
+    for index, (level, name, colour) in enumerate(_apart(sorted(ends), gap)):
         axes.annotate(
             name, (1, level), xytext=(1.015, level), xycoords="axes fraction", textcoords="axes fraction",
-            color=colour, fontsize=9, va="center", annotation_clip=False,
+            color=colour, fontsize=9, va="center", annotation_clip=False, parse_math=False, gid=f"end-{index}",
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from importlib import resources
 from typing import NamedTuple
 
 from tombola.report.chart import Chart
-from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw, spots, svg
+from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw, edge, spots, svg
 
 
 class Broken(NamedTuple):
@@ -47,6 +47,7 @@ class Drawing(NamedTuple):
     spots: str
     alt: str
     legend: list[tuple[str, str]]
+    edge: float
 
 
 def claims_page(title: str, lead: str, entries: Sequence[Entry], facts: Sequence[tuple[str, str]]) -> str:
@@ -83,7 +84,7 @@ def drawing(name: str, chart: Chart) -> Drawing:
     legend = [(f"c{index % len(COLOURS)}", band.name) for index, band in enumerate(chart.bands)]
     legend += [("reference", line.name) for line in chart.lines]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return Drawing(name, text, safe, chart.alt or chart.title, legend)
+    return Drawing(name, text, safe, chart.alt or chart.title, legend, round(edge(figure), 4))
 
 
 def _themed() -> dict[str, str]:

@@ -1,158 +1,100 @@
-"""Advice: for every setting the learner that should be used and why, with its bound and its measured rank."""
+"""Advice: which learner to use, from paired differences on this table; what was measured elsewhere breaks ties."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from tombola import bounds
-from tombola.tables.contestants import Kind
+from tombola import bounds, statistics
+from tombola.engine.loop import LOSS, SWITCHES
+from tombola.learners.base import Learner
+from tombola.runs import Runs
+from tombola.statistics import Estimate
+from tombola.tables.contestants import Circumstances
+from tombola.tables.prior import RANKS
+from tombola.types import Floats
 
-# The mean rank on the demo pools (six; three of them have costs), 20 repetitions, a delay of 100 rounds, a price of 5
-# losses, a budget half-way between the cheapest and the best action. Measured by: python benchmarks/advice.py
-RANKS: dict[str, dict[str, float]] = {
-    "full": {
-        "FollowTheLeader": 1.33,
-        "FlipFlop": 2.00,
-        "AdaHedge": 2.67,
-        "HedgeAnytime": 4.00,
-        "Hedge": 5.00,
-        "Uniform": 6.00,
-    },
-    "bandit": {
-        "ThompsonSampling": 1.50,
-        "FrugalUCB": 1.67,
-        "KLUCB": 3.00,
-        "TsallisInf": 5.00,
-        "ExploreThenCommit": 5.00,
-        "UCB2": 5.17,
-        "Exp3": 7.00,
-        "UCB1": 7.67,
-        "SuccessiveElimination": 9.00,
-    },
-    "late rows": {
-        "FollowTheLeader": 1.00,
-        "FlipFlop": 2.50,
-        "AdaHedge": 2.83,
-        "HedgeAnytime": 3.83,
-        "Simulation of leaders": 4.83,
-        "Interleaved Hedge": 6.00,
-        "Hedge": 7.00,
-        "Uniform": 8.00,
-    },
-    "late losses": {
-        "ThompsonSampling": 1.00,
-        "FrugalUCB": 2.17,
-        "KLUCB": 3.33,
-        "TsallisInf": 4.50,
-        "ExploreThenCommit": 4.50,
-        "UCB2": 6.33,
-        "Exp3": 6.67,
-        "UCB1": 7.50,
-        "SuccessiveElimination": 9.00,
-    },
-    "switching": {
-        "FrugalUCB": 1.00,
-        "SerflingElimination": 2.83,
-        "UCB2": 3.17,
-        "KLUCB": 4.33,
-        "BatchedExp3": 4.33,
-        "TsallisSwitching": 5.67,
-        "ThompsonSampling": 7.17,
-        "ExploreThenCommit": 8.00,
-        "UCB1": 9.33,
-        "TsallisInf": 9.50,
-        "Exp3": 10.67,
-        "SuccessiveElimination": 12.00,
-    },
-    "budget": {
-        "EmpiricalLP": 1.33,
-        "DualDescent": 1.67,
-        "PrimalDual": 3.00,
-        "SerflingLP": 4.00,
-    },
+WHY = {
+    "FollowTheLeader": "in random order the best action so far is the one to play, and nothing has to be tuned",
+    "ThompsonSampling": "it plays an action as often as what was seen makes it likely to be the best",
+    "FrugalUCB": "it switches only where that can pay in the rounds that are left",
+    "EmpiricalLP": "it plans again and again, with what is left for the rows that are left",
 }
 
 
 class Advice(NamedTuple):
-    """Which learner to use in a setting, why, and which one to use where a proof is wanted."""
+    """What to use here, what cannot be told apart from it, and by how much it is better than what."""
 
-    kind: Kind
-    setting: str
-    learner: str
-    why: str
-    proved: str
-
-    @property
-    def rank(self) -> float:
-        """The mean rank of the learner on the demo pools, where 1 is best."""
-        return RANKS[self.kind][self.learner]
+    order: str
+    learner: str  # the one to use, or the best where none is of use
+    tied: tuple[str, ...]
+    regret: Estimate
+    next: str  # the best of those that are worse beyond noise, or nothing
+    ahead: Estimate | None  # how much more `next` loses
+    gain: Estimate | None  # how much more one action, picked blindly, loses on average
 
     @property
-    def rivals(self) -> int:
-        """How many learners were ranked."""
-        return len(RANKS[self.kind])
+    def stays(self) -> bool:
+        """Whether the advice is to pick one action and stay: no learner loses less than that."""
+        return self.gain is not None and self.gain.low <= 0 and self.gain.repetitions > 1
 
-    def __str__(self) -> str:
-        return f"{self.setting}, use {self.learner}: {self.why}"
-
-
-_LEADER = "in random order the best action so far is the one to play, and nothing has to be tuned"
-_SAMPLING = "it plays an action as often as what was seen makes it likely to be the best"
-ADVICE: dict[str, Advice] = {
-    advice.kind: advice
-    for advice in (
-        Advice("full", "where whole rows are seen", "FollowTheLeader", _LEADER, "FollowTheLeader"),
-        Advice("late rows", "where whole rows are seen, but late", "FollowTheLeader", _LEADER, "FollowTheLeader"),
-        Advice("bandit", "where only the loss played is seen", "ThompsonSampling", _SAMPLING, "TsallisInf"),
-        Advice("late losses", "where only the loss played is seen, and late", "ThompsonSampling", _SAMPLING, ""),
-        Advice(
-            "switching",
-            "where every switch has a price",
-            "FrugalUCB",
-            "it switches only where that can pay in the rounds that are left",
-            "SerflingElimination",
-        ),
-        Advice(
-            "budget",
-            "within a budget",
-            "EmpiricalLP",
-            "it plans again and again, with what is left for the rows that are left",
-            "SerflingLP",
-        ),
-    )
-}
+    @property
+    def why(self) -> str:
+        """What the learner does that helps, where there is a sentence for it."""
+        return WHY.get(self.learner, "")
 
 
-def bound_of(advice: Advice, actions: int, horizon: int, *, delay: int = 0, price: float = 0.0) -> float | None:
-    """Return the bound on the expected regret of the learner with a proof, in random order, or None if there is none.
+def advise(runs: Runs, kind: str, blind: float | None = None, order: str | None = None) -> Advice:
+    """Say which learner to use: the best of this table, or of those tied with it the one that ranks best elsewhere.
 
-    >>> round(bound_of(ADVICE["full"], 2, 1000), 1)
-    115.9
+    Two learners are tied where the 95 % interval of their paired difference reaches zero. `blind` is the loss of one
+    action picked blindly, on average over the actions; where it is not above the learner's, nothing is gained by
+    learning.
+
+    >>> from tombola import FollowTheLeader, Pool, Uniform, compare
+    >>> pool = Pool([[0.0, 1.0], [0.25, 1.0], [1.0, 0.0]] * 100)
+    >>> runs = compare(pool, {"leader": FollowTheLeader(), "uniform": Uniform()}, repetitions=20, seed=0)
+    >>> advice = advise(runs, "full", blind=300 * float(pool.means.mean()))
+    >>> advice.learner, advice.next, advice.ahead.low > 0, advice.stays
+    ('leader', 'uniform', True, False)
     """
-    if advice.kind in ("full", "late rows") and price == 0:
-        return bounds.follow_the_leader(horizon, actions, delay)
-    if advice.kind == "bandit":
-        return bounds.tsallis_inf(horizon, actions)
-    if advice.kind == "switching" and delay == 0:
-        return bounds.elimination(horizon, actions, price)
-    return None
+    order = runs.orders[0] if order is None else order
+    ranked = runs.ranking(order)
+    even = [name for name in ranked if _tied(runs, name, ranked[0], order)]
+    chosen = min(even, key=lambda name: (_rank(kind, name), ranked.index(name)))
+    behind = next((name for name in ranked if not _tied(runs, name, chosen, order)), "")
+    return Advice(
+        order, chosen, tuple(name for name in even if name != chosen), runs.regret(chosen, order), behind,
+        runs.difference(behind, chosen, order) if behind else None,
+        None if blind is None else statistics.mean(blind - suffered(runs, chosen, order)),
+    )  # fmt: skip
 
 
-def line(
-    advice: Advice, place: int | None, count: int, actions: int, horizon: int, *, delay: int = 0, price: float = 0.0
-) -> str:
-    """Return the advice as one line, with the rank on this table and on the demo pools, and the bound.
+def suffered(runs: Runs, learner: str, order: str) -> Floats:
+    """Return the loss of every repetition at the end, with the price of the switches."""
+    end = runs.cell(learner, order).sums[:, -1]
+    total: Floats = end[:, LOSS] + runs.switching_price * end[:, SWITCHES]
+    return total
 
-    >>> print(line(ADVICE["full"], 1, 6, 2, 1000))
-    where whole rows are seen, use FollowTheLeader: ...; rank 1 of 6 here, 1.3 of 6 on the demo pools on average;
-    its expected regret is at most 116 in random order
+
+def bound_of(learner: Learner, met: Circumstances, actions: int, horizon: int) -> float | None:
+    """Return the proved bound on the expected regret of a learner in random order here, or None where none is proved.
+
+    >>> from tombola import FollowTheLeader
+    >>> round(bound_of(FollowTheLeader(), Circumstances("full", delay=5), 2, 1000), 1)
+    121.0
     """
-    here = f"rank {place} of {count} here, " if place else ""
-    bound = bound_of(advice, actions, horizon, delay=delay, price=price)
-    return f"{advice}; {here}{advice.rank:.1f} of {advice.rivals} on the demo pools on average; {_proof(advice, bound)}"
+    if met.switching_price > 0 and getattr(learner, "price", None) != met.switching_price:
+        return None
+    if met.delay == 0:
+        return learner.bound(actions, horizon)
+    leads = type(learner).__name__ == "FollowTheLeader" and met.switching_price == 0
+    return bounds.follow_the_leader(horizon, actions, met.delay) if leads else None
 
 
-def _proof(advice: Advice, bound: float | None) -> str:
-    if bound is not None and advice.proved == advice.learner:
-        return f"its expected regret is at most {bound:.0f} in random order"
-    if bound is not None:
-        return f"no bound is proved for it, but for {advice.proved}: at most {bound:.0f}"
-    return "no bound is proved for it, but for SerflingLP" if advice.kind == "budget" else "no bound is proved here"
+def _tied(runs: Runs, name: str, other: str, order: str) -> bool:
+    """Say whether a learner that is not better than another cannot be told to be worse."""
+    return name == other or runs.difference(name, other, order).low <= 0
+
+
+def _rank(kind: str, name: str) -> float:
+    ranks: Mapping[str, float] = RANKS[kind]
+    return ranks.get(name, len(ranks) / 2)

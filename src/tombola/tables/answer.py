@@ -3,8 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from tombola import statistics
 from tombola.budget import Budget
 from tombola.comparing import compare
 from tombola.confidence import Verdict, examine
@@ -15,9 +18,12 @@ from tombola.readers.pooling import Table
 from tombola.report.compare_page import Standing
 from tombola.runs import Runs
 from tombola.statistics import Estimate
-from tombola.tables.advice import ADVICE, Advice, bound_of, line
+from tombola.tables.advice import Advice, advise, bound_of, suffered
+from tombola.tables.contestants import Kind
+from tombola.tables.journal import journal_of, played
 from tombola.tables.question import Question, late
 from tombola.tables.words import plus_minus, short
+from tombola.wording import option
 
 LEVEL = 0.01  # how often the random-order test may raise a false alarm
 Numbers: TypeAlias = dict[str, Any]
@@ -32,6 +38,7 @@ class Answer:
     question: Question
     runs: Runs
     verdict: Verdict
+    known: int = 0  # repetitions that were kept from an earlier run
 
     @property
     def pool(self) -> Pool:
@@ -42,7 +49,8 @@ class Answer:
     def notes(self) -> list[str]:
         """What was done to the table, and what else is to be known."""
         notes = [note for note in self.table.notes if not note.startswith("best fixed action")]
-        seen = {"full"} if self.runs.amounts else {learner.feedback for learner in self.question.recipes.values()}
+        recipes = {} if self.runs.amounts else self.question.recipes
+        seen = {learner.feedback for learner in recipes.values()}
         if self.runs.amounts:
             notes.append("learners under a budget see the whole row, with its costs, after each play")
         elif len(seen) > 1:
@@ -56,9 +64,16 @@ class Answer:
 
     @property
     def best(self) -> str:
-        """The best fixed action, and under a budget the best fixed mix."""
+        """The best fixed action, and by how much."""
         pool = self.pool
-        return f"best fixed action: {pool.actions[pool.best]}, mean loss {pool.means[pool.best]:.4g}"
+        means = pool.means
+        words = f"{pool.actions[pool.best]}, mean loss {means[pool.best]:.4g}"
+        if pool.k == 1:
+            return words
+        second = min(
+            (action for action in range(pool.k) if action != pool.best), key=lambda action: float(means[action])
+        )
+        return f"{words}, {means[second] - means[pool.best]:.4g} below {pool.actions[second]}, the second"
 
     @property
     def order_words(self) -> str:
@@ -75,25 +90,29 @@ class Answer:
             "hold if the rows are shuffled first, not for the table as it is listed"
         )
 
-    @property
+    @cached_property
     def advice(self) -> Advice:
-        """The advice for this setting."""
-        return ADVICE["budget" if self.runs.amounts else self.question.met.kind]
+        """What to use here."""
+        return advise(self.runs, self.kind, self.blind)
 
     @property
-    def place(self) -> int | None:
-        """The rank of the advised learner on this table, if it took part."""
-        ranking = self.runs.ranking()
-        return ranking.index(self.advice.learner) + 1 if self.advice.learner in ranking else None
+    def blind(self) -> float | None:
+        """The loss of one action picked blindly, which stays, on average over the actions; none under a budget."""
+        return None if self.runs.amounts else float(self.pool.means.mean()) * self.pool.rows
 
     @property
-    def advice_line(self) -> str:
-        """The advice in one line."""
-        met, pool = self.question.met, self.pool
-        count = len(self.runs.learners)
-        return line(
-            self.advice, self.place, count, pool.k, pool.rows, delay=met.delay, price=met.switching_price
-        )  # fmt: skip
+    def kind(self) -> Kind:
+        """The setting in one word."""
+        return "budget" if self.runs.amounts else self.question.met.kind
+
+    @property
+    def bound(self) -> float | None:
+        """The proved bound on the expected regret of the advised learner here, if there is one."""
+        learner = None if self.runs.amounts else self.question.recipes.get(self.advice.learner)
+        shuffled = self.advice.order == "random" and self.table.delays is None
+        if learner is None or not shuffled:
+            return None
+        return bound_of(learner, self.question.met, self.pool.k, self.pool.rows)
 
     def spent(self, learner: str, order: str) -> list[float]:
         """Return the mean spending of a learner at the end, by resource; nothing where there is no budget."""
@@ -101,7 +120,7 @@ class Answer:
         return [float(amount) for amount in spent[:, -1].mean(axis=0)]
 
     def standings(self, order: str) -> tuple[Standing, ...]:
-        """Return the ranking in words."""
+        """Return the ranking in words; one action, picked blindly, has its place in it, but no rank."""
         runs, found = self.runs, []
         ranking = runs.ranking(order)
         for rank, name in enumerate(ranking, start=1):
@@ -111,10 +130,22 @@ class Answer:
             mean_loss = f"{end[0] / self.pool.rows:.4f}"
             found.append(
                 Standing(
-                    rank, name, mean_loss, plus_minus(runs.regret(name, order)), f"{end[SWITCHES]:,.0f}", spent, above
+                    str(rank), name, mean_loss, plus_minus(runs.regret(name, order)), f"{end[SWITCHES]:,.0f}", spent,
+                    above,
                 )
-            )
-        return tuple(found)
+            )  # fmt: skip
+        return self._with_blind(found, ranking, order)
+
+    def _with_blind(self, found: list[Standing], ranking: list[str], order: str) -> tuple[Standing, ...]:
+        if self.blind is None:
+            return tuple(found)
+        gains = [statistics.mean(self.blind - suffered(self.runs, name, order)) for name in ranking]
+        regret = gains[0].value + self.runs.regret(ranking[0], order).value
+        mean_loss = f"{self.blind / self.pool.rows:.4f}"
+        place = next((at for at, gain in enumerate(gains) if gain.value < 0), len(gains))
+        above = plus_minus(gains[0]) if place else ""
+        blind = Standing("", "one action, blindly", mean_loss, short(regret), "0", "", above)
+        return (*found[:place], blind, *found[place:])
 
     def data(self) -> Numbers:
         """Return everything as plain data, for JSON."""
@@ -136,9 +167,14 @@ class Answer:
             },
             "rankings": {order: self._lines(order) for order in self.runs.orders},
             "advice": {
-                "learner": self.advice.learner, "why": self.advice.why, "proved": self.advice.proved,
-                "bound": bound_of(self.advice, pool.k, pool.rows, delay=met.delay, price=met.switching_price),
-                "rank_here": self.place, "rank_on_demo_pools": self.advice.rank,
+                "learner": None if self.advice.stays else self.advice.learner,
+                "stay": self.advice.stays,
+                "tied": list(self.advice.tied),
+                "regret": _numbers(self.advice.regret),
+                "next": self.advice.next or None,
+                "ahead_of_the_next": None if self.advice.ahead is None else _numbers(self.advice.ahead),
+                "gain_over_one_action": None if self.advice.gain is None else _numbers(self.advice.gain),
+                "bound": self.bound,
             },
             "notes": self.notes,
         }  # fmt: skip
@@ -162,31 +198,43 @@ class Answer:
         return lines
 
 
-def answer_to(table: Table, question: Question, *, name: str = "table", workers: int = 1) -> Answer:
+def answer_to(
+    table: Table, question: Question, *, name: str = "table", workers: int = 1, journals: Path | None = None
+) -> Answer:
     """Compare the learners on this table, and test whether it is listed in random order.
+
+    In a folder for `journals`, what was played is kept: a comparison that was stopped goes on where it was, and one
+    with more repetitions plays only those that are new.
 
     >>> from tombola.readers import read_table
     >>> from tombola.tables.contestants import Circumstances
     >>> question = Question(Circumstances("full"), repetitions=3)
-    >>> report = answer_to(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20), question)
-    >>> report.best, report.standings("random")[-1].learner
-    ('best fixed action: 0, mean loss 0.3333', 'Uniform')
+    >>> answer = answer_to(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20), question)
+    >>> answer.best, answer.standings("random")[-1].learner
+    ('0, mean loss 0.3333, 0.3333 below 1, the second', ...)
     """
     pool = table.pool
     budget = _budget(pool, question.amounts) if question.amounts else None
-    runs = compare(
-        pool, question.recipes if budget is None else question.budgeted_recipes, list(question.orders),
-        repetitions=question.repetitions, delay=late(table, question),
-        switching_price=question.met.switching_price, budget=budget, workers=workers, seed=question.seed,
-    )  # fmt: skip
-    return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed))
+    learners: dict[str, Any] = dict(question.recipes if budget is None else question.budgeted_recipes)
+
+    def play(first: int, count: int) -> Runs:
+        return compare(
+            pool, learners, list(question.orders), repetitions=count, first=first, delay=late(table, question),
+            switching_price=question.met.switching_price, budget=budget, workers=workers, seed=question.seed,
+        )  # fmt: skip
+
+    settings = (question.met, question.orders, question.amounts, question.seed)
+    journal = journal_of(journals, (pool.losses, pool.costs, table.delays), settings, learners)
+    runs, known = played(play, question.repetitions, journal)
+    return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), known)
 
 
 def _budget(pool: Pool, amounts: Sequence[float]) -> Budget:
     """Return the budget, with an action that does nothing unless the table has one that is free."""
     if pool.costs is None:
         raise ParameterError(
-            "budget: the table must have costs, got none; add columns cost:ACTION, or name them with --costs."
+            f"{option('budget')}: the table must have costs, got none; add columns cost:ACTION, or name those there "
+            f"are with {option('costs', 'cost_*')}."
         )
     free = bool((pool.costs.max(axis=(0, 2)) == 0).any())
     return Budget(list(amounts), null=None if free else "add")

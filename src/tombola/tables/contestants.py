@@ -42,10 +42,10 @@ def contestants(met: Circumstances) -> dict[str, Learner]:
         named["Hedge"] = Hedge(delay=met.delay)
         named["Interleaved Hedge"] = Interleaved(Hedge(), delay=met.delay)
         named["Simulation of leaders"] = Simulation(FollowTheLeader())
-    price = met.switching_price
     if met.feedback == "bandit":
-        named["FrugalUCB"] = FrugalUCB(price=price)
+        named["FrugalUCB"] = FrugalUCB(price=met.switching_price)
     if met.kind == "switching":
+        price = met.switching_price
         named["SerflingElimination"] = SerflingElimination(price=price)
         named["BatchedExp3"] = BatchedExp3(price=price)
         named["TsallisSwitching"] = TsallisSwitching(price=price)

@@ -7,89 +7,123 @@ from tombola.report.chart import Band, Chart, Line
 from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, compare_page
 from tombola.statistics import Estimate
 from tombola.tables.answer import Answer
+from tombola.tables.sentences import sentences
 from tombola.tables.words import short
 from tombola.types import Floats
 
 SHOWN, SLICES, LONGEST = 8, 40, 26
 
 
-def page_of(report: Answer, *, command: str) -> str:
-    """Return the page of a report as the text of an HTML file."""
-    pool, question = report.pool, report.question
-    first = report.runs.ranking()[0]
+def page_of(answer: Answer, *, command: str) -> str:
+    """Return the page of an answer as the text of an HTML file."""
+    pool, question, said = answer.pool, answer.question, sentences(answer)
     facts = [
         ("rows", f"{pool.rows:,}"), ("actions", f"{pool.k:,}"), ("best fixed action", pool.actions[pool.best]),
-        ("its mean loss", f"{pool.means[pool.best]:.4f}"), ("best learner", first),
-        ("repetitions", str(question.repetitions)), ("seed", str(question.seed)),
+        ("its mean loss", f"{pool.means[pool.best]:.4f}"), ("repetitions", str(question.repetitions)),
+        ("seed", str(question.seed)),
     ]  # fmt: skip
     if question.amounts:
         facts.append(("budget", ", ".join(short(amount) for amount in question.amounts)))
     return compare_page(
         Comparison(
-            title=f"Which learner for {report.name}?",
-            lead=_lead(report),
+            title=f"How to work through {answer.name}",
+            lead=_lead(answer),
+            answer=said.do,
+            reasons=tuple(pair for pair in said.pairs() if pair[0] in ("worth", "how sure", "this table")),
+            start=said.start,
+            warnings=said.warnings,
             facts=tuple(facts),
-            advice=report.advice_line,
-            order_words=report.order_words,
-            refuted=report.verdict.refuted,
-            rankings=tuple(Ranking(order, report.standings(order)) for order in report.runs.orders),
-            pictures=tuple(pictures(report)),
-            means=tuple(means(report)),
-            notes=tuple(report.notes),
+            order_words=answer.order_words,
+            refuted=answer.verdict.refuted,
+            rankings=tuple(Ranking(order, answer.standings(order)) for order in answer.runs.orders),
+            pictures=tuple(pictures(answer)),
+            means=tuple(means(answer)),
+            notes=tuple(answer.notes),
             command=command,
         )
     )
 
 
-def _lead(report: Answer) -> str:
-    met = report.question.met
-    parts = [
-        "the whole row is seen" if met.feedback == "full" or report.runs.amounts else "only the loss played is seen"
-    ]
+def _lead(answer: Answer) -> str:
+    met = answer.question.met
+    whole = met.feedback == "full" or answer.runs.amounts
+    parts = ["the whole row is seen" if whole else "only the loss played is seen"]
     parts += [f"feedback comes {met.delay} rounds late"] * (met.delay > 0)
     parts += [f"a switch costs {met.switching_price:g}"] * (met.switching_price > 0)
     words = ", ".join(parts)
     return f"Every row once, one action for each; {words}. All learners met the same shuffles of the rows."
 
 
-def pictures(report: Answer) -> list[Picture]:
+def pictures(answer: Answer) -> list[Picture]:
     """Return the curves of regret, the share of each action, and what was spent."""
-    order = report.runs.orders[0]
+    order, count = answer.advice.order, answer.question.repetitions
+    many = len(answer.runs.learners)
+    which = f"the {SHOWN} best of {many} learners" if many > SHOWN else f"{many} learners"
     found = [
         Picture(
             f"Regret over time, {order} order",
-            f"The loss so far above the comparator's on the same rows, for the {SHOWN} best learners at most; the band "
-            "is the 95 % interval of the mean over the repetitions.",
-            regret_chart(report, order),
+            f"The loss so far above the comparator's on the same rows, for {which}; the band is the 95 % interval of "
+            f"the mean over {count} repetitions.{_bound_words(answer)}",
+            regret_chart(answer, order),
         )
     ]
-    best = report.runs.ranking(order)[0]
-    if report.pool.rows > 1:
+    played = answer.advice.learner
+    if len(answer.runs.orders) > 1:
         found.append(
             Picture(
-                f"What {best} played",
-                "The share of each action in successive slices of the rounds, averaged over the repetitions.",
-                share_chart(report, best, order),
+                f"{played} in every order",
+                "The same learner on the same rows, as they come in the orders that were asked for.",
+                orders_chart(answer, played),
             )
         )
-    return [*found, *spend_pictures(report, order)]
+    if answer.pool.rows > 1:
+        found.append(
+            Picture(
+                f"What {played} played",
+                f"The share of each action in successive slices of the rounds, averaged over {count} repetitions.",
+                share_chart(answer, played, order),
+            )
+        )
+    return [*found, *spend_pictures(answer, order)]
 
 
-def regret_chart(report: Answer, order: str) -> Chart:
-    """Return the mean regret of the best learners over the rounds."""
-    bands = []
-    for name in report.runs.ranking(order)[:SHOWN]:
-        rounds, regrets = report.runs.curve(name, order)
-        bands.append(_band(name, rounds.astype(np.float64), regrets))
-    alt = f"Regret over time in {order} order; the smallest at the end is {bands[0].name}"
-    return Chart(alt, "round", "regret", tuple(bands), log_x=False, log_y=False, alt=alt)
+def _bound_words(answer: Answer) -> str:
+    if answer.bound is None:
+        return ""
+    return f" The proved bound for {answer.advice.learner} is {short(answer.bound)}."
 
 
-def share_chart(report: Answer, learner: str, order: str) -> Chart:
+def regret_chart(answer: Answer, order: str) -> Chart:
+    """Return the mean regret of the best learners over the rounds, the advised one among them, and its bound."""
+    runs, first = answer.runs, answer.advice.learner
+    names = list(dict.fromkeys([first, *runs.ranking(order)]))[:SHOWN]
+    bands = [_regret_band(answer, name, order, name) for name in names]
+    alt = f"Regret over time in {order} order; at the end the smallest is {runs.ranking(order)[0]}"
+    top = max(float(band.middle.max()) for band in bands)
+    lines = []
+    if answer.bound is not None and answer.bound <= 2 * top:
+        ends = np.array([1.0, float(answer.pool.rows)])
+        lines = [Line(f"bound, {first}", ends, np.full(2, answer.bound))]
+    return Chart(alt, "round", "regret", tuple(bands), tuple(lines), log_x=False, log_y=False, alt=alt)
+
+
+def orders_chart(answer: Answer, learner: str) -> Chart:
+    """Return the mean regret of one learner in every order that was asked for."""
+    bands = tuple(_regret_band(answer, learner, order, f"{order} order") for order in answer.runs.orders)
+    alt = f"Regret of {learner} over time, in {len(bands)} orders of the rows"
+    return Chart(alt, "round", "regret", bands, log_x=False, log_y=False, alt=alt)
+
+
+def _regret_band(answer: Answer, learner: str, order: str, name: str) -> Band:
+    rounds, regrets = answer.runs.curve(learner, order)
+    return _band(_clipped(name), rounds.astype(np.float64), regrets)
+
+
+def share_chart(answer: Answer, learner: str, order: str) -> Chart:
     """Return the share of each action over time: those played most, and the others together."""
-    ends, shares = report.runs.shares(learner, order)
-    names, x = report.runs.actions, ends.astype(np.float64)
-    totals = report.runs.cell(learner, order).plays.sum(axis=0)
+    ends, shares = answer.runs.shares(learner, order)
+    names, x = answer.runs.actions, ends.astype(np.float64)
+    totals = answer.runs.cell(learner, order).plays.sum(axis=0)
     ranked = [int(action) for action in np.argsort(-totals, kind="stable")]
     top = ranked if len(ranked) <= SHOWN else ranked[: SHOWN - 1]
     lines = [(_clipped(names[action]), shares[:, action]) for action in top]
@@ -100,15 +134,15 @@ def share_chart(report: Answer, learner: str, order: str) -> Chart:
     return Chart(alt, "round", "share of the plays", bands, log_x=False, log_y=False, alt=alt)
 
 
-def spend_pictures(report: Answer, order: str) -> list[Picture]:
+def spend_pictures(answer: Answer, order: str) -> list[Picture]:
     """Return what the learners spent over time against an even pace, for every resource of a budget."""
-    amounts, horizon = report.runs.amounts, report.pool.rows
+    amounts, horizon = answer.runs.amounts, answer.pool.rows
     ends = np.array([0.0, float(horizon)])
     found = []
     for resource, amount in enumerate(amounts):
         bands = []
-        for name in report.runs.ranking(order)[:SHOWN]:
-            rounds, spent = report.runs.spent(name, order)
+        for name in answer.runs.ranking(order)[:SHOWN]:
+            rounds, spent = answer.runs.spent(name, order)
             bands.append(_band(name, rounds.astype(np.float64), spent[:, :, resource]))
         which = f", resource {resource + 1}" if len(amounts) > 1 else ""
         alt = f"Spending over time against an even pace{which}"
@@ -118,9 +152,9 @@ def spend_pictures(report: Answer, order: str) -> list[Picture]:
     return found
 
 
-def means(report: Answer) -> list[Mean]:
+def means(answer: Answer) -> list[Mean]:
     """Return the mean loss of every action, with the 95 % interval it would have as a sample."""
-    pool = report.pool
+    pool = answer.pool
     found = []
     for action, name in enumerate(pool.actions):
         estimate = statistics.mean(np.asarray(pool.losses[:, action], np.float64))

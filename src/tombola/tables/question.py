@@ -10,8 +10,9 @@ from tombola.learners.base import Learner
 from tombola.learners.budgeted import BudgetedLearner
 from tombola.order import model_of
 from tombola.readers.pooling import Table
-from tombola.recipe import learner_called
 from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
+from tombola.tables.learners import learner_written
+from tombola.wording import option
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,25 +29,27 @@ class Question:
     def __post_init__(self) -> None:
         if self.met.feedback not in DEFAULTS:
             raise ParameterError(
-                f"feedback: expected bandit or full, got {self.met.feedback!r}; write --feedback bandit."
+                f"{option('feedback')}: expected bandit or full, got {self.met.feedback!r}; "
+                f"write {option('feedback', 'bandit')}."
             )
         for order in self.orders:
             model_of(order)
         if len(set(self.orders)) != len(self.orders) or not self.orders:
             raise ParameterError(
-                f"orders: expected different ones of random, iid and given, got {', '.join(self.orders) or 'none'}; "
-                "write for example random,given."
+                f"{option('orders')}: expected different ones of random, iid and given, got "
+                f"{', '.join(self.orders) or 'none'}; write for example random,given."
             )
         if self.amounts and self.met.switching_price > 0:
             raise ParameterError(
-                f"switching_price: expected 0 with a budget, got {self.met.switching_price:g}; leave one of them out."
+                f"{option('switching_price')}: expected 0 with a budget, got {self.met.switching_price:g}; "
+                "leave one of them out."
             )
 
     @cached_property
     def recipes(self) -> dict[str, Learner]:
         """The learners to compare where there is no budget."""
         suited = contestants(self.met)
-        return {name: suited[name] if name in suited else learner_called(name) for name in self.learners} or suited
+        return {text: suited[text] if text in suited else learner_written(text) for text in self.learners} or suited
 
     @cached_property
     def budgeted_recipes(self) -> dict[str, BudgetedLearner]:
@@ -55,8 +58,8 @@ class Question:
         for name in self.learners:
             if name not in suited:
                 raise ParameterError(
-                    f"learners: expected some of {', '.join(suited)} where there is a budget, got {name!r}; "
-                    "write one of those."
+                    f"{option('learners')}: expected some of {', '.join(suited)} where there is a budget, got "
+                    f"{name!r}; write one of those."
                 )
         return {name: suited[name] for name in self.learners} or suited
 

@@ -1,6 +1,7 @@
 """Words: numbers as they are printed, in the terminal and on the page."""
 
 import math
+from collections.abc import Sequence
 
 from tombola.statistics import Estimate
 
@@ -27,3 +28,12 @@ def plus_minus(estimate: Estimate) -> str:
         return f"{short(estimate.value)} ± {half:,.0f}"
     digits = min(4, max(0, 1 - math.floor(math.log10(half))))
     return f"{estimate.value:,.{digits}f} ± {half:,.{digits}f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as one says them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

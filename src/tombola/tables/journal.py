@@ -1,0 +1,133 @@
+"""Journal: the repetitions that a comparison has played, kept in files: a kill costs little, and more can be added.
+
+Repetitions are played in chunks, always the same ones, and every chunk is a file of its own, written whole. Its name
+is a hash of the table, the question, the seed and the code of this package; a damaged file is played again.
+"""
+
+import hashlib
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola.files import make_folder, write_whole
+from tombola.runs import Cell, Entry, Runs
+
+CHUNK = 4  # repetitions in a file
+Play = Callable[[int, int], Runs]  # from the first repetition, how many
+
+
+class Journal(NamedTuple):
+    """A folder with the chunks of one comparison."""
+
+    folder: Path
+
+    def read(self, first: int, count: int) -> Runs | None:
+        """Return the chunk, or None if it is not there, or not as it was written."""
+        try:
+            return _unpacked(self._path(first, count).read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def write(self, first: int, count: int, runs: Runs) -> None:
+        """Keep a chunk; where that cannot be, nothing is lost but time."""
+        with suppress(OSError):
+            write_whole(make_folder(self.folder) / self._path(first, count).name, _packed(runs))
+
+    def _path(self, first: int, count: int) -> Path:
+        return self.folder / f"{first}-{first + count}.runs"
+
+
+def played(play: Play, repetitions: int, journal: Journal | None) -> tuple[Runs, int]:
+    """Return all repetitions, and how many of them were known before."""
+    parts, known = [], 0
+    for first in range(0, repetitions, CHUNK):
+        count = min(CHUNK, repetitions - first)
+        part = None if journal is None else journal.read(first, count)
+        if part is None:
+            part = play(first, count)
+            if journal is not None:
+                journal.write(first, count, part)
+        else:
+            known += count
+        parts.append(part)
+    return joined(parts), known
+
+
+def joined(parts: Sequence[Runs]) -> Runs:
+    """Return runs of the same learners on further orders as one."""
+    cells = {entry: _joined([part.cells[entry] for part in parts]) for entry in parts[0].cells}
+    return replace(parts[0], cells=cells)
+
+
+def _joined(cells: Sequence[Cell]) -> Cell:
+    sums = np.concatenate([cell.sums for cell in cells])
+    plays = np.concatenate([cell.plays for cell in cells])
+    shares = np.sum([len(cell.plays) * cell.shares for cell in cells], axis=0) / len(plays)
+    return Cell(cells[0].rounds, sums, plays, shares)
+
+
+def journal_of(
+    folder: Path | None, arrays: Iterable[Any], settings: Any, learners: Mapping[str, Any]
+) -> Journal | None:
+    """Return the journal of a comparison: it is named by all that its numbers depend on."""
+    if folder is None:
+        return None
+    digest = hashlib.sha256(f"{_code()} {settings!r}".encode())
+    for name, learner in learners.items():
+        source = getattr(sys.modules[type(learner).__module__], "__file__", None)
+        digest.update(f"{name} {learner!r} ".encode() + (Path(source).read_bytes() if source else b""))
+    for array in arrays:
+        digest.update(str(None if array is None else (array.shape, str(array.dtype))).encode())
+        for start in range(0, 0 if array is None else len(array), 1 << 16):
+            digest.update(np.ascontiguousarray(array[start : start + (1 << 16)]).tobytes())
+    return Journal(folder / digest.hexdigest()[:32])
+
+
+def usual_folder() -> Path:
+    """Return where journals are kept: TOMBOLA_CACHE, or a folder in the cache of the person.
+
+    >>> usual_folder().name
+    'compare'
+    """
+    cache_home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(os.environ.get("TOMBOLA_CACHE") or Path(cache_home) / "tombola") / "compare"
+
+
+@cache
+def _code() -> str:
+    """Return a hash of all source files of the package: numbers of other code are not ours."""
+    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+def _packed(runs: Runs) -> bytes:
+    """Return runs as bytes: a digest, and an archive of arrays."""
+    cells = list(runs.cells.values())
+    arrays = {f"{i} {name}": array for i, cell in enumerate(cells) for name, array in cell._asdict().items()}
+    facts = {"price": runs.switching_price, "actions": runs.actions, "amounts": runs.amounts}
+    about = np.array(json.dumps({"entries": list(runs.cells), **facts}))
+    buffer = io.BytesIO()
+    np.savez(buffer, about=about, **arrays)
+    return hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue()
+
+
+def _unpacked(content: bytes) -> Runs:
+    digest, archive = content[:32], content[32:]
+    if hashlib.sha256(archive).digest() != digest:
+        raise ValueError("not as it was written")
+    with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
+        facts = json.loads(str(arrays["about"]))
+        cells = {
+            Entry(*entry): Cell(*(arrays[f"{i} {name}"] for name in Cell._fields))
+            for i, entry in enumerate(facts["entries"])
+        }
+    return Runs(cells, facts["price"], tuple(facts["actions"]), tuple(facts["amounts"]))

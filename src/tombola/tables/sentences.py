@@ -1,0 +1,113 @@
+"""Sentences: an answer in words, what to do first; the terminal and the page print the same."""
+
+import shlex
+from typing import NamedTuple
+
+from tombola.statistics import Estimate
+from tombola.tables.answer import Answer
+from tombola.tables.words import listed, plus_minus, short
+from tombola.wording import option
+
+FEW = 10  # rows per action below which little can be learned
+
+
+class Sentences(NamedTuple):
+    """What to do, what that is worth, how sure it is, what the table itself says, how to start, and warnings."""
+
+    do: str
+    worth: str
+    sure: str
+    here: str
+    start: str
+    warnings: tuple[str, ...]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return the sentences with the word that says what each is about; none is empty."""
+        found = [("answer", self.do), ("worth", self.worth), ("how sure", self.sure), ("this table", self.here)]
+        found += [("start", self.start), *(("warning", warning) for warning in self.warnings)]
+        return [(word, sentence) for word, sentence in found if sentence]
+
+
+def sentences(answer: Answer) -> Sentences:
+    """Say what an answer means."""
+    return Sentences(
+        _do(answer), _worth(answer), _sure(answer), _here(answer), start_command(answer), tuple(_warnings(answer))
+    )
+
+
+def start_command(answer: Answer, *, most: int = 8) -> str:
+    """Return the command that starts a live run with the advised learner, or nothing where it cannot."""
+    advice = answer.advice
+    if advice.stays or answer.runs.amounts:
+        return ""
+    learner = answer.question.recipes[advice.learner]
+    names = list(answer.pool.actions)
+    actions = ",".join(f'"{name}"' if "," in name else name for name in names[:most]) + ",..." * (len(names) > most)
+    words = ["--actions", actions, "--learner", repr(learner), "--seed", "1", "--out", "my.run"]
+    return f"tombola session start ids.csv {shlex.join(words)}"
+
+
+def _do(answer: Answer) -> str:
+    advice = answer.advice
+    if advice.stays:
+        return (
+            f"pick one action and stay: no learner beats that here; {advice.learner}, the best, loses "
+            f"{plus_minus(_more(advice.gain))} more in all than one picked blindly"
+        )
+    tied = f", tied with {listed(advice.tied)}" if advice.tied else ""
+    ahead = f": {plus_minus(advice.ahead)} less loss in all than {advice.next}" if advice.ahead is not None else ""
+    reason = f"; {advice.why}" if advice.why and not advice.tied else ""
+    return f"use {advice.learner} for a list like this one{tied}{ahead}{reason}"
+
+
+def _more(gain: Estimate | None) -> Estimate:
+    assert gain is not None
+    return Estimate(-gain.value, -gain.high, -gain.low, gain.repetitions)
+
+
+def _worth(answer: Answer) -> str:
+    advice, rows = answer.advice, answer.pool.rows
+    against = "the best fixed mix within the budget" if answer.runs.amounts else "the best action known beforehand"
+    regret = f"{plus_minus(advice.regret)} more loss in all than {against}"
+    if advice.gain is None or advice.stays:
+        return f"over {rows:,} rows, {advice.learner} has {regret}"
+    gain = f"{plus_minus(advice.gain)} less loss in all than one action picked blindly, on average"
+    return f"over {rows:,} rows, {gain}; {regret}"
+
+
+def _sure(answer: Answer) -> str:
+    count = answer.question.repetitions
+    if count == 1:
+        return f"one repetition says little; write {option('repetitions', '40')}"
+    words = (
+        f"means over {count} repetitions of the {answer.pool.rows:,} rows; ± is half the width of the 95 % interval, "
+        "and differences are taken on the same orders"
+    )
+    if answer.bound is not None:
+        words += f"; whatever the table, its expected regret is at most {short(answer.bound)} in random order (proved)"
+    return words
+
+
+def _here(answer: Answer) -> str:
+    return f"you have it whole: the best action in it is {answer.best}; a learner is for the next list like this one"
+
+
+def _warnings(answer: Answer) -> list[str]:
+    met, pool, found = answer.question.met, answer.pool, []
+    if met.delay >= pool.rows:
+        found.append(
+            f"feedback comes {met.delay:,} rounds late and the list has {pool.rows:,} rows: nothing is known in time, "
+            "so nothing can be learned"
+        )
+    elif pool.rows < FEW * pool.k:
+        found.append(f"{pool.rows / pool.k:.3g} rows for each action: too few to try them all and still gain by it")
+    if answer.verdict.refuted and "given" not in answer.question.orders:
+        found.append(
+            "the table is not listed in random order: shuffle your list, or compare with --orders random,given"
+        )
+    if answer.advice.order == "given":
+        found.append("this holds for the order of the table only; a bound needs a shuffle")
+    if len(answer.runs.learners) == 1:
+        alone = answer.runs.learners[0]
+        found.append(f"{alone} is the only learner that was compared; leave out {option('learners')} to see others")
+    return found

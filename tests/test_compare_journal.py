@@ -1,0 +1,160 @@
+"""Comparisons survive: a stop costs little, more repetitions add to those there are, and damage is played again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import compare
+from tombola.readers import read_table
+from tombola.runs import Runs
+from tombola.tables import Answer, Circumstances, Question, answer_to
+from tombola.tables import journal as journals
+from tombola.tables.journal import CHUNK, Journal, joined, played
+
+LOSSES = np.random.default_rng(3).random((30, 3))
+LEARNERS = ("UCB1", "UCB2")
+
+
+def asked(repetitions: int, **others: Any) -> Question:
+    met = Circumstances("bandit", 0, others.pop("price", 0.0))
+    return Question(met, LEARNERS, others.pop("orders", ("random", "given")), repetitions=repetitions, **others)
+
+
+def same(one: Runs, other: Runs, *, chunks: bool = True) -> bool:
+    """Say whether runs are the same to the bit; shares are means, which depend on chunks in their last bit."""
+    arrays = [
+        (getattr(one.cells[entry], name), getattr(other.cells[entry], name))
+        for entry in one.cells
+        for name in one.cells[entry]._fields
+        if chunks or name != "shares"
+    ]
+    return list(one.cells) == list(other.cells) and all(np.array_equal(a, b) for a, b in arrays)
+
+
+def test_the_journal_changes_nothing(tmp_path: Path) -> None:
+    table, question = read_table(LOSSES), asked(10)
+    plain = answer_to(table, question)
+    kept = answer_to(table, question, journals=tmp_path)
+    again = answer_to(table, question, journals=tmp_path)
+    assert (plain.known, kept.known, again.known) == (0, 0, 10)
+    assert same(plain.runs, kept.runs)
+    assert same(plain.runs, again.runs)
+    recipes = question.recipes
+    assert same(plain.runs, compare(table.pool, recipes, ["random", "given"], repetitions=10, seed=1), chunks=False)
+
+
+def test_more_repetitions_add_to_those_there_are(tmp_path: Path) -> None:
+    table = read_table(LOSSES)
+    answer_to(table, asked(8), journals=tmp_path)
+    more = answer_to(table, asked(15), journals=tmp_path)
+    assert more.known == 8
+    assert same(more.runs, answer_to(table, asked(15)).runs)
+    fewer = answer_to(table, asked(6), journals=tmp_path)
+    assert fewer.known == CHUNK
+    assert same(fewer.runs, answer_to(table, asked(6)).runs)
+
+
+def test_another_question_or_table_or_code_has_another_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_to(read_table(LOSSES), asked(4), journals=tmp_path)
+
+    def known(losses: Any = LOSSES, **others: Any) -> int:
+        return answer_to(read_table(losses), asked(4, **others), journals=tmp_path).known
+
+    assert known() == 4
+    assert known(seed=2) == known(orders=("given",)) == known(price=1.0) == 0
+    changed = LOSSES.copy()
+    changed[29, 2] = np.nextafter(changed[29, 2], 1)
+    assert known(changed) == 0
+    monkeypatch.setattr(journals, "_code", lambda: "other code")
+    assert known() == 0, "numbers of other code are not ours"
+
+
+def test_a_stop_at_any_chunk_costs_that_chunk_only(tmp_path: Path) -> None:
+    table, question = read_table(LOSSES), asked(12)
+    whole = answer_to(table, question).runs
+    journal = Journal(tmp_path / "one")
+    counts: list[int] = []
+
+    def play(first: int, count: int) -> Runs:
+        counts.append(first)
+        if len(counts) in (2, 3, 5):
+            raise KeyboardInterrupt
+        return compare(table.pool, question.recipes, ["random", "given"], repetitions=count, first=first, seed=1)
+
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            played(play, 12, journal)
+    found, known = played(play, 12, journal)
+    assert counts == [0, 4, 4, 4, 8, 8]
+    assert known == 8
+    assert same(found, whole)
+
+
+def test_a_damaged_chunk_is_played_again(tmp_path: Path) -> None:
+    table, question = read_table(LOSSES), asked(4)
+    whole = answer_to(table, question, journals=tmp_path).runs
+    (path,) = tmp_path.rglob("*.runs")
+    good = path.read_bytes()
+    coins = np.random.default_rng(0)
+    for _ in range(60):
+        broken = bytearray(good)
+        broken[coins.integers(len(good))] ^= 1 << int(coins.integers(8))
+        path.write_bytes(broken if coins.random() < 0.8 else broken[: coins.integers(len(good))])
+        found = Journal(path.parent).read(0, 4)
+        assert found is None or same(found, whole), "damage is never read as numbers"
+    path.write_bytes(b"")
+    assert same(answer_to(table, question, journals=tmp_path).runs, whole)
+
+
+def test_joining_is_what_compare_does_at_once() -> None:
+    pool, recipes = read_table(LOSSES).pool, asked(1).recipes
+    parts = [compare(pool, recipes, repetitions=count, first=first, seed=5) for first, count in ((0, 3), (3, 4))]
+    found, whole = joined(parts), compare(pool, recipes, repetitions=7, seed=5)
+    assert same(found, whole, chunks=False)
+    for entry, cell in whole.cells.items():
+        assert found.cells[entry].shares == pytest.approx(cell.shares)
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing_but_the_journal(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer: Answer = answer_to(read_table(LOSSES), asked(4), journals=tmp_path / "file")
+    assert answer.known == 0
+
+
+@pytest.mark.full
+def test_compare_killed_ten_times_gives_the_same_numbers_to_the_bit(tmp_path: Path) -> None:
+    lines = ["a,b,c,d", *(",".join(f"{x:.3f}" for x in row) for row in np.random.default_rng(0).random((4000, 4)))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    command = [
+        sys.executable, "-m", "tombola", "compare", "t.csv", "--learners", "UCB1,UCB2,KLUCB", "--repetitions", "120",
+        "--workers", "1", "--json",
+    ]  # fmt: skip
+
+    def environment(name: str) -> dict[str, str]:
+        return {**os.environ, "TOMBOLA_CACHE": str(tmp_path / name)}
+
+    whole = subprocess.run(command, cwd=tmp_path, env=environment("one"), capture_output=True, check=True).stdout
+    coins, kills = np.random.default_rng(1), 0
+    folder = tmp_path / "two"
+    while kills < 10:
+        before = len(list(folder.rglob("*.runs")))
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment("two"), stdout=subprocess.DEVNULL)
+        while process.poll() is None and len(list(folder.rglob("*.runs"))) <= before:
+            time.sleep(0.002)
+        time.sleep(float(coins.random()) * 0.1)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    kept = len(list(folder.rglob("*.runs")))
+    resumed = subprocess.run(command, cwd=tmp_path, env=environment("two"), capture_output=True, check=True).stdout
+    assert 10 <= kept < 30, "each start added something, and none was enough"
+    assert json.loads(resumed) == json.loads(whole)
+    assert resumed == whole
