@@ -12,7 +12,7 @@ from sphinx.util import logging
 import tombola
 
 KERNELS = ["init", "act", "mix", "observe", "due", "plan"]
-FILLED = ("reference/", "errata")
+FILLED = ("reference/", "errata", "commands")
 WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
 log = logging.getLogger(__name__)
 PUBLIC = {home: [name for name in tombola.__all__ if tombola._HOME[name] == home] for home in tombola._HOME.values()}
@@ -24,8 +24,14 @@ def fill(app, page, source):
         space = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
         space.filters["safe_cell"] = safe_cell
         source[0] = space.from_string(source[0]).render(
-            names=names, module=module, remaining=remaining, errata=errata, WORDS=WORDS, number=number
-        )
+            names=names,
+            module=module,
+            remaining=remaining,
+            errata=errata,
+            WORDS=WORDS,
+            number=number,
+            commands=commands,
+        )  # fmt: skip
 
 
 def names(home, *others):
@@ -77,6 +83,43 @@ def errata():
     from tombola.claims.evidence import ERRATA
 
     return sorted((row_of(erratum) for erratum in ERRATA), key=lambda row: row["number"])
+
+
+def commands():
+    """Return every command of the command line with its options, as it is defined in the code."""
+    from typer.main import get_command
+
+    from tombola.cli import app
+
+    return list(_commands(get_command(app), ""))
+
+
+def _commands(command, path):
+    inner = getattr(command, "commands", None)
+    if inner:
+        for name, one in inner.items():
+            yield from _commands(one, f"{path} {name}".strip())
+        return
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    words = [p.name.upper() if p.required else f"[{p.name.upper()}]" for p in arguments]
+    options = [
+        {"written": " ".join([*p.opts[:1], *([] if p.is_flag else [p.name.upper()])]), "what": _help(p)}
+        for p in command.params
+        if p.param_type_name == "option" and p.name != "help"
+    ]
+    arguments = [{"written": p.name.upper(), "what": _help(p)} for p in arguments]
+    yield {
+        "name": f"tombola {path}",
+        "what": (command.help or "").strip(),
+        "usage": " ".join([path, *words, *(["[OPTIONS]"] if options else [])]),
+        "options": [*arguments, *options],
+    }
+
+
+def _help(parameter):
+    usual = parameter.default
+    shown = usual not in (None, "", False) and not parameter.required and parameter.name != "workers"
+    return f"{parameter.help or ''}{f' Default: {usual}.' if shown else ''}"
 
 
 def number(value):
