@@ -9,6 +9,7 @@ import pytest
 from browser import needs_browser
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, Standing, compare_page
+from tombola.report.figures import draw
 
 
 def comparison(actions: int = 20) -> Comparison:
@@ -43,6 +44,17 @@ def test_everything_that_came_in_is_escaped_and_nothing_is_loaded_from_elsewhere
         if raw in text
     ]
     assert not [part for part in text.split('"') if part.startswith(("http://", "https://", "//"))]
+
+
+def test_names_are_text_in_figures() -> None:
+    """A dollar is no mathematics: matplotlib would drop it, or refuse what stands behind it."""
+    x = np.array([1.0, 2.0])
+    names = ("$x_1$", "cost $5 to $6", "$\\frac{", "a_b^c", "100%")
+    chart = Chart("all $ names $", "round", "regret", tuple(Band(name, x, x, x, x) for name in names))
+    page = compare_page(comparison()._replace(pictures=(Picture("p", "w", chart),)))
+    drawn = page[page.index("<svg") : page.index("</svg>")]
+    assert all(f">{name}<" in drawn for name in names)
+    assert draw(chart).axes[0].get_title(loc="left") == "all $ names $"
 
 
 def test_few_actions_need_no_folding() -> None:
