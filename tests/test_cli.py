@@ -157,6 +157,19 @@ def test_a_table_may_come_by_standard_input(run_python: Callable[..., Any], tabl
     assert "next: tombola compare -" in done.stdout
 
 
+def test_no_name_commands_the_terminal(tombola: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,a\x1b[31m,b\nx\x1b]0;title\x07,0,1\ny,1,0\nz,0,0\n")
+    for arguments in (("look", "t.csv"), ("compare", "t.csv", "--learners", "UCB2", "--repetitions", "2")):
+        done = tombola(*arguments)
+        assert done.returncode == 0, done.stderr
+        assert "a\\x1b[31m" in done.stdout
+        assert "\x1b" not in done.stdout
+    (tmp_path / "bad.csv").write_text("a\x1b[31m,b\n0,1\n0,x\n")
+    done = tombola("look", "bad.csv")
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+
+
 def test_the_learners_are_listed_a_line_each(tombola: Callable[..., Any]) -> None:
     done = tombola("learners", COLUMNS="100")
     assert done.returncode == 0

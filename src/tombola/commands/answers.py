@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tombola.commands.printing import grid, show
+from tombola.commands.printing import clean, grid, show
 
 if TYPE_CHECKING:
     from tombola.tables import Answer
@@ -28,7 +28,7 @@ def show_sentences(answer: "Answer") -> None:
     table = grid("", "")
     table.show_header, table.columns[0].no_wrap = False, True
     for word, sentence in sentences(answer).pairs():
-        table.add_row(word, sentence)
+        table.add_row(word, clean(sentence))
     show(table)
 
 
@@ -43,7 +43,9 @@ def show_ranking(answer: "Answer") -> None:
             column.justify = "right"
         for one in standings:
             amounts = (one.spent,) if spent else ()
-            listed.add_row(one.rank, one.learner, one.mean_loss, one.regret, one.switches, *amounts, one.above or "-")
+            listed.add_row(
+                one.rank, clean(one.learner), one.mean_loss, one.regret, one.switches, *amounts, one.above or "-"
+            )
         show(listed)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tombola.commands import reading
 from tombola.commands.options import Json
-from tombola.commands.printing import grid, show
+from tombola.commands.printing import clean, grid, show
 
 if TYPE_CHECKING:
     from tombola.readers.look import Look
@@ -51,12 +51,12 @@ def _show(table: str, seen: "Look", command: str) -> None:
     facts = grid("", "")
     facts.show_header = False
     for word, what in [*seen.facts(), *(("note", note) for note in seen.parts.notes)]:
-        facts.add_row(word, what)
+        facts.add_row(word, clean(what))
     show(facts)
     head, rows = seen.sample()
-    sample = grid(*head)
+    sample = grid(*map(clean, head))
     for row in rows:
-        sample.add_row(*row)
+        sample.add_row(*map(clean, row))
     show(sample)
     show(f"next: {command}")
     if seen.parts.costs is not None:

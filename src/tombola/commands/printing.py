@@ -8,6 +8,18 @@ import typer
 _as_python_does = warnings.showwarning
 
 
+def clean(text: str) -> str:
+    r"""Return a text whose control characters are written out, so that no name commands the terminal.
+
+    >>> clean("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
 def grid(*columns: str) -> Any:
     """Return an empty table with these columns."""
     from rich import box
@@ -23,7 +35,7 @@ def show(what: Any) -> None:
     """Print words or a table."""
     from rich.console import Console
 
-    Console(highlight=False, markup=False).print(what)
+    Console(highlight=False, markup=False).print(clean(what) if isinstance(what, str) else what)
 
 
 def remark(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -38,4 +50,4 @@ def remark(message: Warning | str, category: type[Warning], *where: Any, **more:
 
 def tell(text: str) -> None:
     """Print words to standard error."""
-    typer.echo(text, err=True)
+    typer.echo(clean(text), err=True)
