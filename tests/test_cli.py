@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -284,15 +283,11 @@ def test_reproduce_leaves_rows_and_pictures(tombola: Callable[..., Any], tmp_pat
     assert not list(folder.glob("*.part"))
 
 
-def test_help_comes_within_a_second_and_loads_nothing_heavy(tombola: Callable[..., Any], run_python: Any) -> None:
-    times = []
-    for _ in range(3):
-        begun = time.monotonic()
-        done = tombola("--help")
-        times.append(time.monotonic() - begun)
-        assert done.returncode == 0
-        assert "reproduce" in done.stdout
-        assert "compare" in done.stdout
-    assert min(times) < 1.0
+def test_help_loads_nothing_heavy(tombola: Callable[..., Any], run_python: Any) -> None:
+    """How long it takes is measured by `make bench`."""
+    done = tombola("--help")
+    assert done.returncode == 0
+    assert "reproduce" in done.stdout
+    assert "compare" in done.stdout
     loaded = "import sys, tombola.cli; print([m for m in ('numba', 'numpy', 'matplotlib') if m in sys.modules])"
     assert run_python("-c", loaded).stdout == "[]\n"
