@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tombola.learners import DEFAULTS
+from tombola.learners.bandit import EpsilonGreedy
 from tombola.learners.base import Learner
 from tombola.learners.budgeted import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.learners.full import FollowTheLeader, Hedge
-from tombola.learners.switching import BatchedExp3, FrugalUCB, SerflingElimination, TsallisSwitching
+from tombola.learners.switching import BatchedExp3, FrugalUCB, SerflingElimination, Thrifty, TsallisSwitching
 from tombola.reductions import Interleaved, Simulation
 
 Kind: TypeAlias = Literal["full", "bandit", "late rows", "late losses", "switching", "budget"]
@@ -44,6 +45,8 @@ def contestants(met: Circumstances) -> dict[str, Learner]:
         named["Simulation of leaders"] = Simulation(FollowTheLeader())
     if met.feedback == "bandit":
         named["FrugalUCB"] = FrugalUCB(price=met.switching_price)
+        named["Thrifty"] = Thrifty(price=met.switching_price)
+        named["EpsilonGreedy"] = EpsilonGreedy()
     if met.kind == "switching":
         price = met.switching_price
         named["SerflingElimination"] = SerflingElimination(price=price)
