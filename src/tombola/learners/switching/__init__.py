@@ -9,7 +9,7 @@ from tombola.learners.switching.serfling_elimination import SerflingElimination
 from tombola.learners.switching.simulation_elimination import SimulationSuccessiveElimination
 from tombola.learners.switching.thrifty import Thrifty
 from tombola.learners.switching.tsallis_switching import TsallisSwitching
-from tombola.learners.switching.ucb2_wor import UCB2WithoutReplacement
+from tombola.learners.switching.ucb2_without_replacement import UCB2WithoutReplacement
 
 __all__ = [
     "BatchedExp3",

@@ -5,12 +5,17 @@ apply, action by action (docs/theory/switching.md). Going forth and back, an act
 """
 
 import math
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tombola import validate
 from tombola.bounds.switching import elimination_counts, elimination_depth
-from tombola.types import Floats
+from tombola.learners.bandit.statistics import learn
+from tombola.learners.base import Feedback, Kernel, Kernels, Learner
+from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -34,9 +39,75 @@ def first_state(actions: int, horizon: int, delta: float | None) -> State:
     """Return the state before the first round; what is needed of all intervals holds but with chance `delta`."""
     counts = elimination_counts(horizon, actions, delta)
     level = 2 * math.exp(-elimination_depth(len(counts), horizon, actions, delta))  # of both sides; one is needed
-    target, stretch, rest = np.full((3, 1), float(counts[0]))
-    left, everyone = np.full(1, float(actions)), np.arange(actions, dtype=np.float64)
-    return State(float(horizon), level, target, stretch, rest, np.zeros(1), left, everyone, *np.zeros((4, actions)))
+    return State(
+        population=float(horizon),
+        level=level,
+        target=np.full(1, float(counts[0])),
+        stretch=np.full(1, float(counts[0])),
+        rest=np.full(1, float(counts[0])),
+        turn=np.zeros(1),
+        left=np.full(1, float(actions)),
+        active=np.arange(actions, dtype=np.float64),
+        radii=np.zeros(actions),
+        seen=np.zeros(actions),
+        means=np.zeros(actions),
+        squares=np.zeros(actions),
+    )
+
+
+@dataclass(frozen=True)
+class StagedElimination(Learner):
+    """A learner that plays by stages, and at the end of each drops what its `radius` says is surely worse."""
+
+    delta: float | None = None
+    price: float = 1.0
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        validate.number(name, "price", self.price, least=0)
+        if self.delta is not None:
+            validate.number(name, "delta", self.delta, above=0, below=1)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with all actions active."""
+        return first_state(actions, horizon, self.delta)
+
+    @staticmethod
+    @abstractmethod
+    def radius(state: State, action: int) -> float:
+        """Return how far the mean of an action may be from the truth."""
+
+    def kernels(self, actions: int, horizon: int) -> Kernels:
+        """Return the functions to compile: `act` goes by this learner's radius."""
+        return Kernels(act=player_of(self.radius), mix=None, observe=self.observe, due=self.due)
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Never called: `kernels` makes it from the radius."""
+        raise AssertionError("a learner by stages acts through its kernels")
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Update the mean of the action and the sum of squared distances from it (Welford 1962)."""
+        before = state.means[action]
+        learn(state.seen, state.means, action, loss)
+        state.squares[action] += (loss - before) * (loss - state.means[action])
+
+
+def player_of(radius: Kernel) -> Kernel:
+    """Return the kernel that plays the action whose stretch it is, and at the end of a stage drops actions first."""
+
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        if stage_over(state):
+            if state.left[0] > 1.0:
+                for action in range(state.radii.size):
+                    state.radii[action] = radius(state, action)
+                drop(state.left, state.active, state.seen, state.means, state.radii)
+            next_stage(state)
+        return next_play(state), 1.0
+
+    return act
 
 
 def stage_over(state: Any) -> bool:
