@@ -1,12 +1,33 @@
-"""Practical learners: what nobody should lose to, what thrift saves, and what guards it."""
+"""Practical learners: what nobody should lose to, what thrift saves, and what repairs a learner for i.i.d. rows."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
 
 from tombola import Pool, check_learner, compare, instances, play
-from tombola.learners.bandit import BlindAction, EpsilonGreedy
-from tombola.learners.switching import FrugalUCB, Thrifty
+from tombola.bounds import switching
+from tombola.engine.coins import new_coins
+from tombola.engine.compiler import compiles
+from tombola.errors import ParameterError
+from tombola.learners.bandit import (
+    UCB1,
+    BanditBirthdayTest,
+    BlindAction,
+    EpsilonGreedy,
+    ExploreThenCommit,
+    ThompsonSampling,
+)
+from tombola.learners.base import Learner
+from tombola.learners.full import FollowTheLeader
+from tombola.learners.switching import FrugalUCB, Thrifty, TsallisSwitching
 from tombola.learners.switching.prior import believe, notice
+from tombola.reductions import LazyOptimisticSimulation, OptimisticSimulation
+from tombola.reductions.optimistic import Tale, fresh, keep, kept_share
+from tombola.types import Coins, Floats
 
 
 @pytest.mark.parametrize("learner", [BlindAction(), EpsilonGreedy()], ids=repr)
@@ -79,3 +100,89 @@ def test_the_prior_learns_centre_and_spread() -> None:
 def test_thrift_costs_little_where_there_are_two_actions() -> None:
     pool = instances.gap(2**12, 2, 0.2, seed=0)
     assert total(pool, Thrifty(), 1.0) < 1.15 * total(pool, FrugalUCB(), 1.0)
+
+
+# Simulation for bandit feedback
+
+
+class Told(NamedTuple):
+    """What a base was told."""
+
+    losses: Floats
+
+
+@dataclass(frozen=True)
+class Listener(Learner):
+    """Play action 1, and remember how often and how much it lost."""
+
+    feedback: ClassVar[Any] = "bandit"
+
+    def init(self, actions: int, horizon: int) -> Told:
+        return Told(np.zeros(2))
+
+    @staticmethod
+    def act(state: Told, coins: Coins) -> tuple[int, float]:
+        return 1, 1.0
+
+    @staticmethod
+    def observe(state: Told, action: int, chance: float, loss: float) -> None:
+        state.losses[0] += 1.0
+        state.losses[1] += loss
+
+
+def test_simulated_losses_have_the_lowered_mean() -> None:
+    """40,000 simulated losses of an action: mean (m - r)^+ to five standard deviations, false alarm below 1e-6."""
+    state = OptimisticSimulation(Listener(), delta=0.5).init(2, 400)._replace(past=np.zeros((2, 400)))
+    for loss in np.linspace(0.6, 1.0, 200):
+        keep(state, 1, float(loss))
+    keep(state, 0, 1.0)
+    share = kept_share(state)
+    radius = math.sqrt(math.log(2 * 2 * 400 / 0.5) / (2 * 200))
+    assert share[0] == 0.0, "after one loss, the radius is above 1"
+    memory, run = fresh(Listener(), 2, 64, compiled=compiles())
+    told = memory.copy()
+    run(told, new_coins(np.random.SeedSequence(1)), Tale(state.past, state.seen, share), 40_000, np.zeros(2))
+    count, total = told[told.size - 4 : told.size - 2]
+    assert count == 40_000
+    assert total / count == pytest.approx(0.8 - radius, abs=5 * 0.4 / math.sqrt(40_000))
+
+
+@pytest.mark.parametrize("kind", [OptimisticSimulation, LazyOptimisticSimulation])
+def test_simulation_repairs_the_birthday_test(kind: Callable[..., Learner]) -> None:
+    """At T = 512 the direct play has 256.5 on every order; simulated, 75 with standard deviation 8 was measured."""
+    pool = instances.birthday(512)
+    base = BanditBirthdayTest(grid=512)
+    assert play(base, pool, seed=0).regret == pytest.approx(256.5)
+    assert max(play(kind(base), pool, seed=seed).regret for seed in range(4)) < 128
+
+
+@pytest.mark.parametrize("kind", [OptimisticSimulation, LazyOptimisticSimulation])
+def test_a_base_that_cannot_be_driven_is_refused(
+    kind: Callable[..., Learner], one_sentence: Callable[[object], str]
+) -> None:
+    for base in (FollowTheLeader(), TsallisSwitching()):
+        with pytest.raises(ParameterError, match=kind.__name__) as error:
+            kind(base)
+        one_sentence(error.value)
+
+
+REDUCED = [
+    BanditBirthdayTest(),
+    OptimisticSimulation(UCB1()),
+    LazyOptimisticSimulation(UCB1()),
+]
+
+
+@pytest.mark.parametrize("learner", REDUCED, ids=repr)
+def test_reductions_obey_the_laws(learner: Learner) -> None:
+    assert len(check_learner(learner)) >= 12
+
+
+def test_the_bound_of_the_simulation_is_the_sum_of_its_parts() -> None:
+    learner = OptimisticSimulation(ExploreThenCommit(), delta=0.01)
+    parts = sum(ExploreThenCommit().bound(2, 2**i) or 0.0 for i in range(21))
+    depth = math.log(2 * 2 * 2**20 / 0.01)
+    rest = 2 + 2 * math.sqrt(2 * 2 * 2**20 * depth) + 0.01 * 2**20 + switching.drift(2**20, 2)
+    assert learner.bound(2, 2**20) == pytest.approx(parts + rest)
+    assert learner.bound(2, 2**20, delay=1) is None
+    assert OptimisticSimulation(ThompsonSampling()).bound(2, 100) is None

@@ -1,5 +1,6 @@
 """Learners with bandit feedback: they see the loss of the action they played, and nothing else of the row."""
 
+from tombola.learners.bandit.bandit_birthday_test import BanditBirthdayTest
 from tombola.learners.bandit.blind_action import BlindAction
 from tombola.learners.bandit.epsilon_greedy import EpsilonGreedy
 from tombola.learners.bandit.exp3 import Exp3
@@ -15,6 +16,7 @@ __all__ = [
     "KLUCB",
     "UCB1",
     "UCB2",
+    "BanditBirthdayTest",
     "BlindAction",
     "EpsilonGreedy",
     "Exp3",

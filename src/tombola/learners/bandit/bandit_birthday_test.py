@@ -1,0 +1,72 @@
+"""The birthday test under bandit feedback: it learns every i.i.d. input, and fails in random order (paper L210)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.learners.bandit.ucb1 import UCB1
+from tombola.learners.base import Feedback, Kernel, Learner
+from tombola.learners.full.birthday_test import fires
+from tombola.types import Coins, Floats
+
+act_ucb1: Kernel = UCB1.act
+observe_ucb1: Kernel = UCB1.observe
+
+
+class State(NamedTuple):
+    """The grid, which of its points were seen, whether the test fired, and the state of UCB1."""
+
+    grid: float
+    points: Floats
+    fired: Floats
+    scale: float
+    answered: Floats
+    untried: Floats
+    chosen: Floats
+    seen: Floats
+    means: Floats
+    shrink: Floats
+
+
+@dataclass(frozen=True)
+class BanditBirthdayTest(Learner):
+    """Play action 0 until one of its losses comes twice or is off the grid {1/g, .., g/g}; then UCB1 from scratch.
+
+    g = `grid`, or the horizon T without one. On i.i.d. rows it has the regret of UCB1 and 2 sqrt(T) more; on the pool
+    whose action 0 loses 1/T, .., T/T in any order it never leaves it. It is there to show what a learner for i.i.d.
+    rows may do in random order, and that `OptimisticSimulation` repairs it.
+
+    >>> from tombola import instances, play
+    >>> play(BanditBirthdayTest(), instances.birthday(100), seed=0).regret
+    50.5
+    """
+
+    grid: int | None = None
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        if self.grid is not None:
+            validate.whole("BanditBirthdayTest", "grid", self.grid, least=1)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start the test."""
+        grid = horizon if self.grid is None else self.grid
+        return State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Play action 0, and as UCB1 does once the test has fired."""
+        if state.fired[0] == 0.0:
+            return 0, 1.0
+        action, chance = act_ucb1(state, coins)
+        return action, chance
+
+    @staticmethod
+    def observe(state: State, action: int, chance: float, loss: float) -> None:
+        """Test the loss, or learn from it once the test has fired."""
+        if state.fired[0] > 0.0:
+            observe_ucb1(state, action, chance, loss)
+        elif fires(state.points, state.grid, loss):
+            state.fired[0] = 1.0
