@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,10 +16,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tombola import UCB1, UCB2, Exp3, Hedge, Learner, Pool, ThompsonSampling, play
+from tombola.commands.session import app
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.live import Assignment, Outcome, Run
-from tombola.live.commands import app
 from tombola.live.naming import learner_named
 from tombola.live.tables import read_ids, read_outcomes
 
@@ -27,9 +28,12 @@ NAMES = ["a", "b", "c"]
 
 def bits(run: Run) -> tuple[bytes, bytes, list[Any], list[Any]]:
     """Return everything that a run remembers; chances as text, since NaN is not itself."""
-    session = run.session()
-    tickets = [(ticket.round, int(ticket.action), repr(float(ticket.chance))) for ticket in session.tickets]
-    return session._live.player.memory.tobytes(), session._live.player.coins.tobytes(), tickets, list(session.outcomes)
+    book = run.book()
+    tickets = [(ticket.round, int(ticket.action), repr(float(ticket.chance))) for ticket in book.tickets]
+    assert run.state is not None
+    assert run._mind is not None
+    player = run._mind.player
+    return player.memory.tobytes(), player.coins.tobytes(), tickets, list(book.outcomes)
 
 
 @pytest.fixture
@@ -51,7 +55,7 @@ def test_a_live_run_plays_what_play_plays(learner: Learner, begin: Callable[...,
             assert one.id == f"id{trace.order[round_]}"
             assert NAMES.index(one.action) == trace.actions[round_]
             run.record(one.round, loss=row if learner.feedback == "full" else row[NAMES.index(one.action)])
-        assert run.session().loss == pytest.approx(trace.losses.sum())
+        assert run.status().loss == pytest.approx(trace.losses.sum())
 
 
 @pytest.mark.parametrize("learner", [Exp3(), ThompsonSampling(), Hedge(rate=0.5)])
@@ -106,7 +110,7 @@ def test_outcomes_come_in_any_order_and_twice_but_never_contradict(
             run.record(2, loss=0.5)
         assert "the first answer stands" in one_sentence(refused.value)
         assert bits(run) == before
-        assert run.session().loss == 1.25
+        assert run.status().loss == 1.25
 
 
 @pytest.mark.parametrize(
@@ -139,7 +143,7 @@ def test_what_fails_to_reach_the_file_is_forgotten(begin: Callable[..., Run], mo
         run.next(2)
         before = bits(run)
 
-        def full(event: Any) -> None:
+        def full(*event: Any) -> None:
             raise sqlite3.OperationalError("database or disk is full")
 
         with monkeypatch.context() as patch:
@@ -156,14 +160,14 @@ def test_the_file_itself_refuses_a_second_ticket_or_outcome_of_a_round(
     begin: Callable[..., Run], tmp_path: Path
 ) -> None:
     with begin() as run:
-        run.next()
+        (given,) = run.next()
         run.record(1, loss=0.5)
     connection = sqlite3.connect(tmp_path / "my.run")
     for kind in ("ticket", "outcome"):
         with pytest.raises(sqlite3.IntegrityError):
-            connection.execute("INSERT INTO events VALUES (99, ?, 1, 0, 1.0, NULL, NULL)", (kind,))
-    assert connection.execute("SELECT round, action, loss FROM plays").fetchall() == [
-        (1, run.names[run._tickets[0].action], "0.5")
+            connection.execute("INSERT INTO events VALUES (99, ?, 1, 0, '', '')", (kind,))
+    assert connection.execute("SELECT ticket, action, kind, value FROM plays").fetchall() == [
+        (1, given.action, "outcome", '{"loss": 0.5}')
     ]
     connection.close()
 
@@ -218,10 +222,10 @@ def test_other_files_are_refused(content: bytes | None, tmp_path: Path, one_sent
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("PRAGMA user_version = 2", "format 2"),
+        ("PRAGMA user_version = 3", "format 3"),
         ("PRAGMA application_id = 3", "something else"),
-        ("UPDATE events SET action = (action + 1) % 3 WHERE number = 2", "does not repeat"),
-        ("UPDATE about SET value = '8' WHERE name = 'seed'", "does not repeat"),
+        ("UPDATE events SET value = '[1, 0.25]' WHERE number = 2", "event 2 has changed"),
+        ("UPDATE about SET value = '8' WHERE name = 'seed'", "decided at the start"),
     ],
 )
 def test_a_changed_file_is_refused(
@@ -399,7 +403,7 @@ def test_the_commands_from_start_to_report(session: Callable[..., str], tmp_path
 
 def test_the_commands_load_nothing_heavy(run_python: Callable[..., Any]) -> None:
     done = run_python(
-        "-c", "import sys, tombola.live.commands; print({'numpy', 'numba', 'sqlite3'} & set(sys.modules))"
+        "-c", "import sys, tombola.commands.session; print({'numpy', 'numba', 'sqlite3'} & set(sys.modules))"
     )
     assert (done.stdout, done.stderr) == ("set()\n", "")
 
@@ -431,3 +435,172 @@ def test_bad_commands_are_one_sentence(
     with pytest.raises(TombolaError) as refused:
         session("record", "r", *arguments)
     one_sentence(refused.value)
+
+
+@pytest.mark.parametrize("learner", [Exp3(), UCB2(), Hedge(rate=0.5)])
+def test_an_amended_run_is_as_if_it_had_been_told_the_truth(learner: Learner, begin: Callable[..., Run]) -> None:
+    """The learner knows what it would know; what was played before the amendment stays as it was."""
+    full = learner.feedback == "full"
+
+    def told(value: float) -> Any:
+        return [value, 0.25, 1 - value] if full else value
+
+    with begin(learner, name="wrong.run") as wrong, begin(learner, name="right.run") as right:
+        wrong.next(6), right.next(6)  # all before the first outcome, so that both play the same
+        for run, second in ((wrong, 0.125), (right, 1.0)):
+            run.record_all([Outcome(1, told(0.5)), Outcome(2, told(second)), Outcome(4, told(0.25))])
+        before = wrong.amend(2, loss=told(1.0))
+        assert before == (tuple(told(0.125)) if full else 0.125)
+        assert bits(wrong) == bits(right)
+        given = wrong.next(3)
+        assert str(given) == str(right.next(3))
+        assert not wrong.record(2, loss=told(1.0))
+        with pytest.raises(FeedbackError, match="first answer stands"):
+            wrong.record(2, loss=told(0.125))
+        assert wrong.amend(2, loss=told(0.125)) == right.amend(2, loss=told(0.125))
+        assert bits(wrong) == bits(right)
+        with pytest.raises(FeedbackError, match="record it first"):
+            wrong.amend(3, loss=told(0.5))
+
+
+def test_what_was_played_before_an_amendment_stays_played(begin: Callable[..., Run], tmp_path: Path) -> None:
+    with begin(UCB1(), rows=30) as run:
+        for round_ in range(1, 21):
+            (one,) = run.next()
+            run.record(round_, loss={"a": 0.0, "b": 0.75, "c": 0.5}[one.action])
+        played = [ticket.action for ticket in run.book().tickets]
+        run.amend(1, loss=1.0)
+        for round_ in range(21, 26):
+            (one,) = run.next()
+            run.record(round_, loss=0.5)
+        assert [ticket.action for ticket in run.book().tickets][:20] == played
+        assert run.status().amended == 1
+        before = bits(run)
+        with Run.open(tmp_path / "my.run") as again:
+            assert bits(again) == before
+            again._forget()
+            with again._journal.reading():  # without the checkpoint
+                again._replay()
+            assert bits(again) == before
+
+
+def test_an_amendment_reaches_a_process_that_has_the_file_open(begin: Callable[..., Run], tmp_path: Path) -> None:
+    with begin() as one, Run.open(tmp_path / "my.run") as two:
+        one.next(4)
+        two.record(1, loss=0.5)
+        one.record(2, loss=0.25)
+        one.amend(1, loss=1.0)
+        assert bits(one) == bits(two)
+        two.next()
+        assert bits(one) == bits(two)
+
+
+def test_a_cancelled_ticket_is_neither_pending_nor_answered(
+    begin: Callable[..., Run], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    with begin() as run:
+        run.next(3)
+        run.record(1, loss=0.5)
+        assert run.cancel(2)
+        assert not run.cancel(2)
+        calls: list[Callable[[], bool]] = [
+            lambda: run.record(2, loss=0.5),
+            lambda: run.cancel(1),
+            lambda: run.cancel(9),
+        ]
+        for call in calls:
+            with pytest.raises(FeedbackError) as refused:
+                call()
+            one_sentence(refused.value)
+        now = run.status()
+        assert (now.answered, now.cancelled, [one.round for one in now.pending]) == (1, 1, [3])
+    with Run.open(tmp_path / "my.run") as run:
+        assert [one.round for one in run.pending] == [3]
+        assert [one.round for one in run.next()] == [4]
+
+
+def test_a_checkpoint_goes_on_to_the_bit(
+    begin: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tombola.live import run as module
+
+    monkeypatch.setattr(module, "EVENTS", 4)
+    monkeypatch.setattr(module, "BYTES", 10**9)
+    for learner in (Exp3(), UCB2(), Hedge(rate=0.5), learner_named("Simulation(base=FollowTheLeader())")):
+        path = tmp_path / f"{type(learner).__name__}.run"
+        begin(learner, rows=40, name=path.name).close()
+        with Run.open(path) as whole:
+            for round_ in range(1, 31):
+                with Run.open(path) as one:
+                    one.next()
+                    if round_ % 3:
+                        one.record(round_, loss=[0.5, 0.25, round_ / 32] if learner.feedback == "full" else round_ / 32)
+                    replayed = one._fresh
+                assert replayed < 8
+            assert bits(whole) == bits(Run.open(path))
+            whole._forget()
+            whole._journal.restart()
+            with monkeypatch.context() as patch:
+                patch.setattr(whole._journal, "rewind", lambda: None)
+                slow = bits(whole)
+            with Run.open(path) as quick:
+                assert bits(quick) == slow
+
+
+def test_the_commands_to_put_things_right(session: Callable[..., str], tmp_path: Path) -> None:
+    session(
+        "start", "ids.csv", "--actions", '"call, then write",=wait', "--learner", "UCB1", "--out", "r", "--seed", "3"
+    )
+    assert "play call, then write on" in session("next", "r", "--count", "3")
+    session("record", "r", "1", "--loss", "0.5")
+    assert session("amend", "r", "1", "--loss", "0.25") == "ticket 1 amended; its loss was 0.5 before\n"
+    assert session("cancel", "r", "2") == "ticket 2 cancelled\n"
+    assert "1 answered, 1 pending, 1 cancelled, 1 amended" in session("status", "r")
+    assert session("export", "r", "--out", "r.csv") == "3 tickets are in r.csv\n"
+    lines = (tmp_path / "r.csv").read_text().splitlines()
+    assert lines[0] == "ticket,id,action,chance,loss,amended,cancelled"
+    assert lines[1].split(",", 2)[2] == '"call, then write",1.0,0.25,True,False'
+    assert lines[2].split(",", 2)[2] == "'=wait,1.0,,False,True", "a spreadsheet must not take a name for a formula"
+    session("export", "r", "--out", "r.parquet")
+    table = import_module("pyarrow.parquet").read_table(tmp_path / "r.parquet").to_pydict()
+    assert table["action"][:2] == ["call, then write", "=wait"]
+    assert table["loss"] == [0.25, None, None]
+    with pytest.raises(TableError, match=r"ends in \.csv or \.parquet"):
+        session("export", "r", "--out", "r.xlsx")
+
+
+def test_control_characters_never_reach_the_terminal(session: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "evil.csv").write_text("id\n\x1b[2Jone\n\x1b]0;two\x07\n")
+    started = session("start", "evil.csv", "--actions", "a\x1b[31m,b", "--learner", "UCB1", "--out", "e", "--seed", "3")
+    said = started + session("next", "e", "--count", "2") + session("status", "e")
+    assert "\\x1b[31m" in said
+    assert "\x1b" not in said
+    assert "\x07" not in said
+
+
+def test_half_of_a_surrogate_pair_is_no_name(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    for ids, actions in ((["\ud800"], ["a"]), (["x"], ["\udfff"])):
+        with pytest.raises(ParameterError) as refused:
+            Run.start(tmp_path / "my.run", ids, actions, UCB1(), seed=1)
+        one_sentence(refused.value)
+    with Run.start(tmp_path / "my.run", ["x"], ["a"], UCB1(), seed=1) as run, pytest.raises(FeedbackError):
+        run.round_of("\ud800")
+
+
+def test_an_old_file_is_noted_on_the_command_line(
+    session: Callable[..., str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from test_live_damage import old_run
+
+    old_run(tmp_path / "old", UCB1(), rounds=2, answered=1)
+    assert "without digests" in session("status", "old")
+    assert "without digests" not in session("status", "old")
+
+
+def test_a_page_or_table_never_takes_the_place_of_the_run(session: Callable[..., str], tmp_path: Path) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--out", "r.csv", "--seed", "3")
+    before = (tmp_path / "r.csv").read_bytes()
+    for command in ("report", "export"):
+        with pytest.raises(TombolaError):
+            session(command, "r.csv", "--out", "r.csv")
+    assert (tmp_path / "r.csv").read_bytes() == before

@@ -15,9 +15,9 @@ from tombola.commands.exact import exact
 from tombola.commands.learners import learners
 from tombola.commands.look import look
 from tombola.commands.printing import remark, tell
-from tombola.commands.race import app as race_app
+from tombola.commands.race_files import app as race_app
 from tombola.commands.reproduce import reproduce
-from tombola.live.commands import app as session_app
+from tombola.commands.session import app as session_app
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 

@@ -5,19 +5,11 @@ from typing import Any
 
 import typer
 
+from tombola.text import clean
+
+__all__ = ["clean", "grid", "remark", "show", "tell"]
+
 _as_python_does = warnings.showwarning
-
-
-def clean(text: str) -> str:
-    r"""Return a text whose control characters are written out, so that no name commands the terminal.
-
-    >>> clean("a\x1b[31mb")
-    'a\\x1b[31mb'
-    """
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else letter.encode("unicode_escape").decode()
-        for letter in text
-    )
 
 
 def grid(*columns: str) -> Any:
@@ -31,11 +23,12 @@ def grid(*columns: str) -> Any:
     return table
 
 
-def show(what: Any) -> None:
-    """Print words or a table."""
+def show(what: Any, *, soft: bool = False) -> None:
+    """Print words or a table; `soft` leaves long lines whole."""
     from rich.console import Console
 
-    Console(highlight=False, markup=False).print(clean(what) if isinstance(what, str) else what)
+    words = clean(what) if isinstance(what, str) else what
+    Console(highlight=False, markup=False).print(words, soft_wrap=soft)
 
 
 def remark(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

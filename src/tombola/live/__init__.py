@@ -7,12 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tombola.live.run import Assignment, Outcome, Run
+    from tombola.live.outcome import Outcome
+    from tombola.live.record import Record
+    from tombola.live.run import Assignment, Run
     from tombola.live.status import ActionStatus, Status
 
-_HOME = {"ActionStatus": "status", "Assignment": "run", "Outcome": "run", "Run": "run", "Status": "status"}
+_HOME = {
+    "ActionStatus": "status",
+    "Assignment": "run",
+    "Record": "record",
+    "Outcome": "outcome",
+    "Run": "run",
+    "Status": "status",
+}
 
-__all__ = ["ActionStatus", "Assignment", "Outcome", "Run", "Status"]
+__all__ = ["ActionStatus", "Assignment", "Outcome", "Record", "Run", "Status"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tombola.live.record import Record
 from tombola.report.chart import Band, Chart
 from tombola.report.figures import COLOURS
 from tombola.report.page import drawing
-from tombola.session import Session
 from tombola.types import Floats
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MARKS, SHOWN = 200, 100
 
 def run_page(run: "Run") -> str:
     """Return the page of a run, as it is now."""
-    now, session = run.status(), run.session()
+    now, book = run.status(), run.book()
     facts = [
         ("learner", now.learner),
         ("seed", now.seed),
@@ -30,27 +30,26 @@ def run_page(run: "Run") -> str:
         ("switches", now.switches),
         ("loss so far", f"{now.loss:.6g}"),
     ]
-    charts = (shares(session), losses(session)) if now.answered else ()
+    charts = (shares(book), losses(book)) if now.answered else ()
     drawings = [drawing(f"run-{index}", chart) for index, chart in enumerate(charts)]
     return _render(title=f"A run of {now.rows} rows", now=now, facts=facts, drawings=drawings)
 
 
-def shares(session: Session) -> Chart:
+def shares(book: Record) -> Chart:
     """Return the share that every action had in the rounds so far."""
-    played = np.array([ticket.action for ticket in session.tickets])
+    played = np.array([ticket.action for ticket in book.tickets])
     marks = _marks(played.size)
     bands = []
-    for action, name in enumerate(session.names):
+    for action, name in enumerate(book.names):
         share = np.cumsum(played == action)[marks - 1] / marks
         bands.append(Band(name, marks.astype(np.float64), share, share, share))
     words = "The share of each action in the rounds so far"
     return Chart(words, "round", "share", tuple(bands), log_x=False, log_y=False, alt=words)
 
 
-def losses(session: Session) -> Chart:
+def losses(book: Record) -> Chart:
     """Return the mean loss of the rounds so far that have been answered."""
-    pairs = zip(session.tickets, session.outcomes, strict=True)
-    known = [(t.round, o[t.action] if isinstance(o, tuple) else o) for t, o in pairs if o is not None]
+    known = [(ticket.round, loss) for ticket, loss in book.losses]
     rounds, values = (np.array(column, np.float64) for column in zip(*known, strict=True))
     marks = _marks(values.size)
     mean: Floats = np.cumsum(values)[marks - 1] / marks

@@ -1,12 +1,15 @@
-"""Run: a session in a file, for a list of rows that tombola shuffles; killed at any moment, it goes on to the bit.
+"""Run: a learner on a list of rows that tombola shuffles, in a file; killed at any moment, it goes on to the bit.
 
 The file holds what was decided (learner, actions, seed), the rows in their order, and every ticket and outcome as it
-happened; the state of the learner is made again by going through them, and every ticket is checked on the way. What
-can go wrong means what it means in `tombola.session`; in addition:
+happened; the state of the learner is made again from the last checkpoint by going through them, and every ticket is
+checked on the way. What can go wrong means what it means in `tombola.session`; in addition:
 
 killed               a call that returned stays; one that did not happened whole, or not at all
 ticket not received  its process was killed before it could say so; `pending` has it
 two processes        each call has the file to itself; no ticket is handed out twice
+a wrong outcome      `amend` puts it right: the old one stays in the history, the learner goes through everything again
+never answered       `cancel` takes the ticket from `pending`; the learner never hears of it
+damaged, replaced    one sentence; nothing is read that was not written
 """
 
 import math
@@ -14,23 +17,37 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from tombola import __version__, validate
-from tombola.book import Ticket
 from tombola.errors import FeedbackError, ParameterError, SessionError
-from tombola.live.journal import Event, Journal
+from tombola.journal import Event, Journal
+from tombola.live.mind import ANSWERED, CANCELLED, PENDING, Mind
+from tombola.live.outcome import Losses, Outcome, outcome_from
+from tombola.live.record import Fact, Record
 from tombola.order import rows_in
 from tombola.recipe import learner_from, recipe_of
 from tombola.session import Session
 from tombola.streams import Streams
+from tombola.text import encodable
 
 if TYPE_CHECKING:
     from tombola.learners.base import Learner
     from tombola.live.status import Status
+
+EVENTS, BYTES = 1000, 100  # a checkpoint comes after so many events, or one for so many bytes of it if that is more
+
+VIEWS = (
+    """CREATE VIEW plays AS
+        SELECT ticket.key AS ticket, pool.id, names.value AS action, json_extract(ticket.value, '$[1]') AS chance,
+            outcome.kind, outcome.value
+        FROM events AS ticket JOIN pool ON pool.place = ticket.key JOIN about ON about.name = 'actions'
+        JOIN json_each(about.value) AS names ON names.key = json_extract(ticket.value, '$[0]')
+        LEFT JOIN events AS outcome ON outcome.key = ticket.key AND outcome.kind != 'ticket'
+        WHERE ticket.kind = 'ticket'""",
+)
 
 
 class Assignment(NamedTuple):
@@ -47,14 +64,6 @@ class Assignment(NamedTuple):
         return {"ticket": self.round, "id": self.id, "action": self.action, "chance": chance}
 
 
-class Outcome(NamedTuple):
-    """What came of a ticket: a loss or a reward; one number, or one for every action if feedback is full."""
-
-    round: int
-    loss: Any = None
-    reward: Any = None
-
-
 class Run:
     """A learner at work on a list of rows, in a file that several processes may open at once (each for itself).
 
@@ -66,6 +75,8 @@ class Run:
     [('Bob', 'call'), ('Cem', 'write')]
     >>> run.record(2, loss=0.25), run.record(2, loss=0.25)
     (True, False)
+    >>> run.amend(2, loss=0.75)
+    0.25
     >>> run.close()
     >>> with Run.open(f"{folder.name}/calls.run") as run:
     ...     run.pending
@@ -76,11 +87,12 @@ class Run:
     def __init__(self, journal: Journal, learner: "Learner") -> None:
         self.learner = learner
         self.names = tuple(str(name) for name in journal.about["actions"])
-        self.horizon, self.seed = int(journal.about["rows"]), int(journal.about["seed"])
-        self._journal = journal
-        self._session: Session | None = None
-        self._tickets: list[Ticket] = []
-        self._seen = 0
+        self.horizon, self.seed = journal.length, int(journal.about["seed"])
+        self._journal, self._lock = journal, RLock()
+        self._own = str(journal.about["learner"]["name"]).startswith("own ")
+        self._mind: Mind | None = None
+        self._tickets: dict[int, tuple[int, float]] = {}  # those that this process knows to be pending
+        self._fresh, self._size = 0, 0  # events since the checkpoint, and its size
 
     @classmethod
     def start(
@@ -89,41 +101,45 @@ class Run:
         """Shuffle the rows, and write a new file; a file that exists is never overwritten."""
         rows, names = [str(one) for one in ids], [str(name) for name in actions]
         seed = validate.whole("Run.start", "seed", seed, least=0)
-        _check_names("rows", rows)
-        _check_names("actions", names)
+        check_names("Run.start", "rows", rows)
+        check_names("Run.start", "actions", names)
         Session(learner, names, len(rows), seed=seed)  # refuses what does not fit, before there is a file
         order = [rows[row] for row in rows_in("random", len(rows), Streams(seed).order())]
-        about = {
-            "tombola run": "written by tombola.live",
-            "tombola": __version__,
-            "learner": recipe_of(learner),
-            "actions": names,
-            "rows": len(rows),
-            "seed": seed,
-        }
-        return cls(Journal.create(Path(path), about, order), learner)
+        recipe = recipe_of(learner)
+        about = {"kind": "session", "tombola": __version__, "learner": recipe, "actions": names, "seed": seed}
+        return cls(Journal.create(Path(path), "Run", about, order, VIEWS), learner)
 
     @classmethod
     def open(cls, path: str | Path, learner: "Learner | None" = None) -> "Run":
         """Open a run; a learner of tombola is made again from the file, one of your own must be given."""
-        journal = Journal.open(Path(path))
+        journal = Journal.open(Path(path), "Run", "session")
         try:
             return cls(journal, learner_from(journal.about["learner"], learner))
         except BaseException:
             journal.close()
             raise
 
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self._journal.path
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of this file should know."""
+        return tuple(self._journal.notes)
+
     def next(self, count: int = 1) -> list[Assignment]:
         """Hand out the next tickets, `count` of them or as many as there are rows left; never one twice."""
         count = validate.whole("Run.next", "count", count, least=1)
-        with self._writing() as session:
-            left = session.horizon - session.round
+        with self._writing() as mind:
+            left = self.horizon - mind.round
             if left == 0:
                 raise SessionError(
-                    f"Run.next: all {session.horizon} rows have been handed out, {session.round - session.answered} "
-                    "are pending; record their outcomes, or start another run."
+                    f"Run.next: all {self.horizon} rows have been handed out, {len(mind.pending)} are pending; "
+                    "record their outcomes, or start another run."
                 )
-            return [self._hand_out(session) for _ in range(min(count, left))]
+            return [self._hand_out(mind) for _ in range(min(count, left))]
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None) -> bool:
         """Take in what came of a ticket; True if that is news. When this returns, the outcome is on the disk."""
@@ -131,19 +147,59 @@ class Run:
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Take in many outcomes, all or none, and return how many are news."""
-        with self._writing() as session:
-            return sum([self._take_in(session, outcome) for outcome in outcomes])
+        with self._writing() as mind:
+            return sum([self._take_in(mind, outcome) for outcome in outcomes])
+
+    def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
+        """Put an outcome right, and return the losses it had; the learner goes through everything again with the new.
+
+        What was played stays played, and the wrong outcome stays in the history.
+        """
+        outcome = Outcome(round, loss, reward)
+        outcome.losses(self.learner.feedback, len(self.names))
+        with self._writing() as mind:
+            if self._mark(mind, "Run.amend", outcome.round) != ANSWERED:
+                raise FeedbackError(
+                    f"Run.amend: expected a ticket with an outcome, got {round}, which has none; record it first."
+                )
+            before = self._known(outcome.round)
+            last = self._journal.find("amend", outcome.round)
+            again = 0 if last is None else last.again + 1
+            self._journal.append("amend", outcome.round, outcome.to_json(), again)
+            self._replay()
+            return before
+
+    def cancel(self, round: int) -> bool:
+        """Take back a ticket that will never be answered; True if that is news.
+
+        Its row was met, so it is never handed out again, and the intervals of its action count no loss after it; if
+        it failed, record the worst loss instead.
+        """
+        with self._writing() as mind:
+            mark = self._mark(mind, "Run.cancel", round)
+            if mark == ANSWERED:
+                raise FeedbackError(f"Run.cancel: ticket {round} has an outcome; amend it instead.")
+            if mark == PENDING:
+                self._append("cancel", round, value=None)
+                mind.marks[round] = CANCELLED
+            return mark == PENDING
+
+    @property
+    def round(self) -> int:
+        """The number of tickets handed out so far, to whomever."""
+        with self._reading() as mind:
+            return mind.round
 
     @property
     def pending(self) -> list[Assignment]:
         """The tickets that were handed out, to whomever, and have no outcome yet."""
-        with self._reading() as session:
-            return [self._in_words(ticket) for ticket in session.pending]
+        with self._reading() as mind:
+            return [self._assignment(round_, *self._ticket(round_)) for round_ in mind.pending]
 
     def round_of(self, id: str) -> int:
         """Return the number of the ticket that this row has, or will have."""
         with self._journal.reading():
-            found = self._journal.round_of(id)
+            found = self._journal.place_of(id) if encodable(id) else None
         if found is None:
             raise FeedbackError(f"Run: expected the id of one of the {self.horizon} rows, got {id!r}; check its name.")
         return found
@@ -152,13 +208,26 @@ class Run:
         """Return how far the run is, and what it says about the actions; its intervals fail with chance `level`."""
         from tombola.live.status import status_of
 
-        with self._reading() as session:
-            return status_of(session, [self._in_words(ticket) for ticket in session.pending], self.seed, level)
+        book = self.book()
+        with self._journal.reading():
+            pending = [self._assignment(*ticket) for ticket in book.pending]
+        return status_of(book, pending, level)
 
-    def session(self) -> Session:
-        """Return the session as the file has it now: look at it, and let the run change it."""
-        with self._reading() as session:
-            return session
+    def book(self) -> Record:
+        """Return all tickets and outcomes, as the file has them now; every digest is checked."""
+        with self._reading():
+            return Record(Fact(self.learner, self.names, self.horizon, self.seed), self._journal.history())
+
+    def ids(self) -> list[str]:
+        """Return the rows in the order in which they are played."""
+        with self._journal.reading():
+            return list(self._journal.ids())
+
+    @property
+    def state(self) -> Any:
+        """The state of the learner, by name: read it, do not write it."""
+        with self._reading() as mind:
+            return mind.player.state
 
     def close(self) -> None:
         """Close the file; what was recorded is on the disk already."""
@@ -176,92 +245,175 @@ class Run:
         return f"Run({str(self._journal.path)!r}, {self.learner!r}, {self.horizon} rows)"
 
     @contextmanager
-    def _writing(self) -> Iterator[Session]:
-        with self._kept(), self._journal.writing():
+    def _writing(self) -> Iterator[Mind]:
+        with self._lock, self._kept(), self._journal.writing():
             yield self._current()
+            self._keep()
 
     @contextmanager
-    def _reading(self) -> Iterator[Session]:
-        with self._kept(), self._journal.reading():
+    def _reading(self) -> Iterator[Mind]:
+        with self._lock, self._kept(), self._journal.reading():
             yield self._current()
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
-        """Forget the session in memory if anything fails, also the writing: the file is what counts."""
+        """Forget what is in memory if anything fails, also the writing: the file is what counts."""
         try:
             yield
         except BaseException:
-            self._session = None
+            self._forget()
+            self._journal.restart()
             raise
 
-    def _current(self) -> Session:
-        """Return the session, with everything that has happened in the file since the last call."""
-        if self._session is None:
-            self._session = Session(self.learner, self.names, self.horizon, seed=self.seed)
-            self._tickets, self._seen = [], 0
-        for event in self._journal.events(after=self._seen):
-            self._repeat(self._session, event)
-            self._seen = event.number
-        return self._session
+    def _forget(self) -> None:
+        self._mind = None
+        self._tickets.clear()
 
-    def _repeat(self, session: Session, event: Event) -> None:
+    def _keep(self) -> None:
+        """Write a checkpoint, if enough has happened since the last one."""
+        if self._mind is not None and not self._own and self._fresh >= max(EVENTS, self._size // BYTES):
+            body = self._mind.save()
+            self._journal.checkpoint(body)
+            self._fresh, self._size = 0, len(body)
+
+    def _current(self) -> Mind:
+        """Return the learner, with everything that has happened in the file since the last call."""
+        mind = self._mind if self._mind is not None else self._resume()
+        for event in self._journal.news():
+            if event.kind == "amend":
+                return self._replay()
+            self._repeat(mind, event)
+        return mind
+
+    def _new_mind(self) -> Mind:
+        return Mind(self.learner, len(self.names), self.horizon, seed=self.seed)
+
+    def _resume(self) -> Mind:
+        """Take up the learner at the checkpoint, or at the start."""
+        mind, body = self._new_mind(), self._journal.rewind()
+        self._fresh, self._size = 0, len(body or b"")
+        if body is not None and not (not self._own and mind.load(body)):
+            self._journal.restart()
+        self._mind = mind
+        return mind
+
+    def _replay(self) -> Mind:
+        """Go through everything from the start, with the outcomes as they were amended."""
+        amended = {event.key: event for event in self._journal.history() if event.kind == "amend"}
+        last = max((event.number for event in amended.values()), default=0)
+        self._journal.restart()
+        self._forget()
+        self._mind = mind = self._new_mind()
+        right = True  # until the learner hears of an outcome that it had heard otherwise when it played
+        for event in self._journal.news():
+            if event.kind == "outcome" and event.key in amended:
+                right = False
+                event = event._replace(value=amended[event.key].value)
+            if event.kind != "amend":
+                self._repeat(mind, event, check=right or event.number > last)
+        self._fresh = max(self._fresh, EVENTS)
+        self._size = 0
+        return mind
+
+    def _repeat(self, mind: Mind, event: Event, *, check: bool = True) -> None:
+        self._fresh += 1
         if event.kind == "ticket":
-            ticket = self._act(session)
-            same = (ticket.round, ticket.action) == (event.round, event.action) and _same(ticket.chance, event.chance)
+            action, chance = event.value
+            again = mind.act()
+            if check and (mind.round, again[0], _plain(again[1])) != (event.key, action, chance):
+                raise SessionError(
+                    f"Run: {self._journal.path} says that ticket {event.key} was {event.value}, which {self.learner!r} "
+                    "does not repeat, so the file or tombola was changed; use the version that wrote it."
+                )
+            self._tickets[event.key] = action, _chance(chance)
+        elif event.kind == "outcome" and mind.marks[event.key] == PENDING:
+            outcome = outcome_from(event.key, event.value)
+            self._observe(mind, outcome)
+        elif event.kind == "cancel" and mind.marks[event.key] == PENDING:
+            mind.marks[event.key] = CANCELLED
         else:
-            same = session.observe(self._ticket(event.round), loss=event.loss, reward=event.reward)
-        if not same:
             raise SessionError(
-                f"Run: {self._journal.path} says {event.kind} {event.round} was {event[3:]}, which {self.learner!r} "
-                "does not repeat, so the file or tombola was changed; use the version that wrote it."
+                f"Run: {self._journal.path} has an event that does not fit ({event.kind} of ticket {event.key}), so it "
+                "was changed; take a backup of it."
             )
 
-    def _act(self, session: Session) -> Ticket:
-        self._tickets.append(session.act())
-        return self._tickets[-1]
+    def _observe(self, mind: Mind, outcome: Outcome) -> None:
+        losses = outcome.losses(self.learner.feedback, len(self.names))
+        mind.observe(outcome.round, *self._ticket(outcome.round), losses)
+        self._tickets.pop(outcome.round, None)
 
-    def _hand_out(self, session: Session) -> Assignment:
-        ticket = self._act(session)
-        self._append(Event(self._seen + 1, "ticket", ticket.round, int(ticket.action), float(ticket.chance)))
-        return self._in_words(ticket)
+    def _hand_out(self, mind: Mind) -> Assignment:
+        action, chance = mind.act()
+        self._append("ticket", mind.round, [action, _plain(chance)])
+        self._tickets[mind.round] = action, chance
+        return self._assignment(mind.round, action, chance)
 
-    def _take_in(self, session: Session, outcome: Outcome) -> bool:
-        round_ = validate.whole("Run.record", "round", outcome.round, least=1)
-        news = session.observe(self._ticket(round_), loss=outcome.loss, reward=outcome.reward)
-        if news:
-            loss, reward = _plain(outcome.loss), _plain(outcome.reward)
-            self._append(Event(self._seen + 1, "outcome", round_, loss=loss, reward=reward))
-        return news
-
-    def _append(self, event: Event) -> None:
-        self._journal.append(event)
-        self._seen = event.number
-
-    def _ticket(self, round_: int) -> Ticket:
-        if not 1 <= round_ <= len(self._tickets):
+    def _take_in(self, mind: Mind, outcome: Outcome) -> bool:
+        mark = self._mark(mind, "Run.record", outcome.round)
+        losses = outcome.losses(self.learner.feedback, len(self.names))
+        if mark == PENDING:
+            self._append("outcome", outcome.round, outcome.to_json())
+            self._observe(mind, outcome)
+            return True
+        if mark == CANCELLED:
+            raise FeedbackError(f"Run.record: ticket {outcome.round} was cancelled; record only what is pending.")
+        before = self._known(outcome.round)
+        if before != losses:
             raise FeedbackError(
-                f"Run.record: expected a ticket that has been handed out (1..{len(self._tickets)}), got {round_}; "
+                f"Run.record: ticket {outcome.round} has been answered with {before!r}, got {losses!r} now, and the "
+                "first answer stands; amend it if it was wrong."
+            )
+        return False
+
+    def _append(self, kind: str, round_: int, value: Any) -> None:
+        self._journal.append(kind, round_, value)
+        self._fresh += 1
+
+    def _mark(self, mind: Mind, owner: str, round_: int) -> int:
+        """Return what has become of a ticket that was handed out."""
+        round_ = validate.whole(owner, "round", round_, least=1)
+        if round_ > mind.round:
+            raise FeedbackError(
+                f"{owner}: expected a ticket that has been handed out (1..{mind.round}), got {round_}; "
                 "take the number that `next` gave, or look it up in the status."
             )
-        return self._tickets[round_ - 1]
+        return int(mind.marks[round_])
 
-    def _in_words(self, ticket: Ticket) -> Assignment:
-        row = self._journal.id_of(ticket.round)
-        return Assignment(ticket.round, row, self.names[ticket.action], float(ticket.chance))
+    def _known(self, round_: int) -> Losses:
+        event = self._journal.find("amend", round_) or self._journal.find("outcome", round_)
+        if event is None:
+            raise SessionError(f"Run: {self._journal.path} lacks the outcome of ticket {round_}; take a backup of it.")
+        return outcome_from(round_, event.value).losses(self.learner.feedback, len(self.names))
+
+    def _ticket(self, round_: int) -> tuple[int, float]:
+        """Return the action and the chance of a ticket."""
+        if round_ in self._tickets:
+            return self._tickets[round_]
+        event = self._journal.find("ticket", round_)
+        if event is None:
+            raise SessionError(f"Run: {self._journal.path} lacks ticket {round_}; take a backup of it.")
+        action, chance = event.value
+        return action, _chance(chance)
+
+    def _assignment(self, round_: int, action: int, chance: float) -> Assignment:
+        return Assignment(round_, self._journal.id_of(round_), self.names[action], chance)
 
 
-def _check_names(what: str, names: list[str]) -> None:
+def check_names(owner: str, what: str, names: list[str]) -> None:
+    """Refuse names that are missing, double, or no text."""
     if not names or not all(name.strip() for name in names):
-        raise ParameterError(f"Run.start: expected a name for each of the {what}, got none or an empty one; name them.")
+        raise ParameterError(f"{owner}: expected a name for each of the {what}, got none or an empty one; name them.")
     twice, times = Counter(names).most_common(1)[0]
     if times > 1:
-        raise ParameterError(f"Run.start: {what} must have different names, got {twice!r} {times} times; rename them.")
+        raise ParameterError(f"{owner}: {what} must have different names, got {twice!r} {times} times; rename them.")
+    for name in names:
+        if not encodable(name):
+            raise ParameterError(f"{owner}: names of {what} must be text, got {name!r} with a half sign; repair it.")
 
 
-def _same(chance: float, recorded: float | None) -> bool:
-    return math.isnan(chance) if recorded is None else chance == recorded
+def _plain(chance: float) -> float | None:
+    return None if math.isnan(chance) else chance
 
 
-def _plain(value: Any) -> Any:
-    """Return a number, or numbers, as JSON has them."""
-    return None if value is None else np.asarray(value, np.float64).tolist()
+def _chance(plain: float | None) -> float:
+    return math.nan if plain is None else plain

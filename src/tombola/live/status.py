@@ -3,15 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from tombola.confidence.certificate import Watch
-from tombola.session import Session
+from tombola.live.record import Record
 
 if TYPE_CHECKING:
     from tombola.live.run import Assignment
+    from tombola.session import Session
 
 
 class ActionStatus(NamedTuple):
@@ -39,6 +40,8 @@ class Status:
     rows: int
     played: int
     answered: int
+    cancelled: int
+    amended: int
     switches: int
     loss: float
     actions: tuple[ActionStatus, ...]
@@ -59,11 +62,11 @@ class Status:
     @property
     def advice(self) -> str:
         """What would make the intervals sharper, if anything that is known does not count yet."""
-        waits = any(action.used < action.known for action in self.actions)
-        return (
-            "the intervals use an action's losses up to its first pending ticket: record that one first"
-            if waits
-            else ""
+        if not any(action.used < action.known for action in self.actions):
+            return ""
+        open_ = "pending or cancelled" if self.cancelled else "pending"
+        return f"the intervals use an action's losses up to its first {open_} ticket" + (
+            ": record that one first" if self.pending else ""
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -78,37 +81,39 @@ class Status:
         }
 
 
-def status_of(session: Session, pending: Sequence["Assignment"], seed: int, level: float) -> Status:
-    """Return the status of a session."""
-    certificate = Watch(session, level=level).certificate()
-    plays = np.bincount([ticket.action for ticket in session.tickets], minlength=session.actions)
-    losses, used = _losses(session), certificate.counts
+def status_of(book: Record, pending: Sequence["Assignment"], level: float) -> Status:
+    """Return the status of a run."""
+    certificate = Watch(cast("Session", book), level=level).certificate()  # a watch reads tickets and outcomes only
+    plays = np.bincount([ticket.action for ticket in book.tickets], minlength=book.actions)
+    losses, used = _losses(book), certificate.counts
     actions = tuple(
         ActionStatus(name, int(plays[a]), len(losses[a]), int(used[a]), _mean(losses[a]), *certificate.interval(a))
-        for a, name in enumerate(session.names)
+        for a, name in enumerate(book.names)
     )
     best = certificate.best
     return Status(
-        learner=repr(session.learner),
-        seed=seed,
-        rows=session.horizon,
-        played=session.round,
-        answered=session.answered,
-        switches=session.switches,
-        loss=session.loss,
+        learner=repr(book.learner),
+        seed=book.seed,
+        rows=book.horizon,
+        played=book.round,
+        answered=book.answered,
+        cancelled=len(book.cancelled),
+        amended=len(book.amended),
+        switches=book.switches,
+        loss=math.fsum(loss for _, loss in book.losses),
         actions=actions,
         pending=tuple(pending),
         level=level,
-        best=session.names[best],
+        best=book.names[best],
         within=certificate.within(best),
         regret=certificate.regret,
     )
 
 
-def _losses(session: Session) -> list[list[float]]:
+def _losses(book: Record) -> list[list[float]]:
     """Return the losses known of every action."""
-    losses: list[list[float]] = [[] for _ in session.names]
-    for ticket, outcome in zip(session.tickets, session.outcomes, strict=True):
+    losses: list[list[float]] = [[] for _ in book.names]
+    for ticket, outcome in zip(book.tickets, book.outcomes, strict=True):
         if isinstance(outcome, tuple):
             for action, loss in enumerate(outcome):
                 losses[action].append(loss)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tombola.errors import TableError
-from tombola.live.run import Outcome
+from tombola.live.outcome import Outcome
 from tombola.readers.text import text_lines, text_table
 
 IDS = ("id", "ids", "row")

@@ -3,7 +3,9 @@
 from tombola.racing.ask_and_tell import Race
 from tombola.racing.driver import Interrupted, race
 from tombola.racing.events import Call, Dropped, Event, Journal, Notes
+from tombola.racing.file import RaceFile
 from tombola.racing.planning import Plan, plan
+from tombola.racing.programs import Programs
 from tombola.racing.settings import Settings, fingerprint
 
 __all__ = [
@@ -14,7 +16,9 @@ __all__ = [
     "Journal",
     "Notes",
     "Plan",
+    "Programs",
     "Race",
+    "RaceFile",
     "Settings",
     "fingerprint",
     "plan",

@@ -2,16 +2,19 @@
 
 import asyncio
 import inspect
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from tombola import validate
 from tombola.errors import FeedbackError, SessionError
 from tombola.racing.ask_and_tell import Race
 from tombola.racing.events import Call, Event, Journal, Notes
+from tombola.racing.file import RaceFile
 from tombola.racing.settings import Settings, distinct
 from tombola.racing.ticker import Ticker
 
@@ -41,14 +44,15 @@ def race(
     max_cost: float | None = None,
     on_failure: Literal["worst", "stop"] = "worst",
     workers: int = 8,
-    journal: Journal | None = None,
+    journal: Journal | str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> Race:
     """Find the best of the candidates on the rows, calling `evaluate` as rarely as the level allows.
 
     `evaluate` is given a candidate and a row, plain or async, and returns a loss in [0, 1], or a loss and a cost; if it
     raises, the call has failed. Candidates are given as they are, or by name. The other settings are those of `Race`.
-    With a `journal` that has answers already, those calls are not made again.
+    With a `journal` that has answers already, those calls are not made again; the path of a file makes it survive also
+    a kill of the process.
 
     >>> found = race({"low": 0.2, "high": 0.7}, range(500), lambda p, row: float(hash((p, row)) % 10 < 10 * p), seed=1)
     >>> found.answer
@@ -58,7 +62,7 @@ def race(
     names = distinct("candidates", list(candidates))
     ids = [str(row) for row in rows] if all(isinstance(row, str) for row in rows) else list(map(str, range(len(rows))))
     settings = Settings(names, seed, level, within, top, baseline, population, max_calls, max_cost, on_failure)
-    kept = Notes() if journal is None else journal
+    kept = _journal(journal, settings, ids)
     run = Driver(Race.restore(settings, ids, kept.replay()), kept, Ticker(show=progress))
 
     def ask(call: Call) -> Any:
@@ -71,6 +75,12 @@ def race(
         with ThreadPoolExecutor(count) as pool:
             _finish(run, run.drive(lambda call: asyncio.get_running_loop().run_in_executor(pool, ask, call), count))
     return run.race
+
+
+def _journal(given: Journal | str | os.PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> Journal:
+    if given is None:
+        return Notes()
+    return RaceFile.at(Path(given), settings, rows) if isinstance(given, str | os.PathLike) else given
 
 
 def _finish(run: "Driver", work: Any) -> None:

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tombola.commands.printing import grid, show, tell
+from tombola.text import clean
+
 if TYPE_CHECKING:
+    from tombola.live.outcome import Losses
     from tombola.live.run import Run
     from tombola.live.status import Status
 
@@ -24,7 +28,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command()
 def start(
     table: Annotated[Path, typer.Argument(help="The rows: CSV or TSV with a column id, or a .txt with one a line.")],
-    actions: Annotated[str, typer.Option(help="The names of the actions, with commas between.")],
+    actions: Annotated[
+        str, typer.Option(help="The names of the actions, with commas between; quote one with a comma.")
+    ],
     out: Annotated[Path, typer.Option(help="The file to write; one that exists is never overwritten.")],
     seed: Annotated[int, typer.Option(help="The only source of randomness; it is recorded.", min=0)],
     learner: Annotated[str, typer.Option(help="Such as UCB2, or with parameters: 'Exp3(rate=0.1)'.")] = "UCB2",
@@ -36,16 +42,15 @@ def start(
     from tombola.live.run import Run
     from tombola.live.tables import read_ids
 
-    names = [name.strip() for name in actions.split(",")]
+    names = names_in(actions)
     with Run.start(out, read_ids(table, column or None), names, learner_named(learner), seed=seed) as run:
         facts = {"file": str(out), "rows": run.horizon, "actions": names, "learner": repr(run.learner), "seed": seed}
         if as_json:
             typer.echo(json.dumps(facts))
         else:
-            typer.echo(
-                f"{out}: {run.horizon} rows in random order (seed {seed}), {run.learner!r} on {', '.join(names)}"
-            )
-            typer.echo(f"ask for the first action with: tombola session next {out}")
+            words = f"{out}: {run.horizon} rows in random order (seed {seed}), {run.learner!r} on {', '.join(names)}"
+            show(words, soft=True)
+            show(f"ask for the first action with: tombola session next {out}", soft=True)
 
 
 @app.command("next")
@@ -61,7 +66,7 @@ def next_(
         typer.echo(json.dumps([one.to_json() for one in assignments]))
     else:
         for one in assignments:
-            typer.echo(f"ticket {one.round}: play {one.action} on {one.id}")
+            show(f"ticket {one.round}: play {one.action} on {one.id}", soft=True)
 
 
 @app.command()
@@ -76,7 +81,7 @@ def record(
 ) -> None:
     """Tell what came of a ticket, or of many; in any order, and twice without harm."""
     from tombola.errors import FeedbackError
-    from tombola.live.run import Outcome
+    from tombola.live.outcome import Outcome
     from tombola.live.tables import read_outcomes
 
     if (ticket is None) == (csv is None) or (csv is not None and bool(loss or reward)):
@@ -95,6 +100,56 @@ def record(
         typer.echo(json.dumps({"recorded": news, "known before": len(outcomes) - news}))
     else:
         typer.echo(f"{news} recorded" + (f", {len(outcomes) - news} known before" if news < len(outcomes) else ""))
+
+
+@app.command()
+def amend(
+    file: File,
+    ticket: Annotated[int, typer.Argument(help="The number of the ticket whose outcome was wrong.", min=1)],
+    loss: Annotated[str, typer.Option(help="The right loss, as for record.")] = "",
+    reward: Annotated[str, typer.Option(help="The right reward, as for record.")] = "",
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Put a wrong outcome right: the old one stays in the history, and the learner goes through everything again."""
+    with _run(file) as run:
+        full = run.learner.feedback
+        before = run.amend(ticket, loss=_value(loss, full), reward=_value(reward, full))
+    if as_json:
+        typer.echo(json.dumps({"ticket": ticket, "loss before": before}))
+    else:
+        show(f"ticket {ticket} amended; its loss was {_losses(before)} before")
+
+
+@app.command()
+def cancel(
+    file: File,
+    ticket: Annotated[int, typer.Argument(help="The number of the ticket.", min=1)],
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Take back a ticket that will never be answered; if its action failed, record a loss of 1 instead."""
+    with _run(file) as run:
+        news = run.cancel(ticket)
+    if as_json:
+        typer.echo(json.dumps({"ticket": ticket, "news": news}))
+    else:
+        show(f"ticket {ticket} " + ("cancelled" if news else "was cancelled before"))
+
+
+@app.command()
+def export(
+    file: File,
+    out: Annotated[Path, typer.Option(help="The table to write: .csv or .parquet.")],
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Write all tickets and outcomes as a table."""
+    from tombola.live.export import export as write
+
+    with _run(file) as run:
+        rows = write(run, out)
+    if as_json:
+        typer.echo(json.dumps({"table": str(out), "rows": rows}))
+    else:
+        show(f"{rows} tickets are in {out}", soft=True)
 
 
 @app.command()
@@ -123,14 +178,31 @@ def report(
 
     check_out(out, file)
     with _run(file) as run:
-        write_whole(out, run_page(run))
-    typer.echo(json.dumps({"page": str(out)}) if as_json else f"the page is {out}")
+        write_whole(out, run_page(run), file)
+    if as_json:
+        typer.echo(json.dumps({"page": str(out)}))
+    else:
+        show(f"the page is {out}", soft=True)
 
 
 def _run(file: Path) -> "Run":
     from tombola.live.run import Run
 
-    return Run.open(file)
+    run = Run.open(file)
+    for note in run.notes:
+        tell(f"note: {note}")
+    return run
+
+
+def names_in(text: str) -> list[str]:
+    """Return names with commas between; one with a comma stands in double quotes.
+
+    >>> names_in('"call, then write",wait')
+    ['call, then write', 'wait']
+    """
+    import csv
+
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
 def _value(text: str, feedback: str) -> Any:
@@ -139,28 +211,30 @@ def _value(text: str, feedback: str) -> Any:
     return [cell.strip() for cell in text.split(",")] if feedback == "full" or "," in text else text
 
 
-def _show(now: "Status") -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+def _losses(losses: "Losses") -> str:
+    return ", ".join(f"{loss:g}" for loss in losses) if isinstance(losses, tuple) else f"{losses:g}"
 
-    console = Console(highlight=False, markup=False)
-    console.print(
-        f"{now.learner}, seed {now.seed}: {now.played} of {now.rows} rows handed out, {now.answered} answered, "
-        f"{len(now.pending)} pending; {now.switches} switches; loss so far {now.loss:.4g}",
-        soft_wrap=True,
+
+def _show(now: "Status") -> None:
+    done = f"{now.answered} answered, {len(now.pending)} pending"
+    done += f", {now.cancelled} cancelled" if now.cancelled else ""
+    done += f", {now.amended} amended" if now.amended else ""
+    show(
+        f"{now.learner}, seed {now.seed}: {now.played} of {now.rows} rows handed out, {done}; "
+        f"{now.switches} switches; loss so far {now.loss:.4g}",
+        soft=True,
     )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("action", "plays", "known", "mean loss", f"{1 - now.level:.0%} interval for all rows"):
-        table.add_column(head, overflow="fold")
+    table = grid("action", "plays", "known", "mean loss", f"{1 - now.level:.0%} interval for all rows")
+    for column in table.columns[1:]:
+        column.justify = "right"
     for one in now.actions:
         mean = f"{one.mean:.4g}" if one.known else "–"
-        table.add_row(one.name, str(one.plays), str(one.known), mean, f"[{one.low:.4g}, {one.high:.4g}]")
-    console.print(table)
-    console.print(now.estimate, soft_wrap=True)
+        table.add_row(clean(one.name), str(one.plays), str(one.known), mean, f"[{one.low:.4g}, {one.high:.4g}]")
+    show(table)
+    show(now.estimate, soft=True)
     if now.advice:
-        console.print(now.advice, soft_wrap=True)
+        show(now.advice, soft=True)
     for pending in now.pending[:10]:
-        console.print(f"pending: ticket {pending.round}, {pending.action} on {pending.id}")
+        show(f"pending: ticket {pending.round}, {pending.action} on {pending.id}", soft=True)
     if len(now.pending) > 10:
-        console.print(f"and {len(now.pending) - 10} more; --json lists all")
+        show(f"and {len(now.pending) - 10} more; --json lists all")

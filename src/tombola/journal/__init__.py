@@ -1,0 +1,8 @@
+"""A list of rows and what happened to them, in one file that survives kills and notices damage.
+
+Live sessions and races use it; it knows neither of them.
+"""
+
+from tombola.journal.journal import Event, Journal
+
+__all__ = ["Event", "Journal"]

@@ -1,0 +1,70 @@
+"""Mind: a learner as the events of a run have made it, and which of its tickets are answered; small enough to keep."""
+
+import json
+import zlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tombola import __version__
+from tombola.settings import setting_of
+from tombola.streams import Streams
+from tombola.types import Seed
+
+if TYPE_CHECKING:
+    from tombola.learners.base import Learner
+
+PENDING, ANSWERED, CANCELLED = 1, 2, 3  # what has become of a ticket; 0: not handed out
+
+
+class Mind:
+    """A learner at work: `act` and `observe` go on from there, `save` and `load` keep it as bytes."""
+
+    def __init__(self, learner: "Learner", actions: int, horizon: int, *, seed: Seed) -> None:
+        setting = setting_of(learner, horizon, actions=actions)
+        self._live = setting.live(learner, Streams(seed).learner(learner))
+        self.player = self._live.player
+        self.round = 0
+        self.marks = np.zeros(horizon + 1, np.uint8)
+
+    def act(self) -> tuple[int, float]:
+        """Choose the action of the next round; return it with its chance."""
+        while self._live.halts is not None and self._live.halts():
+            self.player.plan(self.round)
+        action, chance = self._live.act()
+        self.round += 1
+        self.marks[self.round] = PENDING
+        return int(action), float(chance)
+
+    def observe(self, round: int, action: int, chance: float, outcome: float | tuple[float, ...]) -> None:
+        """Take in what came of a ticket."""
+        self._live.learn(round, action, chance, outcome if isinstance(outcome, tuple) else (outcome,), ())
+        self.marks[round] = ANSWERED
+
+    @property
+    def pending(self) -> list[int]:
+        """The rounds whose tickets have no outcome yet."""
+        return [int(round_) for round_ in np.flatnonzero(self.marks == PENDING)]
+
+    def save(self) -> bytes:
+        """Return everything as bytes."""
+        marks = zlib.compress(self.marks[: self.round + 1].tobytes(), 1)
+        return b"\n".join([self._head(), self.player.coins.tobytes() + self.player.memory.tobytes() + marks])
+
+    def load(self, body: bytes) -> bool:
+        """Take up what `save` gave; False if another version of tombola, or another learner, wrote it."""
+        head, _, rest = body.partition(b"\n")
+        coins, memory = self.player.coins, self.player.memory
+        self.round = int(json.loads(head)["round"])
+        if head != self._head():
+            self.round = 0
+            return False
+        coins[:] = np.frombuffer(rest[: coins.nbytes], coins.dtype)
+        memory[:] = np.frombuffer(rest[coins.nbytes : coins.nbytes + memory.nbytes], memory.dtype)
+        marks = np.frombuffer(zlib.decompress(rest[coins.nbytes + memory.nbytes :]), np.uint8)
+        self.marks[: marks.size] = marks
+        return True
+
+    def _head(self) -> bytes:
+        facts = {"tombola": __version__, "learner": repr(self.player.learner), "memory": self.player.memory.size}
+        return json.dumps({**facts, "round": self.round}).encode()

@@ -1,0 +1,93 @@
+"""Record: all tickets of a run and what came of each, as the file has them."""
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from tombola import book
+from tombola.book import Ticket
+from tombola.errors import SessionError
+from tombola.journal import Event
+from tombola.live.outcome import Losses, outcome_from
+from tombola.settings import setting_of
+
+if TYPE_CHECKING:
+    from tombola.learners.base import Learner
+
+
+class Fact(NamedTuple):
+    """What a run is: who plays which actions, how often, from which seed."""
+
+    learner: "Learner"
+    names: tuple[str, ...]
+    horizon: int
+    seed: int
+
+
+class Record:
+    """Tickets and outcomes in the order of rounds; an outcome that was amended is the amended one."""
+
+    def __init__(self, about: Fact, events: Iterable[Event]) -> None:
+        self.learner, self.names, self.horizon, self.seed = about
+        self.actions = len(self.names)
+        self.setting = setting_of(self.learner, self.horizon, actions=self.actions)
+        self.book = book.Book(self.setting.width)
+        self.amended: set[int] = set()
+        self.cancelled: set[int] = set()
+        told: dict[int, Losses] = {}
+        for event in events:
+            self._enter(event, told)
+        for round_, losses in told.items():
+            self.book.answer(round_ - 1, losses if isinstance(losses, tuple) else (losses,))
+
+    def _enter(self, event: Event, told: dict[int, Losses]) -> None:
+        if event.kind == "ticket":
+            action, chance = event.value
+            self.book.hand_out(action, math.nan if chance is None else chance)
+        elif event.kind == "cancel":
+            self.cancelled.add(event.key)
+        elif event.kind in ("outcome", "amend"):
+            outcome = outcome_from(event.key, event.value)
+            told[event.key] = outcome.losses(self.learner.feedback, self.actions)
+            if event.kind == "amend":
+                self.amended.add(event.key)
+        else:
+            raise SessionError(f"Run: expected an event of a session, got {event.kind!r}; use a later version.")
+
+    @property
+    def round(self) -> int:
+        """The number of tickets handed out."""
+        return len(self.book)
+
+    @property
+    def answered(self) -> int:
+        """The number of tickets with an outcome."""
+        return self.book.answered
+
+    @property
+    def tickets(self) -> list[Ticket]:
+        """All tickets handed out."""
+        return self.book.tickets
+
+    @property
+    def outcomes(self) -> list[Losses | None]:
+        """The loss of each ticket, or the losses of all actions if feedback is full; None if it has none."""
+        full = self.setting.whole_rows
+        found = [self.book.outcome(index) for index in range(self.round)]
+        return [outcome if outcome is None or full else outcome[0] for outcome in found]
+
+    @property
+    def pending(self) -> list[Ticket]:
+        """The tickets that wait for an outcome."""
+        return [ticket for ticket in self.book.pending if ticket.round not in self.cancelled]
+
+    @property
+    def losses(self) -> list[tuple[Ticket, float]]:
+        """Every answered ticket with the loss of its action."""
+        pairs = zip(self.tickets, self.outcomes, strict=True)
+        return [(t, o[t.action] if isinstance(o, tuple) else o) for t, o in pairs if o is not None]
+
+    @property
+    def switches(self) -> int:
+        """How often the action changed from one round to the next."""
+        return sum(a != b for a, b in zip(self.book.actions, self.book.actions[1:], strict=False))

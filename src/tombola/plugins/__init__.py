@@ -1,0 +1,1 @@
+"""Races inside other programs, and readers of what they have written; each needs the package it is named after."""

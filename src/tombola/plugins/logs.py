@@ -1,0 +1,164 @@
+"""Logs: what other programs have written about candidates on a list, as a pool with a column for each candidate.
+
+inspect_ai   logs, .eval or .json, one for each candidate (needs the package)
+lm-eval      samples_*.jsonl, one for each candidate, which its folder names
+promptfoo    the results JSON: a candidate is a provider, with its prompt if there are several
+long CSV     a line for each answer: columns candidate, row, and score or loss
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola.errors import TableError
+from tombola.pool import Pool
+from tombola.readers.text import text_lines, text_table
+
+
+class Answer(NamedTuple):
+    """One candidate on one row; a loss in [0, 1]."""
+
+    candidate: str
+    row: str
+    loss: float
+
+
+def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
+    """Return what is in these files, of whichever kind they are; `metric` names the score that counts."""
+    answers = [answer for path in paths for answer in _reader(path)(path, metric)]
+    return pool_of(answers, ", ".join(str(path) for path in paths))
+
+
+def pool_of(answers: Iterable[Answer], source: str) -> Pool:
+    """Return answers as a pool; every candidate must have answered every row, once.
+
+    >>> pool_of([Answer("a", "x", 0.5), Answer("b", "x", 0.25)], "two answers").losses.tolist()
+    [[0.5, 0.25]]
+    """
+    table: dict[tuple[str, str], float] = {}
+    for candidate, row, loss in answers:
+        if (row, candidate) in table:
+            raise TableError(
+                f"{source}: expected one answer of {candidate!r} on row {row!r}, got two; give one log a candidate, "
+                "of one epoch."
+            )
+        if not 0.0 <= loss <= 1.0:
+            raise TableError(
+                f"{source}: expected scores in [0, 1], got {1 - loss:g} of {candidate!r} on row {row!r}; rescale them."
+            )
+        table[row, candidate] = loss
+    rows, names = list(dict.fromkeys(key[0] for key in table)), list(dict.fromkeys(key[1] for key in table))
+    if not table:
+        raise TableError(f"{source}: expected answers of candidates, found none; give the log of a finished run.")
+    missing = next(((row, name) for row in rows for name in names if (row, name) not in table), None)
+    if missing is not None:
+        raise TableError(
+            f"{source}: expected an answer of every candidate on every row, got none of {missing[1]!r} on row "
+            f"{missing[0]!r}; let it answer that row, or leave the row out of all logs."
+        )
+    return Pool(np.array([[table[row, name] for name in names] for row in rows]), actions=names, ids=rows)
+
+
+def _reader(path: Path) -> Callable[[Path, str | None], Iterator[Answer]]:
+    """Return the reader for a file, by its ending and its first words."""
+    if not path.is_file():
+        raise TableError(f"{path}: expected a file, found none; check the path.")
+    if path.suffix == ".eval":
+        return _inspect
+    if path.suffix == ".jsonl":
+        return _lm_eval
+    if path.suffix == ".json":
+        return _promptfoo if "results" in _json(path) and "eval" not in _json(path) else _inspect
+    return _long
+
+
+def _inspect(path: Path, metric: str | None) -> Iterator[Answer]:
+    try:
+        from inspect_ai.log import read_eval_log
+        from inspect_ai.scorer import value_to_float
+    except ImportError:
+        raise TableError(
+            f"{path}: reading logs of inspect_ai needs that package, found none; write pip install 'tombola[inspect]'."
+        ) from None
+    try:
+        log = read_eval_log(str(path))
+    except Exception as error:  # the package raises whatever the damage leads to
+        raise _unreadable(path, "a log of inspect_ai", error) from None
+    to_float = value_to_float()
+    for sample in log.samples or []:
+        score = _chosen(path, sample.scores or {}, metric)
+        yield Answer(str(log.eval.model), str(sample.id), 1.0 - float(to_float(score.value)))
+
+
+def _lm_eval(path: Path, metric: str | None) -> Iterator[Answer]:
+    for number, line in enumerate(text_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            names = [metric] if metric else list(entry.get("metrics") or ("acc", "exact_match"))
+            value = next(entry[name] for name in names if name in entry)
+            yield Answer(path.parent.name or path.stem, str(entry["doc_id"]), 1.0 - float(value))
+        except (AttributeError, KeyError, StopIteration, TypeError, ValueError, RecursionError) as error:
+            raise _unreadable(path, f"a sample of lm-eval with a score in line {number}", error) from None
+
+
+def _promptfoo(path: Path, metric: str | None) -> Iterator[Answer]:
+    try:
+        found = _json(path)["results"]
+        lines = found["results"] if isinstance(found, dict) else found
+        several = len({line.get("promptIdx", 0) for line in lines}) > 1
+        for place, line in enumerate(lines):
+            provider = line["provider"]
+            name = str(provider.get("label") or provider["id"]) if isinstance(provider, dict) else str(provider)
+            name += f", prompt {int(line.get('promptIdx', 0)) + 1}" if several else ""
+            scores = line.get("namedScores") or {}
+            score = scores[metric] if metric else line["score"]
+            yield Answer(name, str(line.get("testIdx", place)), 1.0 - float(score))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _unreadable(path, "results of promptfoo with a provider and a score", error) from None
+
+
+def _long(path: Path, metric: str | None) -> Iterator[Answer]:
+    header, rows, _ = text_table(path)
+    known = {name.strip().lower(): place for place, name in enumerate(header)}
+    value = metric.lower() if metric else "loss" if "loss" in known else "score"
+    if not {"candidate", "row", value} <= set(known):
+        raise TableError(
+            f"{path}: expected columns candidate, row, and {metric or 'score or loss'}, got {', '.join(header[:20])}; "
+            "name them so."
+        )
+    for number, cells in rows:
+        try:
+            said = float(cells[known[value]])
+        except ValueError as error:
+            raise _unreadable(path, f"a number in line {number}", error) from None
+        loss = said if value == "loss" else 1.0 - said
+        yield Answer(cells[known["candidate"]].strip(), cells[known["row"]].strip(), loss)
+
+
+def _chosen(path: Path, scores: dict[str, Any], metric: str | None) -> Any:
+    chosen = [scores[metric]] if metric in scores else list(scores.values())
+    if len(chosen) != 1 or (metric is not None and metric not in scores):
+        raise TableError(f"{path}: expected one score, got {', '.join(scores) or 'none'}; write --metric NAME.")
+    return chosen[0]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads("".join(text_lines(path)))
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, "JSON", error) from None
+    if not isinstance(found, dict):
+        raise TableError(f"{path}: expected the results of a run, got a JSON list or value; give the whole file.")
+    return found
+
+
+def _unreadable(path: Path, wanted: str, error: Exception) -> TableError:
+    if isinstance(error, TableError):
+        return error
+    words = " ".join(f"{type(error).__name__} {error}".split())[:120].replace(". ", " ").rstrip(".")
+    return TableError(f"{path}: expected {wanted}, got something else ({words}); give the file as it was written.")

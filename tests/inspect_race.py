@@ -1,0 +1,78 @@
+"""A race inside inspect_ai, run as a script: inspect_ai leaves streams open, which would fail whatever test is next."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from inspect_ai import Task
+from inspect_ai import eval as run_task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from tombola.plugins.inspect_ai import EarlyStoppingRace, candidate_of
+from tombola.readers import read_table
+
+Table = dict[str, dict[str, float]]
+
+
+@solver
+def from_table(table: Table, asked: list[str]) -> Solver:
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        await asyncio.sleep(0.0005 * (len(asked) * 7 % 5))  # answers come out of order
+        asked.append(str(state.sample_id))
+        loss = table[candidate_of(state)][str(state.metadata["row"])]
+        state.output = ModelOutput.from_content("mockllm/model", str(loss))
+        return state
+
+    return solve
+
+
+@scorer(metrics=[accuracy()])
+def as_said() -> Scorer:
+    async def score(state: TaskState, target: Target) -> Score:
+        return Score(value="C" if float(state.output.completion) == 0.0 else "I")
+
+    return score
+
+
+def samples_of(rows: int) -> list[Sample]:
+    return [Sample(input=f"question {i}", id=f"q{i}", metadata={"row": f"q{i}"}) for i in range(rows)]
+
+
+def race_on(losses: Any, names: list[str], folder: Path, seed: int) -> dict[str, Any]:
+    """Run the race in an unmodified inspect_ai, four samples at a time, and once more from its file."""
+    table = {name: {f"q{i}": float(losses[i, a]) for i in range(len(losses))} for a, name in enumerate(names)}
+    asked: list[str] = []
+    race = EarlyStoppingRace(names, samples_of(len(losses)), seed=seed, journal=folder / "my.race")
+    task = Task(race.samples, solver=from_table(table, asked), scorer=as_said(), early_stopping=race)
+    (log,) = run_task(task, model="mockllm/model", max_samples=4, log_dir=str(folder), display="none")
+    again = EarlyStoppingRace(names, samples_of(len(losses)), seed=seed, journal=folder / "my.race")
+    summary = log.results.early_stopping if log.results else None
+    return {
+        "status": log.status,
+        "answer": race.race.answer,
+        "verdict": race.verdict,
+        "calls": len(asked),
+        "of": losses.size,
+        "twice": len(asked) - len(set(asked)),
+        "stopped": len(summary.early_stops) if summary else None,
+        "told": summary.metadata["verdict"] if summary else None,
+        "again": again.verdict,
+        "log": log.location,
+    }
+
+
+if __name__ == "__main__":
+    place, source, start = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    if source == "small":
+        matrix = (np.random.default_rng(2).random((40, 3)) < [0.1, 0.6, 0.9]) * 1.0
+        who = ["low", "middle", "high"]
+    else:
+        pool = read_table(source).pool
+        matrix, who = np.asarray(pool.losses, np.float64)[:, 0:24:4], list(pool.actions[0:24:4])
+    print(json.dumps(race_on(matrix, who, place, start)))

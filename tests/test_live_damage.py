@@ -1,0 +1,315 @@
+"""Files of runs that were damaged, replaced or written long ago: one sentence, or exactly what was written."""
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import UCB1, Exp3, Hedge, Learner, Session
+from tombola.errors import SessionError, TombolaError
+from tombola.live import Outcome, Run
+from tombola.live import run as run_module
+from tombola.streams import Streams
+
+NAMES = ["a", "b", "c"]
+IDS = [f"row {number}" for number in range(40)]
+
+
+def begin(path: Path, learner: Learner | None = None) -> Path:
+    """Write a run with every kind of event."""
+    with Run.start(path, IDS, NAMES, learner or Exp3(), seed=3) as run:
+        run.next(12)
+        run.record_all(Outcome(round_, (round_ % 5) / 8) for round_ in (1, 4, 2, 7, 9))
+        run.amend(2, loss=1.0)
+        run.cancel(5)
+        run.next(3)
+        run.record(13, reward=0.25)
+    return path
+
+
+def told(path: Path) -> str:
+    """Return all that a run can say, and what it does next."""
+    with Run.open(path) as run:
+        book = run.book()
+        said = [book.tickets, book.outcomes, book.amended, book.cancelled, run.ids(), run.names, run.seed]
+        said += [run.status().to_json(), run.round_of("row 17"), run.round_of("row 3")]
+        said += [run.next(), run.record(3, loss=0.5), run.record(4, loss=0.5), run.pending]
+        assert run.state is not None
+        assert run._mind is not None
+        return repr(said) + str(run._mind.player.memory.tobytes().hex())
+
+
+def survives(path: Path, truth: str, one_sentence: Callable[[object], str]) -> bool:
+    """Tell whether a damaged file says the truth; otherwise it must say one sentence."""
+    try:
+        said = told(path)
+    except TombolaError as error:
+        one_sentence(error)
+        return False
+    finally:
+        Path(f"{path}-journal").unlink(missing_ok=True)
+    assert said == truth, "silently wrong"
+    return True
+
+
+@pytest.fixture
+def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "EVENTS", 6)
+
+
+def damaged_bytes(content: bytes, count: int, seed: int) -> Iterator[bytes]:
+    coins = np.random.default_rng(seed)
+    for _ in range(count):
+        changed, place = bytearray(content), int(coins.integers(len(content)))
+        length = int(coins.choice([1, 1, 1, 2, 8, 64, 4096]))
+        match coins.integers(4):
+            case 0:
+                changed[place] ^= 1 << int(coins.integers(8))
+            case 1:
+                changed[place : place + length] = coins.bytes(len(changed[place : place + length]))
+            case 2:
+                changed[place : place + length] = bytes(len(changed[place : place + length]))
+            case _:
+                del changed[place:]
+        yield bytes(changed)
+
+
+def check_bytes(tmp_path: Path, one_sentence: Callable[[object], str], count: int, seed: int) -> dict[str, int]:
+    truth = told(Path(shutil.copy(begin(tmp_path / "whole.run"), tmp_path / "truth.run")))
+    content, counts = (tmp_path / "whole.run").read_bytes(), {"whole": 0, "refused": 0}
+    for changed in damaged_bytes(content, count, seed):
+        (tmp_path / "x.run").write_bytes(changed)
+        counts["whole" if survives(tmp_path / "x.run", truth, one_sentence) else "refused"] += 1
+    return counts
+
+
+@pytest.mark.usefixtures("few_events")
+def test_damaged_bytes_are_noticed(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    counts = check_bytes(tmp_path, one_sentence, count=150, seed=1)
+    assert counts["refused"] > 20
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("few_events")
+@pytest.mark.parametrize("seed", range(10))
+def test_five_hundred_damaged_files_are_noticed(
+    seed: int, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    print(check_bytes(tmp_path, one_sentence, count=500, seed=100 + seed))
+
+
+def cells(path: Path) -> Iterator[tuple[str, str, int, Any]]:
+    """Return every cell of every table of a file."""
+    connection = sqlite3.connect(path)
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        cursor = connection.execute(f"SELECT rowid, * FROM {table}")
+        for row in cursor.fetchall():
+            for column, value in zip(cursor.description[1:], row[1:], strict=True):
+                yield table, column[0], row[0], value
+    connection.close()
+
+
+def other(value: Any) -> list[Any]:
+    """Return other values for a cell: another number or digit, another type, none."""
+    if isinstance(value, int):
+        return [value + 1, -1 - value, "x"]
+    if isinstance(value, bytes):
+        return [bytes([value[0] ^ 1]) + value[1:], b"", value.hex(), None]
+    if isinstance(value, str):
+        swapped = [value.replace(digit, new, 1) for digit, new in ("12", "01", "58") if digit in value]
+        return [*swapped, value + " ", "", value.encode(), "\udcff".encode("utf-8", "surrogatepass")]
+    return ["x"]
+
+
+@pytest.mark.usefixtures("few_events")
+def test_every_changed_cell_is_noticed(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    whole = begin(tmp_path / "whole.run")
+    truth = told(Path(shutil.copy(whole, tmp_path / "truth.run")))
+    tried = 0
+    for index, (table, column, row, value) in enumerate(cells(whole)):
+        for new in other(value)[index % 2 :: 2]:
+            shutil.copy(whole, tmp_path / "x.run")
+            connection = sqlite3.connect(tmp_path / "x.run")
+            try:
+                connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (new, row))
+                connection.commit()
+                tried += 1
+            except sqlite3.IntegrityError:
+                continue
+            finally:
+                connection.close()
+            survived = survives(tmp_path / "x.run", truth, one_sentence)
+            assert not survived or value == "checkpoint", f"{table}.{column} of row {row} may be {new!r}"
+    assert tried > 300
+
+
+@pytest.mark.parametrize("table", ["events", "pool", "about", "state"])
+def test_every_missing_line_is_noticed(table: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    whole = begin(tmp_path / "whole.run")
+    truth = told(Path(shutil.copy(whole, tmp_path / "truth.run")))
+    connection = sqlite3.connect(whole)
+    rows = [row for (row,) in connection.execute(f"SELECT rowid FROM {table}")]
+    connection.close()
+    for row in rows:
+        shutil.copy(whole, tmp_path / "x.run")
+        connection = sqlite3.connect(tmp_path / "x.run")
+        name = connection.execute(f"SELECT * FROM {table} WHERE rowid = ?", (row,)).fetchone()[0]
+        connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row,))
+        connection.commit()
+        connection.close()
+        assert survives(tmp_path / "x.run", truth, one_sentence) == (name == "checkpoint"), name
+
+
+def test_an_event_added_by_another_hand_is_noticed(tmp_path: Path) -> None:
+    whole = begin(tmp_path / "my.run")
+    connection = sqlite3.connect(whole)
+    connection.execute(
+        "INSERT INTO events SELECT 1 + max(number), 'ticket', 16, 0, '[0, 0.5]', randomblob(8) FROM events"
+    )
+    connection.commit()
+    connection.close()
+    with pytest.raises(SessionError, match="end where it says"):
+        told(whole)
+
+
+@pytest.mark.parametrize("grown", [False, True], ids=["as it was", "and gone on from"])
+def test_an_old_backup_copied_over_an_open_file_is_noticed(
+    grown: bool, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    path, backup = tmp_path / "my.run", tmp_path / "backup.run"
+    with Run.start(path, IDS, NAMES, UCB1(), seed=3) as run:
+        run.next(3)
+        shutil.copyfile(path, backup)
+        for _ in range(5):
+            run.next()
+        with path.open("r+b") as file:  # the same file, with the old content
+            file.write(backup.read_bytes())
+        if grown:  # as many changes as the open file has seen, so that SQLite itself takes them for the same
+            with Run.open(path) as another:
+                for round_ in (1, 2, 3):
+                    another.record(round_, loss=0.5)
+                for _ in range(2):
+                    another.next()
+        before = path.read_bytes()
+        for _ in range(2):
+            with pytest.raises(SessionError) as refused:
+                run.next()
+            assert "backup" in one_sentence(refused.value)
+        assert path.read_bytes() == before
+    with Run.open(path) as again:
+        assert again.book().round == (5 if grown else 3)
+
+
+def test_a_file_that_took_the_place_of_an_open_one_is_noticed(
+    tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    path, backup = tmp_path / "my.run", tmp_path / "backup.run"
+    with Run.start(path, IDS, NAMES, UCB1(), seed=3) as run:
+        run.next(3)
+        shutil.copyfile(path, backup)
+        os.replace(backup, path)
+        with pytest.raises(SessionError) as refused:
+            run.next()
+        assert "replaced" in one_sentence(refused.value)
+        path.unlink()
+        with pytest.raises(SessionError):
+            run.next()
+
+
+def test_a_race_or_another_database_is_no_session(tmp_path: Path) -> None:
+    from tombola.journal import Journal
+
+    Journal.create(tmp_path / "x.race", "Race", {"kind": "race"}, ["a"]).close()
+    with pytest.raises(SessionError, match="write tombola race instead"):
+        Run.open(tmp_path / "x.race")
+
+
+def old_run(path: Path, learner: Learner, *, rounds: int, answered: int) -> Session:
+    """Write a file as version 0.1 did, and return the session that it holds."""
+    from tombola.order import rows_in
+    from tombola.recipe import recipe_of
+
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        """CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+        CREATE TABLE pool (round INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+        CREATE TABLE events (number INTEGER PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('ticket', 'outcome')),
+            round INTEGER NOT NULL REFERENCES pool (round), action INTEGER, chance REAL, loss TEXT, reward TEXT,
+            UNIQUE (kind, round));
+        CREATE VIEW plays AS SELECT * FROM events;
+        PRAGMA application_id = 1953459554; PRAGMA user_version = 1;"""
+    )
+    about = {
+        "tombola run": "written by tombola.live", "tombola": "0.1.0", "learner": recipe_of(learner),
+        "actions": NAMES, "rows": len(IDS), "seed": 3,
+    }  # fmt: skip
+    connection.executemany("INSERT INTO about VALUES (?, ?)", [(k, json.dumps(v)) for k, v in about.items()])
+    order = rows_in("random", len(IDS), Streams(3).order())
+    connection.executemany("INSERT INTO pool VALUES (?, ?)", [(i + 1, IDS[row]) for i, row in enumerate(order)])
+    session = Session(learner, NAMES, len(IDS), seed=3)
+    for number in range(rounds + answered):
+        if number < rounds:
+            ticket = session.act()
+            values: tuple[Any, ...] = ("ticket", ticket.round, int(ticket.action), float(ticket.chance), None, None)
+        else:
+            loss: Any = [0.25, 0.5, 1.0] if learner.feedback == "full" else 0.25
+            session.observe(session.tickets[number - rounds], loss=loss)
+            values = ("outcome", number - rounds + 1, None, None, json.dumps(loss), None)
+        connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", (number + 1, *values))
+    connection.commit()
+    connection.close()
+    return session
+
+
+@pytest.mark.parametrize("learner", [Exp3(), Hedge(rate=0.5)])
+def test_an_old_file_still_opens_with_a_note(learner: Learner, tmp_path: Path) -> None:
+    session = old_run(tmp_path / "old.run", learner, rounds=6, answered=4)
+    with Run.open(tmp_path / "old.run") as run:
+        assert "without digests" in run.notes[0]
+        assert run.book().tickets == list(session.tickets)
+        assert run.book().outcomes == list(session.outcomes)
+        ticket, (one,) = session.act(), run.next()
+        assert (one.round, NAMES.index(one.action), one.chance) == ticket
+    with Run.open(tmp_path / "old.run") as run:
+        assert run.notes == ()
+        assert run.book().round == 7
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE events SET action = (action + 1) % 3 WHERE number = 2",
+        "UPDATE about SET value = '8' WHERE name = 'seed'",
+        "UPDATE about SET value = '8' WHERE name = 'rows'",
+        "UPDATE about SET value = '{' WHERE name = 'learner'",
+        "DELETE FROM events WHERE number = 2",
+        "DELETE FROM pool WHERE round = 2",
+        "UPDATE events SET loss = '[]' WHERE number = 7",
+        "UPDATE events SET round = 30 WHERE number = 7",
+        "DROP TABLE events",
+    ],
+)
+def test_a_damaged_old_file_is_one_sentence(change: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    old_run(tmp_path / "old.run", Exp3(), rounds=6, answered=4)
+    connection = sqlite3.connect(tmp_path / "old.run")
+    connection.execute(change)
+    connection.commit()
+    connection.close()
+    with pytest.raises(TombolaError) as refused:
+        told(tmp_path / "old.run")
+    one_sentence(refused.value)
+
+
+def test_what_is_written_is_on_the_disk(tmp_path: Path) -> None:
+    with Run.start(tmp_path / "my.run", IDS, NAMES, UCB1(), seed=3) as run:
+        database = run._journal._database
+        assert database.rows("PRAGMA synchronous") == [(3,)], "EXTRA: also the directory, after the journal is gone"
+        assert database.rows("PRAGMA fullfsync") == [(1,)]
+        assert database.rows("PRAGMA journal_mode") == [("delete",)]
+        assert database.rows("PRAGMA trusted_schema") == [(0,)]

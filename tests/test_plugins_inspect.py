@@ -1,0 +1,65 @@
+"""A race inside inspect_ai: the real package, its mock model, four samples at a time."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tombola.errors import TombolaError
+
+pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
+
+HERE = Path(__file__).parent
+POOL = HERE.parent.parent / "shared" / "pools" / "swebench_bash.npz"
+
+
+def run(folder: Path, source: str, seed: int) -> dict[str, Any]:
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent / "src"), "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(
+        [sys.executable, str(HERE / "inspect_race.py"), str(folder), source, str(seed)],
+        capture_output=True, text=True, env=environment, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_dropped_candidates_are_asked_no_more(tmp_path: Path) -> None:
+    said = run(tmp_path, "small", 1)
+    assert said["status"] == "success"
+    assert said["answer"] == ["low"]
+    assert said["calls"] < 90
+    assert said["twice"] == 0
+    assert said["stopped"] == 120 - said["calls"]
+    assert said["told"] == said["verdict"]
+    assert said["again"] == said["verdict"], "the file has the whole race"
+
+
+def test_a_race_takes_only_its_own_samples(one_sentence: Callable[[object], str]) -> None:
+    from inspect_ai.dataset import Sample
+
+    from tombola.plugins.inspect_ai import EarlyStoppingRace
+
+    samples = [Sample(input="x", id=f"q{i}") for i in range(5)]
+    race = EarlyStoppingRace(["a", "b"], samples, seed=1)
+    for given, epochs in ((samples, 1), (race.samples, 2)):
+        with pytest.raises(TombolaError) as refused:
+            asyncio.run(race.start_task(None, given, epochs))
+        one_sentence(refused.value)
+    with pytest.raises(TombolaError) as refused:
+        race._score({})
+    one_sentence(refused.value)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not POOL.exists(), reason="the table swebench_bash is not beside this repository")
+def test_swebench_with_six_candidates(tmp_path: Path) -> None:
+    said = run(tmp_path, str(POOL), 1)
+    print(said)
+    assert said["answer"] == ["candidate 0"] or said["calls"] < 1500
+    assert said["told"] == said["verdict"]

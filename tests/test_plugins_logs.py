@@ -1,0 +1,102 @@
+"""Readers of what other programs have written: right, or one sentence."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tombola.commands.race_files import app
+from tombola.errors import TableError
+from tombola.plugins.logs import read_logs
+
+
+def lm_eval(folder: Path, name: str, values: list[float]) -> Path:
+    (folder / name).mkdir()
+    path = folder / name / "samples_gsm8k_2026.jsonl"
+    lines = [{"doc_id": i, "doc": {}, "metrics": ["exact_match"], "exact_match": v} for i, v in enumerate(values)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def promptfoo(folder: Path, lines: list[dict[str, Any]]) -> Path:
+    path = folder / "results.json"
+    path.write_text(json.dumps({"evalId": "x", "results": {"version": 3, "results": lines}}))
+    return path
+
+
+def test_samples_of_lm_eval(tmp_path: Path) -> None:
+    paths = [lm_eval(tmp_path, "small", [1.0, 0.0, 1.0]), lm_eval(tmp_path, "large", [1.0, 1.0, 0.0])]
+    pool = read_logs(paths)
+    assert pool.actions == ("small", "large")
+    assert pool.losses.tolist() == [[0, 0], [1, 0], [0, 1]]
+    assert read_logs(paths, metric="exact_match").losses.tolist() == pool.losses.tolist()
+
+
+def test_results_of_promptfoo(tmp_path: Path) -> None:
+    lines = [
+        {"provider": {"id": f"openai:{name}", "label": ""}, "promptIdx": 0, "testIdx": i, "score": s, "success": True}
+        for i in range(2)
+        for name, s in (("a", 1), ("b", 0.25))
+    ]
+    pool = read_logs([promptfoo(tmp_path, lines)])
+    assert pool.actions == ("openai:a", "openai:b")
+    assert pool.losses.tolist() == [[0, 0.75], [0, 0.75]]
+    again = [{**line, "promptIdx": 1} for line in lines]
+    assert read_logs([promptfoo(tmp_path, lines + again)]).actions[-1] == "openai:b, prompt 2"
+
+
+def test_a_long_table_and_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("candidate,row,score\na,x,1\nb,x,0\nb,y,0.5\na,y,0.75\n")
+    assert read_logs([path]).losses.tolist() == [[0, 1], [0.25, 0.5]]
+    done = CliRunner().invoke(app, ["table", str(path), "--out", str(tmp_path / "wide.csv")])
+    assert done.exit_code == 0, done.exception
+    assert "2 candidates on 2 rows" in done.output
+    assert (tmp_path / "wide.csv").read_text() == "id,a,b\nx,0.0,1.0\ny,0.25,0.5\n"
+
+
+def test_logs_of_inspect_ai(tmp_path: Path) -> None:
+    pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
+    from test_plugins_inspect import run
+
+    said = run(tmp_path, "small", 1)
+    pool = read_logs([Path(said["log"].removeprefix("file://"))])
+    assert pool.actions == ("mockllm/model",)
+    assert pool.rows == said["calls"]
+    assert set(np.unique(pool.losses)) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.jsonl", "{"),
+        ("a.jsonl", '{"doc_id": 1}'),
+        ("a.jsonl", '{"doc_id": 1, "acc": 7}'),
+        ("a.jsonl", "[]"),
+        ("a.jsonl", ""),
+        ("a.json", "["),
+        ("a.json", "[]"),
+        ("a.json", '{"results": 3}'),
+        ("a.json", '{"results": {"results": [{"provider": "x"}]}}'),
+        ("a.json", "[" * 100_000),
+        ("a.csv", "candidate,row\nx,y\n"),
+        ("a.csv", "candidate,row,score\nx,y,z\n"),
+        ("a.csv", "candidate,row,score\nx,y,1\nx,y,0\n"),
+        ("a.csv", "candidate,row,score\nx,1,1\ny,2,0\n"),
+        ("a.csv", "candidate,row,score\n"),
+        ("a.eval", "no zip at all"),
+        ("none.csv", None),
+    ],
+)
+def test_bad_files_are_one_sentence(
+    name: str, text: str | None, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(TableError) as refused:
+        read_logs([tmp_path / name])
+    one_sentence(refused.value)

@@ -1,0 +1,395 @@
+"""A race in a file: two processes at once, damage, the commands, and programs as candidates."""
+
+import json
+import math
+import os
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tombola.commands.race_files import app
+from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
+from tombola.racing import Call, Event, Notes, Programs, Race, RaceFile, Settings, race
+from tombola.racing.page import race_page
+from tombola.racing.story import story_of, tell
+
+NAMES = ("low", "middle", "high")
+ROWS = [f"row {number}" for number in range(60)]
+LOSSES = (np.random.default_rng(1).random((60, 3)) < [0.1, 0.5, 0.9]) * 1.0
+
+
+def loss_of(call: Call) -> float:
+    return float(LOSSES[int(call.row.split()[1]), NAMES.index(call.candidate)])
+
+
+def begin(path: Path, **settings: Any) -> RaceFile:
+    return RaceFile.start(path, Settings(NAMES, seed=3, **settings), ROWS)
+
+
+def finish(*files: RaceFile) -> None:
+    """Let several processes, each with the file open for itself, make the calls in turn."""
+    turn = 0
+    while not files[0].race.done:
+        file = files[turn % len(files)]
+        for call in file.calls(2):
+            files[(turn + 1) % len(files)].record(call.ticket, loss=loss_of(call), cost=0.25)
+        turn += 1
+
+
+def test_two_processes_and_one_reach_the_same_verdict_as_a_race_in_memory(tmp_path: Path) -> None:
+    with begin(tmp_path / "one.race") as one:
+        finish(one)
+        alone = one.race
+    with begin(tmp_path / "two.race") as first, RaceFile.open(tmp_path / "two.race") as second:
+        finish(first, second)
+        assert first.race.verdict == second.race.verdict == alone.verdict
+        assert first.race.dropped == second.race.dropped == alone.dropped
+    memory = Race(NAMES, ROWS, seed=3)
+    while not memory.done:
+        for call in memory.calls(2):
+            memory.record(call, loss=loss_of(call), cost=0.25)
+    assert memory.dropped == alone.dropped
+    assert memory.answer == ("low",)
+
+
+def test_no_call_is_handed_out_twice_and_answers_may_come_twice(tmp_path: Path) -> None:
+    with begin(tmp_path / "my.race") as one, RaceFile.open(tmp_path / "my.race") as two:
+        calls = [*one.calls(4), *two.calls(4), *one.calls(4)]
+        assert len({call.ticket for call in calls}) == 12
+        assert one.record(calls[5].ticket, loss=0.5)
+        assert not two.record(calls[5].ticket, loss=0.5)
+        with pytest.raises(FeedbackError, match="first answer stands"):
+            two.record(calls[5].ticket, loss=0.25)
+        with pytest.raises(FeedbackError):
+            two.record_all([Event("answer", calls[6].ticket, 0.5), Event("answer", 99, 0.5)])
+        assert len(two.race.pending) == 11
+    with RaceFile.open(tmp_path / "my.race") as again:
+        assert [call.ticket for call in again.race.pending] == [call.ticket for call in calls if call != calls[5]]
+
+
+def test_a_race_of_one_call_goes_on_from_its_file(tmp_path: Path) -> None:
+    asked: list[tuple[str, str]] = []
+    stop = [20]
+
+    def evaluate(name: str, row: str) -> float:
+        if len(asked) in stop:
+            raise KeyboardInterrupt
+        asked.append((name, row))
+        return float(LOSSES[int(row.split()[1]), NAMES.index(name)])
+
+    with pytest.raises(KeyboardInterrupt):
+        race(NAMES, ROWS, evaluate, seed=3, workers=1, journal=tmp_path / "my.race", progress=False)
+    with RaceFile.open(tmp_path / "my.race") as file:
+        assert file.race.answered == 20
+    first, asked, stop = asked, [], []
+    found = race(NAMES, ROWS, evaluate, seed=3, workers=1, journal=str(tmp_path / "my.race"), progress=False)
+    assert not set(first) & set(asked)
+    assert found.dropped == race(NAMES, ROWS, evaluate, seed=3, workers=1, progress=False).dropped
+    with pytest.raises(SessionError, match="other seed"):
+        race(NAMES, ROWS, evaluate, seed=4, journal=tmp_path / "my.race")
+    with pytest.raises(SessionError, match="other rows"):
+        race(NAMES, ROWS[1:], evaluate, seed=3, journal=tmp_path / "my.race")
+
+
+def test_every_changed_cell_of_a_race_is_noticed(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    from test_live_damage import cells, other
+
+    with begin(tmp_path / "whole.race") as file:
+        finish(file)
+    tried = 0
+    for index, (table, column, row, value) in enumerate(cells(tmp_path / "whole.race")):
+        if table == "pool" and row % 10:
+            continue
+        new = other(value)[index % len(other(value))]
+        shutil.copy(tmp_path / "whole.race", tmp_path / "x.race")
+        connection = sqlite3.connect(tmp_path / "x.race")
+        try:
+            connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (new, row))
+            connection.commit()
+        except sqlite3.IntegrityError:
+            continue
+        finally:
+            connection.close()
+        with pytest.raises(TombolaError) as refused, RaceFile.open(tmp_path / "x.race") as damaged:
+            assert damaged.race is not None
+        one_sentence(refused.value)
+        tried += 1
+    assert tried > 100
+
+
+def test_the_story_tells_every_fall(tmp_path: Path) -> None:
+    with begin(tmp_path / "my.race") as file:
+        finish(file)
+        story = story_of(file)
+    found = story.race
+    for one in found.dropped:
+        wealth = story.wealth[:, NAMES.index(one.candidate)]
+        assert np.isfinite(wealth[: one.row]).all()
+        assert np.isnan(wealth[one.row :]).all()
+        assert wealth[one.row - 1] == one.wealth or math.isinf(one.wealth)
+    assert story.survivors[0] == 3
+    assert story.survivors[-1] == len(found.active)
+    assert story.calls[-1] <= found.calls_made
+    data = json.loads(json.dumps(story.to_json(), allow_nan=False))
+    assert data["verdict"] == found.verdict
+    assert data["cost saved, about"] == pytest.approx(0.25 * found.calls_saved)
+    assert data["candidates"][0]["name"] == "low"
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_the_page_of_a_race_escapes_names_and_needs_no_network(count: int) -> None:
+    names = [f"<script>alert({number})</script>" for number in range(count)]
+    notes = Notes()
+    found = race(
+        names, [f"r{i}" for i in range(30)], lambda name, row: min(1.0, names.index(name) / 9 + 0.05),
+        seed=1, journal=notes, progress=False, workers=1,
+    )  # fmt: skip
+    page = race_page(tell(found.settings, found.rows, notes.replay(), name="<b>.race"))
+    assert "<script>alert" not in page
+    assert "<b>.race" not in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert page.count("<svg") == (2 if found.rows_counted else 0)
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.txt").write_text("\n".join(ROWS))
+
+    def invoke(*arguments: str) -> tuple[int, str]:
+        done = CliRunner().invoke(app, arguments)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.exit_code, done.output
+
+    return invoke
+
+
+def test_the_commands_from_start_to_report(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    assert "at most 180 calls" in command("start", "rows.txt", "--candidates", "low,middle,high", "--out", "r")[1]
+    assert command("status", "r")[0] == 3
+    while True:
+        calls = [Call(**call) for call in json.loads(command("next", "r", "--count", "5", "--json")[1])]
+        if not calls:
+            break
+        head = [["candidate", "row", "score", "cost"]] if calls[0].ticket % 2 else [["ticket", "loss"]]
+        lines = [
+            [call.candidate, call.row, str(1 - loss_of(call)), "0.5"]
+            if calls[0].ticket % 2
+            else [str(call.ticket), str(loss_of(call))]
+            for call in calls
+        ]
+        (tmp_path / "answers.csv").write_text("\n".join(",".join(line) for line in head + lines))
+        assert command("record", "r", "--csv", "answers.csv")[1].startswith(f"{len(calls)} recorded")
+    code, said = command("status", "r")
+    assert code == 0
+    assert said.startswith("low is the best of 3 candidates")
+    assert json.loads(command("status", "r", "--json")[1])["proved"] is True
+    assert command("report", "r", "--out", "p.html")[1] == "the page is p.html\n"
+    assert "low is the best of 3" in (tmp_path / "p.html").read_text()
+    command("report", "r", "--out", "p.json")
+    assert json.loads((tmp_path / "p.json").read_text())["answer"] == ["low"]
+
+
+def test_pending_calls_are_listed_again(command: Callable[..., tuple[int, str]]) -> None:
+    command("start", "rows.txt", "--candidates", "low,middle,high", "--out", "r")
+    first = command("next", "r")[1]
+    assert first.count("ticket") == 3
+    assert "3 calls wait" in command("next", "r")[1] or "ticket" in command("next", "r")[1]
+    assert first in command("next", "r", "--again")[1]
+    assert command("record", "r", "0", "--failed")[1].startswith("1 recorded")
+    assert "1 failed" in command("status", "r")[1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("record", "r"),
+        ("record", "r", "0"),
+        ("record", "r", "0", "--loss", "2"),
+        ("record", "r", "99", "--loss", "0"),
+        ("record", "r", "0", "--loss", "0", "--score", "1"),
+        ("record", "r", "--csv", "bad.csv"),
+        ("record", "r", "--csv", "rows.txt"),
+        ("start", "rows.txt", "--candidates", "a,a", "--out", "s"),
+        ("start", "rows.txt", "--candidates", "a,b", "--out", "r"),
+        ("start", "rows.txt", "--candidates", "a,b", "--out", "s", "--level", "7"),
+        ("start", "rows.txt", "--candidates", "a,b", "--out", "s", "--baseline", "c"),
+        ("status", "rows.txt"),
+        ("status", "none"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=no-such-program {row}"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=true"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=true {row} 'x"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=true {row}", "--loss", "seconds"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=true {row}", "--loss", "time"),
+        ("run", "rows.txt", "--file", "r", "--candidate", "a=true {row}", "--loss", "exit"),
+    ],
+)
+def test_bad_commands_are_one_sentence(
+    arguments: tuple[str, ...],
+    command: Callable[..., tuple[int, str]],
+    tmp_path: Path,
+    one_sentence: Callable[[object], str],
+) -> None:
+    command("start", "rows.txt", "--candidates", "low,middle,high", "--out", "r")
+    command("next", "r")
+    (tmp_path / "bad.csv").write_text("candidate,row,loss\nlow,nowhere,0.5\n")
+    before = (tmp_path / "r").read_bytes()
+    with pytest.raises(TombolaError) as refused:
+        command(*arguments)
+    one_sentence(refused.value)
+    assert (tmp_path / "r").read_bytes() == before
+    assert not (tmp_path / "s").exists()
+
+
+SCRIPT = """
+import sys, pathlib
+name, row = sys.argv[1:]
+with open("asked.log", "a") as log:
+    log.write(f"{name} {row}\\n")
+print("some words first")
+print({"low": 0.125, "high": 0.875}[name] if row != "row 3" else 0.5, 0.25)
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> list[str]:
+    (tmp_path / "ask.py").write_text(SCRIPT)
+    return [
+        part
+        for name in ("low", "high")
+        for part in ("--candidate", f"{name}={sys.executable} -S ask.py {name} {{row}}")
+    ]
+
+
+def test_programs_race_and_go_on(
+    script: list[str], command: Callable[..., tuple[int, str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("run", "rows.txt", "--file", "r", *script, "--workers", "2")
+    code, said = command(*arguments, "--max-calls", "6")
+    assert code == 3
+    assert "undecided" in said
+    with pytest.raises(SessionError, match="other max_calls"):
+        command(*arguments)
+    (tmp_path / "r").unlink()
+    (tmp_path / "asked.log").unlink()
+    code, said = command(*arguments, "--out", "page.html")
+    assert code == 0
+    assert "low is the best of 2 candidates" in said
+    assert "2 in the race" in said or "of 2 in the race" in said
+    asked = (tmp_path / "asked.log").read_text().splitlines()
+    assert len(asked) == len(set(asked))
+    assert "ask.py" in (tmp_path / "page.html").read_text()
+    assert command(*arguments)[0] == 0
+    assert (tmp_path / "asked.log").read_text().splitlines() == asked, "a race that is over asks nobody"
+    assert not (tmp_path / "r-run").exists()
+
+
+def test_a_gate_ends_with_one_if_the_opposite_is_proved(
+    script: list[str], command: Callable[..., tuple[int, str]]
+) -> None:
+    gate = ("run", "rows.txt", *script, "--quiet")
+    assert command(*gate, "--file", "a", "--baseline", "high")[0] == 0
+    assert command(*gate, "--file", "b", "--baseline", "low")[0] == 1
+    assert command(*gate, "--file", "c", "--baseline", "high", "--max-calls", "2")[0] == 3
+
+
+def test_a_set_up_that_fails_leaves_nothing_behind(
+    command: Callable[..., tuple[int, str]], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    bad = ("--candidate", "a=false {row}", "--candidate", "b=sh -c 'exit 7' {row}")
+    with pytest.raises(SessionError) as refused:
+        command("run", "rows.txt", "--file", "r", *bad)
+    assert "run it by hand" in one_sentence(refused.value)
+    with RaceFile.open(tmp_path / "r") as file:
+        assert file.race.answered == 0
+
+
+def ask(programs: Programs, row: str = "x") -> tuple[float, float]:
+    import asyncio
+
+    return asyncio.run(programs.ask(Call(0, "a", row, 0)))
+
+
+def test_losses_of_programs(tmp_path: Path) -> None:
+    python = f"{sys.executable} -S -c"
+    assert ask(Programs({"a": "sh -c 'exit 0' {row}"}, "exit")) == (0.0, 0.0)
+    assert ask(Programs({"a": "sh -c 'exit 3' {row}"}, "exit")) == (1.0, 0.0)
+    assert ask(Programs({"a": "printf '0.25 7\\n' {row}"})) == (0.25, 7.0)
+    assert ask(Programs({"a": "sleep 30 {row}"}, "seconds", cap=0.2), "0") == (1.0, 0.2)
+    loss, cost = ask(Programs({"a": "true {row}"}, "seconds", cap=100.0))
+    assert 0 < cost == pytest.approx(100 * loss)
+    row = "'; echo 1; #\" $HOME"
+    length = python + ' "import sys; print(len(sys.argv[1]) / 100)" {row}'
+    assert ask(Programs({"a": length}), row)[0] == len(row) / 100
+
+    assert ask(Programs({"a": 'test {row} = "\'; echo 1; #\\" \\$HOME" && echo 0.5'}, shell=True), row)[0] == 0.5
+
+
+@pytest.mark.parametrize("command", ["false {row}", "echo {row}", "echo 2 #{row}", "sleep 9 {row}", "kill -9 $$ {row}"])
+def test_a_program_that_does_not_answer_is_tried_again(command: str) -> None:
+    import asyncio
+
+    said: list[str] = []
+    programs = Programs({"a": command}, timeout=0.3, retries=2, shell=True)
+    with pytest.raises(TombolaError):
+        asyncio.run(programs.ask(Call(0, "a", "x", 0), said.append))
+    assert [text.rpartition("; ")[2] for text in said] == ["trying again"] * 2 + ["counted as failed"]
+
+
+def test_time_is_capped_and_children_are_stopped(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    began = time.monotonic()
+    code, said = command(
+        "run", "rows.txt", "--file", "r", "--candidate", "a=sleep 60; echo {row}",
+        "--candidate", "b=sleep 61; echo {row}",
+        "--shell", "--max-seconds", "1", "--quiet",
+    )  # fmt: skip
+    assert code == 3
+    assert time.monotonic() - began < 30
+    assert "0 calls" in said or "open" in said
+    assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep 61" in _read(p)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_two_runs_of_one_race_do_not_share_it(tmp_path: Path) -> None:
+    from tombola.racing.lines import run_programs
+
+    programs = Programs({name: f"echo 0.5 {{row}} {name}" for name in NAMES})
+    with begin(tmp_path / "r") as file, (tmp_path / "r-run").open("w") as lock:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(SessionError, match="another process"):
+            run_programs(file, programs, 1, None, None)
+    assert os.getpid()
+
+
+def test_bad_answers_are_one_sentence(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    from tombola.racing.answers import read_answers
+
+    with begin(tmp_path / "r") as file:
+        file.calls()
+        for text in ("a,b\n1,2\n", "ticket,loss\n0,x\n", "ticket,loss,cost\n0,1,y\n", "candidate,loss\nlow,1\n"):
+            (tmp_path / "a.csv").write_text(text)
+            with pytest.raises(TableError) as refused:
+                read_answers(tmp_path / "a.csv", file)
+            one_sentence(refused.value)
+        (tmp_path / "a.csv").write_text("ticket,loss,failed\n0,,\n1,,yes\n")
+        assert read_answers(tmp_path / "a.csv", file) == [Event("answer", 1, None, 0.0, True)]
+    with pytest.raises(ParameterError, match="half sign"):
+        RaceFile.start(tmp_path / "s", Settings(("\ud800", "b"), seed=1), ["x"])
