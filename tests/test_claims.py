@@ -1,5 +1,6 @@
-"""Claims: they hold on small settings, come out otherwise when something is broken, and survive being killed."""
+"""Claims: they say what they are, survive being killed, and rest on numbers that are computed on another way here."""
 
+import itertools
 import json
 import math
 from fractions import Fraction
@@ -10,40 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import FixedAction, FollowTheLeader, bounds, instances, play
-from tombola.claims import CLAIMS, Claim, birthday, separation
+from tombola import bounds, instances, play
+from tombola.claims import CLAIMS, birthday, separation
 from tombola.claims.birthday import Birthday
+from tombola.claims.delay_lemma import blocks_of
+from tombola.claims.delay_theorem import coin_regret
+from tombola.claims.repair import plays_until_fired
 from tombola.claims.reproduce import reproduce
-from tombola.claims.separation import Repair, Separation
 from tombola.full import BirthdayTest
-from tombola.report.figures import draw, save
-
-Rows = list[Any]
-
-
-def rows_of(claim: Claim, horizons: tuple[int, ...], plays: int, seed: int = 3) -> Rows:
-    """Run a claim on small units."""
-    return [row for T in horizons for row in claim.run({"T": T, "plays": plays}, seed=seed)]
-
-
-def separation_rows() -> Rows:
-    return rows_of(Separation(), (256, 512, 1024, 2048, 4096), 60)
-
-
-def repair_rows() -> Rows:
-    return rows_of(Repair(), (256, 512, 1024, 2048, 4096), 20)
-
-
-SMALL = {Separation: separation_rows, Repair: repair_rows}
-
-
-@pytest.mark.parametrize("kind", SMALL)
-def test_a_claim_comes_out_as_expected_and_is_drawn(kind: type[Claim], tmp_path: Path) -> None:
-    rows = SMALL[kind]()
-    assert json.loads(json.dumps(rows)) == rows, "rows are plain values"
-    assert kind().verdict(rows).outcome == kind.expected
-    assert save(draw(kind().chart(rows)), tmp_path / "claim.png").read_bytes().startswith(b"\x89PNG")
-    assert b"</svg>" in save(draw(kind().chart(rows)), tmp_path / "claim.svg").read_bytes()
+from tombola.reductions import Lemma, Paper
 
 
 def test_every_claim_says_what_and_where() -> None:
@@ -54,25 +30,6 @@ def test_every_claim_says_what_and_where() -> None:
         for full in (False, True):
             units = kind().units(full=full)
             assert json.loads(json.dumps(units)) == units
-
-
-@pytest.mark.parametrize(
-    "learner",
-    [FollowTheLeader(), FixedAction(0), FixedAction(1), BirthdayTest(grid=7)],
-    ids=repr,
-)
-def test_separation_does_not_hold_for_another_learner(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(separation.LEARNERS, "birthday test", learner)
-    rows = separation_rows()
-    if learner == FixedAction(1):
-        assert max(row["regret"] for row in rows) == 0
-        rows = [{**row, "regret": row["regret"] + 1.0} for row in rows]  # a slope needs something above 0
-    assert Separation().verdict(rows).outcome == "refuted"
-
-
-def test_repair_is_refuted_without_the_repair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(separation.LEARNERS, "Simulation", separation.LEARNERS["birthday test"])
-    assert Repair().verdict(repair_rows()).outcome == "refuted"
 
 
 class Small(Birthday):
@@ -169,3 +126,38 @@ def test_the_regret_in_random_order_is_half_of_the_horizon_exactly(T: int) -> No
         trace = play(BirthdayTest(), instances.birthday(T), order="random", seed=seed)
         assert trace.actions.max() == 0
         assert trace.regret == pytest.approx((T + 1) / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_the_plays_until_the_test_fires_are_those_of_all_trainings(n: int) -> None:
+    """Walk all n^n sequences of draws: action 0 is played up to the round after the first repetition."""
+    total = Fraction(0)
+    for draws in itertools.product(range(n), repeat=n):
+        first = next((t for t in range(n) if draws[t] in draws[:t]), n)
+        total += min(first + 2, n)
+    assert plays_until_fired(n) == pytest.approx(float(total / n**n), rel=1e-12)
+
+
+@pytest.mark.parametrize("T", [4, 6])
+def test_the_regret_with_one_loss_twice_is_that_of_all_orders(T: int) -> None:
+    pool = separation.twice(T)
+    regrets = [
+        play(BirthdayTest(), pool, order=list(order), seed=0).regret for order in itertools.permutations(range(T))
+    ]
+    assert separation.twice_mean(T) == pytest.approx(float(np.mean(regrets)), rel=1e-12)
+
+
+@pytest.mark.parametrize(("T", "d"), [(4, 0), (8, 1), (12, 2), (12, 5)])
+def test_the_regret_of_fair_coins_is_that_of_all_traps(T: int, d: int) -> None:
+    blocks = T // (d + 1)
+    regrets = [(d + 1) * abs(sum(signs)) / 2 for signs in itertools.product((-1, 1), repeat=blocks)]
+    assert coin_regret(T, d) == pytest.approx(float(np.mean(regrets)), rel=1e-12)
+
+
+@pytest.mark.parametrize("schedule", ["lemma", "paper"])
+@pytest.mark.parametrize("d", [0, 1, 7, 99])
+def test_blocks_are_those_of_the_schedule(schedule: str, d: int) -> None:
+    kind = Lemma if schedule == "lemma" else Paper
+    for T in (1, 2, 3, 64, 100):
+        starts = kind(delay=d).blocks(T).starts.tolist()
+        assert [block.start for _, block in blocks_of(schedule, T, d)] == starts

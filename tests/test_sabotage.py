@@ -15,6 +15,27 @@ from tombola.claims.sabotage import Sabotaged
 
 FAST: dict[str, list[dict[str, Any]]] = {
     "birthday": [{"T": T, "plays": 400} for T in (4, 16, 256)],
+    "separation": [{"T": T, "plays": 80} for T in (256, 1024)],
+    "repair": [{"T": T, "plays": 100} for T in (256, 1024)],
+    "delay-lemma": [{"schedule": name, "T": T, "d": d} for name in ("lemma", "paper") for T in (2, 64) for d in (0, 3)],
+    "delay-theorem": [
+        {"pool": "gap", "T": 2**13, "d": 0, "plays": 4},
+        *({"pool": "trap", "order": order, "T": 2**10, "d": 3, "plays": 80} for order in ("random", "given")),
+    ],
+    "delay-corollary": [
+        *({"pool": "split", "T": 2**12, "d": d, "plays": 20} for d in (1, 10)),
+        *({"pool": "hard", "T": 2**i, "d": 4, "plays": 16} for i in (7, 9, 11)),
+    ],
+    "constraints": [{"T": 2**16, "pool": "flipping", "plays": 5}],
+    "impossibility": [{"T": 8, "plays": 0}, *({"T": T, "plays": 10} for T in (256, 1024, 4096))],
+    "switching": [{"T": T, "gap": gap, "plays": 60} for T in (2**10, 2**11, 2**12) for gap in (0.5, 8.0, 16.0)],
+    "random-walk": [{"T": 2**i, "walks": 60} for i in range(8, 13)],
+    "uniform-convergence": [{"n": 7, "T": 14, "plays": 1000}, *({"n": n, "T": 256, "plays": 100} for n in (16, 128))],
+    "classification": [*({"T": T, "plays": 40} for T in (256, 1024)), {"T": 100, "plays": 0}],
+    "hierarchy": [{"learner": "follow the leader", "T": T, "plays": 400} for T in (3, 5)],
+    "de-finetti": [{"k": k, "n": share * k} for k in (2, 100) for share in (10, 100, 1000)],
+    "concentration": [{"N": N} for N in (1, 2, 7, 30)],
+    "errata": [{"number": number} for number in (1, 2, 4, 41)],
 }
 KINDS = {kind.name: kind for kind in CLAIMS}
 PAIRS = [(name, saboteur) for name in FAST for saboteur in KINDS[name]().saboteurs()]
@@ -28,6 +49,22 @@ def rows_of(claim: Claim) -> list[Any]:
 @cache
 def right_rows(name: str) -> list[Any]:
     return rows_of(KINDS[name]())
+
+
+def test_every_claim_has_saboteurs_and_says_how_it_is_judged() -> None:
+    assert set(FAST) == set(KINDS)
+    for kind in CLAIMS:
+        assert len(kind().saboteurs()) >= 3
+        assert kind.limits
+    assert sum(kind.luck for kind in CLAIMS) < 0.01
+
+
+RANDOM = set(KINDS) - {"birthday", "delay-lemma", "errata"}
+
+
+def test_no_shuffle_is_a_saboteur_of_every_claim_about_random_order() -> None:
+    for name in RANDOM:
+        assert any(saboteur.startswith("no shuffle") for saboteur in KINDS[name]().saboteurs()), name
 
 
 @pytest.mark.parametrize("name", FAST)
@@ -50,10 +87,14 @@ def test_in_small_every_saboteur_is_caught(name: str, saboteur: str) -> None:
 
 
 class Small(Birthday):
-    """The birthday claim with little to do."""
+    """The birthday claim with little to do, and two saboteurs."""
 
     def units(self, *, full: bool) -> Any:
-        return FAST["birthday"]
+        return [{"T": T, "plays": 100} for T in (4, 16)]
+
+    def saboteurs(self) -> Any:
+        kept = ("no test", "the bound 1.25 √T")
+        return {name: parts for name, parts in Birthday.saboteurs(self).items() if name in kept}
 
 
 class Asleep(Small):
@@ -69,7 +110,7 @@ def test_the_table_of_saboteurs_is_written_and_does_not_depend_on_workers(tmp_pa
         (done,) = reproduce([Small()], tmp_path / str(workers), full=False, seed=5, workers=workers, sabotaged=True)
         assert done.as_expected
         assert done.all_caught
-        assert [one.saboteur for one in done.sabotaged] == list(Birthday().saboteurs())
+        assert [one.saboteur for one in done.sabotaged] == list(Small().saboteurs())
         tables.append((tmp_path / str(workers) / "sabotage.json").read_text(encoding="utf-8"))
     assert tables[0] == tables[1]
     assert {entry["caught"] for entry in json.loads(tables[0])} == {True}

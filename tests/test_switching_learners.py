@@ -12,7 +12,6 @@ import pytest
 from naive import switching as naive
 from tombola import UCB2, Pool, check_learner, compare, instances, play
 from tombola.bounds import switching as bounds
-from tombola.claims import random_walk
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import plain
 from tombola.engine.player import Player
@@ -427,28 +426,6 @@ def test_frugal_ucb_beats_all_others(pool: Pool | str) -> None:
     runs = compare(table, {"best": FrugalUCB(), **others}, repetitions=40, switching_price=1.0, seed=0)
     for name in others:
         assert runs.difference("best", name).high < 0
-
-
-def test_the_random_walk_is_harder_in_its_given_order() -> None:
-    """In four walks of ten, FrugalUCB stays with the worse action; shuffled never. False alarm below 1e-3."""
-    rows = random_walk.measure(2**14, 24, seed=0)
-    far = {
-        order: sum(row["regret"] > 130 for row in rows if (row["learner"], row["order"]) == ("FrugalUCB", order))
-        for order in ("given", "random")
-    }
-    assert far["given"] >= 3
-    assert far["random"] == 0
-
-
-@pytest.mark.full
-def test_slopes_of_the_random_walk() -> None:
-    """T^(2/3) in the given order and for the learner built for it; below T^(0.53) shuffled. 40 walks a horizon."""
-    rows = [row for i in (8, 10, 12, 14, 16) for row in random_walk.measure(2**i, 40, seed=3)]
-    slopes = random_walk.slopes(rows)
-    assert 0.63 < slopes["BatchedExp3", "given"].value < 0.70
-    assert 0.63 < slopes["BatchedExp3", "random"].value < 0.70
-    assert 0.58 < slopes["FrugalUCB", "given"].value < 0.80
-    assert slopes["FrugalUCB", "random"].value < 0.53
 
 
 @pytest.mark.parametrize(

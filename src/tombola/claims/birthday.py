@@ -1,6 +1,6 @@
 """Lemma (paper L215): the birthday test fires early on every i.i.d. input, E[tau] <= 2 sqrt(T).
 
-The lemma says so for large T; in fact it holds for every T (erratum 3): the expectation is a finite sum, which
+The lemma says so for large T; in fact it holds for every T (erratum 4): the expectation is a finite sum, which
 is computed here exactly, and measured by playing the test on i.i.d. draws.
 """
 

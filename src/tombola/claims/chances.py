@@ -79,7 +79,9 @@ def share(hits: int, plays: int, chance: float) -> float:
 
 
 def even(counts: Floats) -> float:
-    """Return the chance of counts so uneven, or so even, if all are equally likely (chi-square, two sides).
+    """Return the chance of counts so uneven, or so even, if all are equally likely (chi-square).
+
+    Few counts are often even to the last one, so too even is only what sixteen or more of them can be.
 
     >>> even(np.array([0.0, 100.0])) < 1e-9, even(np.full(50, 10.0)) < 1e-9
     (True, True)
@@ -90,26 +92,28 @@ def even(counts: Floats) -> float:
     if counts.size < 2 or expected == 0:
         return 1.0
     statistic = float(np.sum((counts - expected) ** 2)) / expected
-    return min(1.0, 2 * min(float(chdtr(counts.size - 1, statistic)), float(chdtrc(counts.size - 1, statistic))))
+    uneven, too_even = float(chdtrc(counts.size - 1, statistic)), float(chdtr(counts.size - 1, statistic))
+    return min(1.0, 2 * min(uneven, too_even if counts.size >= 16 else 1.0))
 
 
 def no_steeper(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
     """Return the chance of a slope of log mean regret on log T so far above that of the limits, if it is at most that.
 
     >>> noise = np.linspace(0.9, 1.1, 20)
-    >>> no_steeper([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5]) < 0.1
+    >>> no_steeper([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5]) < 1e-6
     True
     """
-    from scipy.special import stdtr
+    return _tail(horizons, regrets, limits, 1.0)
 
-    x = np.array(horizons, dtype=np.float64)
-    if min(float(np.mean(values)) for values in regrets) <= 0:
-        return 1.0
-    found = statistics.slope(x, regrets)
-    allowed = float(np.polyfit(np.log(x), np.log(np.array(limits, dtype=np.float64)), 1)[0])
-    if found.value <= allowed:
-        return 1.0
-    return float(stdtr(x.size - 2, (allowed - found.value) / _slope_error(found, x.size - 2)))
+
+def no_flatter(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
+    """Return the chance of a slope of log mean regret on log T so far below that of the limits, if it is at least that.
+
+    >>> noise = np.linspace(0.9, 1.1, 20)
+    >>> no_flatter([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5])
+    1.0
+    """
+    return _tail(horizons, regrets, limits, -1.0)
 
 
 def joint(chances: Iterable[float]) -> float:
@@ -129,7 +133,15 @@ def _error(values: Floats) -> float:
     return float(np.std(values, ddof=1)) / math.sqrt(values.size)
 
 
-def _slope_error(found: statistics.Estimate, freedom: int) -> float:
-    from scipy.special import stdtrit
+def _tail(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float], side: float) -> float:
+    """The chance of a slope so far off on one side; 1 where there is none, because a mean is not above 0."""
+    from scipy.special import stdtr, stdtrit
 
-    return found.half_width / float(stdtrit(freedom, 0.975))
+    x = np.array(horizons, dtype=np.float64)
+    if x.size < 3 or min(float(np.mean(values)) for values in regrets) <= 0:
+        return 1.0
+    found = statistics.slope(x, regrets)
+    allowed = float(np.polyfit(np.log(x), np.log(np.array(limits, dtype=np.float64)), 1)[0])
+    error = found.half_width / float(stdtrit(x.size - 2, 0.975))
+    freedom = sum(values.size - 1 for values in regrets)
+    return float(min(1.0, 2 * stdtr(freedom, -max(0.0, side * (found.value - allowed)) / error)))

@@ -1,44 +1,77 @@
 """Concentration without replacement (paper L918-L937): Hoeffding 1963 and Serfling 1974, with exact chances.
 
-For 0/1 pools the mean of s rows is hypergeometric, so every chance is a finite sum. All pools of N rows, all s and all
-deviations that can occur are tried. The paper prints 2 exp(-s x^2), valid but sqrt(2) wide (erratum 48).
+For 0/1 pools the mean of s rows is hypergeometric, so every chance is a finite sum. All pools of N rows and all s are
+tried: the printed tail 2 exp(-s x^2) at every deviation (valid but sqrt(2) wide, erratum 48), and the intervals of
+`tombola.confidence` as users get them, at four levels.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Claim, Outcome, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims import chances
+from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
 from tombola.claims.curves import certain
+from tombola.claims.intervals import Intervals, halved, missed, with_ones
+from tombola.confidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.report.chart import Chart, Line
 from tombola.types import Floats, Seed
 
-DELTA = 0.05
-RATES: dict[str, Callable[[int, int], float]] = {
-    "printed": lambda s, _: s,
-    "hoeffding": lambda s, _: 2 * s,
-    "serfling": lambda s, N: 2 * s / (1 - (s - 1) / N),
+LEVELS = (0.5, 0.2, 0.05, 0.01)
+SHOWN = 0.05
+KINDS: dict[str, Intervals] = {
+    "hoeffding": Hoeffding,
+    "serfling": Serfling,
+    "bernstein": EmpiricalBernsteinSerfling,
 }
 
 
-def tails(N: int, s: int) -> tuple[Floats, Floats]:
+def shuffled(N: int, s: int) -> Floats:
+    """Return the law of the ones among s rows in random order: one row for each number of ones in the pool of N.
+
+    >>> shuffled(2, 1).round(9).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    from scipy.stats import hypergeom
+
+    return np.asarray(hypergeom.pmf(np.arange(s + 1)[None, :], N, np.arange(N + 1)[:, None], s))
+
+
+def ones_first(N: int, s: int) -> Floats:
+    """Return the law of the ones among the first s rows of a list that has its ones first: no shuffle.
+
+    >>> ones_first(2, 1).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    return np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]
+
+
+def replaced(N: int, s: int) -> Floats:
+    """Return the law of the ones among s draws with replacement.
+
+    >>> replaced(2, 1).round(9).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    from scipy.stats import binom
+
+    return np.asarray(binom.pmf(np.arange(s + 1)[None, :], s, np.arange(N + 1)[:, None] / N))
+
+
+def tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
     """Return all deviations |mean of s rows - mean of the pool| of all 0/1 pools of N rows, and their exact tails.
 
     One row for each number of ones; an entry of the second is the chance of a deviation at least as large.
 
-    >>> [part.round(9).tolist() for part in tails(2, 1)]
+    >>> [part.round(9).tolist() for part in tails(shuffled(2, 1), 2, 1)]
     [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
     """
-    from scipy.stats import hypergeom
-
     ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
-    chances = hypergeom.pmf(seen, N, ones, s)
     deviations = np.abs(seen * N - ones * s)  # whole numbers: ties are ties
     reached = deviations[:, None, :] >= deviations[:, :, None]
-    return deviations / (N * s), np.einsum("kij,kj->ki", reached, chances)
+    return deviations / (N * s), np.einsum("kij,kj->ki", reached, law)
 
 
 def excess(exact: Floats, exponents: Floats) -> float:
@@ -54,7 +87,11 @@ def excess(exact: Floats, exponents: Floats) -> float:
 
 @dataclass(frozen=True)
 class Concentration(Claim):
-    """Chances of deviations below 2 exp(-rate x^2), for all 0/1 pools and all numbers of rows seen."""
+    """The printed tail at every deviation, and misses at most the level, for all 0/1 pools."""
+
+    law: Callable[[int, int], Floats] = shuffled
+    rate: float = 1.0
+    intervals: Mapping[str, Intervals] = field(default_factory=lambda: KINDS)
 
     name: ClassVar[str] = "concentration"
     title: ClassVar[str] = "How well the first rows tell the mean of the list"
@@ -67,45 +104,47 @@ class Concentration(Claim):
         "and that shrinks to nothing as you come to its end. Hoeffding's own radius is the printed one over √2."
     )
     expected: ClassVar[Outcome] = "holds"
+    limits: ClassVar[str] = (
+        "from the theorem: exact chances of all 0/1 pools, at most the printed tail, and at most the level of an interval"
+    )
 
     def units(self, *, full: bool) -> list[Unit]:
         """Take all 0/1 pools of a few sizes."""
         return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        """Compute, for every s, the worst chance over its bound, the worst misses at 5 %, and the radii."""
+        """Compute, for every s, the worst chance over its bound, the worst misses over their level, and the radii."""
         return [self._row(unit["N"], s) for s in range(1, unit["N"] + 1)]
 
     def _row(self, N: int, s: int) -> Row:
-        deviations, exact = tails(N, s)
-        row: dict[str, Any] = {"N": N, "s": s}
-        for name, rate in RATES.items():
-            radius = math.sqrt(math.log(2 / DELTA) / rate(s, N))
-            row[name] = excess(exact, rate(s, N) * deviations**2)
-            row[f"{name}_misses"] = float(np.where(deviations > radius, exact, 0.0).max())
-            row[f"{name}_radius"] = radius
-        inside = np.where(exact > DELTA, deviations, 0.0).max()
-        return {**row, "exact_radius": float(inside)}
+        law = self.law(N, s)
+        deviations, exact = tails(law, N, s)
+        row: dict[str, Any] = {"N": N, "s": s, "printed": excess(exact, self.rate * s * deviations**2)}
+        for name, interval in self.intervals.items():
+            misses = [float(missed(law, with_ones(interval, N, s, level), N).max()) / level for level in LEVELS]
+            shown = with_ones(interval, N, s, SHOWN)
+            row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
+        radii = {"printed_radius": math.sqrt(math.log(2 / SHOWN) / (self.rate * s))}
+        return {**row, **radii, "exact_radius": float(np.where(exact > SHOWN, deviations, 0.0).max())}
 
     def verdict(self, rows: Rows) -> Verdict:
         """Ask for every ratio of chance and bound to be at most 1."""
-        worst = {name: float(pick(rows, name).max()) for name in RATES}
-        misses = {name: 100 * float(pick(rows, f"{name}_misses").max()) for name in RATES}
-        measured = (
-            f"largest chance over bound: {worst['printed']:.3f} printed, {worst['hoeffding']:.3f} Hoeffding, "
-            f"{worst['serfling']:.3f} Serfling; misses at 5 %: {misses['printed']:.1f}, {misses['hoeffding']:.1f}, "
-            f"{misses['serfling']:.1f} %"
+        worst = {name: float(pick(rows, name).max()) for name in self.intervals}
+        printed = float(pick(rows, "printed").max())
+        measured = f"largest chance over the printed bound {printed:.3f}; misses of the intervals over their level " + (
+            ", ".join(f"{name} {value:.2f}" for name, value in worst.items())
         )
         words = ("2 exp(−s x²)", "2 exp(−2 s x²)")
-        if max(worst["hoeffding"], worst["serfling"]) > 1:
+        if self.fails([chances.exact(max(worst.values()) <= 1)]):
             return Verdict("refuted", measured, *words)
-        return Verdict("holds" if worst["printed"] <= 1 else "refuted as printed", measured, *words)
+        return Verdict("refuted as printed" if self.fails([chances.exact(printed <= 1)]) else "holds", measured, *words)
 
     def chart(self, rows: Rows) -> Chart:
         """Show the radii at 5 % over the rows seen, for the largest pools."""
         N = levels(rows, "N")[-1]
         x = np.array(levels(rows, "s", N=N), dtype=np.float64)
-        radii = {name: np.array([pick(rows, f"{name}_radius", N=N, s=s)[0] for s in x]) for name in ("exact", *RATES)}
+        names = ("exact", "printed", "hoeffding", "serfling")
+        radii = {name: np.array([pick(rows, f"{name}_radius", N=N, s=s)[0] for s in x]) for name in names}
         return Chart(
             title=self.title,
             x_label=f"rows seen, s (of N = {N})",
@@ -117,3 +156,16 @@ class Concentration(Claim):
             alt="The exact radius lies below Serfling's, and that below Hoeffding's and the printed one; the first two "
             "shrink to nothing as all rows are seen.",
         )
+
+    def saboteurs(self) -> dict[str, Parts]:
+        """Break the shuffle, the radii, the size of the pool and the printed exponent."""
+        return {
+            "no shuffle: ones first": {"law": ones_first},
+            "draws with replacement": {"law": replaced},
+            "half of Hoeffding's radius": {"intervals": {**self.intervals, "hoeffding": halved(Hoeffding)}},
+            "half of Serfling's radius": {"intervals": {**self.intervals, "serfling": halved(Serfling)}},
+            "a pool taken for half its size": {
+                "intervals": {**self.intervals, "serfling": lambda N, *rest: Serfling(max(N // 2, rest[1] - 1), *rest)}
+            },
+            "the exponent 4 s x²": {"rate": 4.0},
+        }

@@ -1,18 +1,26 @@
-"""Theorem (paper L885): for every learner, regret i.i.d. <= random order <= adversarial, computed exactly."""
+"""Theorem (paper L885): for every learner, regret i.i.d. <= random order <= adversarial, computed exactly.
+
+And played: on the pool that is worst in random order, the mean over shuffles is the exact value.
+"""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Claim, Outcome, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims import chances
+from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
 from tombola.claims.curves import certain
-from tombola.exact import worst_case
+from tombola.exact import Regrets, worst_case
 from tombola.learners.bandit import UCB1
 from tombola.learners.base import Learner
 from tombola.learners.full import FollowTheLeader, Hedge
+from tombola.order import OrderLike
+from tombola.playing import play
 from tombola.report.chart import Chart
+from tombola.streams import repetitions
 from tombola.types import Seed
 
 LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
@@ -24,6 +32,9 @@ ROUNDING = 1e-9
 @dataclass(frozen=True)
 class Hierarchy(Claim):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1, one horizon after the other."""
+
+    exact: Callable[..., Regrets] = worst_case
+    order: OrderLike = "random"
 
     name: ClassVar[str] = "hierarchy"
     title: ClassVar[str] = "Three models of the same rows"
@@ -37,42 +48,90 @@ class Hierarchy(Claim):
         "for the worst order always holds for your shuffled list; a promise for fresh samples does not."
     )
     expected: ClassVar[Outcome] = "holds"
+    limits: ClassVar[str] = (
+        "from the theorem: both inequalities between exact values; plays of the worst pool must have the exact mean "
+        "(Student, two sides)"
+    )
+    luck: ClassVar[float] = 5e-4
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Walk all inputs of every length up to 6, or 8."""
-        return [{"learner": name, "T": T} for name in LEARNERS for T in range(1, 9 if full else 7)]
+        """Walk all inputs of every length up to 6, or 8; play follow the leader on the worst of them."""
+        walked = [{"learner": name, "T": T, "plays": 0} for name in LEARNERS for T in range(1, 9 if full else 7)]
+        plays = 10_000 if full else 500
+        return [unit | {"plays": plays} if unit["learner"] == "follow the leader" else unit for unit in walked]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        """Compute the three worst cases; the i.i.d. one over distributions with chances in twelfths."""
-        regrets = worst_case(LEARNERS[unit["learner"]], KINDS, unit["T"])
+        """Compute the three worst cases, the i.i.d. one over distributions with chances in twelfths, and play."""
+        about = {"learner": unit["learner"], "T": unit["T"]}
+        learner = LEARNERS[unit["learner"]]
+        regrets = self.exact(learner, KINDS, unit["T"])
         values: dict[str, Any] = {model: float(getattr(regrets, model)) for model in MODELS}
-        return [{**unit, **values}]
+        rows: list[Row] = [{**about, "kind": "exact", **values}]
+        for child in repetitions(seed, unit["plays"]):
+            trace = play(learner, regrets.random_input, order=self.order, seed=child)
+            rows.append({**about, "kind": "play", "regret": trace.expected_regret})
+        return rows
 
     def verdict(self, rows: Rows) -> Verdict:
-        """Ask for both inequalities in every row."""
-        iid, random, adversarial = (pick(rows, model) for model in MODELS)
-        broken = int(((iid > random + ROUNDING) | (random > adversarial + ROUNDING)).sum())
-        strict = int(((iid < random - ROUNDING) & (random < adversarial - ROUNDING)).sum())
-        last = max(row["T"] for row in rows)
+        """Ask for both inequalities in every exact row, and for its mean in the plays."""
+        exact = [row for row in rows if row["kind"] == "exact"]
+        ordered = [_ordered(row) for row in exact]
+        strict = sum(row["iid"] < row["random"] - ROUNDING < row["adversarial"] - 2 * ROUNDING for row in exact)
+        played = {(row["learner"], row["T"]) for row in rows if row["kind"] == "play"}
+        agree = [
+            chances.equal(
+                pick(rows, "regret", kind="play", learner=name, T=T), pick(exact, "random", learner=name, T=T)[0]
+            )
+            for name, T in sorted(played)
+        ]
         measured = (
-            f"both inequalities in {len(rows) - broken} of {len(rows)} exact comparisons up to T = {last}, "
-            f"both strict in {strict}"
+            f"both inequalities in {sum(ordered)} of {len(exact)} exact comparisons up to T = "
+            f"{levels(exact, 'T')[-1]}, both strict in {strict}; plays {'differ' if self.fails(agree) else 'agree'}"
         )
-        return Verdict("refuted" if broken else "holds", measured, "i.i.d. ≤ random order ≤ adversarial")
+        refuted = self.fails([*map(chances.exact, ordered), *agree])
+        return Verdict("refuted" if refuted else "holds", measured, "i.i.d. ≤ random order ≤ adversarial")
 
     def chart(self, rows: Rows) -> Chart:
         """Show the three worst cases of one learner."""
         name = rows[0]["learner"]
-        x = np.array(levels(rows, "T", learner=name), dtype=np.float64)
+        mine = [row for row in rows if row["kind"] == "exact" and row["learner"] == name]
+        x = np.array(levels(mine, "T"), dtype=np.float64)
         return Chart(
             title=f"{self.title}: {name}",
             x_label="rows of the pool, T",
             y_label="worst expected regret, exact",
             bands=tuple(
-                certain(words, x, np.array([pick(rows, model, T=T, learner=name)[0] for T in x]))
-                for model, words in MODELS.items()
+                certain(words, x, np.array([pick(mine, model, T=T)[0] for T in x])) for model, words in MODELS.items()
             ),
             log_x=False,
             log_y=False,
             alt="The worst regret in random order lies between that on i.i.d. rows and that in adversarial order.",
         )
+
+    def saboteurs(self) -> dict[str, Parts]:
+        """Break the shuffle, take models for each other, and move a comparator."""
+        return {
+            "no shuffle": {"order": "given"},
+            "draws with replacement": {"order": "iid"},
+            "i.i.d. taken for random order": {
+                "exact": lambda *inputs: _exchanged(self.exact(*inputs), "iid", "random")
+            },
+            "random taken for adversarial order": {
+                "exact": lambda *inputs: _exchanged(self.exact(*inputs), "random", "adversarial")
+            },
+            "a comparator that is not the best": {
+                "exact": lambda *inputs: _less(self.exact(*inputs), "adversarial", 1.0)
+            },
+        }
+
+
+def _ordered(row: Row) -> bool:
+    return bool(row["iid"] <= row["random"] + ROUNDING and row["random"] <= row["adversarial"] + ROUNDING)
+
+
+def _exchanged(regrets: Regrets, one: str, other: str) -> Regrets:
+    return regrets._replace(**{one: getattr(regrets, other), other: getattr(regrets, one)})
+
+
+def _less(regrets: Regrets, model: str, amount: float) -> Regrets:
+    return regrets._replace(**{model: getattr(regrets, model) - amount})

@@ -1,26 +1,35 @@
-"""The multi-scale random walk (Dekel, Ding, Koren and Peres 2014) in its given order and shuffled, as rows.
+"""The multi-scale random walk (Dekel, Ding, Koren and Peres 2014; paper L583) in its given order and shuffled.
 
 In the given order, actions can only be compared by switching between them, and regret with switches grows like
-T^(2/3); shuffled, the same rows are noise like any other, and a learner that switches seldom does better than that.
+T^(2/3) / log T at least, for every learner; shuffled, the same rows are noise like any other, and a learner that
+switches seldom has a rate of sqrt(T).
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from tombola import instances, statistics
+from tombola.claims import chances
+from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick, slope
 from tombola.comparing import compare
 from tombola.learners.base import Learner
-from tombola.learners.switching import BatchedExp3, FrugalUCB
+from tombola.learners.switching import BatchedExp3, FrugalUCB, SerflingElimination
+from tombola.order import OrderLike
 from tombola.pool import Pool
-from tombola.statistics import Estimate
+from tombola.report.chart import Chart, Line
 from tombola.streams import repetitions
-from tombola.types import Seed
+from tombola.types import Floats, Seed
 
-LEARNERS: dict[str, Learner] = {"FrugalUCB": FrugalUCB(), "BatchedExp3": BatchedExp3()}
-SPREAD = 0.25
+FRUGAL, SPREAD = "FrugalUCB", 0.25
+LEARNERS: dict[str, Learner] = {
+    FRUGAL: FrugalUCB(),
+    "BatchedExp3": BatchedExp3(),
+    "Serfling elimination": SerflingElimination(delta=0.1),
+}
 
 
 def stretched(walk: Pool) -> Pool:
@@ -28,6 +37,9 @@ def stretched(walk: Pool) -> Pool:
 
     The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1] for sure, and a gap so small that up to millions of
     rounds a few switches cost more than the worse action does; this one shows at thousands what it shows at billions.
+
+    >>> stretched(instances.random_walk(64, seed=0)).losses.shape
+    (64, 2)
     """
     T = walk.rows
     losses = np.array(walk.losses, dtype=np.float64)
@@ -38,35 +50,103 @@ def stretched(walk: Pool) -> Pool:
     return Pool(wide.clip(0.0, 1.0))
 
 
-def measure(
-    horizon: int, walks: int, *, seed: Seed, learners: Mapping[str, Learner] = LEARNERS
-) -> list[dict[str, Any]]:
-    """Play the learners on `walks` walks, in their given order and shuffled; one row for each play.
-
-    >>> rows = measure(256, walks=2, seed=0)
-    >>> len(rows), sorted(rows[0])
-    (8, ['T', 'learner', 'order', 'play', 'regret', 'switches'])
-    """
-    rows = []
-    for play, walk_seed in enumerate(repetitions(seed, walks)):
-        pool = stretched(instances.random_walk(horizon, seed=walk_seed))
-        runs = compare(pool, learners, ["given", "random"], repetitions=1, switching_price=1.0, seed=walk_seed)
-        for setting, cell in runs.cells.items():
-            regret = float(runs.regrets(setting.learner, setting.order)[0])
-            switches = int(cell.sums[0, -1, 3])
-            rows.append(
-                {"T": horizon, "order": setting.order, "learner": setting.learner, "play": play}
-                | {"regret": regret, "switches": switches}
-            )
-    return rows
+def walk_of(T: int, seed: Seed) -> Pool:
+    """Return a stretched walk."""
+    return stretched(instances.random_walk(T, seed=seed))
 
 
-def slopes(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], Estimate]:
-    """Return the slope of log mean regret on log T for every learner and order, with its 95 % interval."""
-    horizons = sorted({row["T"] for row in rows})
-    found = {}
-    for learner, order in sorted({(row["learner"], row["order"]) for row in rows}):
-        mine = [row for row in rows if (row["learner"], row["order"]) == (learner, order)]
-        regrets = [np.array([row["regret"] for row in mine if row["T"] == T]) for T in horizons]
-        found[learner, order] = statistics.slope(np.array(horizons, dtype=np.float64), regrets)
-    return found
+@dataclass(frozen=True)
+class RandomWalk(Claim):
+    """The multi-scale random walk: T^(2/3) in its given order for three learners, less for one of them when shuffled."""
+
+    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    given: OrderLike = "given"
+    order: OrderLike = "random"
+    walk: Callable[[int, Seed], Pool] = walk_of
+
+    name: ClassVar[str] = "random-walk"
+    title: ClassVar[str] = "The pool on which switching hurts, given and shuffled"
+    source: ClassVar[str] = "Dekel et al. 2014; L583"
+    statement: ClassVar[str] = (
+        "In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T."
+    )
+    meaning: ClassVar[str] = (
+        "Losses that wander slowly can only be compared by changing back and forth. Shuffle the rows and the wandering is gone."
+    )
+    expected: ClassVar[Outcome] = "holds"
+    limits: ClassVar[str] = (
+        "from the theorems: in given order every learner's slope in T is at least that of T^(2/3) / log T; shuffled, "
+        "FrugalUCB's is at most that of √(T ln T) (regression), and what the shuffle saves it is above 0 at the level of luck"
+    )
+    luck: ClassVar[float] = 5e-4
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Walk at doubling horizons."""
+        return [{"T": 2**i, "walks": 200 if full else 80} for i in range(8, 18 if full else 15)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        """Play on walks in their given order, and shuffled."""
+        rows: list[Row] = []
+        for play, child in enumerate(repetitions(seed, unit["walks"])):
+            pool = self.walk(unit["T"], child)
+            for kind, order in (("given", self.given), ("random", self.order)):
+                runs = compare(pool, self.learners, order, repetitions=1, switching_price=1.0, seed=child)
+                for name in self.learners:
+                    regret, switches = float(runs.regrets(name)[0]), int(runs.cell(name).sums[0, -1, 3])
+                    about = {"T": unit["T"], "order": kind, "learner": name, "play": play}
+                    rows.append({**about, "regret": regret, "switches": switches})
+        return rows
+
+    def verdict(self, rows: Rows) -> Verdict:
+        """Ask for the slope of the lower bound in given order, and for that of the upper one when shuffled."""
+        at = levels(rows, "T")
+        lower, upper = [T ** (2 / 3) / math.log2(T) for T in at], [math.sqrt(T * math.log(T)) for T in at]
+        checks = [chances.no_flatter(at, _regrets(rows, name, "given"), lower) for name in self.learners]
+        checks.append(chances.no_steeper(at, _regrets(rows, FRUGAL, "random"), upper))
+        gains = _gains(rows)
+        checks.append(chances.exact(chances.at_most(gains, 0.0) <= self.luck))
+        slopes = [slope(rows, "T", "regret", order=order, learner=FRUGAL) for order in ("given", "random")]
+        least = min(slope(rows, "T", "regret", order="given", learner=name).value for name in self.learners)
+        measured = f"{FRUGAL}: slope {slopes[0]} given, {slopes[1]} shuffled; given, no learner below {least:.2f}"
+        measured += f"; shuffling saves {statistics.mean(gains)} T^(2/3)"
+        return Verdict("refuted" if self.fails(checks) else "holds", measured, "T^(2/3) against √T")
+
+    def chart(self, rows: Rows) -> Chart:
+        """Show both orders."""
+        x = np.array(levels(rows, "T"), dtype=np.float64)
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="regret plus switches",
+            bands=(
+                *(band(rows, f"{name}, given", "T", "regret", order="given", learner=name) for name in self.learners),
+                band(rows, f"{FRUGAL}, shuffled", "T", "regret", order="random", learner=FRUGAL),
+            ),
+            lines=(Line("T^(2/3)", x, x ** (2 / 3)), Line("√T", x, np.sqrt(x))),
+            alt="In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.",
+        )
+
+    def saboteurs(self) -> dict[str, Parts]:
+        """Break the shuffle, the walk and the learner."""
+        return {
+            "no shuffle": {"order": "given"},
+            "a walk that is shuffled too": {"given": "random"},
+            "a learner that switches as if rows were listed": {"learners": {**self.learners, FRUGAL: BatchedExp3()}},
+            "a walk without a best action": {
+                "walk": lambda T, seed: Pool(np.repeat(walk_of(T, seed).losses[:, :1], 2, axis=1))
+            },
+        }
+
+
+def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
+    return [pick(rows, "regret", T=T, learner=learner, order=order) for T in levels(rows, "T")]
+
+
+def _gains(rows: Rows) -> Floats:
+    """Return what the shuffle saves FrugalUCB, over T^(2/3), walk by walk; walks of all horizons count alike."""
+    at = levels(rows, "T")
+    kinds = [
+        [mine / T ** (2 / 3) for mine, T in zip(_regrets(rows, FRUGAL, kind), at, strict=True)]
+        for kind in ("given", "random")
+    ]
+    return np.asarray(np.mean([given - shuffled for given, shuffled in zip(*kinds, strict=True)], axis=0))

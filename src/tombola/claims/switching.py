@@ -1,38 +1,89 @@
 """Theorem (paper L622): elimination in blocks has regret and switches of order sqrt(k T) up to logarithms in random order.
 
-And T^(2/3) in adversarial order (Dekel, Ding, Koren and Peres 2014): the multi-scale random walk, given and shuffled.
+The gaps shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each learner is judged by what is proved for its
+own parameters: SerflingElimination by its bound, its switches, and the chance to drop the best action; the paper's
+elimination, whose bound is T at these horizons, by its exact regret, since it drops nothing and plays all actions alike.
+As listed, the pools show the losses of the best action first, so that whoever does not shuffle drops it.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tombola import bounds, instances
-from tombola.claims import random_walk
-from tombola.claims.base import Claim, Outcome, Row, Rows, Unit, Verdict, band, levels, pick, slope
+from tombola.bounds.switching import elimination_counts
+from tombola.claims import chances
+from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick, slope
 from tombola.comparing import compare
-from tombola.learners.bandit import UCB2
+from tombola.confidence.radius import serfling
+from tombola.learners.bandit import UCB1, UCB2
 from tombola.learners.base import Learner
 from tombola.learners.switching import FrugalUCB, SerflingElimination, SimulationSuccessiveElimination
+from tombola.learners.switching.stages import State, drop, next_play, next_stage, stage_over
+from tombola.order import OrderLike
+from tombola.pool import Pool
 from tombola.report.chart import Chart, Line
-from tombola.types import Seed
+from tombola.types import Coins, Seed
+
+DELTA, GAPS = 0.1, (0.5, 8.0, 16.0)
+TIGHT = "Serfling elimination"
+WORDS = ("√(k T log³ T)", "√(k T log T)")
+LEARNERS: dict[str, Learner] = {
+    "faithful": SimulationSuccessiveElimination(),
+    TIGHT: SerflingElimination(delta=DELTA),
+    "UCB2": UCB2(),
+    "FrugalUCB": FrugalUCB(),
+}
 
 
-def _learners() -> dict[str, Learner]:
-    return {
-        "faithful": SimulationSuccessiveElimination(),
-        "Serfling elimination": SerflingElimination(delta=0.1),
-        "UCB2": UCB2(),
-        "FrugalUCB": FrugalUCB(),
-    }
+@dataclass(frozen=True)
+class Narrow(SerflingElimination):
+    """SerflingElimination with 0.3 of its radius: a saboteur."""
+
+    @staticmethod
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Do as SerflingElimination does, too boldly."""
+        if stage_over(state):
+            if state.left[0] > 1.0:
+                for action in range(state.radii.size):
+                    state.radii[action] = 0.3 * serfling(state.seen[action], state.population, state.level)
+                drop(state.left, state.active, state.seen, state.means, state.radii)
+            next_stage(state)
+        return next_play(state), 1.0
+
+
+def listed(T: int, gap: float, seed: Seed) -> Pool:
+    """Return two actions, the second better by `gap`, in an order that shows the losses of the better one first.
+
+    >>> listed(8, 0.25, seed=0).losses[:, 1].tolist()
+    [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    losses = np.array(instances.gap(T, 2, gap, seed=seed).losses, dtype=np.float64)
+    return Pool(losses[np.lexsort((losses[:, 0], -losses[:, 1]))])
+
+
+def faithful_regret(T: int, gap: float) -> float:
+    """Return the exact regret of the paper's elimination on two actions while it drops nothing: half of T, and switches.
+
+    T is a power of two; the actions are relabelled at random, which changes nothing then.
+
+    >>> faithful_regret(1024, 0.1)
+    70.0
+    """
+    ones = round(T * 0.5) - round(T * (0.5 - gap))
+    return ones / 2 + bounds.simulation_elimination_switches(T, 2)
 
 
 @dataclass(frozen=True)
 class Switching(Claim):
-    """Regret plus switches on a pool with two actions and gap 0.1."""
+    """Regret plus switches on pools with two actions and gaps of 1/2, 8 and 16 over sqrt(T)."""
 
-    learners: dict[str, Learner] = field(default_factory=_learners)
+    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    order: OrderLike = "random"
+    bound: Callable[..., float] = bounds.elimination
+    price: float = 1.0
 
     name: ClassVar[str] = "switching"
     title: ClassVar[str] = "When every change costs"
@@ -46,108 +97,107 @@ class Switching(Claim):
         "radii for finite lists are valid too, and drop actions early."
     )
     expected: ClassVar[Outcome] = "holds as corrected"
+    limits: ClassVar[str] = (
+        "from the theorem: the bound of Serfling elimination at δ = 0.1, its slope in T and its switches; the best action "
+        "dropped in 10 % of the plays at most (binomial); the exact regret of the faithful one (Student, two sides)"
+    )
+    luck: ClassVar[float] = 5e-4
+    judging: ClassVar[tuple[str, ...]] = ("bound",)
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play at doubling horizons."""
-        return [{"T": 2**i, "plays": 100 if full else 20} for i in range(10, 19 if full else 17, 1 if full else 2)]
+        """Play at growing horizons, with gaps that shrink."""
+        powers = range(12, 19) if full else (12, 14, 16)
+        return [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in GAPS]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         """Play all learners on the same orders, at a price of 1."""
-        pool = instances.gap(unit["T"], 2, 0.1, seed=seed)
-        runs = compare(pool, self.learners, repetitions=unit["plays"], switching_price=1.0, seed=seed)
+        T, count = unit["T"], unit["plays"]
+        pool = listed(T, unit["gap"] / T**0.5, seed)
+        runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
+        rows: list[Row] = []
+        for name in self.learners:
+            cell = runs.cell(name)
+            for r, regret in enumerate(runs.regrets(name)):
+                about = {"T": T, "gap": unit["gap"], "learner": name, "play": r, "regret": float(regret)}
+                worse = {"worse": int(cell.plays[r, 0]), "switches": int(cell.sums[r, -1, 3])}
+                rows.append({**about, **worse})
+        return rows
+
+    def verdict(self, rows: Rows) -> Verdict:
+        """Ask of each learner what is proved for it."""
+        at = levels(rows, "T")
+        settings = [(T, gap) for T in at for gap in levels(rows, "gap")]
+        checks = [check for T, gap in settings for check in self._checks(rows, T, gap)]
+        hard = {gap: [pick(rows, "regret", T=T, gap=gap, learner=TIGHT) for T in at] for gap in levels(rows, "gap")}
+        rate = [self.bound(T, 2, delta=DELTA) for T in at]
+        checks += [chances.no_steeper(at, regrets, rate) for regrets in hard.values()]
+        checks += [chances.rare(*_dropped(rows, gap), DELTA) for gap in hard]
+        widest = levels(rows, "gap")[-1]
+        improved = float(pick(rows, "regret", T=at[-1], gap=widest, learner=TIGHT).mean())
+        wide = float(pick(rows, "regret", T=at[-1], gap=widest, learner="faithful").mean())
+        share = max(
+            float(regrets.mean()) / bound for many in hard.values() for regrets, bound in zip(many, rate, strict=True)
+        )
+        slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=TIGHT).value:.2f}" for gap in hard)
+        lost, plays = np.sum([_dropped(rows, gap) for gap in hard], axis=0)
+        measured = (
+            f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, gap {widest:g}/√T: "
+            f"{improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); best dropped in {lost} of {plays} plays"
+        )
+        return Verdict("refuted" if self.fails(checks) else "holds as corrected", measured, *WORDS)
+
+    def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
+        tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == TIGHT]
+        most = bounds.elimination_switches(T, 2, DELTA)
+        faithful: dict[str, Any] = {"T": T, "gap": gap, "learner": "faithful"}
+        made = pick(rows, "switches", **faithful)
         return [
-            {
-                "T": unit["T"],
-                "learner": name,
-                "play": r,
-                "regret": float(regret),
-                "switches": int(runs.cell(name).sums[r, -1, 3]),
-            }
-            for name in self.learners
-            for r, regret in enumerate(runs.regrets(name))
+            chances.at_most(pick(tight, "regret"), self.bound(T, 2, delta=DELTA)),
+            chances.exact(float(pick(tight, "switches").max()) <= most),
+            chances.exact(bool((made == bounds.simulation_elimination_switches(T, 2)).all())),
+            chances.equal(pick(rows, "regret", **faithful), faithful_regret(T, gap / T**0.5)),
         ]
 
-    def verdict(self, rows: Rows) -> Verdict:
-        """Ask that bounds hold, that the faithful one never drops an action, and that the tight one does."""
-        at = levels(rows, "T")
-        most = all(
-            pick(rows, "switches", T=T, learner="faithful").max() <= bounds.simulation_elimination_switches(T, 2)
-            for T in at
-        )
-        below = all(
-            pick(rows, "regret", T=T, learner="faithful").mean() <= bounds.simulation_elimination(T, 2) for T in at
-        )
-        tight = all(
-            pick(rows, "regret", T=T, learner="Serfling elimination").mean() <= bounds.elimination(T, 2) for T in at
-        )
-        found = {name: slope(rows, "T", "regret", learner=name) for name in ("faithful", "FrugalUCB")}
-        last = {name: float(pick(rows, "regret", T=at[-1], learner=name).mean()) for name in self.learners}
-        measured = f"T = {at[-1]}: " + ", ".join(f"{name} {value:.0f}" for name, value in last.items())
-        measured += f"; slopes {found['faithful'].value:.2f} faithful, {found['FrugalUCB'].value:.2f} FrugalUCB"
-        improved = last["Serfling elimination"] < last["faithful"] / 2
-        outcome: Outcome = (
-            "refuted" if not (most and below and tight) else "holds as corrected" if improved else "inconclusive"
-        )
-        return Verdict(outcome, measured, "√(k T log³ T)", "√(k T log T)")
-
     def chart(self, rows: Rows) -> Chart:
-        """Show regret plus switches."""
-        x = np.array(levels(rows, "T"), dtype=np.float64)
+        """Show regret plus switches at the largest gap."""
+        at, widest = levels(rows, "T"), levels(rows, "gap")[-1]
+        x = np.array(at, dtype=np.float64)
+        lines = {
+            "bound of Serfling elimination": [self.bound(T, 2, delta=DELTA) for T in at],
+            "nothing learned": [faithful_regret(T, widest / T**0.5) for T in at],
+        }
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
-            y_label="regret plus switches (2 actions, gap 0.1)",
-            bands=tuple(band(rows, name, "T", "regret", learner=name) for name in self.learners),
-            lines=(Line("gap × T / 2: nothing learned", x, 0.05 * x),),
-            alt="The faithful elimination stays on the line of those who learn nothing; the others bend away from it early.",
+            y_label=f"regret plus switches (2 actions, gap {widest:g}/√T)",
+            bands=tuple(band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners),
+            lines=tuple(Line(name, x, np.array(values)) for name, values in lines.items()),
+            alt="The faithful elimination stays on the line of those who learn nothing; the others are far below it, and "
+            "all grow like the square root of T.",
         )
 
+    def saboteurs(self) -> dict[str, Parts]:
+        """Break the shuffle, the radius, the learners, the bound and the price."""
+        return {
+            "no shuffle": {"order": "given"},
+            "0.3 of the radius": {"learners": {**self.learners, TIGHT: Narrow(delta=DELTA)}},
+            "switches not counted": {"price": 0.0},
+            "a learner that switches often": {"learners": {**self.learners, TIGHT: UCB1()}},
+            "a twentieth of the bound": {"bound": lambda *size, **options: self.bound(*size, **options) / 20},
+        }
 
-@dataclass(frozen=True)
-class RandomWalk(Claim):
-    """The multi-scale random walk: T^(2/3) in its given order, less when shuffled."""
 
-    learner: Learner = field(default_factory=FrugalUCB)
+def drops_best(row: Row) -> bool:
+    """Tell whether the best action was dropped: the worse one was then played more than stages with both allow.
 
-    name: ClassVar[str] = "random-walk"
-    title: ClassVar[str] = "The pool on which switching hurts, given and shuffled"
-    source: ClassVar[str] = "Dekel et al. 2014; L583"
-    statement: ClassVar[str] = (
-        "In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T."
-    )
-    meaning: ClassVar[str] = (
-        "Losses that wander slowly can only be compared by changing back and forth. Shuffle the rows and the wandering is gone."
-    )
-    expected: ClassVar[Outcome] = "holds"
+    >>> drops_best({"T": 1000, "worse": 500}), drops_best({"T": 1000, "worse": 900})
+    (False, True)
+    """
+    last = elimination_counts(row["T"], 2, DELTA)[-1]
+    return bool(row["worse"] > max(-(-3 * last // 2), row["T"] - last))
 
-    def units(self, *, full: bool) -> list[Unit]:
-        """Walk at doubling horizons."""
-        return [{"T": 2**i, "walks": 60 if full else 20} for i in range(8, 18 if full else 15)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        """Play on walks in their given order, and shuffled."""
-        return list(random_walk.measure(unit["T"], unit["walks"], seed=seed, learners={"learner": self.learner}))
-
-    def verdict(self, rows: Rows) -> Verdict:
-        """Ask for a clearly smaller slope when shuffled."""
-        given, shuffled = (slope(rows, "T", "regret", order=order) for order in ("given", "random"))
-        measured = f"slope {given} given, {shuffled} shuffled"
-        if given.value <= shuffled.value or given.high < 0.5:
-            return Verdict("refuted", measured)
-        apart = shuffled.high < 2 / 3 and given.value - shuffled.value > 0.1
-        return Verdict("holds" if apart else "inconclusive", measured, "T^(2/3) against √T")
-
-    def chart(self, rows: Rows) -> Chart:
-        """Show both orders."""
-        x = np.array(levels(rows, "T"), dtype=np.float64)
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret plus switches",
-            bands=(
-                band(rows, "given order", "T", "regret", order="given"),
-                band(rows, "shuffled", "T", "regret", order="random"),
-            ),
-            lines=(Line("T^(2/3)", x, x ** (2 / 3)), Line("√T", x, np.sqrt(x))),
-            alt="In given order the regret runs parallel to T to the power 2/3, shuffled it is flatter.",
-        )
+def _dropped(rows: Rows, gap: float) -> tuple[int, int]:
+    """Return in how many plays the best action was dropped, and of how many, with this gap."""
+    tight = [row for row in rows if row["learner"] == TIGHT and row["gap"] == gap]
+    return sum(drops_best(row) for row in tight), len(tight)

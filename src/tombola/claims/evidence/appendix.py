@@ -29,7 +29,7 @@ def _hoeffding() -> Evidence:
 
 ERRATA = (
     Erratum(
-        46, 847, "false", "√(2/(πe)) k/n + O(k/n) in total variation", "½ √(2/(πe)) k/n + o(k/n), as k → ∞",
+        46, 847, "false", "√(2/(πe)) k/n + O(k/n) in total variation", "½ √(2/(πe)) k/n + o(k/n), as k → ∞ (twice that in the norm of Diaconis and Freedman, twice the supremum)",
         "distance at n = 10^6, k = 10^3", "equals", _distance,
     ),
     Erratum(

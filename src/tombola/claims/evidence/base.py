@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 Severity = Literal["false", "gap", "typo", "loose"]
 Relation = Literal["equals", "at most", "at least", "within", "tighter"]
+Way = Literal["computed", "arithmetic"]
 NEAR = 0.01
 
 
@@ -22,7 +23,8 @@ class Erratum(NamedTuple):
 
     The relation says how the truth must stand to a right value: it "equals" it, is "at most" it (the value is a bound)
     or "at least" it. "within": the truth is a limit, which a right value keeps. "tighter": both values are bounds, and
-    the corrected one is smaller.
+    the corrected one is smaller. The way says where the truth comes from: "computed" without the corrected text, or
+    worked "arithmetic", which puts numbers into the corrected text and shows what it says, not that it is right.
     """
 
     number: int
@@ -33,6 +35,7 @@ class Erratum(NamedTuple):
     quantity: str
     relation: Relation
     evidence: Callable[[], Evidence]
+    way: Way = "computed"
 
 
 def shown(relation: str, printed: float, corrected: float, truth: float) -> bool:

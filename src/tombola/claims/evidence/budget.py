@@ -31,12 +31,6 @@ def spend(budget: float, cost: float, rounds: int, *, strict: bool) -> float:
     return spent
 
 
-def _tuples() -> Evidence:
-    rows, k, m = 10, 3, 2
-    entries = sum(1 for _ in range(rows) for _ in range(k) for _ in ["reward", *range(m)])
-    return Evidence(printed=rows * k * m + 1, corrected=rows * k * (m + 1), truth=entries)
-
-
 def _first_round() -> Evidence:
     dearest, null, accounted = 1.0, 0.0, 0.0
     return Evidence(printed=dearest, corrected=null, truth=accounted)
@@ -94,13 +88,6 @@ def _confidence() -> Evidence:
     return Evidence(printed=log * (1 - share), corrected=log * share, truth=DELTA / 3)
 
 
-def _after_the_stop() -> Evidence:
-    rounds, stop, reward, null_reward = 8, 6, 1.0, 0.5
-    to_the_stop = rounds * reward - stop * reward
-    to_the_end = to_the_stop - (rounds - stop) * null_reward
-    return Evidence(printed=to_the_end, corrected=to_the_stop, truth=to_the_stop)
-
-
 def _null_play() -> Evidence:
     first = next(2**i for i in range(99) if RATE - 2 * epsilon(i) >= RATE / 2)
     return Evidence(printed=1 / RATE**2, corrected=2 * 96 * LOG / RATE**2, truth=first)
@@ -108,12 +95,9 @@ def _null_play() -> Evidence:
 
 ERRATA = (
     Erratum(
-        13, 432, "typo", "S ∈ [0,1]^(T×k×m+1)", "T×k×(m+1), and O a set of tuples",
-        "numbers in an input with T = 10, k = 3, m = 2", "equals", _tuples,
-    ),
-    Erratum(
-        14, 431, "gap", "play any action at time 1", "play ∅",
-        "budget spent in round 1, against what the proof accounts for", "within", _first_round,
+        14, 431, "gap", "play any action at time 1, O = {r_1, c_1}, S ∈ [0,1]^(T×k×m+1) (L432)",
+        "play ∅; O a set of tuples, T×k×(m+1) numbers",
+        "budget spent in round 1, against what the proof accounts for", "within", _first_round, "arithmetic",
     ),
     Erratum(
         15, 453, "false", "stop when the costs exceed the budget", "stop when less than 1 is left",
@@ -125,11 +109,11 @@ ERRATA = (
     ),
     Erratum(
         17, 493, "typo", "(ρ − ε_i) 2^i", "(ρ − 2ε_i) 2^i",
-        "budget of training in block 12", "equals", _training_budget,
+        "budget of training in block 12", "equals", _training_budget, "arithmetic",
     ),
     Erratum(
         18, 526, "typo", "c·x ≤ ρ − ε_i, thus feasible", "β(ρ + ε_i) = ρ − 2ε_i",
-        "cost of the scaled optimum, against ρ_i", "within", _feasible,
+        "cost of the scaled optimum, against ρ_i", "within", _feasible, "arithmetic",
     ),
     Erratum(
         19, 536, "false", "(6/ρ) Σ ε_i", "(6/ρ) Σ 2^i ε_i",
@@ -137,19 +121,15 @@ ERRATA = (
     ),
     Erratum(
         20, 547, "false", "(c_i − c̄_i)·x ≤ ε_i", "≤ 2ε_i",
-        "difference of two means that are ε = 0.1 from the pool's", "at most", _two_sides,
+        "difference of two means that are ε = 0.1 from the pool's", "at most", _two_sides, "arithmetic",
     ),
     Erratum(
-        21, 545, "false", "Σ 2^i ρ ≤ ρ t for each t", "≤ 2ρ t",
-        "rounds of the blocks begun by t = 5, in units of ρ", "at most", _covered,
+        21, 545, "false", "Σ 2^i ρ over i = 1 .. ⌈log t⌉ is ≤ ρ t for each t", "over i = 0 .. ⌈log t⌉ − 1, and then ≤ 2ρ t",
+        "rounds of blocks 0 .. ⌈log t⌉ − 1 at t = 5, over ρ (in the printed range: 14)", "at most", _covered,
     ),
     Erratum(
         22, 573, "typo", "δ′ = 1 − δ/(3 log T)", "δ′ = δ/(3 log T)",
-        "chance that some training fails, against δ/3", "within", _confidence,
-    ),
-    Erratum(
-        23, 487, "typo", "an equality", "≤: rounds after τ may earn r(∅) > 0",
-        "regret of a training that stops after 6 of 8 rounds, r(∅) = 1/2", "at most", _after_the_stop,
+        "chance that some training fails, against δ/3", "within", _confidence, "arithmetic",
     ),
     Erratum(
         50, 581, "loose", "an extra 1/ρ²", "192 ln(mk log T / δ)/ρ² at most",

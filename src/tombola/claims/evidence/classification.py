@@ -45,7 +45,7 @@ def _radius() -> Evidence:
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        misses = 4 * (2 * math.e * n / vc) ** vc * math.exp(-n * middle**2 / 4)
+        misses = 4 * (math.e * n / vc) ** vc * math.exp(-n * middle**2 / 4)
         low, high = (middle, high) if misses > delta else (low, middle)
     return Evidence(printed, corrected, low)
 
@@ -101,8 +101,8 @@ ERRATA = (
         "pairs of orders of 3 rows that a swap leaves orders", "equals", _swaps,
     ),
     Erratum(
-        41, 704, "false", "½(√(8d/n ln(2en/d)) + √(8/n ln(2/δ)))", "√(4(d ln(2en/d) + ln(4/δ))/n)",
-        "radius that solves its own last display, n = 1000, d = 1", "at most", _radius,
+        41, 704, "gap", "½(√(8d/n ln(2en/d)) + √(8/n ln(2/δ)))", "√(4(d ln(2en/d) + ln(4/δ))/n), by this proof",
+        "radius at which its own last display (L765) is δ, n = 1000, d = 1", "at most", _radius,
     ),
     Erratum(
         42, 786, "typo", "ε_(T−t+1)", "ε_(T−t+2)",
@@ -110,7 +110,7 @@ ERRATA = (
     ),
     Erratum(
         43, 792, "typo", "+ (ℓ_t(h*) − mean of h*)", "+ (mean of h* − ℓ_t(h*))",
-        "regret of a round with losses 1 and 0 and means 1/2", "at most", _sign,
+        "regret of a round with losses 1 and 0 and means 1/2", "at most", _sign, "arithmetic",
     ),
     Erratum(
         44, 810, "typo", "+ T·1/T", "two events, and round 1: + 3",

@@ -1,4 +1,4 @@
-"""Errata of the template and of delayed feedback (L262-L425), and the missing k <= T (L395)."""
+"""Errata of the template and of delayed feedback (L262-L425)."""
 
 import itertools
 import math
@@ -29,12 +29,6 @@ def _past() -> Evidence:
     printed_rounds = set(itertools.chain(*(range(2**j + j * d, 2 ** (j + 1) + j * d) for j in range(i))))
     fixed = {1, *itertools.chain(*(range(2**j + 1 + (j + 1) * d, 2 ** (j + 1) + 1 + (j + 1) * d) for j in range(i)))}
     return Evidence(printed=len(printed_rounds), corrected=len(fixed), truth=2**i)
-
-
-def _step() -> Evidence:
-    start, length = 16, 16
-    steps = [len(range(start, start + length, step)) for step in (2, 1)]
-    return Evidence(printed=steps[0], corrected=steps[1], truth=length)
 
 
 def _radius() -> Evidence:
@@ -71,24 +65,14 @@ def _leader() -> Evidence:
     return Evidence(bounds.simulation_printed(T, 2), bounds.follow_the_leader(T, 2), truth)
 
 
-def _many_actions() -> Evidence:
-    T, k = 100, 400
-    union = sum(1 / (2 * T**2) for _ in range(2 * k))
-    return Evidence(printed=1 / T, corrected=k / T**2, truth=union)
-
-
 ERRATA = (
     Erratum(
         5, 268, "typo", "i = 0 .. log T", "the last block is ⌈log T⌉ − 1",
         "rounds in the blocks after round 1, T = 1024", "equals", _blocks,
     ),
     Erratum(
-        6, 302, "false", "t_i = 2^i + i d; 2^i rows before block i", "t_i = 2^i + 1 + (i+1) d, and round 1",
+        6, 302, "false", "t_i = 2^i + i d, rounds t_i, t_i+2, .. (L309)", "t_i = 2^i + 1 + (i+1) d, t_i+1, .., and round 1",
         "rows known before block 4, which Lemma 4.1 divides by 2^4", "equals", _past,
-    ),
-    Erratum(
-        7, 309, "typo", "t = t_i, t_i+2, ..", "t = t_i, t_i+1, ..",
-        "rounds of block 4", "equals", _step,
     ),
     Erratum(
         8, 397, "false", "a miss has chance ≤ 1/(2T²)", "gaps are in [−1, 1]: chance ≤ 1/T",
@@ -96,22 +80,18 @@ ERRATA = (
     ),
     Erratum(
         9, 392, "gap", "all is clean but with chance 1/T (k ≤ T)", "but with chance 4(k−1)/T²",
-        "what Hoeffding and a union bound give at k = T = 1024", "at most", _clean,
+        "what Hoeffding and a union bound give at k = T = 1024", "at most", _clean, "arithmetic",
     ),
     Erratum(
-        10, 415, "false", "Σ 5√(2^i ln T) ≤ 5√(T ln T)", "≤ 17.07 √(T ln T)",
+        10, 415, "false", "Σ 5√(2^i ln T) ≤ 5√(T ln T)", "≤ 17.08 √(T ln T)",
         "the sum at T = 2^16", "at most", _series,
     ),
     Erratum(
         11, 337, "gap", "5√(T log T), not proved", "6.83√(T ln k), proved",
-        "what past and future differ by in all blocks, T = 2^16, k = 2", "tighter", _constant,
+        "what past and future differ by in all blocks, T = 2^16, k = 2", "tighter", _constant, "arithmetic",
     ),
     Erratum(
         12, 423, "loose", "O(√(T log T) + d log T) by Simulation", "d + π√(2 T ln k) by following the leader",
         "worst regret in random order, T = 6, k = 2, exact", "tighter", _leader,
-    ),
-    Erratum(
-        49, 395, "gap", "k ≤ T is used and not stated", "state it",
-        "chance of 2k misses at k = 4T, T = 100", "at most", _many_actions,
     ),
 )  # fmt: skip

@@ -101,11 +101,11 @@ def _survivors() -> Evidence:
 ERRATA = (
     Erratum(
         24, 586, "false", "suffers O(√T)", "O(√(kT log³T))",
-        "growth of the theorem's bound over √T, from T = 2^10 to 2^30", "equals", _rate,
+        "growth of the theorem's bound over √T, from T = 2^10 to 2^30", "equals", _rate, "arithmetic",
     ),
     Erratum(
-        25, 606, "typo", "n(a) is not incremented", "n(a) counts every play",
-        "mean of nine losses of 1/2", "equals", _count,
+        25, 606, "typo", "ℓ̂(a) is over n(a), which is updated after the loop (L611)", "n(a) counts every play, before L608",
+        "mean of nine losses of 1/2, as L608 has it", "equals", _count,
     ),
     Erratum(
         26, 610, "typo", "up to 2^(i+1) − 1", "up to 2^(i+1)",
@@ -117,7 +117,7 @@ ERRATA = (
     ),
     Erratum(
         28, 631, "false", "a* has maximum loss", "minimum loss",
-        "gap of the mean 0.3 among 0.2, 0.3, 0.7", "equals", _best,
+        "gap of the mean 0.3 among 0.2, 0.3, 0.7", "equals", _best, "arithmetic",
     ),
     Erratum(
         29, 635, "typo", "g ∈ [j]", "g ∈ {0, .., j−1}",
@@ -129,7 +129,7 @@ ERRATA = (
     ),
     Erratum(
         31, 643, "typo", "with replacement; chance T^−5", "without replacement; 2T^−10",
-        "what Hoeffding as printed gives for a miss, T = 4", "tighter", _tail,
+        "what Hoeffding as printed gives for a miss, T = 4", "tighter", _tail, "arithmetic",
     ),
     Erratum(
         32, 663, "typo", "T(a) = Σ_j T_i(a)", "T(a) = Σ_j T_j(a)",

@@ -1,0 +1,175 @@
+"""Budgets in adversarial order (Mannor, Tsitsiklis and Yu 2009; paper L427): linear regret, whatever one does.
+
+Two lists begin with the same half. What is spent in it decides the regret on both, and on one of them it is at least T/16:
+in every play of every learner. On short lists the least regret that any learner can have, coins included, is
+computed by a linear program over all ways to spend: it is T/16, so the bound cannot be better, nor a learner.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from tombola.budget import Budget
+from tombola.budgets import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual
+from tombola.claims import chances
+from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.constraints import Idle
+from tombola.instances import hindsight
+from tombola.optimum import optimum
+from tombola.order import OrderLike
+from tombola.playing import play
+from tombola.report.chart import Chart, Line
+from tombola.streams import repetitions
+from tombola.types import Floats, Seed
+
+LEARNERS: dict[str, BudgetedLearner] = {
+    "empirical LP": EmpiricalLP(),
+    "primal-dual": PrimalDual(),
+    "dual descent": DualDescent(),
+}
+HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
+
+
+def regrets_by_spending(T: int) -> Floats:
+    """Return the least regret on the rich and on the poor list of T rows for every number of plays in the first half.
+
+    Found by trying every number of plays in the second half that the budget T/2 allows.
+
+    >>> regrets_by_spending(4).tolist()
+    [[-0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
+    """
+    rows: list[list[float]] = []
+    for half in HALVES:
+        pool = hindsight(T, half)
+        assert pool.costs is not None
+        earned, cost = 1 - np.asarray(pool.losses)[:, 1], np.asarray(pool.costs)[:, 1, 0]
+        best = T * optimum(pool, Budget(T / 2, worst=[0.0, 1.0])).value
+        rows.append([])
+        for spent in range(T // 2 + 1):
+            first = spent * earned[0]
+            later = [n * earned[-1] for n in range(T // 2 + 1) if spent * cost[0] + n * cost[-1] <= T / 2]
+            rows[-1].append(best - first - max(later))
+    return np.array(rows)
+
+
+def least_regret(T: int) -> float:
+    """Return the least, over all learners, of the worse of the two expected regrets: a linear program over spending.
+
+    >>> round(least_regret(8), 9)
+    0.5
+    """
+    from scipy.optimize import linprog
+
+    regrets = regrets_by_spending(T)
+    ways = regrets.shape[1]
+    found = linprog(
+        [*np.zeros(ways), 1.0],
+        A_ub=np.column_stack([regrets, -np.ones(2)]), b_ub=np.zeros(2),
+        A_eq=[[*np.ones(ways), 0.0]], b_eq=[1.0], bounds=[(0, None)] * ways + [(None, None)],
+    )  # fmt: skip
+    return float(np.asarray(found.x, dtype=np.float64)[-1])
+
+
+@dataclass(frozen=True)
+class Impossibility(Claim):
+    """The rich and the poor second half: linear regret in given order, sublinear shuffled."""
+
+    learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
+    order: OrderLike = "random"
+    amount: float = 0.5
+    least: float = 1 / 16
+
+    name: ClassVar[str] = "impossibility"
+    title: ClassVar[str] = "Why budgets need the shuffle"
+    source: ClassVar[str] = "Mannor et al. 2009; L427"
+    statement: ClassVar[str] = (
+        "With budgets in adversarial order, regret is linear for every learner; in random order it is not."
+    )
+    meaning: ClassVar[str] = (
+        "If the first half of a list says nothing about the second, spending early and spending late are both wrong on some "
+        "list. Shuffled, any part of the list speaks for the rest."
+    )
+    expected: ClassVar[Outcome] = "holds"
+    limits: ClassVar[str] = (
+        "from the theorem: T/16 in given order, in every play, and exactly as the least over all learners on short lists; "
+        "shuffled, below T/16 at the largest horizon (Student), with a slope of at most that of √(T ln T)"
+    )
+    luck: ClassVar[float] = 5e-4
+    judging: ClassVar[tuple[str, ...]] = ("least",)
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Compute short lists, and play at growing horizons."""
+        short: list[Unit] = [{"T": T, "plays": 0} for T in (2, 4, 8, 16, 32)]
+        return short + [{"T": 4**i, "plays": 100 if full else 30} for i in range(4, 9 if full else 8)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        """Compute the least regret of all learners, or play on both lists, given and shuffled; the worse one counts."""
+        T = unit["T"]
+        if unit["plays"] == 0:
+            return [{"T": T, "kind": "least", "learner": "all", "play": 0, "regret": least_regret(T)}]
+        rows: list[Row] = []
+        for repetition, child in enumerate(repetitions(seed, unit["plays"])):
+            for kind, order in (("given", "given"), ("random", self.order)):
+                for name, learner in self.learners.items():
+                    traces = [
+                        play(learner, hindsight(T, half), order, budget=Budget(T * self.amount), seed=child)
+                        for half in HALVES
+                    ]
+                    worse = max(float(trace.regret) for trace in traces)
+                    rows.append({"T": T, "kind": kind, "learner": name, "play": repetition, "regret": worse})
+        return rows
+
+    def verdict(self, rows: Rows) -> Verdict:
+        """Ask for T/16 in given order, and for less than that when shuffled."""
+        at = levels(rows, "T", kind="random")
+        given = min(row["regret"] / row["T"] for row in rows if row["kind"] == "given")
+        exact = [row["regret"] / row["T"] for row in rows if row["kind"] == "least"]
+        shuffled = {
+            name: [pick(rows, "regret", T=T, kind="random", learner=name) for T in at] for name in self.learners
+        }
+        checks = [
+            chances.exact(given >= self.least - 1e-9),
+            *(chances.exact(abs(value - self.least) <= 1e-9) for value in exact),
+            *(chances.at_most(regrets[-1], at[-1] * self.least) for regrets in shuffled.values()),
+            chances.no_steeper(at, shuffled["empirical LP"], [(T * np.log(T)) ** 0.5 for T in at]),
+        ]
+        mean = max(float(regrets[-1].mean()) / at[-1] for regrets in shuffled.values())
+        measured = (
+            f"given order at least {given:.4f} T, the least of all learners {min(exact):.4f} T; shuffled at most {mean:.4f} T "
+            f"at T = {at[-1]}, slope of the empirical LP {_slope(rows)}"
+        )
+        return Verdict("refuted" if self.fails(checks) else "holds", measured, "Ω(T) against Õ(√T)")
+
+    def chart(self, rows: Rows) -> Chart:
+        """Show both orders."""
+        x = np.array(levels(rows, "T", kind="random"), dtype=np.float64)
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="regret on the worse of two lists",
+            bands=tuple(
+                band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
+                for kind, words in (("given", "given order"), ("random", "shuffled"))
+                for name in self.learners
+            ),
+            lines=(Line("T / 16", x, x / 16), Line("√T", x, np.sqrt(x))),
+            alt="In given order the regret of every learner is at least a sixteenth of T; shuffled, it grows like √T.",
+        )
+
+    def saboteurs(self) -> dict[str, Parts]:
+        """Break the shuffle, the learner, the budget and the bound."""
+        return {
+            "no shuffle": {"order": "given"},
+            "always the null action": {"learners": {**self.learners, "empirical LP": Idle()}},
+            "twice the budget": {"amount": 1.0},
+            "twice the lower bound": {"least": 1 / 8},
+            "half the lower bound": {"least": 1 / 32},
+        }
+
+
+def _slope(rows: Rows) -> str:
+    mine = [row for row in rows if row["kind"] == "random" and row["learner"] == "empirical LP"]
+    means = [float(pick(mine, "regret", T=T).mean()) for T in levels(mine, "T")]
+    return f"{slope(mine, 'T', 'regret').value:.2f}" if min(means) > 0 and len(means) > 2 else "none"
