@@ -70,23 +70,70 @@ def bernstein_sequence(values: Any, N: Any, level: Any) -> Any:
     return intersect(ends, values, N)
 
 
-def betting_wealth(m: Any, values: Any, N: Any, level: Any, ceilings: Any) -> Any:
-    """Return the largest wealth so far of the gambler against m; no bet may lose more than 3/4 at the ceiling."""
-    wealth, most = 1.0, 1.0
-    for i, bet in enumerate(bets(values, N, level)):
-        capped = min(bet, 0.75 / max(left(ceilings[i], values, i, N), 1e-9))
-        wealth *= max(0.0, 1 + capped * (values[i] - left(m, values, i, N)))
-        most = max(most, wealth)
-    return most
+def bets_against(m: Any, top: Any, values: Any, N: Any) -> Any:
+    """Return what the four gamblers bet against the mean m on the next value, if `top` is the largest bet against."""
+    n, S = len(values), sum(values)
+    means = [(0.5 + sum(values[:i])) / (i + 1) for i in range(n)]
+    v = (0.25 + sum((x - mean) ** 2 for x, mean in zip(values, means, strict=True))) / (n + 1)
+    g = 1.0 if N == math.inf else N / (N - n)
+    gap = max((S - n * m) / (n + 30), 0.2 * math.sqrt(v) * math.sqrt(30 / (n + 30)))
+    wished = [g * gap / (v + gap**2)] + [g * c / math.sqrt(v) for c in (0.35, 0.125, 0.04)]
+    return [min(bet, 0.95 / max(left(top, values, n, N), 1e-12)) for bet in wished]
 
 
-def betting_floor(values: Any, N: Any, level: Any, ceilings: Any) -> Any:
-    """Return the largest mean that is given up, by halving: the wealth falls in m."""
-    low, high = 0.0, 1.0
-    for _ in range(50):
-        m = (low + high) / 2
-        low, high = (m, high) if betting_wealth(m, values, N, level, ceilings) >= 2 / level else (low, m)
-    return low
+def within_reach(m: Any, values: Any) -> Any:
+    """Tell whether a mean is less than two standard errors above the estimate."""
+    n, S = len(values), sum(values)
+    means = [(0.5 + sum(values[:i])) / (i + 1) for i in range(n)]
+    v = (0.25 + sum((x - mean) ** 2 for x, mean in zip(values, means, strict=True))) / (n + 1)
+    return m < (0.5 + S) / (n + 1) + 2 * math.sqrt(v / (n + 1))
+
+
+def multiplied(purse: Any, m: Any, top: Any, values: Any, x: Any, N: Any) -> Any:
+    """Return the four wealths against m after the next value x."""
+    bets = bets_against(m, top, values, N)
+    return [w * (1 + b * (x - left(m, values, len(values), N))) for w, b in zip(purse, bets, strict=True)]
+
+
+def worth(purse: Any) -> Any:
+    """Return the wealth of the four together."""
+    return purse[0] / 2 + sum(purse[1:]) / 6
+
+
+def bet_wealth(m: Any, values: Any, N: Any) -> Any:
+    """Return the wealth against "the mean is at most m" after every value; infinite when that is impossible."""
+    purse, found = [1.0] * 4, []
+    for n, x in enumerate(values):
+        if within_reach(m, values[:n]):
+            purse = multiplied(purse, m, m, values[:n], x, N)
+        sure = N != math.inf and sum(values[: n + 1]) / N > m + 1e-9
+        found.append(math.inf if sure else worth(purse))
+    return found
+
+
+def betting_floors(values: Any, N: Any, level: Any, ceilings: Any, size: Any) -> Any:
+    """Return the largest mean given up after every value, on a grid of `size` that is halved when half of it is gone.
+
+    `ceilings` are the upper ends of the interval before every value.
+    """
+    cells, floor, found = [((j + 1) / size, [1.0] * 4) for j in range(size)], 0.0, []
+    for n, x in enumerate(values):
+        past, near = values[:n], sum(within_reach(m, values[:n]) for m, _ in cells)
+        active = min(near + 1, len(cells))
+        top = cells[active - 1][0] if cells else 1.0
+        cells = [
+            (m, multiplied(purse, m, top, past, x, N) if j < active else purse) for j, (m, purse) in enumerate(cells)
+        ]
+        while cells and (cells[0][0] < sum(values[: n + 1]) / N or worth(cells[0][1]) >= 2 / level):
+            floor = cells.pop(0)[0]
+        while len(cells) > 2 and cells[-2][0] >= ceilings[n]:
+            cells.pop()
+        if 0 < 2 * len(cells) <= size and cells[-1][0] - floor > 1e-9:
+            lower = [floor] + [m for m, _ in cells[:-1]]
+            pairs = [[((a + m) / 2, purse), (m, purse)] for a, (m, purse) in zip(lower, cells, strict=True)]
+            cells = [cell for pair in pairs for cell in pair]
+        found.append(floor)
+    return found
 
 
 def ranks(values: Any, coins: Any) -> Any:

@@ -1,6 +1,7 @@
 """Confidence for the mean of a finite pool drawn without replacement, certificates, and a test of random order."""
 
 from tombola.confidence.base import Confidence, Interval
+from tombola.confidence.bet import Bet
 from tombola.confidence.betting import Betting
 from tombola.confidence.certificate import Certificate, Watch, certify, certify_trace
 from tombola.confidence.exchangeability import RandomOrderTest, Verdict, examine
@@ -9,6 +10,7 @@ from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence
 
 __all__ = [
     "BernsteinSequence",
+    "Bet",
     "Betting",
     "Certificate",
     "Confidence",

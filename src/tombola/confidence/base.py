@@ -34,23 +34,17 @@ class Interval(NamedTuple):
         return self.high - self.low
 
 
-class Confidence(ABC):
-    """Intervals for the mean of values in [0, 1], updated one value at a time.
+class Intake(ABC):
+    """Values in [0, 1] of one or more actions, taken in one at a time, or many at once, by a compiled kernel.
 
-    `population` is the number of rows of the pool, or math.inf for independent draws. Each action's interval misses
-    its mean with probability at most `level`; for all k actions at once, give level / k. A class that is `uniform`
-    holds at all counts at once, and its intervals are nested; others hold at one count that was fixed in advance.
-
-    A subclass gives the first state, a named tuple that starts with the fields counts, total, low and high (one entry
-    an action), and the kernel `take(state, action, value)`.
+    A subclass gives the first state, a named tuple with the fields counts and total (one entry an action), and the
+    kernel `take(state, action, value)`.
     """
 
-    uniform: ClassVar[bool]
-
-    def __init__(self, population: float, level: float = 0.05, actions: int = 1) -> None:
+    def _start(self, population: float, actions: int) -> None:
+        """Check the sizes, and compile the kernel; what `init` needs must be there before."""
         name = type(self).__name__
         self.population = _population(name, population)
-        self.level = validate.number(name, "level", level, above=0, below=1)
         self.actions = validate.whole(name, "actions", actions, least=1)
         state = self.init()
         self._memory = pack(state, self.actions)
@@ -69,7 +63,7 @@ class Confidence(ABC):
     @staticmethod
     @abstractmethod
     def take(state: Any, action: int, value: float) -> None:
-        """Take in one value of one action, and write its interval."""
+        """Take in one value of one action."""
 
     def update(self, x: Any, action: int | None = None) -> None:
         """Take in one value of an action, or one value of every action if none is named."""
@@ -95,20 +89,6 @@ class Confidence(ABC):
         self._check_all(which, table.ravel())
         self._many(self._memory, which, np.ascontiguousarray(table.ravel()))
         self._counts = [int(count) for count in self._state.counts]
-
-    def interval(self, action: int = 0) -> Interval:
-        """Return the interval of one action."""
-        return Interval(float(self._state.low[action]), float(self._state.high[action]))
-
-    @property
-    def lows(self) -> Floats:
-        """The lower end of every action."""
-        return np.array(self._state.low)
-
-    @property
-    def highs(self) -> Floats:
-        """The upper end of every action."""
-        return np.array(self._state.high)
 
     @property
     def counts(self) -> Rounds:
@@ -157,6 +137,37 @@ class Confidence(ABC):
 
     def _refuse(self, what: str, expected: str, came: str, remedy: str) -> None:
         raise ParameterError(f"{type(self).__name__}: {what} must be {expected}, got {came}; {remedy}.")
+
+
+class Confidence(Intake):
+    """Intervals for the mean of values in [0, 1], updated one value at a time.
+
+    `population` is the number of rows of the pool, or math.inf for independent draws. Each action's interval misses
+    its mean with probability at most `level`; for all k actions at once, give level / k. A class that is `uniform`
+    holds at all counts at once, and its intervals are nested; others hold at one count that was fixed in advance.
+
+    The state of a subclass starts with the fields counts, total, low and high, one entry an action.
+    """
+
+    uniform: ClassVar[bool]
+
+    def __init__(self, population: float, level: float = 0.05, actions: int = 1) -> None:
+        self.level = validate.number(type(self).__name__, "level", level, above=0, below=1)
+        self._start(population, actions)
+
+    def interval(self, action: int = 0) -> Interval:
+        """Return the interval of one action."""
+        return Interval(float(self._state.low[action]), float(self._state.high[action]))
+
+    @property
+    def lows(self) -> Floats:
+        """The lower end of every action."""
+        return np.array(self._state.low)
+
+    @property
+    def highs(self) -> Floats:
+        """The upper end of every action."""
+        return np.array(self._state.high)
 
 
 def _population(owner: str, value: Any) -> float:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tombola.confidence.base import Confidence, narrow
+from tombola.confidence.bets import gain
 from tombola.types import Floats
 
 BEST_AT = 100.0  # the count at which the mixture is tuned
@@ -50,11 +51,6 @@ def weighted(confidence: Confidence) -> Weighted:
         population=confidence.population,
         depth=math.log(2.0 / confidence.level),
     )
-
-
-def gain(population: float, count: float) -> float:
-    """Return N / (N - count): how much more a value says about the mean of the pool once `count` rows are gone."""
-    return population / (population - count) if population < math.inf else 1.0
 
 
 def pace(state: Any, action: int, variance: float) -> float:
