@@ -9,7 +9,7 @@ import pytest
 
 from tombola import UCB1, Exp3, FollowTheLeader, Pool, Session, play
 from tombola.bandit import SuccessiveElimination
-from tombola.confidence import Betting, Certificate, Serfling, Watch, certify, certify_trace
+from tombola.confidence import Betting, Certificate, Pairs, RowWatch, Serfling, Watch, certify, certify_trace
 from tombola.errors import ParameterError
 
 
@@ -19,7 +19,8 @@ def pool_of(rows: int, means: list[float], seed: int = 0) -> Pool:
 
 def made(lows: list[float], highs: list[float], **other: Any) -> Certificate:
     """Return a certificate with these ends."""
-    facts: dict[str, Any] = {"population": 1000.0, "level": 0.05, "rounds": 10, "loss": 4.0, **other}
+    facts: dict[str, Any] = {"population": 1000.0, "level": 0.05, "rounds": 10, "answered": 10, "loss": 4.0, **other}
+    facts.setdefault("paired", np.full(len(lows), np.inf))
     middle = (np.array(lows) + np.array(highs)) / 2
     counts = facts.pop("counts", np.full(len(lows), 5))
     names = tuple("abcdef"[: len(lows)])
@@ -36,7 +37,18 @@ def test_what_follows_from_the_intervals() -> None:
     assert certificate.certified(within=0.051)
     assert not certificate.certified(within=0.049)
     assert certificate.interval(1) == (0.3, 0.4)
-    assert "action a is within 0.05 of the best" in str(certificate)
+    assert "action a is within 0.05 of the least mean loss over all 1,000 rows (unpaired)" in str(certificate)
+    nearer = made([0.1, 0.3, 0.5], [0.35, 0.4, 0.9], paired=np.array([0.01, np.inf, np.inf]))
+    assert (nearer.best, nearer.within(0), nearer.method) == (0, 0.01, "paired")
+    assert nearer.to_json()["method"] == "paired"
+
+
+def test_what_is_pending_is_told_apart() -> None:
+    certificate = made([0.1, 0.3], [0.35, 0.4], rounds=10, answered=6, loss=2.0)
+    assert certificate.regret == pytest.approx(2.0 - 6 * 0.1)
+    assert certificate.worst_regret == pytest.approx(2.0 + 4 - 10 * 0.1)
+    assert str(certificate).endswith("the regret so far is at most 1.4, 5 if all 4 pending fail")
+    assert "pending" not in str(made([0.1, 0.3], [0.35, 0.4]))
 
 
 def test_a_single_action_is_the_best() -> None:
@@ -84,14 +96,14 @@ def test_full_feedback_says_something_of_every_action() -> None:
 
 
 def test_late_and_lost_answers_wait_for_their_turn() -> None:
-    """Answers behind one that is missing are not used, and rounds without an answer count as lost."""
+    """Answers behind one that is missing are not used; what is pending is neither lost nor won."""
     session = Session(SuccessiveElimination(), actions=1, horizon=50, seed=0)
     watch = Watch(session)
     tickets = [session.act() for _ in range(10)]
     for ticket in tickets[5:]:
         session.observe(ticket, loss=0.0)
     assert watch.certificate().counts.tolist() == [0]
-    assert watch.certificate().loss == 10.0
+    assert (watch.certificate().loss, watch.certificate().pending, watch.certificate().worst_regret) == (0.0, 5, 5.0)
     for ticket in tickets[:4]:
         session.observe(ticket, loss=0.5)
     assert watch.certificate().counts.tolist() == [4]
@@ -154,6 +166,81 @@ def test_forecast_says_when_the_pool_is_too_small() -> None:
     record = certify([0] * 30 + [1], [0.5] * 31, actions=2, population=40)
     assert record.forecast(within=0.001) is None
     assert certify([], [], actions=2, population=40).forecast(within=0.1) is None
+
+
+def too_near(pool: Pool, level: float, runs: int, share: float = 1.0) -> float:
+    """Return how often, over shuffles and all looks, pairs say that an action is nearer to the best than it is."""
+    truth, rng, wrong = pool.means - pool.means.min(), np.random.default_rng(5), 0
+    for _ in range(runs):
+        pairs, rows, failed = Pairs(pool.rows, level * share, pool.k), rng.permutation(pool.losses), False
+        for start in range(0, pool.rows, 8):
+            pairs.extend(rows[start : start + 8])
+            failed |= any(pairs.distance(a) < truth[a] - 1e-9 for a in range(1, pool.k))
+        wrong += failed
+    return wrong / runs
+
+
+def test_pairs_hold_for_all_actions_at_once_and_a_level_not_shared_is_caught() -> None:
+    """Eight actions that are worse than the best one by 1/2, independently; false alarm below 1e-6."""
+    rng, level, runs = np.random.default_rng(0), 0.3, 100
+    columns = [np.zeros(40)] + [rng.permutation(np.repeat([0.0, 1.0], 20)) for _ in range(8)]
+    pool = Pool(np.column_stack(columns))
+    slack = math.sqrt(2 * level * (1 - level) * math.log(1e6) / runs) + math.log(1e6) / runs
+    assert too_near(pool, level, runs) <= level + slack
+    assert too_near(pool, level, runs, share=8.0) > level + slack
+
+
+def test_intervals_whose_level_is_not_shared_are_caught() -> None:
+    """Eight columns at level .2: with all of it for each the chance of a miss is far above; false alarm below 1e-6."""
+    rng, level, runs = np.random.default_rng(0), 0.2, 200
+    table = np.column_stack([rng.permutation(np.repeat([0.0, 1.0], 75)) for _ in range(8)])
+    missed = {level / 8: 0, level: 0}
+    for _ in range(runs):
+        rows = rng.permutation(table)
+        for share in missed:
+            seen, failed = Betting(population=150, level=share, actions=8), False
+            for start in range(0, 150, 5):
+                seen.extend(rows[start : start + 5])
+                failed |= bool((seen.lows > 0.5 + 1e-9).any() or (seen.highs < 0.5 - 1e-9).any())
+            missed[share] += failed
+    slack = math.sqrt(2 * level * (1 - level) * math.log(1e6) / runs) + math.log(1e6) / runs
+    assert missed[level / 8] / runs <= level + slack < missed[level] / runs
+
+
+def test_pairs_in_one_go_row_by_row_and_when_asked_late() -> None:
+    pool = pool_of(80, [0.3, 0.4, 0.6])
+    whole, single, late = (Pairs(80, 0.05, 3) for _ in range(3))
+    whole.extend(pool.losses[:50])
+    for row in pool.losses[:50]:
+        single.extend(row)
+        late.extend(row)
+        single.distance(1)
+    assert [p.distance(1) for p in (whole, single, late)] == [whole.distance(1)] * 3
+    whole.extend(pool.losses[50:])
+    assert whole.distance(2) == pytest.approx(pool.means[2] - pool.means.min())
+    assert Pairs(80, 0.05, 1).distance(0) == 0.0
+
+
+def test_paired_rows_settle_it_sooner_where_actions_err_together() -> None:
+    rng = np.random.default_rng(0)
+    hard = rng.random(4000)
+    rows = np.column_stack([hard < 0.5, (hard < 0.5) & (rng.random(4000) < 0.9)]).astype(float)
+    watch = RowWatch(["first", "second"], population=4000)
+    watch.extend(rows[:400])
+    certificate = watch.certificate()
+    assert (certificate.best, certificate.method, certificate.within(1)) == (1, "paired", 0.0)
+    assert _unpaired(certificate, 1) > 0.03
+    assert str(certificate).endswith("of the least mean loss over all 4,000 rows (paired)")
+
+
+def _unpaired(certificate: Certificate, action: int) -> float:
+    return float(certificate.highs[action] - np.delete(certificate.lows, action).min())
+
+
+def test_a_list_of_tiny_losses_may_be_settled_unpaired() -> None:
+    """Either evidence may speak: where one action never fails and others do, intervals can be the sooner."""
+    certificate = made([0.0, 0.2], [0.01, 0.3], paired=np.array([0.3, np.inf]))
+    assert (certificate.method, certificate.within(0)) == ("unpaired", 0.0)
 
 
 def test_independent_draws() -> None:

@@ -11,7 +11,7 @@ import pytest
 from naive.confidence import order_wealth, ranks
 from tombola import Pool
 from tombola.confidence import RandomOrderTest, examine
-from tombola.confidence.exchangeability import GAMBLERS, JUMP
+from tombola.confidence.exchangeability import BOLDEST, FOLLOWERS, GAMBLERS, JUMP, RATES
 from tombola.engine.coins import new_coins, uniform
 from tombola.engine.compiler import plain
 from tombola.errors import ParameterError
@@ -33,7 +33,7 @@ def test_does_what_the_source_says() -> None:
         coins = new_coins(np.random.SeedSequence(5))
         with np.errstate(over="ignore"):
             thrown = [uniform(coins) for _ in values]
-        wealth = order_wealth(ranks(values.tolist(), thrown), GAMBLERS.tolist(), JUMP)
+        wealth = order_wealth(ranks(values.tolist(), thrown), GAMBLERS.tolist(), RATES, JUMP)
         assert test._state.record[0] == pytest.approx(max(0.0, math.log(max(wealth))), abs=1e-9)
         alarms = [n for n, w in enumerate(wealth, start=1) if w >= 100]
         assert test.alarm == bool(alarms)
@@ -52,8 +52,10 @@ def test_every_bet_is_fair() -> None:
         total += shapes
         least, most = np.minimum(least, shapes), np.maximum(most, shapes)
     assert total / points.size == pytest.approx(np.zeros(5), abs=1e-4)
-    for kind, stake in GAMBLERS:
+    for kind, stake, _ in GAMBLERS:
         assert 1 + stake * (least if stake > 0 else most)[int(kind)] > 0
+    assert BOLDEST * 0.5 < 1
+    assert GAMBLERS[:, 2].sum() + FOLLOWERS * len(RATES) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("kind", ["continuous", "two values", "two columns", "one value"])

@@ -7,11 +7,14 @@ from typing import Annotated
 import typer
 
 from tombola import __version__
+from tombola.commands.audit import audit
 from tombola.commands.bound import OPEN, bound
+from tombola.commands.certify import certify
 from tombola.commands.claims import claims
 from tombola.commands.compare import compare
 from tombola.commands.demo import demo
 from tombola.commands.exact import exact
+from tombola.commands.examine import examine
 from tombola.commands.learners import learners
 from tombola.commands.look import look
 from tombola.commands.printing import remark, tell
@@ -44,6 +47,9 @@ app.command()(demo)
 app.command()(learners)
 app.command()(claims)
 app.command(context_settings=OPEN)(bound)
+app.command()(certify)
+app.command()(examine)
+app.command()(audit)
 app.command()(exact)
 app.add_typer(race_app, name="race")
 app.add_typer(session_app, name="session")

@@ -145,15 +145,19 @@ def ranks(values: Any, coins: Any) -> Any:
     ]
 
 
-def order_wealth(ranked: Any, gamblers: Any, jump: Any) -> Any:
-    """Return the wealth of all gamblers together after every rank, without what has not yet been handed out."""
-    purse, totals = [0.0] * len(gamblers), []
-    sides = [0.0] + [1.0 if p > 0.5 else -1.0 for p in ranked[:-1]]
-    for n, (p, side) in enumerate(zip(ranked, sides, strict=True), start=1):
-        all_, new = sum(purse), 1 / (n * (n + 1))
-        payoffs = [p - 0.5, (p - 0.5) * side, 12 * (p - 0.5) ** 2 - 1, -math.log(p) - 1, -math.log(1 - p) - 1]
-        purse = [(1 - jump) * w + (jump * all_ + new) / len(purse) for w in purse]
-        purse = [w * (1 + stake * payoffs[int(kind)]) for w, (kind, stake) in zip(purse, gamblers, strict=True)]
+def order_wealth(ranked: Any, gamblers: Any, rates: Any, jump: Any) -> Any:
+    """Return the wealth of all gamblers together after every rank; followers bet on the drift that they remember."""
+    shares = [share for _, _, share in gamblers] + [0.1] * len(rates)
+    purse, totals, drifts, side = shares, [], [0.0] * len(rates), 0.0
+    for p in ranked:
+        off = p - 0.5
+        payoffs = [off, off * side, 12 * off**2 - 1, -math.log(p) - 1, -math.log(1 - p) - 1]
+        gains = [stake * payoffs[int(kind)] for kind, stake, _ in gamblers]
+        gains += [min(max(12 * drift, -1.9), 1.9) * off for drift in drifts]
+        all_ = sum(purse)
+        purse = [((1 - jump) * w + jump * all_ * s) * (1 + g) for w, s, g in zip(purse, shares, gains, strict=True)]
+        drifts = [drift + rate * (off - drift) for drift, rate in zip(drifts, rates, strict=True)]
+        side = 1.0 if off > 0 else -1.0
         totals.append(sum(purse))
     return totals
 

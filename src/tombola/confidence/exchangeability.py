@@ -23,25 +23,39 @@ if TYPE_CHECKING:  # bound by `specialise`
 BINS = 256  # values are ranked by bins of [0, 1]: any function of a value may be ranked
 JUMP = 0.001  # the share of the wealth that changes hands between gamblers in every round
 SHAPES = 5  # what a gambler may bet on: see `shape`
-BOTH, TAIL = (1.0, -1.0, 0.25, -0.25, 0.0625, -0.0625), (0.5, 0.125, 0.03)
-GAMBLERS = np.array(
-    [[float(shape), stake] for shape, stakes in enumerate((BOTH, BOTH, BOTH[2:], TAIL, TAIL)) for stake in stakes]
+RATES = (0.02, 0.004)  # of those who bet on a drift as large as it was of late, and forget at this rate
+BOLDEST = 1.9  # their largest stake, of 2
+FAMILIES = (  # a shape, its stakes, and their share of the wealth: most for drifts, which are often small
+    (0, (0.5, -0.5, 0.15, -0.15, 0.05, -0.05), 0.36),
+    (1, (0.5, -0.5, 0.15, -0.15), 0.12),
+    (2, (0.25, -0.25), 0.08),
+    (3, (0.5, 0.125), 0.12),
+    (4, (0.5, 0.125), 0.12),
 )
+GAMBLERS = np.array(
+    [[float(shape), stake, share / len(stakes)] for shape, stakes, share in FAMILIES for stake in stakes]
+)
+FOLLOWERS = 0.1  # the share of each of those who follow the drift
 LARGE = 1e100
 
 
 class Ranks(NamedTuple):
-    """For every column, a Fenwick tree of the values seen, and the gamblers with their wealth, scaled."""
+    """For every column, a Fenwick tree of the values seen, and the gamblers with their wealth, scaled.
+
+    The followers come after the gamblers; `drifts` is what they go by.
+    """
 
     tree: Floats
     counts: Floats
     last: Floats
+    drifts: Floats
     wealth: Floats
     exponent: Floats
     record: Floats
     when: Floats
     shapes: Floats
     gamblers: Floats
+    shares: Floats
     goal: float
 
 
@@ -122,9 +136,15 @@ class RandomOrderTest:
         """The probability, at most, of evidence as strong as the strongest so far if the order is random."""
         return min(1.0, self.columns * math.exp(-min(float(self._state.record.max()), 690.0)))
 
+    @property
+    def evidence(self) -> Floats:
+        """The logarithm of the largest wealth so far, of every column."""
+        return np.array(self._state.record)
+
     def verdict(self) -> Verdict:
         """Return what the test says now."""
-        column = int(np.argmax(self._state.record))
+        when = np.where(self._state.when > 0, self._state.when, np.inf)
+        column = int(np.argmin(when) if self.alarm else np.argmax(self._state.record))
         return Verdict(self.alarm, column, int(self._state.when[column]), self.chance)
 
 
@@ -150,16 +170,19 @@ def _refuse(method: str, expected: str, came: str) -> None:
 
 
 def _fresh(columns: int, goal: float) -> Ranks:
+    shares = np.concatenate([GAMBLERS[:, 2], np.full(len(RATES), FOLLOWERS)])
     return Ranks(
         tree=np.zeros((columns, BINS + 1)),
         counts=np.zeros(columns),
         last=np.zeros(columns),
-        wealth=np.zeros((columns, len(GAMBLERS))),
+        drifts=np.zeros((columns, len(RATES))),
+        wealth=np.tile(shares, (columns, 1)),
         exponent=np.zeros(columns),
         record=np.zeros(columns),
         when=np.zeros(columns),
         shapes=np.zeros(SHAPES),
         gamblers=GAMBLERS,
+        shares=shares,
         goal=goal,
     )
 
@@ -200,19 +223,23 @@ def seen(tree: Floats, place: int) -> float:
 def bet(state: Any, column: int, ranked: float) -> None:
     """Let all gamblers of a column bet on a rank.
 
-    Each starts with little and gets more in every round, 1 / (n (n + 1)) in all, so that a late change is seen too.
+    In every round a share of the wealth is handed round, so that a late change is seen too.
     """
-    n, wealth = state.counts[column], state.wealth[column]
+    wealth, drifts, off = state.wealth[column], state.drifts[column], ranked - 0.5
     shape(state.shapes, ranked, state.last[column])
-    fresh = math.exp(-state.exponent[column]) / (n * (n + 1.0))
     before = 0.0
     for j in range(wealth.size):
         before += wealth[j]
-    total = 0.0
+    total, fixed = 0.0, state.gamblers.shape[0]
     for j in range(wealth.size):
-        own = (1.0 - JUMP) * wealth[j] + (JUMP * before + fresh) / wealth.size
-        wealth[j] = own * (1.0 + state.gamblers[j, 1] * state.shapes[int(state.gamblers[j, 0])])
+        if j < fixed:
+            gain = state.gamblers[j, 1] * state.shapes[int(state.gamblers[j, 0])]
+        else:
+            gain = min(max(12.0 * drifts[j - fixed], -BOLDEST), BOLDEST) * off
+        wealth[j] = ((1.0 - JUMP) * wealth[j] + JUMP * before * state.shares[j]) * (1.0 + gain)
         total += wealth[j]
+    for q in range(drifts.size):
+        drifts[q] += RATES[q] * (off - drifts[q])
     state.last[column] = 1.0 if ranked > 0.5 else -1.0
     note(state, column, total)
 

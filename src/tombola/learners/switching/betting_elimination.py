@@ -67,7 +67,7 @@ class BettingElimination(Learner):
     Action a is dropped when its betting interval, at level delta/k, lies above that of another. The intervals hold at
     all counts at once, so it is dropped at once, not at the end of a stage, and no decisions are counted. The best
     action stays but with chance `delta`; None is 1/T. The width has no formula, so `bound` is None. The switches are at
-    most those of the Serfling one. Memory is 20 KB an action, and an answer takes a microsecond or so until one is left.
+    most those of the Serfling one. Memory is 20 KB an action, and an answer takes a microsecond until one is left.
 
     >>> from tombola import Pool, play
     >>> trace = play(BettingElimination(delta=0.1), Pool([[1.0, 0.0]] * 60), seed=0)

@@ -1,0 +1,111 @@
+"""Rows as they come: from standard input, or from a file that others are still writing."""
+
+import csv
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import sleep
+from typing import TextIO
+
+from tombola.errors import TableError
+
+PAUSE = 0.2  # seconds between two looks at a file that is growing
+LONGEST = 1 << 22  # characters in a line
+
+
+class Arriving:
+    """The header of a table, and its rows, each with the number of its line, as they come.
+
+    A line counts once it ends; cells may be quoted, but a row is one line. With `follow` a file is read on and on,
+    until nobody asks for more.
+    """
+
+    def __init__(self, source: str, *, follow: bool = False, wait: Callable[[float], None] = sleep) -> None:
+        self.source = "standard input" if source == "-" else source
+        self._follow, self._wait = follow and source != "-", wait
+        self._lines = enumerate(self._whole_lines(sys.stdin) if source == "-" else self._opened(Path(source)), start=1)
+        first = next((text for _, text in self._lines if text.strip()), "")
+        self._mark = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
+        self.header = [name.strip() for name in self._cells(first)]
+        if not any(self.header) or len(set(self.header)) < len(self.header):
+            raise TableError(
+                f"{self.source}: expected a first line with a name for each column, got {first.strip()[:60]!r}; write "
+                "different names with commas between."
+            )
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows with their line numbers."""
+        for number, text in self._lines:
+            if not text.strip():
+                continue
+            cells = self._cells(text)
+            if len(cells) != len(self.header):
+                raise TableError(
+                    f"{self.source}: expected {len(self.header)} columns as in the header, got {len(cells)} in line "
+                    f"{number}; repair that line."
+                )
+            yield number, cells
+
+    def _cells(self, text: str) -> list[str]:
+        return next(csv.reader([text.rstrip("\r\n")], delimiter=self._mark), [])
+
+    def _opened(self, path: Path) -> Iterator[str]:
+        if not path.is_file():
+            raise TableError(f"{path}: expected a file, found none; check the path.")
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield from self._whole_lines(file)
+
+    def _whole_lines(self, file: TextIO) -> Iterator[str]:
+        rest = ""
+        while True:
+            try:
+                piece = file.readline(LONGEST)
+            except UnicodeDecodeError:
+                raise TableError(
+                    f"{self.source}: expected text in UTF-8, got something else; export it again."
+                ) from None
+            if not piece and not self._follow:
+                if rest:
+                    yield rest
+                return
+            rest += piece
+            if len(rest) >= LONGEST:
+                raise TableError(f"{self.source}: expected lines of less than {LONGEST:,} characters; check the file.")
+            if rest.endswith("\n"):
+                yield rest
+                rest = ""
+            elif not piece:
+                self._wait(PAUSE)
+
+
+def loss(source: str, number: int, name: str, cell: str, low: float, high: float) -> float:
+    """Return a cell as a number in [0, 1], given that it must be between `low` and `high`.
+
+    >>> loss("t.csv", 2, "a", "5", 0, 10)
+    0.5
+    """
+    try:
+        value = float(cell)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high:
+        raise TableError(
+            f"{source}: expected a number from {low:g} to {high:g} in line {number}, column {name}, got {cell!r}; "
+            "repair it, or say what the numbers can be with --range LOW,HIGH."
+        )
+    return (value - low) / (high - low)
+
+
+def limits(text: str) -> tuple[float, float]:
+    """Return the two ends of a range.
+
+    >>> limits("0,100")
+    (0.0, 100.0)
+    """
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        low = high = 0.0
+    if not low < high < float("inf"):
+        raise TableError(f"--range: expected the smallest and the largest number, got {text!r}; write --range 0,100.")
+    return low, high

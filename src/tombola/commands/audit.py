@@ -1,0 +1,189 @@
+"""`tombola audit`: prove or refute statements about a list from few of its rows."""
+
+import json
+import math
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tombola.commands.arriving import Arriving, limits, loss
+from tombola.commands.options import Json, Page, Seeds, words
+from tombola.commands.printing import grid, show
+
+if TYPE_CHECKING:
+    from tombola.confidence import Audit, Finding
+
+
+def audit(
+    table: Annotated[str, typer.Argument(help="Rows of the list, one column for each name; - reads standard input.")],
+    statements: Annotated[list[str], typer.Argument(help="Such as 'mean(score) > 0.7', 'share(grade = pass) >= 0.9'.")],
+    level: Annotated[float, typer.Option(help="The probability that any finding is wrong, at most.")] = 0.05,
+    rows: Annotated[
+        int | None,
+        typer.Option(help="Rows of the whole list, if the table holds a part of it, in random order.", min=1),
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more rows; the file grows.")] = False,  # noqa: FBT002
+    strata: Annotated[
+        str, typer.Option(help="The column with the stratum of each row, if the list is in strata.")
+    ] = "",
+    sizes: Annotated[str, typer.Option(help="How many rows each stratum has: north=400,south=600.")] = "",
+    span: Annotated[
+        str, typer.Option("--range", help="The smallest and the largest number in a column of means.")
+    ] = "0,1",
+    out: Page = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    seed: Seeds = 1,
+) -> None:
+    """Prove or refute statements about a whole list, from as few of its rows as that takes.
+
+    Exit status 0: all are settled, and none is refuted; 1: some are open; 3: some are refuted.
+    """
+    from tombola.confidence import Audit, asserted
+    from tombola.errors import ParameterError
+
+    if rows is None and not sizes and (table == "-" or follow):
+        raise ParameterError("audit: expected the size of the whole list, got none; write --rows 5000.")
+    if bool(strata) != bool(sizes) or (sizes and rows):
+        raise ParameterError(
+            "audit: expected --strata and --sizes together, and no --rows; write --strata region --sizes a=400,b=600."
+        )
+    arriving = Arriving(table, follow=follow)
+    assertions = [asserted(statement) for statement in statements]
+    source = _cells(arriving, limits(span))
+    if rows is None and not sizes:
+        everything = list(source)
+        rows, source = max(len(everything), 1), _shuffled(everything, seed)
+    checked = Audit(assertions, rows, level, strata=_sizes(sizes)) if sizes else Audit(assertions, rows, level)
+    taken = _feed(checked, source, arriving.header, strata)
+    findings = checked.findings()
+    guesses = [_more(one, rows, level / len(findings), assertions[i].parts, seed) for i, one in enumerate(findings)]
+    if out is not None:
+        _write(out, findings, taken, checked, Path(arriving.source).name)
+    if as_json:
+        facts = [
+            {**one._asdict(), "mean": None if math.isnan(one.mean) else one.mean, "probably in all": guess}
+            for one, guess in zip(findings, guesses, strict=True)
+        ]
+        typer.echo(json.dumps({"rows": taken, "level": level, "findings": facts}, allow_nan=False))
+    else:
+        _show(findings, guesses)
+    outcomes = {one.outcome for one in findings}
+    raise typer.Exit(3 if "refuted" in outcomes else 1 if "open" in outcomes else 0)
+
+
+def _cells(arriving: Arriving, span: tuple[float, float]) -> Any:
+    """Yield the cells of every row; numbers are mapped from their range to [0, 1]."""
+    if span == (0.0, 1.0):
+        return (cells for _, cells in arriving.rows())
+    return (
+        [str(loss(arriving.source, number, name, cell, *span)) if _is_number(cell) else cell
+         for name, cell in zip(arriving.header, cells, strict=True)]
+        for number, cells in arriving.rows()
+    )  # fmt: skip
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _shuffled(rows: list[list[str]], seed: int) -> Any:
+    import numpy as np
+
+    return (rows[index] for index in np.random.default_rng(seed).permutation(len(rows)))
+
+
+def _sizes(text: str) -> dict[str, int]:
+    from tombola.errors import ParameterError
+
+    found = {}
+    for word in words(text):
+        name, _, size = word.partition("=")
+        if not size.strip().isdigit() or int(size) < 1:
+            raise ParameterError(f"--sizes: expected NAME=ROWS with commas between, got {word!r}; write north=400.")
+        found[name.strip()] = int(size)
+    return found
+
+
+def _feed(checked: "Audit", source: Any, header: list[str], strata: str) -> int:
+    """Take in rows until every assertion is settled, and return how many were taken."""
+    from tombola.errors import TableError
+
+    if strata and strata not in header:
+        raise TableError(f"audit: expected a column {strata}, got {', '.join(header[:20])}; name it with --strata.")
+    taken, batch = 0, []
+    for cells in source:
+        batch.append(cells)
+        if len(batch) >= taken / 200:
+            taken += _take(checked, batch, header, strata)
+            batch = []
+            if all(one.outcome != "open" for one in checked.findings()):
+                return taken
+    return taken + _take(checked, batch, header, strata)
+
+
+def _take(checked: "Audit", batch: list[list[str]], header: list[str], strata: str) -> int:
+    if batch:
+        rows = dict(zip(header, zip(*batch, strict=True), strict=True))
+        checked.extend(rows, [cell.strip() for cell in rows[strata]] if strata else None)
+    return len(batch)
+
+
+def _more(finding: "Finding", rows: int | None, level: float, parts: Any, seed: int) -> int | None:
+    """Return how many rows in all an open assertion will probably take, if the mean stays as it is."""
+    from tombola.confidence import plan
+
+    mean = (1 + finding.mean) / 2 if parts[0].difference else finding.mean
+    if finding.outcome != "open" or rows is None or math.isnan(mean) or mean == parts[0].threshold:
+        return None
+    return max(
+        finding.rows, plan(parts[0].threshold, mean, population=rows, level=level, shuffles=50, seed=seed).median
+    )
+
+
+def _show(findings: list["Finding"], guesses: list[int | None]) -> None:
+    listed = grid("statement", "finding", "rows", "wrong by chance", "mean so far")
+    for one, guess in zip(findings, guesses, strict=True):
+        rows = f"{one.rows:,}" + (f" (probably {guess:,} in all)" if guess is not None else "")
+        mean = "-" if math.isnan(one.mean) else f"{one.mean:.4g}"
+        listed.add_row(one.assertion, one.outcome, rows, "-" if one.outcome == "open" else _chance(one.chance), mean)
+    show(listed)
+
+
+def _chance(chance: float) -> str:
+    return "never: certain" if chance == 0 else f"{chance:.2g} at most"
+
+
+def _write(out: Path, findings: list["Finding"], taken: int, checked: "Audit", name: str) -> None:
+    from tombola.files import write_whole
+    from tombola.report.evidence_page import Evidence, Listing, evidence_page
+
+    bad = [one for one in findings if one.outcome == "refuted"]
+    left = [one for one in findings if one.outcome == "open"]
+    tone = "bad" if bad else "fair" if left else "good"
+    verdict = f"{len(findings) - len(bad) - len(left)} proved, {len(bad)} refuted, {len(left)} open."
+    rows = tuple(
+        (one.assertion, one.outcome, f"{one.rows:,}", "-" if one.outcome == "open" else _chance(one.chance),
+         "-" if math.isnan(one.mean) else f"{one.mean:.4f}")
+        for one in findings
+    )  # fmt: skip
+    page = Evidence(
+        title=f"What holds of {name}?",
+        lead="Statements about a whole list, proved or refuted from rows drawn in random order.",
+        verdict=verdict,
+        tone=tone,
+        facts=(
+            ("rows taken", f"{taken:,}"),
+            ("rows in all", f"{checked.population:,.0f}"),
+            ("level", f"{checked.level:g}"),
+        ),
+        listings=(Listing("Findings", ("statement", "finding", "rows", "wrong by chance", "mean so far"), rows),),
+        pictures=(),
+        command=shlex.join(["tombola", *sys.argv[1:]]),
+    )
+    write_whole(out, evidence_page(page))

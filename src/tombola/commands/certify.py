@@ -1,0 +1,182 @@
+"""`tombola certify`: stop an evaluation as soon as the best column is known."""
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tombola.commands.arriving import Arriving, limits, loss
+from tombola.commands.options import Json, Page, Seeds
+from tombola.commands.printing import grid, show
+
+if TYPE_CHECKING:
+    from tombola.confidence import Certificate
+
+IDS = ("id", "ids", "row")
+DOUBT = 0.001  # the probability of refusing rows that are in random order, at most
+
+
+def certify(
+    table: Annotated[str, typer.Argument(help="A column of losses for each action; - reads standard input.")],
+    within: Annotated[
+        float, typer.Option(help="Stop when an action is this near to the best, or nearer.", min=0)
+    ] = 0.0,
+    level: Annotated[float, typer.Option(help="The probability with which this may be wrong.")] = 0.05,
+    rows: Annotated[
+        int | None,
+        typer.Option(help="Rows of the whole list, if the table holds a part of it, in random order.", min=1),
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more rows; the file grows.")] = False,  # noqa: FBT002
+    rewards: Annotated[bool, typer.Option("--rewards", help="The numbers are rewards: more is better.")] = False,  # noqa: FBT002
+    span: Annotated[str, typer.Option("--range", help="The smallest and the largest number there can be.")] = "0,1",
+    out: Page = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    seed: Seeds = 1,
+) -> None:
+    """Say when to stop: which column has the least mean over all rows, or nearly, from as few rows as that takes.
+
+    Exit status 0: stop now; 1: go on, the rows so far do not settle it.
+    """
+    from tombola.confidence import RowWatch
+    from tombola.errors import ParameterError
+
+    if rows is None and (table == "-" or follow):
+        raise ParameterError("certify: expected the size of the whole list, got none; write --rows 5000.")
+    arriving = Arriving(table, follow=follow)
+    places = [place for place, name in enumerate(arriving.header) if name.lower() not in IDS]
+    names = [arriving.header[place] for place in places]
+    low, high = limits(span)
+    losses = _losses(arriving, places, low, high, rewards=rewards)
+    if rows is None:
+        everything = list(losses)
+        rows, losses = max(len(everything), 1), _shuffled(everything, seed)
+    else:
+        losses = _in_random_order(losses, names, arriving.source, seed)
+    watch, path, certificate = RowWatch(names, rows, level), [], None
+    for certificate in _looks(watch, losses):
+        path.append((certificate.rounds, certificate.within(certificate.best)))
+        if certificate.certified(within):
+            break
+    if certificate is None:
+        raise ParameterError(f"certify: expected at least one row, got none in {arriving.source}; add rows.")
+    done = certificate.certified(within)
+    facts = {"stop": done, "asked": within, "table": arriving.source, **certificate.to_json()}
+    facts["forecast"] = None if done else certificate.forecast(within)
+    if out is not None:
+        _write(out, certificate, within, path, done=done, source=arriving.source)
+    if as_json:
+        typer.echo(json.dumps(facts, allow_nan=False))
+    else:
+        _show(certificate, within, facts["forecast"], done=done)
+    raise typer.Exit(0 if done else 1)
+
+
+def _losses(arriving: Arriving, places: list[int], low: float, high: float, *, rewards: bool) -> Iterator[list[float]]:
+    for number, cells in arriving.rows():
+        found = [loss(arriving.source, number, arriving.header[p], cells[p], low, high) for p in places]
+        yield [1.0 - value for value in found] if rewards else found
+
+
+def _in_random_order(losses: Iterator[list[float]], names: list[str], source: str, seed: int) -> Iterator[list[float]]:
+    """Pass rows on for as long as nothing speaks against their being in random order."""
+    from tombola.confidence import RandomOrderTest
+    from tombola.errors import OrderError
+
+    test = RandomOrderTest(len(names), DOUBT, seed=seed)
+    for row in losses:
+        if test.extend([row]):
+            verdict = test.verdict()
+            raise OrderError(
+                f"{source}: expected rows in random order, got others: column {names[verdict.column]} shows it by row "
+                f"{verdict.values:,} (by chance with probability {verdict.chance:.2g} at most); take them from a "
+                "shuffled list, or leave out --rows if the table is the whole list, and it will be shuffled."
+            )
+        yield row
+
+
+def _shuffled(rows: list[list[float]], seed: int) -> Iterator[list[float]]:
+    import numpy as np
+
+    return (rows[index] for index in np.random.default_rng(seed).permutation(len(rows)))
+
+
+def _looks(watch: Any, losses: Iterator[list[float]]) -> Iterator["Certificate"]:
+    """Yield the certificate after every row, and of many rows, after every half per cent of them."""
+    batch: list[list[float]] = []
+    for row in losses:
+        batch.append(row)
+        if len(batch) >= watch.rows / 200:
+            watch.extend(batch)
+            batch = []
+            yield watch.certificate()
+    if batch:
+        watch.extend(batch)
+        yield watch.certificate()
+
+
+def _show(certificate: "Certificate", within: float, more: int | None, *, done: bool) -> None:
+    if done:
+        show(f"stop now: {certificate}")
+    else:
+        show(f"go on: {certificate}")
+        guess = f"about {more:,} rows more" if more is not None else "more rows than the list has left"
+        show(f"to be within {within:g} it will probably take {guess}")
+    listed = grid("action", "rows", "mean", f"{1 - certificate.level:.0%} interval for all rows")
+    for one in certificate.to_json()["actions"]:
+        listed.add_row(one["name"], f"{one['rows']:,}", f"{one['mean']:.4g}", f"[{one['low']:.4g}, {one['high']:.4g}]")
+    show(listed)
+
+
+def _write(
+    out: Path, certificate: "Certificate", within: float, path: list[tuple[int, float]], *, done: bool, source: str
+) -> None:
+    import numpy as np
+
+    from tombola.files import write_whole
+    from tombola.report.chart import Band, Chart, Line
+    from tombola.report.evidence_page import Evidence, Listing, Shown, evidence_page
+
+    x, y = (np.array(column, np.float64) for column in zip(*path, strict=True))
+    ends = np.array([x[0], x[-1]])
+    chart = Chart(
+        "How near the best action is, at most", "rows", "distance, at most",
+        (Band("certified", x, y, y, y),), (Line(f"asked: {within:g}", ends, np.full(2, within)),),
+        log_x=False, log_y=False, alt=f"The certified distance falls to {y[-1]:.3g} after {int(x[-1]):,} rows",
+    )  # fmt: skip
+    actions = certificate.to_json()["actions"]
+    listing = Listing(
+        "Mean loss of every action",
+        ("action", "rows", "mean so far", "low", "high"),
+        tuple(
+            (one["name"], f"{one['rows']:,}", *(f"{one[key]:.4f}" for key in ("mean", "low", "high")))
+            for one in actions
+        ),
+    )
+    words = f"{'Stop now' if done else 'Go on'}: {certificate}."
+    best = certificate.best
+    page = Evidence(
+        title=f"Which is the best of {Path(source).name}?",
+        lead="Rows were taken in random order, and only as many as it takes to be sure.",
+        verdict=words,
+        tone="good" if done else "fair",
+        facts=(
+            ("best", certificate.names[best]), ("within", f"{certificate.within(best):.4g}"),
+            ("rows taken", f"{certificate.rounds:,}"), ("rows in all", f"{certificate.population:,.0f}"),
+            ("evidence", certificate.method), ("level", f"{certificate.level:g}"),
+        ),
+        listings=(listing,),
+        pictures=(
+            Shown(
+                "How near, at most",
+                "The mean loss of the leading action exceeds that of the best one by at most this much, at all times "
+                "at once, with the stated probability.",
+                chart,
+            ),
+        ),
+        command=shlex.join(["tombola", *sys.argv[1:]]),
+    )  # fmt: skip
+    write_whole(out, evidence_page(page))

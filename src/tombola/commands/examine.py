@@ -1,0 +1,164 @@
+"""`tombola examine`: tell whether a list was shuffled."""
+
+import json
+import shlex
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tombola.commands.arriving import Arriving
+from tombola.commands.options import Json, Page, Seeds, words
+from tombola.commands.printing import show
+
+if TYPE_CHECKING:
+    from tombola.confidence import Verdict
+    from tombola.types import Floats
+
+SHOWN, LOOKS = 8, 240
+
+
+def examine(
+    table: Annotated[str, typer.Argument(help="A list: rows in the order in which they are listed; - reads them.")],
+    columns: Annotated[str, typer.Option(help="Columns of numbers, with commas between; all if left out.")] = "",
+    level: Annotated[float, typer.Option(help="The probability of a false alarm, at most.")] = 0.01,
+    out: Page = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    seed: Seeds = 1,
+) -> None:
+    """Say whether the rows of a list are in random order, and if not, by which row that became clear.
+
+    Exit status 0: nothing speaks against it; 1: they are not.
+    """
+    from tombola.confidence import RandomOrderTest
+
+    arriving = Arriving(table)
+    names, values, skipped = _numbers(arriving, words(columns))
+    test = RandomOrderTest(len(names), level, seed=seed)
+    path = _watched(test, values)
+    verdict = test.verdict()
+    said = _said(verdict, names, len(values))
+    facts = {
+        "random": not verdict.refuted, "column": names[verdict.column] if verdict.refuted else None,
+        "row": verdict.values if verdict.refuted else None, "chance": verdict.chance, "level": level,
+        "rows": len(values), "columns": names, "left out": skipped,
+    }  # fmt: skip
+    if out is not None:
+        _write(out, said, facts, path, Path(arriving.source).name)
+    if as_json:
+        typer.echo(json.dumps(facts, allow_nan=False))
+    else:
+        show(said)
+        if skipped:
+            show(f"note: left out, since not all cells are numbers: {', '.join(skipped)}")
+    raise typer.Exit(1 if verdict.refuted else 0)
+
+
+def _numbers(arriving: Arriving, wanted: tuple[str, ...]) -> tuple[list[str], "Floats", list[str]]:
+    """Return the columns of numbers, scaled to [0, 1], which changes no rank, and the names of the others."""
+    import numpy as np
+
+    from tombola.errors import TableError
+
+    cells = list(zip(*(row for _, row in arriving.rows()), strict=True))
+    if not cells:
+        raise TableError(f"{arriving.source}: expected a header and at least one row, got no row; add rows.")
+    missing = [name for name in wanted if name not in arriving.header]
+    if missing:
+        raise TableError(
+            f"{arriving.source}: expected a column {missing[0]}, got {', '.join(arriving.header[:20])}; write one of "
+            "those."
+        )
+    found, skipped = {}, []
+    for name, column in zip(arriving.header, cells, strict=True):
+        if wanted and name not in wanted:
+            continue
+        numbers = _scaled(column)
+        if numbers is None:
+            skipped.append(name)
+        else:
+            found[name] = numbers
+    if not found or (wanted and skipped):
+        named = skipped[0] if skipped else arriving.header[0]
+        raise TableError(
+            f"{arriving.source}: expected a column of numbers, got others in {named}; name a column with --columns."
+        )
+    return list(found), np.column_stack(list(found.values())), skipped
+
+
+def _scaled(column: Any) -> Any:
+    import numpy as np
+
+    try:
+        values = np.array([float(cell) for cell in column])
+    except ValueError:
+        return None
+    if not np.isfinite(values).all():
+        return None
+    places = np.unique(values, return_inverse=True)[1]
+    return places / max(int(places.max()), 1)
+
+
+def _watched(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
+    """Return the evidence of every column against random order, as powers of ten, at some hundred rows."""
+    import numpy as np
+
+    edges = np.unique(np.linspace(0, len(values), LOOKS + 1).astype(int))
+    path = []
+    for start, stop in pairwise(edges):
+        test.extend(values[start:stop])
+        path.append((int(stop), test.evidence / np.log(10)))
+    return path
+
+
+def _said(verdict: "Verdict", names: list[str], rows: int) -> str:
+    if not verdict.refuted:
+        return f"nothing speaks against random order in {rows:,} rows of {len(names)} columns"
+    return (
+        f"not in random order: column {names[verdict.column]} made it clear by row {verdict.values:,} of {rows:,}; by "
+        f"chance this happens with probability {verdict.chance:.2g} at most; shuffle the rows before you sample from "
+        "them"
+    )
+
+
+def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "Floats"]], name: str) -> None:
+    import numpy as np
+
+    from tombola.files import write_whole
+    from tombola.report.chart import Band, Chart, Line
+    from tombola.report.evidence_page import Evidence, Shown, evidence_page
+
+    x, table = np.array([row for row, _ in path], np.float64), np.array([found for _, found in path])
+    table = np.minimum(table, 300.0)
+    ranked = np.argsort(-table.max(axis=0), kind="stable")[:SHOWN]
+    goal = np.log10(len(facts["columns"]) / facts["level"])
+    bands = tuple(Band(facts["columns"][j], x, table[:, j], table[:, j], table[:, j]) for j in ranked)
+    line = Line("an alarm", np.array([x[0], x[-1]]), np.full(2, goal))
+    alt = f"The evidence against random order, row by row; {said}"
+    chart = Chart("Evidence", "row", "powers of ten", bands, (line,), log_x=False, log_y=False, alt=alt)
+    found = () if facts["random"] else (("column", facts["column"]), ("clear by row", f"{facts['row']:,}"))
+    page = Evidence(
+        title=f"Was {name} shuffled?",
+        lead="A sequential test of random order: gamblers bet on the rank of each value among those before it.",
+        verdict=f"{said[:1].upper()}{said[1:]}.",
+        tone="good" if facts["random"] else "bad",
+        facts=(
+            *found,
+            ("rows", f"{facts['rows']:,}"),
+            ("columns", str(len(facts["columns"]))),
+            ("level", f"{facts['level']:g}"),
+        ),
+        listings=(),
+        pictures=(
+            Shown(
+                "Evidence against random order",
+                f"The wealth of the gamblers so far, for the {SHOWN} columns with most of it at most. In random order "
+                "it ever reaches the dashed line with at most the stated probability.",
+                chart,
+            ),
+        ),
+        command=shlex.join(["tombola", *sys.argv[1:]]),
+    )
+    write_whole(out, evidence_page(page))

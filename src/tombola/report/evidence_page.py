@@ -1,0 +1,41 @@
+"""The page of evidence: a verdict, its facts, tables and pictures, from plain data to one HTML file."""
+
+from typing import NamedTuple
+
+from tombola.report.chart import Chart
+from tombola.report.page import drawing, render
+
+
+class Listing(NamedTuple):
+    """A table of words."""
+
+    heading: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class Shown(NamedTuple):
+    """A chart with its heading, and a sentence on how to read it."""
+
+    heading: str
+    words: str
+    chart: Chart
+
+
+class Evidence(NamedTuple):
+    """All that the page says; `tone` is good, fair or bad."""
+
+    title: str
+    lead: str
+    verdict: str
+    tone: str
+    facts: tuple[tuple[str, str], ...]
+    listings: tuple[Listing, ...]
+    pictures: tuple[Shown, ...]
+    command: str
+
+
+def evidence_page(evidence: Evidence) -> str:
+    """Return the page of evidence."""
+    drawn = [(one, drawing(f"evidence-{i}", one.chart)) for i, one in enumerate(evidence.pictures)]
+    return render("evidence.html", page=evidence, pictures=drawn, title=evidence.title, lead=evidence.lead)

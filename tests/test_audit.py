@@ -1,0 +1,168 @@
+"""Audits: what a statement says, exact risk on small lists, one level for all, strata, and the planner."""
+
+import math
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola.confidence import (
+    Assertion,
+    Audit,
+    Strata,
+    asserted,
+    differ_at_most,
+    mean_above,
+    mean_below,
+    plan,
+    share_at_least,
+)
+from tombola.errors import TombolaError
+
+
+def outcomes(assertion: Assertion, columns: dict[str, Any], level: float = 0.2) -> list[str]:
+    """Return the outcome after every row of a whole list."""
+    rows = len(next(iter(columns.values())))
+    audit = Audit([assertion], rows, level)
+    found: list[str] = []
+    for i in range(rows):
+        audit.extend({name: cells[i : i + 1] for name, cells in columns.items()})
+        found.append(audit.findings()[0].outcome)
+    return found
+
+
+def test_statements_and_their_words() -> None:
+    same = [
+        (mean_above("a", 0.5), "mean(a)>0.5"),
+        (mean_below("a", 0.25), " mean( a ) < .25"),
+        (share_at_least("g", "=", "pass", 0.9), "share(g == pass) >= 0.9"),
+        (share_at_least("g", ">=", 3, 0.1), "share(g >= 3) >= 0.1"),
+        (differ_at_most("a", "b", 0.1), "| mean(a) - mean(b) | <= 0.1"),
+    ]
+    for made, text in same:
+        assert asserted(text).words == made.words
+
+
+def test_a_list_that_has_been_seen_to_its_end_is_settled() -> None:
+    cells = {"a": [0.0, 1.0, 0.5, 0.5], "b": [0.5, 0.5, 0.5, 0.7], "g": ["x", "x", "y", "y"]}
+    for text, outcome in [
+        ("mean(a) > 0.5", "refuted"),
+        ("mean(a) >= 0.5", "proved"),
+        ("mean(a) <= 0.5", "proved"),
+        ("mean(a) < 0.5", "refuted"),
+        ("share(g = x) >= 0.5", "proved"),
+        ("share(g = x) > 0.5", "refuted"),
+        ("share(a <= 0.5) >= 0.75", "proved"),
+        ("share(g != x) < 0.4", "refuted"),
+        ("|mean(a) - mean(b)| <= 0.05", "proved"),
+        ("|mean(a) - mean(b)| <= 0.04", "refuted"),
+    ]:
+        assert outcomes(asserted(text), cells, level=0.01)[-1] == outcome, text
+
+
+@pytest.mark.parametrize("text", ["mean(a) > 0.5", "mean(a) <= 0.5", "share(a = 1) >= 0.6", "mean(a) < 0.3"])
+def test_exact_risk_of_a_wrong_finding_on_small_lists(text: str) -> None:
+    """All orders of all lists of nine values 0 and 1: the share that is ever given a wrong finding is within level."""
+    level, assertion = 0.3, asserted(text)
+    for ones in range(10):
+        truth = "proved" if assertion.parts[0].holds(ones / 9) else "refuted"
+        wrong = total = 0
+        for places in combinations(range(9), ones):
+            cells = np.isin(np.arange(9), places).astype(float)
+            wrong += any(outcome not in (truth, "open") for outcome in outcomes(assertion, {"a": cells}, level))
+            total += 1
+        assert wrong / total <= level
+
+
+def wrong_findings(level: float, runs: int, shared: bool) -> float:
+    """Return how often any of eight true statements, on eight independent columns, is ever refuted."""
+    rng, wrong = np.random.default_rng(1), 0
+    columns = {f"c{i}": rng.permutation(np.repeat([0.0, 1.0], 40)) for i in range(8)}
+    assertions = [asserted(f"mean({name}) >= 0.5") for name in columns]
+    for _ in range(runs):
+        order = rng.permutation(80)
+        rows = {name: column[order] for name, column in columns.items()}
+        groups = [assertions] if shared else [[one] for one in assertions]
+        failed = False
+        for group in groups:
+            audit = Audit(group, 80, level)
+            audit.extend(rows)
+            failed |= any(finding.outcome == "refuted" for finding in audit.findings())
+        wrong += failed
+    return wrong / runs
+
+
+def test_assertions_share_the_level_and_a_level_not_shared_is_caught() -> None:
+    """80 orders at level .2; false alarm below 1e-6."""
+    slack = math.sqrt(2 * 0.16 * math.log(1e6) / 80) + math.log(1e6) / 80
+    assert wrong_findings(0.2, 80, shared=True) <= 0.2 + slack < wrong_findings(0.2, 80, shared=False)
+
+
+def test_few_rows_suffice_and_the_finding_says_how_many() -> None:
+    rng = np.random.default_rng(0)
+    audit = Audit([asserted("mean(a) > 0.5"), asserted("mean(a) < 0.6")], 5000)
+    audit.extend({"a": rng.beta(8, 2, 200)})
+    first, second = audit.findings()
+    assert (first.outcome, second.outcome) == ("proved", "refuted")
+    assert 0 < first.rows < 60
+    assert "wrong with probability" in str(first)
+    assert first.mean == pytest.approx(0.8, abs=0.05)
+
+
+def test_strata_add_up_and_hold() -> None:
+    """300 orders of two strata of 30 at level .2, at all looks; false alarm below 1e-6."""
+    rng, missed = np.random.default_rng(0), 0
+    parts = {"north": np.repeat([0.0, 1.0], [20, 10]), "south": np.repeat([0.0, 1.0], 15)}
+    truth = (10 + 15) / 60
+    for _ in range(300):
+        strata, wrong = Strata({"north": 30, "south": 30}, level=0.2), False
+        order = rng.permutation(np.repeat(["north", "south"], 30))
+        left = {name: list(rng.permutation(values)) for name, values in parts.items()}
+        for start in range(0, 60, 6):
+            names = order[start : start + 6].tolist()
+            strata.extend([left[name].pop() for name in names], names)
+            low, high = strata.interval()
+            wrong |= not low - 1e-9 <= truth <= high + 1e-9
+        assert strata.interval() == pytest.approx((truth, truth))
+        assert strata.mean == pytest.approx(truth)
+        missed += wrong
+    assert missed / 300 <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / 300) + math.log(1e6) / 300
+
+
+def test_an_audit_in_strata() -> None:
+    audit = Audit([asserted("mean(a) > 0.5")], strata={"x": 100, "y": 300})
+    audit.extend({"a": [0.0] * 10 + [0.9] * 200}, ["x"] * 10 + ["y"] * 200)
+    assert audit.findings()[0].outcome == "proved"
+
+
+def test_the_plan_is_about_right() -> None:
+    few = plan(0.5, 0.6, population=20_000, seed=0)
+    assert 120 < few.median < 220
+    assert few.most > few.median
+    assert plan(0.5, 0.6, population=20_000, deviation=0.1, seed=0).median < few.median / 3
+    assert plan(0.5, 0.5005, population=300, seed=0).median == 300
+
+
+def test_what_cannot_be_checked_is_refused(one_sentence: Callable[[object], str]) -> None:
+    cases: list[Callable[[], Any]] = [
+        lambda: asserted("the mean is large"),
+        lambda: asserted("mean(a) > 2"),
+        lambda: asserted("mean(a)"),
+        lambda: share_at_least("a", "~", 1, 0.5),
+        lambda: Audit([], 10),
+        lambda: Audit([asserted("mean(a) > 0.5")]),
+        lambda: Audit([asserted("mean(a) > 0.5")], 10, strata={"x": 1}),
+        lambda: Audit([asserted("mean(a) > 0.5")], 10).extend({"b": [0.5]}),
+        lambda: Audit([asserted("mean(a) > 0.5")], 10).extend({"a": ["none"]}),
+        lambda: Audit([asserted("mean(a) > 0.5")], 10).extend({"a": [3]}),
+        lambda: Audit([asserted("share(a > 1) > 0.5")], 10).extend({"a": ["many"]}),
+        lambda: Audit([asserted("share(a > b) > 0.5")], 10).extend({"a": ["1"]}),
+        lambda: Strata({"x": 5}).extend([0.5], ["z"]),
+        lambda: Strata({}),
+    ]
+    for case in cases:
+        with pytest.raises(TombolaError) as error:
+            case()
+        one_sentence(error.value)

@@ -1,0 +1,180 @@
+"""certify, examine and audit from the command line: files, growing files, standard input, JSON, pages, bad input."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tombola.cli import app
+from tombola.commands.arriving import Arriving
+from tombola.confidence import RandomOrderTest
+from tombola.errors import TombolaError
+
+
+def run(*arguments: Any, text: str | None = None) -> tuple[int, str]:
+    """Run a command; an error of tombola's is exit status 2 and its sentence, as `main` does it."""
+    found = CliRunner().invoke(app, [str(argument) for argument in arguments], input=text)
+    if isinstance(found.exception, TombolaError):
+        return 2, str(found.exception)
+    assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
+    return found.exit_code, found.output
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A list of 600 rows: two models that err together, and a bad one."""
+    rng = np.random.default_rng(0)
+    hard = rng.random(600)
+    path = tmp_path_factory.mktemp("evidence") / "models.csv"
+    lines = ["id,good,fair,bad"]
+    lines += [f"q{i},{int(h < 0.2)},{int(h < 0.3)},{int(h < 0.8)}" for i, h in enumerate(hard)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_certify_says_stop_with_status_0_and_writes_a_page(table: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    status, text = run("certify", table, "--within", 0.05, "--out", page)
+    assert status == 0
+    assert text.startswith("stop now: after ")
+    assert "action good" in text
+    assert "(paired)" in text
+    html = page.read_text()
+    assert "<svg" in html
+    assert "https:" not in html.replace("https://www.w3.org", "")
+
+
+def test_certify_as_json_and_going_on(table: Path) -> None:
+    status, text = run("certify", table, "--within", 0.0, "--rows", 100_000, "--json")
+    facts = json.loads(text)
+    assert (status, facts["stop"], facts["best"], facts["rows"]) == (
+        1 - facts["stop"],
+        facts["stop"],
+        "good",
+        facts["rows"],
+    )
+    status, text = run("certify", table, "--within", 0.001, "--rows", 100_000, "--level", 1e-12, "--json")
+    assert (status, json.loads(text)["stop"], json.loads(text)["rows"]) == (1, False, 600)
+
+
+def test_certify_reads_standard_input_and_stops_early(table: Path) -> None:
+    text = table.read_text()
+    status, said = run("certify", "-", "--rows", 600, "--within", 0.05, "--json", text=text)
+    assert status == 0
+    assert json.loads(said)["rows"] < 200
+    assert run("certify", "-", text=text) == (2, run("certify", "-", text=text)[1])
+    assert "--rows 5000" in run("certify", "-", text=text)[1]
+
+
+def test_rewards_turn_it_round(table: Path) -> None:
+    facts = json.loads(run("certify", table, "--within", 0.05, "--rewards", "--json")[1])
+    assert facts["best"] == "bad"
+
+
+def test_rows_in_sorted_order_get_no_certificate(tmp_path: Path) -> None:
+    path = tmp_path / "sorted.csv"
+    path.write_text("a,b\n" + "".join(f"{i / 500},{i / 500}\n" for i in range(500)))
+    status, text = run("certify", path, "--rows", 5000, "--within", 0.05, "--level", 1e-9)
+    assert status == 2
+    assert "expected rows in random order" in text
+
+
+def test_a_growing_file_is_followed_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "growing.csv"
+    path.write_text("a,b\n0,1\n0,")
+    pieces = iter(["0.5\n", '"1",', "0\n"])
+
+    def write(seconds: float) -> None:
+        with path.open("a") as file:
+            file.write(next(pieces))
+
+    rows = Arriving(str(path), follow=True, wait=write).rows()
+    assert [next(rows) for _ in range(3)] == [(2, ["0", "1"]), (3, ["0", "0.5"]), (4, ["1", "0"])]
+
+
+def test_examine_names_the_column_and_the_row(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    path, page = tmp_path / "list.csv", tmp_path / "page.html"
+    drift = np.arange(800) / 800 + rng.random(800)
+    path.write_text("name,noise,drift\n" + "".join(f"r{i},{rng.random()},{drift[i]}\n" for i in range(800)))
+    status, text = run("examine", path, "--out", page, "--json")
+    facts = json.loads(text)
+    assert (status, facts["random"], facts["column"], facts["left out"]) == (1, False, "drift", ["name"])
+    assert 0 < facts["row"] < 800
+    assert "<svg" in page.read_text()
+    status, text = run("examine", path, "--columns", "noise")
+    assert status == 0
+    assert "nothing speaks against random order" in text
+
+
+def test_columns_that_do_not_share_the_level_would_be_caught() -> None:
+    """Eight columns in random order, 300 times at level .2: together rarely, one by one too often."""
+    rng, together, apart = np.random.default_rng(0), 0, 0
+    for seed in range(300):
+        rows = rng.random((150, 8))
+        together += RandomOrderTest(8, 0.2, seed=seed).extend(rows)
+        apart += any(RandomOrderTest(1, 0.2, seed=8 * seed + j).extend(rows[:, j]) for j in range(8))
+    assert together / 300 <= 0.2 + 0.13 < apart / 300
+
+
+def test_audit_proves_refutes_and_says_what_is_open(table: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    statements = ["mean(bad) > 0.6", "share(good = 0) >= 0.7", "|mean(good) - mean(fair)| <= 0.3"]
+    status, text = run("audit", table, *statements, "--out", page)
+    assert status == 0
+    assert text.count("proved") == 3
+    assert "3 proved, 0 refuted, 0 open" in page.read_text()
+    status, text = run("audit", table, "mean(bad) < 0.6", "--json")
+    assert (status, json.loads(text)["findings"][0]["outcome"]) == (3, "refuted")
+    status, text = run("audit", table, "mean(bad) > 0.79", "--rows", 50_000, "--json")
+    finding = json.loads(text)["findings"][0]
+    assert (status, finding["outcome"], finding["rows"]) == (1, "open", 600)
+    assert finding["probably in all"] >= 600
+
+
+def test_audit_in_strata_and_in_other_units(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("region,score\n" + "north,80\nsouth,90\n" * 100)
+    status, text = run("audit", path, "mean(score) > 0.6", "--strata", "region", "--sizes", "north=500,south=700",
+                       "--range", "0,100", "--json")  # fmt: skip
+    assert (status, json.loads(text)["findings"][0]["outcome"]) == (0, "proved")
+
+
+def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
+    broken = {"empty": "", "header": "a,b\n", "twice": "a,a\n0,1\n", "short": "a,b\n0\n", "word": "a,b\n0,x\n",
+              "large": "a,b\n0,7\n"}  # fmt: skip
+    for name, text in broken.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_text(text)
+        status, said = run("certify", path, "--within", 0.1)
+        assert status == 2, name
+        assert "; " in said, name
+    for arguments in (
+        ("certify", tmp_path / "none.csv"),
+        ("certify", table, "--level", 2),
+        ("certify", table, "--range", "3"),
+        ("examine", tmp_path / "header.csv"),
+        ("examine", table, "--columns", "none"),
+        ("examine", table, "--columns", "id"),
+        ("audit", table, "mean(none) > 0.5"),
+        ("audit", table, "good is better"),
+        ("audit", table, "mean(id) > 0.5"),
+        ("audit", table, "mean(good) > 0.5", "--strata", "id"),
+        ("audit", table, "mean(good) > 0.5", "--strata", "id", "--sizes", "x=none"),
+        ("audit", "-", "mean(good) > 0.5"),
+    ):
+        status, said = run(*arguments, text="")
+        assert status == 2, arguments
+        assert "; " in said, arguments
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "bytes.csv"
+    path.write_bytes(b"a,b\n\xff\xfe,1\n")
+    assert run("certify", path, "--within", 0.1)[0] == 2
+    monkeypatch.setattr("sys.stdin", io.StringIO("a;b\r\n0;1\r\n"))
+    assert list(Arriving("-").rows()) == [(2, ["0", "1"])]
