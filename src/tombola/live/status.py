@@ -50,13 +50,16 @@ class Status:
     best: str
     within: float
     regret: float
+    worst_regret: float
 
     @property
     def estimate(self) -> str:
         """What may be said of the actions, in one sentence."""
+        more = f", {self.worst_regret:.4g} if all pending ones fail" if self.pending else ""
         return (
             f"with probability {1 - self.level:g}, the mean loss of {self.best} is within {self.within:.4g} of the "
-            f"best action's, and the run has lost at most {self.regret:.4g} more than the best action at its mean loss"
+            f"best action's; the rows answered so far have lost at most {self.regret:.4g} more than the best action at "
+            f"its mean loss{more}"
         )
 
     @property
@@ -107,6 +110,7 @@ def status_of(book: Record, pending: Sequence["Assignment"], level: float) -> St
         best=book.names[best],
         within=certificate.within(best),
         regret=certificate.regret,
+        worst_regret=certificate.worst_regret,
     )
 
 
