@@ -8,6 +8,7 @@ A best mix for one resource has at most two actions, which are found directly; m
 import math
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,16 @@ _programs = threading.local()
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The value of the best fixed mix in one round, and the mix."""
+    """The value of the best fixed mix in one round, and the mix; the program that it solves."""
 
     value: float
     mix: Floats
+    program: tuple[Floats, Floats, Floats]
+
+    @cached_property
+    def prices(self) -> Floats:
+        """The reward that one more unit of each resource buys over all rows, at first; 0 if some is left."""
+        return dual_prices(*self.program)
 
 
 def optimum(pool: Pool, budget: Budget) -> Optimum:
@@ -42,8 +49,63 @@ def optimum(pool: Pool, budget: Budget) -> Optimum:
     rewards, costs = 1.0 - pool.means, mean_costs(pool)
     if limits.added:
         rewards, costs = np.append(rewards, 0.0), np.vstack([costs, np.zeros(costs.shape[1])])
-    mix, _ = best_mix(rewards, costs, limits.amounts / pool.rows)
-    return Optimum(float(rewards @ mix), mix)
+    rates = limits.amounts / pool.rows
+    mix, _ = best_mix(rewards, costs, rates)
+    return Optimum(float(rewards @ mix), mix, (rewards, costs, rates))
+
+
+def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
+    """Return what loss the best mix has at what mean cost, for one resource: the corners, and their actions.
+
+    From the cheapest action to the best one; between two corners the loss falls on a straight line.
+
+    >>> pool = Pool.from_rewards([[0.0, 0.4, 0.9]] * 4, costs=[[0.0, 0.2, 0.9]] * 4)
+    >>> cost, loss, actions = frontier(pool)
+    >>> cost.round(9).tolist(), loss.round(9).tolist(), actions
+    ([0.0, 0.2, 0.9], [1.0, 0.6, 0.1], [0, 1, 2])
+    """
+    if resources_of(pool) != 1:
+        raise ParameterError(
+            f"frontier: expected costs of one resource, got {resources_of(pool)}; give Pool one cost for each action."
+        )
+    rewards, costs = 1.0 - pool.means, mean_costs(pool)[:, 0]
+    corners: list[int] = []
+    for action in _frontier(rewards, costs, np.arange(pool.k)).tolist():
+        while len(corners) > 1 and _below(corners[-2], corners[-1], action, rewards, costs):
+            corners.pop()
+        corners.append(int(action))
+    return costs[corners], 1.0 - rewards[corners], corners
+
+
+def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -> bool:
+    """Tell whether the middle action is not above the line between two others."""
+    rise = (rewards[last] - rewards[first]) * (costs[middle] - costs[first])
+    return bool((rewards[middle] - rewards[first]) * (costs[last] - costs[first]) <= rise)
+
+
+def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
+    """Return what a little more of each resource is worth: the least value of rates . p + max_a (r_a - c_a . p).
+
+    >>> dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
+    [0.714285714]
+    """
+    from scipy.optimize import linprog
+
+    k, m = costs.shape
+    size = np.where(rates > 0, rates, 1.0)  # in shares of the rate, so that small amounts are not lost in tolerances
+    scaled = np.where(rates > 0, costs / size, (costs > 0) * MOST)
+    found = linprog(
+        np.append(rates / size, 1.0),
+        A_ub=-np.column_stack([np.minimum(scaled, MOST), np.ones(k)]),
+        b_ub=-rewards,
+        bounds=[(0, None)] * m + [(None, None)],
+        method="highs-ds",
+    )
+    if found.x is None:
+        raise _infeasible()
+    prices: Floats = found.x[:m] / size
+    prices[(rates == 0) & (prices > 0)] = np.inf
+    return prices
 
 
 def mean_costs(pool: Pool) -> Floats:

@@ -13,6 +13,7 @@ from tombola.comparing import compare
 from tombola.confidence import Verdict, examine
 from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
+from tombola.optimum import optimum
 from tombola.pool import Pool
 from tombola.readers.pooling import Table
 from tombola.report.compare_page import Standing
@@ -44,6 +45,11 @@ class Answer:
     def pool(self) -> Pool:
         """The table as a pool."""
         return self.table.pool
+
+    @property
+    def budget(self) -> Budget | None:
+        """What may be spent, if anything costs anything."""
+        return _budget(self.pool, self.question.amounts) if self.question.amounts else None
 
     @property
     def notes(self) -> list[str]:
@@ -176,8 +182,17 @@ class Answer:
                 "gain_over_one_action": None if self.advice.gain is None else _numbers(self.advice.gain),
                 "bound": self.bound,
             },
+            "best_mix": self._mix(),
             "notes": self.notes,
         }  # fmt: skip
+
+    def _mix(self) -> Numbers | None:
+        if self.budget is None:
+            return None
+        best = optimum(self.pool, self.budget)
+        shares = dict(zip(self.runs.actions, best.mix.tolist(), strict=True))
+        prices = [price if math.isfinite(price) else None for price in best.prices.tolist()]
+        return {"shares": shares, "mean_loss": 1 - best.value, "prices": prices}
 
     def _lines(self, order: str) -> list[Numbers]:
         ranking = self.runs.ranking(order)

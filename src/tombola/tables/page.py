@@ -3,12 +3,13 @@
 import numpy as np
 
 from tombola import statistics
+from tombola.optimum import frontier
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, compare_page
 from tombola.statistics import Estimate
 from tombola.tables.answer import Answer
 from tombola.tables.sentences import sentences
-from tombola.tables.words import short
+from tombola.tables.words import listed, short
 from tombola.types import Floats
 
 SHOWN, SLICES, LONGEST = 8, 40, 26
@@ -84,7 +85,7 @@ def pictures(answer: Answer) -> list[Picture]:
                 share_chart(answer, played, order),
             )
         )
-    return [*found, *spend_pictures(answer, order)]
+    return [*found, *budget_picture(answer), *spend_pictures(answer, order)]
 
 
 def _bound_words(answer: Answer) -> str:
@@ -150,6 +151,22 @@ def spend_pictures(answer: Answer, order: str) -> list[Picture]:
         chart = Chart(alt, "round", "spent so far", tuple(bands), lines, log_x=False, log_y=False, alt=alt)
         found.append(Picture(alt, f"The budget is {short(amount)}; it is never exceeded.", chart))
     return found
+
+
+def budget_picture(answer: Answer) -> list[Picture]:
+    """Return the loss of the best mix over the budget, from the cheapest action to the best, for one resource."""
+    if len(answer.runs.amounts) != 1:
+        return []
+    cost, loss, corners = frontier(answer.pool)
+    if len(corners) < 2:
+        return []
+    amount, rows = answer.runs.amounts[0], answer.pool.rows
+    best = Line("best mix", cost * rows, loss)
+    here = Line("your budget", np.full(2, min(amount, float(cost[-1] * rows))), np.array([loss.min(), loss.max()]))
+    names = listed([_clipped(answer.pool.actions[action]) for action in corners])
+    alt = "Mean loss of the best mix over the budget"
+    chart = Chart(alt, "budget for all rows", "mean loss", (), (best, here), log_x=False, log_y=False, alt=alt)
+    return [Picture(alt, f"Corners are fixed actions: {names}; in between, two of them are mixed.", chart)]
 
 
 def means(answer: Answer) -> list[Mean]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tombola.statistics import Estimate
 from tombola.tables.answer import Answer
+from tombola.tables.mix import mix_words, price_words
 from tombola.tables.words import listed, plus_minus, short
 from tombola.wording import option
 
@@ -89,6 +90,9 @@ def _sure(answer: Answer) -> str:
 
 
 def _here(answer: Answer) -> str:
+    if answer.budget is not None:
+        mix, price = mix_words(answer.pool, answer.budget), price_words(answer.pool, answer.budget)
+        return f"you have it whole: {mix}; {price}; a learner is for the next list like this one"
     return f"you have it whole: the best action in it is {answer.best}; a learner is for the next list like this one"
 
 
