@@ -161,11 +161,11 @@ def budget_picture(answer: Answer) -> list[Picture]:
     if len(corners) < 2:
         return []
     amount, rows = answer.runs.amounts[0], answer.pool.rows
-    best = Line("best mix", cost * rows, loss)
+    best = Band("best mix", cost * rows, loss, loss, loss)
     here = Line("your budget", np.full(2, min(amount, float(cost[-1] * rows))), np.array([loss.min(), loss.max()]))
     names = listed([_clipped(answer.pool.actions[action]) for action in corners])
     alt = "Mean loss of the best mix over the budget"
-    chart = Chart(alt, "budget for all rows", "mean loss", (), (best, here), log_x=False, log_y=False, alt=alt)
+    chart = Chart(alt, "budget for all rows", "mean loss", (best,), (here,), log_x=False, log_y=False, alt=alt)
     return [Picture(alt, f"Corners are fixed actions: {names}; in between, two of them are mixed.", chart)]
 
 
