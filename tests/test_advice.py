@@ -67,6 +67,14 @@ def test_nothing_is_gained_where_one_action_picked_blindly_loses_no_more() -> No
     assert not advise(runs(KLUCB=20 + NOISE), "bandit").stays, "under a budget there is no blind action"
 
 
+def test_where_one_learner_pays_the_answer_is_not_to_stay() -> None:
+    """The one that ranks better elsewhere is tied with the best, but only the best is below the blind action."""
+    wide = 20 + 6 * NOISE
+    found = advise(runs(UCB1=20 + NOISE / 10, FrugalUCB=wide), "bandit", blind=21.0)
+    assert not found.stays
+    assert found.learner == "UCB1"
+
+
 def test_one_repetition_says_nothing() -> None:
     found = advise(runs(KLUCB=[20.0], UCB1=[90.0]), "bandit", blind=1.0)
     assert found.tied

@@ -59,12 +59,15 @@ def advise(runs: Runs, kind: str, blind: float | None = None, order: str | None 
     order = runs.orders[0] if order is None else order
     ranked = runs.ranking(order)
     even = [name for name in ranked if _tied(runs, name, ranked[0], order)]
-    chosen = min(even, key=lambda name: (_rank(kind, name), ranked.index(name)))
+    gains = {name: None if blind is None else statistics.mean(blind - suffered(runs, name, order)) for name in ranked}
+    paying = [name for name in ranked if (gain := gains[name]) is None or gain.low > 0]
+    among = [name for name in even if name in paying] or paying[:1] or even
+    chosen = min(among, key=lambda name: (_rank(kind, name), ranked.index(name)))
     behind = next((name for name in ranked if not _tied(runs, name, chosen, order)), "")
     return Advice(
         order, chosen, tuple(name for name in even if name != chosen), runs.regret(chosen, order), behind,
         runs.difference(behind, chosen, order) if behind else None,
-        None if blind is None else statistics.mean(blind - suffered(runs, chosen, order)),
+        gains[chosen],
     )  # fmt: skip
 
 
