@@ -604,3 +604,19 @@ def test_a_page_or_table_never_takes_the_place_of_the_run(session: Callable[...,
         with pytest.raises(TombolaError):
             session(command, "r.csv", "--out", "r.csv")
     assert (tmp_path / "r.csv").read_bytes() == before
+
+
+def test_the_page_of_a_run_escapes_names_and_summarises_what_is_pending(tmp_path: Path) -> None:
+    from tombola.live.page import run_page
+
+    names = ["<script>alert(1)</script>", "b & c"]
+    with Run.start(tmp_path / "my.run", [f"<i>{n}</i>" for n in range(30)], names, UCB1(), seed=1) as run:
+        run.next(20)
+        run.record_all(Outcome(round_, round_ % 2) for round_ in range(1, 11))
+        run.amend(3, loss=0.5)
+        page = run_page(run)
+    assert "<script>alert" not in page
+    assert "<i>" not in page
+    assert "b &amp; c" in page
+    assert "10 tickets have no outcome yet" in page
+    assert "amended" in page

@@ -1,38 +1,92 @@
 """The page of a live run: how far it is, what is known of the actions, and curves, in one HTML file."""
 
-from functools import partial
-from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tombola.live.record import Record
 from tombola.report.chart import Band, Chart
-from tombola.report.figures import COLOURS
-from tombola.report.page import drawing
+from tombola.report.page import drawing, render
 from tombola.types import Floats
 
 if TYPE_CHECKING:
     from tombola.live.run import Run
+    from tombola.live.status import ActionStatus, Status
 
-MARKS, SHOWN = 200, 100
+MARKS, SHOWN, WAITING = 200, 50, 8
 
 
 def run_page(run: "Run") -> str:
     """Return the page of a run, as it is now."""
     now, book = run.status(), run.book()
-    facts = [
-        ("learner", now.learner),
-        ("seed", now.seed),
-        ("rows", now.rows),
-        ("handed out", now.played),
-        ("answered", now.answered),
-        ("switches", now.switches),
-        ("loss so far", f"{now.loss:.6g}"),
-    ]
     charts = (shares(book), losses(book)) if now.answered else ()
-    drawings = [drawing(f"run-{index}", chart) for index, chart in enumerate(charts)]
-    return _render(title=f"A run of {now.rows} rows", now=now, facts=facts, drawings=drawings)
+    low, high = _ends(now)
+    return render(
+        "run.html",
+        title=f"A run of {now.rows:,} rows",
+        lead=f"{now.learner}, seed {now.seed}: rows in random order, one action for each; what is known so far.",
+        headline=_headline(now),
+        cards=_cards(now),
+        now=now,
+        sure=f"{1 - now.level:.0%}",
+        ends=(f"{low:.3g}", f"{high:.3g}"),
+        strips=[_strip(one, low, high, best=one.name == now.best) for one in now.actions],
+        waiting=_waiting(now),
+        shown=SHOWN,
+        drawings=[drawing(f"run-{index}", chart) for index, chart in enumerate(charts)],
+    )
+
+
+def _headline(now: "Status") -> str:
+    if not now.answered:
+        return "No outcome is known yet."
+    return f"{now.estimate[0].upper()}{now.estimate[1:]}."
+
+
+def _cards(now: "Status") -> list[tuple[str, str]]:
+    cards = [
+        ("handed out", f"{now.played:,} of {now.rows:,}"),
+        ("answered", f"{now.answered:,}"),
+        ("pending", f"{len(now.pending):,}"),
+        ("mean loss", f"{now.loss / now.answered:.4g}" if now.answered else "–"),
+        ("loss so far", f"{now.loss:,.6g}"),
+        ("switches", f"{now.switches:,}"),
+    ]
+    extra = (("amended", now.amended), ("cancelled", now.cancelled))
+    return cards + [(name, f"{count:,}") for name, count in extra if count]
+
+
+def _ends(now: "Status") -> tuple[float, float]:
+    low, high = min(one.low for one in now.actions), max(one.high for one in now.actions)
+    return (low, high) if high > low else (0.0, 1.0)
+
+
+def _strip(one: "ActionStatus", low: float, high: float, *, best: bool) -> dict[str, Any]:
+    """Return an action as the table shows it, and where its interval is, in per cent of the width."""
+
+    def place(value: float) -> float:
+        return round(100 * min(max((value - low) / (high - low), 0.0), 1.0), 2)
+
+    return {
+        "name": one.name,
+        "best": best,
+        "plays": f"{one.plays:,}",
+        "known": f"{one.known:,}",
+        "mean": f"{one.mean:.4g}" if one.known else "–",
+        "interval": f"[{one.low:.4g}, {one.high:.4g}]",
+        "left": place(one.low),
+        "width": round(place(one.high) - place(one.low), 2),
+        "dot": place(one.mean) if one.known else None,
+    }
+
+
+def _waiting(now: "Status") -> list[tuple[str, int, int]]:
+    """Return the actions with most pending tickets: how many, and the oldest."""
+    rounds: dict[str, list[int]] = {}
+    for one in now.pending:
+        rounds.setdefault(one.action, []).append(one.round)
+    most = sorted(rounds.items(), key=lambda item: -len(item[1]))
+    return [(name, len(found), min(found)) for name, found in most[:WAITING]]
 
 
 def shares(book: Record) -> Chart:
@@ -61,21 +115,3 @@ def losses(book: Record) -> Chart:
 def _marks(count: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """Return at most MARKS numbers from 1 to count."""
     return np.unique(np.linspace(1, count, MARKS).astype(np.int64))
-
-
-def _render(**values: object) -> str:
-    from jinja2 import ChoiceLoader, Environment, FunctionLoader, StrictUndefined
-    from markupsafe import Markup
-
-    loaders = [FunctionLoader(partial(_template, home)) for home in ("live", "report")]
-    environment = Environment(
-        autoescape=True, loader=ChoiceLoader(loaders), undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.filters["ours"] = Markup
-    lead = "Rows in random order, one action for each; what is known so far."
-    return environment.get_template("run.html").render(palette=list(COLOURS), lead=lead, shown=SHOWN, **values)
-
-
-def _template(home: str, name: str) -> str | None:
-    file = resources.files(f"tombola.{home}") / "templates" / name
-    return file.read_text(encoding="utf-8") if file.is_file() else None
