@@ -620,3 +620,18 @@ def test_the_page_of_a_run_escapes_names_and_summarises_what_is_pending(tmp_path
     assert "b &amp; c" in page
     assert "10 tickets have no outcome yet" in page
     assert "amended" in page
+
+
+def test_a_command_on_a_short_run_loads_no_compiler(
+    session: Callable[..., str], tmp_path: Path, run_python: Callable[..., Any]
+) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--out", "r", "--seed", "3")
+    code = (
+        "import sys; from tombola.commands.session import next_, record; from pathlib import Path; "
+        "next_(Path('r'), 2); record(Path('r'), 1, '0.5', '', None); print('numba' in sys.modules)"
+    )
+    done = run_python("-c", code, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "False", done.stdout + done.stderr
+    with Run.open(tmp_path / "r") as compiled, Run.open(tmp_path / "r") as slow:
+        slow.brisk = True
+        assert bits(compiled) == bits(slow)

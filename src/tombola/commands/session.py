@@ -189,6 +189,7 @@ def _run(file: Path) -> "Run":
     from tombola.live.run import Run
 
     run = Run.open(file)
+    run.brisk = True
     for note in run.notes:
         tell(f"note: {note}")
     return run

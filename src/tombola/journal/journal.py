@@ -171,6 +171,11 @@ class Journal:
         self._here = place
         return body
 
+    @property
+    def unread(self) -> int:
+        """How many events are news; only inside `reading` or `writing`."""
+        return self._end.number - self._here.number
+
     def restart(self) -> None:
         """Go back to the start, so that all events are news."""
         self._here = self._start

@@ -15,13 +15,14 @@ damaged, replaced    one sentence; nothing is read that was not written
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tombola import __version__, validate
+from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.journal import Event, Journal
 from tombola.live.mind import ANSWERED, CANCELLED, PENDING, Mind
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tombola.learners.base import Learner
     from tombola.live.status import Status
 
+FEW = 2000  # events that plain Python repeats sooner than Numba is loaded
 EVENTS, BYTES = 1000, 100  # a checkpoint comes after so many events, or one for so many bytes of it if that is more
 
 VIEWS = (
@@ -93,6 +95,7 @@ class Run:
         self._mind: Mind | None = None
         self._tickets: dict[int, tuple[int, float]] = {}  # those that this process knows to be pending
         self._fresh, self._size = 0, 0  # events since the checkpoint, and its size
+        self.brisk = False  # whether a few events are better repeated without compiled code, as by a command
 
     @classmethod
     def start(
@@ -290,12 +293,18 @@ class Run:
 
     def _resume(self) -> Mind:
         """Take up the learner at the checkpoint, or at the start."""
-        mind, body = self._new_mind(), self._journal.rewind()
+        body = self._journal.rewind()
+        with plain() if self._few else nullcontext():
+            mind = self._new_mind()
         self._fresh, self._size = 0, len(body or b"")
         if body is not None and not (not self._own and mind.load(body)):
             self._journal.restart()
         self._mind = mind
         return mind
+
+    @property
+    def _few(self) -> bool:
+        return self.brisk and not self.learner.plans and self._journal.unread <= FEW
 
     def _replay(self) -> Mind:
         """Go through everything from the start, with the outcomes as they were amended."""
