@@ -13,6 +13,9 @@ from naive import race as naive
 from tombola.errors import FeedbackError, ParameterError
 from tombola.racing import Event, Race, Settings
 from tombola.racing.best import Best
+from tombola.racing.gate import Gate
+from tombola.racing.top import Top
+from tombola.racing.within import Within
 
 THIRDS = st.sampled_from([0.0, 1 / 3, 2 / 3, 1.0])
 
@@ -141,3 +144,40 @@ def test_settings_that_make_no_sense_are_refused(wrong: Any, one_sentence: Any) 
     with pytest.raises(ParameterError) as error:
         Race(**{"candidates": "ab", "rows": 5, "seed": 0, **wrong})
     one_sentence(error.value)
+
+
+MARGINS = st.sampled_from([0.07, 0.31, 0.5])
+
+
+def played(field: Any, table: list[list[float]]) -> Any:
+    field.play(np.array(table), np.arange(len(table), dtype=np.uint32))
+    return field
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.sampled_from([0.05, 0.3, 0.9]), MARGINS)
+def test_within_is_the_naive_one(table: list[list[float]], level: float, margin: float) -> None:
+    k, N = len(table[0]), len(table)
+    field = Within(candidates=k, rows=N, population=N, level=level, within=margin)
+    if k > 1:
+        played(field, table)
+        assert (field.active, field.chosen) == naive.within(table, level, margin)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.sampled_from([0.05, 0.3, 0.9]), st.integers(1, 3))
+def test_top_is_the_naive_one(table: list[list[float]], level: float, m: int) -> None:
+    k, N = len(table[0]), len(table)
+    if m < k:
+        assert played(Top(candidates=k, rows=N, population=N, level=level, top=m), table).active == naive.top(
+            table, level, m
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.sampled_from([0.05, 0.3, 0.9]), st.one_of(st.just(0.0), MARGINS))
+def test_a_gate_is_the_naive_one(table: list[list[float]], level: float, margin: float) -> None:
+    k, N = len(table[0]), len(table)
+    if k > 1:
+        field = Gate(candidates=k, rows=N, population=N, level=level, baseline=1, margin=margin)
+        assert played(field, table).judged == naive.gate(table, level, 1, margin)

@@ -1,6 +1,7 @@
 """The race in obvious lines, from the theory page: everything is computed again from all rows, slow and plain."""
 
 import math
+from itertools import pairwise
 from typing import Any
 
 
@@ -72,3 +73,108 @@ def best(table: Any, level: Any, N: Any = None) -> Any:
         active = [b for b in active if not impossible(seen, b, leader, 0.0, N)]
         history.append(list(active))
     return history
+
+
+class Account:
+    """Money that is bet on some rows; more may be paid in. A gambler of `wealth`, row by row."""
+
+    def __init__(self, share: Any, shift: Any, N: Any, length: Any) -> None:
+        self.purses = [share * part for part in (1 / 2, 1 / 4, 1 / 8, 1 / 8)]
+        self.deposit, self.shift, self.N, self.length = share, shift, N, length
+        self.squares, self.count = 0.0, 0
+
+    @property
+    def money(self) -> Any:
+        return sum(self.purses)
+
+    def pay(self, amount: Any) -> None:
+        self.purses = [w + amount * part for w, part in zip(self.purses, (1 / 2, 1 / 4, 1 / 8, 1 / 8), strict=True)]
+        self.deposit += amount
+
+    def bet(self, past: Any, d: Any) -> None:
+        i, lead = len(past), sum(past)
+        m = self.shift if self.N == math.inf else (self.N * self.shift - lead) / (self.N - i)
+        if m < 1:
+            cap = 0.95 / (1 + m) if m > -1 else math.inf
+            sizes = bets(lead, i, self.shift, self.N, self.length, (0.5 + self.squares) / (self.count + 2))
+            self.purses = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(self.purses, sizes, strict=True)]
+            self.squares += (d - lead / (i + 10)) ** 2
+            self.count += 1
+
+
+def differences(rows: Any, b: Any, a: Any) -> Any:
+    """Return what b loses more than a in each row."""
+    return [row[b] - row[a] for row in rows]
+
+
+def within(table: Any, level: Any, margin: Any) -> Any:
+    """Return who is in the race when it ends, and whom it chooses; who is dropped is what `best` says at level / 2."""
+    N, k = len(table), len(table[0])
+    share = 1 / max(k - 1, 1)
+    accounts = {(a, b): Account(share, -margin, N, N) for a in range(k) for b in range(k) if a != b}
+    history = [list(range(k)), *best(table, level / 2)]
+    settled: Any = set()
+    for i, (active, after) in enumerate(pairwise(history)):
+        sums = totals(table[:i], k)
+        for a in active:
+            if sums[a] <= min(sums[c] for c in active) + i * margin:
+                for b in active:
+                    if b != a:
+                        accounts[a, b].bet(differences(table[:i], b, a), table[i][b] - table[i][a])
+                        sure = impossible(table[: i + 1], b, a, -margin, N)
+                        if accounts[a, b].money >= 2 / level or sure:
+                            settled.add((a, b))
+        for c in [c for c in active if c not in after]:
+            for b in after:
+                heirs = [a for a in after if a != b]
+                amount = min(accounts[c, b].money, accounts[c, b].deposit)
+                for a in heirs:
+                    accounts[a, b].pay(amount / len(heirs))
+        near = [a for a in after if all((a, b) in settled for b in after if b != a)]
+        if near:
+            return after, ranked(table[: i + 1], near, k)[0]
+    return history[-1], (0 if k == 1 else None)
+
+
+def top(table: Any, level: Any, m: Any) -> Any:
+    """Return who is in the race when it ends: the best m are asked for."""
+    N, k = len(table), len(table[0])
+    accounts = {(a, b): Account(1.0, 0.0, N, N) for a in range(k) for b in range(k) if a != b}
+    certain: Any = set()
+    active = list(range(k))
+    for i in range(N):
+        if len(active) <= m:
+            break
+        for a in active:
+            for b in active:
+                if a != b:
+                    accounts[a, b].bet(differences(table[:i], b, a), table[i][b] - table[i][a])
+                    certain |= {(a, b)} if impossible(table[: i + 1], b, a, 0.0, N) else set()
+        means = {}
+        for b in active:
+            against = sorted(math.inf if (a, b) in certain else accounts[a, b].money for a in range(k) if a != b)
+            means[b] = sum(against[: k - m]) / (k - m)
+        for b in sorted(active, key=lambda b: (-means[b], b)):
+            if means[b] >= m / level and len(active) > m:
+                active.remove(b)
+    return active
+
+
+def gate(table: Any, level: Any, baseline: Any, margin: Any) -> Any:
+    """Return what is said about the others: True, False, or nothing."""
+    N, k = len(table), len(table[0])
+    said = {}
+    for c in [c for c in range(k) if c != baseline]:
+        ahead, behind = Account(1.0, -margin, N, N), Account(1.0, margin, N, N)
+        for i in range(N):
+            forth, back = differences(table[: i + 1], baseline, c), differences(table[: i + 1], c, baseline)
+            ahead.bet(forth[:-1], forth[-1])
+            behind.bet(back[:-1], back[-1])
+            yes = math.inf if impossible(table[: i + 1], baseline, c, -margin, N) else ahead.money
+            no = math.inf if impossible(table[: i + 1], c, baseline, margin, N) else behind.money
+            if max(yes, no) >= (k - 1) / level:
+                said[c] = yes >= no
+                break
+            if i == N - 1:
+                said[c] = sum(forth) > 1e-9 * N if margin == 0 else sum(forth) >= -margin * N - 1e-9 * N
+    return said
