@@ -15,6 +15,7 @@ from scipy import stats
 from tombola.confidence import Betting
 
 LEVEL = 0.05
+PATIENCE = 600.0  # seconds for one run of irace; one that takes longer is left out
 
 
 def unpaired(table: Any, order: Any, budget: int) -> tuple[int, int]:
@@ -159,8 +160,10 @@ def _irace(table: Any, test: str) -> tuple[int, int] | None:
         np.savetxt(Path(folder) / "table.csv", table, delimiter=",")
         (Path(folder) / "race.R").write_text(SCRIPT, encoding="utf-8")
         name = {"F": "F-test", "t": "t-test"}[test]
-        ran = subprocess.run(
-            ["Rscript", "race.R", "table.csv", name], cwd=folder, capture_output=True, text=True, check=False
-        )
+        command = ["Rscript", "race.R", "table.csv", name]
+        try:
+            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            return None
         words = ran.stdout.split()
         return (int(words[0]), int(words[1]) - 1) if ran.returncode == 0 and len(words) == 2 else None
