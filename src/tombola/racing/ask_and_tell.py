@@ -78,7 +78,8 @@ class Race:
     def _begin(self, settings: Settings, rows: int | Sequence[Any]) -> None:
         self.settings = settings
         self.candidates = settings.candidates
-        self.rows = distinct("rows", range(rows) if isinstance(rows, int) else rows)
+        names: Any = rows if hasattr(rows, "__len__") else range(validate.whole("Race", "rows", rows, least=1))
+        self.rows = distinct("rows", names)
         self._cells = len(self.rows) * len(self.candidates)
         self.field = settings.field(len(self.rows))
         self._order = rows_in("random", len(self.rows), Streams(settings.seed).order()).tolist()

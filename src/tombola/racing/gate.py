@@ -60,6 +60,11 @@ class Gate(Field):
         if open_cases == 0 or state.seen[0] >= state.rows:
             state.done[0] = 1.0
 
+    def ahead(self, candidate: int) -> tuple[float, int]:
+        """Return by how much a candidate's mean loss is below the baseline's, and on how many rows."""
+        rows = int(self.state.out[candidate]) or self.seen
+        return float(self.state.room[candidate]) / max(rows, 1), rows
+
     @property
     def judged(self) -> dict[int, bool]:
         """The candidates about whom the statement is proved (True), or its opposite (False)."""
@@ -72,6 +77,7 @@ def judge(state: Any, c: int, base: int, d: float) -> None:
     lead, seen = state.total[base] - state.total[c], state.seen[0] + 1.0
     ahead, behind = gamble(state, c, lead, d, -state.margin), gamble(state, k + c, -lead, -d, state.margin)
     state.worth[c] = max(ahead, behind)
+    state.room[c] = lead + d
     if certain(lead + d, -state.margin, state.population, seen):
         ahead = math.inf
     if certain(-lead - d, state.margin, state.population, seen):

@@ -85,18 +85,16 @@ def _gate(race: "Race", gate: Gate) -> str:
                 if c in gate.judged
                 else f"may be {true} or not"
             )
-            said.append(f"{name} {words} ({_difference(race, c, gate.baseline)})")
+            said.append(f"{name} {words} ({_difference(gate, c)})")
     return f"{', '.join(said)}{_target(race)}{_surely(race)}"
 
 
-def _difference(race: "Race", a: int, b: int) -> str:
-    """Return the difference of two mean losses in the rows that both have answered."""
-    seen = race.field.seen
-    if seen == 0:
+def _difference(gate: Gate, candidate: int) -> str:
+    """Return how a candidate stands against the baseline, in the rows in which it was asked."""
+    ahead, rows = gate.ahead(candidate)
+    if rows == 0:
         return "no row yet"
-    state = race.field.state
-    rows = int(min(state.out[c] if state.out[c] else seen for c in (a, b)))
-    return f"mean loss {race.means[race.candidates[a]]:.4g} on {rows:,} rows"
+    return f"mean loss {'higher' if ahead < 0 else 'lower'} by {abs(ahead):.3g} on {rows:,} rows"
 
 
 def _margin(race: "Race") -> str:
