@@ -1,11 +1,11 @@
 """The race against other ways to pick the best of k candidates: python benchmarks/race.py FOLDER, with NPZ tables.
 
-What to expect, honestly: ours is not the way with the fewest calls. Racing with repeated tests (irace's F-race and
-t-race, Optuna's WilcoxonPruner, a t-test with Bonferroni's correction) and fixed budgets (sequential halving,
-successive rejects, UCB-E) stop sooner and name a candidate that is not the best more or less often, how often nobody
-knows beforehand. What ours has is a guarantee, for every table and however often one looks: wrong with probability at
-most the level. F-race also asks something else: it compares ranks, we compare mean losses, and where the two differ it
-is not wrong by its own lights.
+What to expect, honestly: ours is not the way with the fewest calls. irace's F-race and t-race test again and again and
+stop much sooner; so can anything that is given a fixed budget (sequential halving, successive rejects, UCB-E). They
+name a candidate that is not the best more or less often, and how often nobody knows beforehand; that is so for Optuna's
+WilcoxonPruner and for repeated t-tests with Bonferroni's correction too. What ours has is a guarantee, for every table
+and however often one looks: wrong with probability at most the level. F-race also asks something else: it compares
+ranks, we compare mean losses, and where the two differ it is not wrong by its own lights.
 
 All see the same shuffles. Budgets of those that need one are what ours took on average on that table, and UCB-E is told
 the true gaps besides. Optuna is the real package (extra `bench`). irace is the real package too where Rscript and its

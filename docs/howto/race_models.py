@@ -1,7 +1,7 @@
 """Which model is best on a benchmark: a race, which asks each model only as long as it may still be the best."""
 
-from tombola import demo
-from tombola.racing import plan, race
+from tombola import demo, race
+from tombola.racing import plan
 
 pool = demo.evaluation(seed=0)  # 5,000 questions, 6 models: 1 where the answer is wrong
 models = {name: column for column, name in enumerate(pool.actions)}

@@ -1,7 +1,6 @@
 """Which solver setting is best on a set of instances: run times with a cap, failures, and a baseline to beat."""
 
-from tombola import demo
-from tombola.racing import race
+from tombola import demo, race
 
 pool = demo.solvers(seed=0)  # 1,000 instances, 5 solvers: run time as a share of the time limit
 solvers = {name: column for column, name in enumerate(pool.actions)}
