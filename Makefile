@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce test test-full lint bench docs clean
+.PHONY: reproduce test test-full lint bench docs wheel lower clean
 
 reproduce: .venv/run
 	$(BIN)/tombola reproduce --out reproduction
@@ -18,6 +18,16 @@ lint: .venv/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+wheel: .venv/test
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python .ci/smoke.py dist --python $(PYTHON)
+
+lower: .venv/test
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python .ci/smoke.py dist --python $(PYTHON) --constraints lower.txt
 
 bench: .venv/bench
 	$(BIN)/python benchmarks/run.py
@@ -44,4 +54,4 @@ docs: .venv/docs
 	touch $@
 
 clean:
-	rm -rf .venv reproduction docs/_build docs/made .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist reproduction docs/_build docs/made .pytest_cache .mypy_cache .ruff_cache .hypothesis

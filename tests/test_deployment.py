@@ -2,10 +2,14 @@
 
 import json
 import shutil
+import tomllib
+from importlib.metadata import requires
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from conftest import SOURCE, Run
 from tombola import FollowTheLeader, Pool, play
@@ -13,6 +17,7 @@ from tombola.engine import cache, compiler
 from tombola.engine.compiler import specialise
 from tombola.errors import TombolaWarning
 
+ROOT = SOURCE.parent
 PLAY = """
 import numpy as np, tombola
 pool = tombola.Pool(np.random.default_rng(0).random((50, 2)))
@@ -86,3 +91,34 @@ def test_a_warning_that_is_an_error_names_itself_and_not_the_kernel(monkeypatch:
     with pytest.raises(TombolaWarning, match="No space left on device"):  # pytest makes warnings errors
         specialise(thrice, (2.0,))
     assert specialise(thrice, (2.0,))(2.0) == 6.0
+
+
+def test_every_package_that_comes_along_has_a_version_in_the_constraints() -> None:
+    named = {_name(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*extras["dependencies"], *extras["optional-dependencies"]["test"]]
+    reached: set[str] = set()
+    while wanted:
+        requirement = Requirement(wanted.pop())
+        if _name(requirement.name) not in reached and _applies(requirement):
+            reached.add(_name(requirement.name))
+            wanted += requires(requirement.name) or []
+    assert reached <= named, f"add to constraints.txt: {sorted(reached - named)}"
+
+
+def test_the_lower_bounds_are_those_that_are_tried() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "lower.txt").read_text().splitlines()
+    tried = {_name(line.split("==")[0]): line.split("==")[1] for line in lines if "==" in line}
+    for text in [*project["dependencies"], *project["optional-dependencies"]["tables"]]:
+        requirement = Requirement(text)
+        (bound,) = requirement.specifier
+        assert Version(bound.version) == Version(tried[_name(requirement.name)])
+
+
+def _name(text: str) -> str:
+    return text.strip().lower().replace("_", "-").replace(".", "-")
+
+
+def _applies(requirement: Requirement) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})

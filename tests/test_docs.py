@@ -3,7 +3,6 @@
 import doctest
 import importlib.util
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +28,9 @@ def test_there_are_the_how_tos_and_each_has_its_page_and_its_output() -> None:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: str(script.stem))
 def test_a_how_to_prints_what_its_page_shows(script: Path, run_python: Run) -> None:
     """After a change that is meant: python docs/record.py."""
-    started = time.perf_counter()
     ran = run_python(str(script))
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == (DOCS / "howto" / "output" / f"{script.stem}.txt").read_text(encoding="utf-8")
-    assert time.perf_counter() - started < 60  # 20 s on a machine that does nothing else
 
 
 def test_the_learner_of_twenty_lines_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """The report on a table of one's own: its numbers are those of the runs, and its words say what was found."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -227,13 +226,10 @@ POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
 @pytest.mark.full
 @pytest.mark.skipif(not POOLS.is_dir(), reason="the real pools are not beside this copy of the project")
 @pytest.mark.parametrize("name", sorted(p.stem for p in POOLS.glob("*.npz") if "logged" not in p.stem))
-def test_every_real_pool_runs_through_compare_within_a_minute(name: str, run_python: Any, tmp_path: Path) -> None:
-    """The time limit of `run_python` is two minutes; a minute is what is promised at default repetitions."""
-    begun = time.monotonic()
+def test_every_real_pool_runs_through_compare(name: str, run_python: Any, tmp_path: Path) -> None:
     done = run_python(
         "-c", "from tombola.cli import main; main()", "compare", str(POOLS / f"{name}.npz"), cwd=tmp_path, COLUMNS="80"
     )
-    assert time.monotonic() - begun < 60
     card = json.loads((POOLS / f"{name}.json").read_text())
     assert done.returncode == 0, done.stderr
     assert f"best fixed action: {card['best_fixed_action']}, mean loss" in done.stdout.replace("\n", " ")
