@@ -1,18 +1,17 @@
 """What issue and paper claim of budgets, measured: regret on the pool of three actions, slopes, bounds, real prices."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pools import OWN, REAL, SHARED
 from tombola import EmpiricalLP, Trace, instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget import Budget
 from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, PrimalDual, SerflingLP, Terms
 from tombola.pool import Pool
 
-POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
 LONG = 2**16
 
 
@@ -90,15 +89,17 @@ SHARES = {0.25: 93.0, 0.5: 95.0, 0.75: 97.0}
 
 
 def priced(name: str) -> Pool:
-    data = np.load(POOLS / f"{name}.npz", allow_pickle=True)
+    if name in OWN:
+        return OWN[name]()
+    data = np.load(SHARED / f"{name}.npz", allow_pickle=True)
     return Pool(data["loss"], costs=data["cost"])
 
 
-@pytest.mark.skipif(not POOLS.exists(), reason="the real pools are not here")
+PRICED = ["swebench_bash", "routellm_mmlu", "frugalml_yelp", "frugalml_rafdb", "frugalml_command"]
+
+
 @pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize(
-    "name", ["swebench_bash", "routellm_mmlu", "frugalml_yelp", "frugalml_rafdb", "frugalml_command"]
-)
+@pytest.mark.parametrize("name", ["own_language_models", *(PRICED if REAL else [])])
 def test_real_prices(name: str, share: float) -> None:
     """Means over 5 (500 rows: 20) runs, whose standard deviation is below 1.5 %; seeds are fixed."""
     pool = priced(name)

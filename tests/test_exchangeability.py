@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from naive.confidence import order_wealth, ranks
+from pools import REAL, npz_of
 from tombola import Pool
 from tombola.confidence import RandomOrderTest, examine
 from tombola.confidence.exchangeability import BOLDEST, FOLLOWERS, GAMBLERS, JUMP, RATES
 from tombola.engine.coins import new_coins, uniform
 from tombola.engine.compiler import plain
 from tombola.errors import ParameterError
-
-BANK = Path(__file__).resolve().parents[2] / "shared" / "pools" / "bank_calls.npz"
 
 
 def few(level: float, runs: int) -> float:
@@ -104,13 +103,13 @@ def test_bandit_feedback_under_adaptive_choice() -> None:
     assert alarms <= few(0.1, 1000)
 
 
-@pytest.mark.skipif(not BANK.exists(), reason="the shared pools are not here")
-def test_calls_of_a_bank_are_not_in_random_order_but_their_shuffles_are() -> None:
+@pytest.mark.parametrize("name", ["own_calls", *(["bank_calls"] if REAL else [])])
+def test_calls_are_not_in_random_order_but_their_shuffles_are(name: str, tmp_path: Path) -> None:
     """1000 shuffles at level .01; false alarm of this test below 1e-6."""
-    losses = np.load(BANK)["loss"].astype(float)
+    losses = np.load(npz_of(name, tmp_path))["loss"].astype(float)
     given = examine(Pool(losses), level=0.01, seed=0)
     assert given.refuted
-    assert given.chance < 1e-100
+    assert given.chance < (1e-100 if name == "bank_calls" else 1e-6)
     assert "certificates do not apply" in str(given)
     rng = np.random.default_rng(1)
     alarms = sum(examine(rng.permutation(losses), level=0.01, seed=seed).refuted for seed in range(1000))

@@ -3,13 +3,13 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from naive import switching as naive
+from pools import REAL, SHARED
 from tombola import UCB2, Pool, check_learner, compare, instances, play
 from tombola.bounds import switching as bounds
 from tombola.engine.coins import new_coins
@@ -35,7 +35,6 @@ from tombola.settings.base import step_choose, step_due
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 Arrivals = list[list[int]]
-POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
 
 LEARNERS: list[tuple[Learner, Callable[..., Any], dict[str, Any]]] = [
     (SimulationSuccessiveElimination(), naive.SimulationSuccessiveElimination, {}),
@@ -401,16 +400,13 @@ def test_frugal_ucb_switches_less_when_it_costs_more(price: float) -> None:
         instances.gap(2**16, 2, 0.1, seed=1),
         instances.gap(2**16, 10, 0.1, seed=2),
         instances.gap(2**16, 5, 0.03, mean=0.05, seed=3),
-        pytest.param(
-            "aslib_qbf_2014",
-            marks=pytest.mark.skipif(not POOLS.exists(), reason="the real pools are not beside the repository"),
-        ),
+        *(["aslib_qbf_2014"] if REAL else []),
     ],
-    ids=["k=2 gap .1", "k=10 gap .1", "k=5 .05 against .02", "aslib_qbf_2014"],
+    ids=["k=2 gap .1", "k=10 gap .1", "k=5 .05 against .02", *(["aslib_qbf_2014"] if REAL else [])],
 )
 def test_frugal_ucb_beats_all_others(pool: Pool | str) -> None:
     """Paired differences of 40 plays, all of the interval below 0."""
-    table = Pool(np.load(POOLS / f"{pool}.npz")["loss"]) if isinstance(pool, str) else pool
+    table = Pool(np.load(SHARED / f"{pool}.npz")["loss"]) if isinstance(pool, str) else pool
     others: dict[str, Learner] = {
         "faithful": SimulationSuccessiveElimination(),
         "Serfling": SerflingElimination(delta=0.1),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pools import OWN, REAL, npz_of
 from tombola import EmpiricalLP, Pool, compare, demo, play
 from tombola.budget import Budget
 from tombola.engine.loop import SWITCHES
@@ -220,17 +221,12 @@ def test_every_generated_pool_has_its_tour(name: str) -> None:
     assert STOPS[name].make(1).actions[0] in first.text
 
 
-POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
-
-
 @pytest.mark.full
-@pytest.mark.skipif(not POOLS.is_dir(), reason="the real pools are not beside this copy of the project")
-@pytest.mark.parametrize("name", sorted(p.stem for p in POOLS.glob("*.npz") if "logged" not in p.stem))
-def test_every_real_pool_runs_through_compare(name: str, run_python: Any, tmp_path: Path) -> None:
-    done = run_python(
-        "-c", "from tombola.cli import main; main()", "compare", str(POOLS / f"{name}.npz"), cwd=tmp_path, COLUMNS="80"
-    )
-    card = json.loads((POOLS / f"{name}.json").read_text())
+@pytest.mark.parametrize("name", [*OWN, *REAL])
+def test_every_table_runs_through_compare(name: str, run_python: Any, tmp_path: Path) -> None:
+    path = npz_of(name, tmp_path)
+    done = run_python("-c", "from tombola.cli import main; main()", "compare", str(path), cwd=tmp_path, COLUMNS="80")
+    card = json.loads(path.with_suffix(".json").read_text())
     assert done.returncode == 0, done.stderr
     assert f"best fixed action: {card['best_fixed_action']}, mean loss" in done.stdout.replace("\n", " ")
 
