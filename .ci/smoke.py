@@ -91,8 +91,10 @@ def try_commands(here: Stranger) -> None:
 
 def try_read_only(here: Stranger) -> None:
     """Play as a user who owns nothing, has no home, and cannot write the package (root can always, so be nobody)."""
-    if os.name != "posix" or os.getuid() != 0:
-        print("not tried as a user without a home: only root can become one")
+    python = os.path.realpath(here.folder / "venv/bin/python")
+    open_to_all = all(folder.stat().st_mode & 0o005 == 0o005 for folder in Path(python).parents)
+    if os.name != "posix" or os.getuid() != 0 or not open_to_all:
+        print("not tried as a user without a home: only root can become one, if others may use this Python")
         return
     nowhere = {"HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
     said = here.run("python", "-c", ANSWERS, str(ROOT), environment=nowhere, user=65534)

@@ -22,6 +22,7 @@ from tombola.pool import Pool
 from tombola.types import Floats, Rounds, Rows
 
 BITS = 52
+LEAST = float(np.finfo(np.float64).tiny)  # smaller numbers have fewer bits
 Null: TypeAlias = int | Literal["add"] | None
 Stop: TypeAlias = Literal["strict", "fits"]
 
@@ -206,5 +207,9 @@ def _numbers(name: str, values: Any) -> Floats:
     if not (np.isfinite(array) & (array >= 0)).all():
         raise ParameterError(
             f"Budget: {name} must be finite numbers, 0 or more, got {values!r}; write for example {name}=10.0."
+        )
+    if ((array > 0) & (array < LEAST)).any():
+        raise ParameterError(
+            f"Budget: {name} must be 0 or at least {LEAST:g}, got {array[array > 0].min():g}; count in smaller units."
         )
     return array

@@ -22,6 +22,8 @@ from tombola.commands.race_files import app as race_app
 from tombola.commands.reproduce import reproduce
 from tombola.commands.session import app as session_app
 
+STOPPED = 130  # the exit status of Ctrl-C, by typer too
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -67,6 +69,8 @@ def main() -> None:
     except (TombolaError, OSError) as error:
         tell(f"tombola: {error}")
         sys.exit(2)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as ended:
+        if isinstance(ended, SystemExit) and ended.code != STOPPED:
+            raise
         tell("tombola: stopped.")
-        sys.exit(130)
+        sys.exit(STOPPED)

@@ -1,8 +1,9 @@
 """The loop that plays a learner, in every setting: rows come in order, feedback comes when it comes.
 
-A round: feedback that has arrived is revealed; if the learner is due to plan, the loop stops, and goes on there when it
-is called again; then the learner takes its turn. What these words mean is the setting's business (`tombola.settings`):
-the names `view`, `look_ahead`, `reveal`, `halts` and `turn` are bound to a setting and a learner by `specialise`.
+A round: feedback that has arrived is revealed; if the learner is due to plan, or the round UNTIL is reached, the loop
+stops, and goes on there when it is called again; then the learner takes its turn. What these words mean is the business
+of the setting (`tombola.settings`): the names `view`, `look_ahead`, `reveal`, `halts` and `turn` are bound to a setting
+and a learner by `specialise`.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # bound by `specialise`
     halts: Kernel
     turn: Kernel
 
-ROUND, REVEALED, MARK, LAST = 0, 1, 2, 3  # places of a tally
+ROUND, REVEALED, MARK, LAST, UNTIL = 0, 1, 2, 3, 4  # places of a tally
 LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = 0, 1, 2, 3, 4  # its sums; from SPENT on, one for each resource
 
 
@@ -54,16 +55,16 @@ class Tally(NamedTuple):
 
 
 def loop(memory: Floats, coins: Coins, table: Table, queue: Queue, desk: Any, tally: Tally) -> None:
-    """Play all rounds, or up to the one in which the learner is due to plan; `desk` is what the setting works on."""
+    """Play up to the round UNTIL, or up to one in which the learner is due to plan; `desk` is the setting's."""
     state, mix, place = view(memory), mix_of(memory), tally.place
-    horizon = table.order.size
-    for t in range(place[ROUND], horizon + 1):
+    until = place[UNTIL]
+    for t in range(place[ROUND], until + 1):
         look_ahead(table, t)
         while arrived(queue, place[REVEALED], t):
             place[REVEALED] += 1
             reveal(state, table, desk, round_of(queue, place[REVEALED] - 1))
         place[ROUND] = t
-        if t == horizon or halts(state, desk):
+        if t == until or halts(state, desk):
             return
         turn(state, mix, coins, table, queue, desk, tally, t)
 
@@ -121,7 +122,7 @@ def new_tally(actions: int, rounds: int, marks: Rounds, *, resources: int = 0, k
     """Return an empty tally; `kept` writes down every round, `expects` averages over the learner's coins."""
     length = rounds if kept else 0
     return Tally(
-        place=np.zeros(4, np.int64),
+        place=np.zeros(5, np.int64),
         sums=np.zeros(SPENT + resources),
         plays=np.zeros(actions),
         marks=marks,

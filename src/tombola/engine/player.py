@@ -1,11 +1,12 @@
 """A player: one learner in its setting, with its memory, coins and desk, ready to be driven by the loop or live."""
 
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tombola.engine.compiler import Kernel, specialise
-from tombola.engine.loop import ROUND, Table, Tally, loop
+from tombola.engine.loop import ROUND, UNTIL, Table, Tally, loop
 from tombola.engine.memory import mix_of, pack, viewer
 from tombola.engine.queue import Queue
 from tombola.errors import LearnerError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 100  # plans in one round
+BREATH = 0.1  # seconds of compiled play after which Python may look up
 
 
 class Player:
@@ -29,6 +31,7 @@ class Player:
         self.view = viewer(state)
         self._kernels = {"view": self.view, **setting.kernels(learner)}
         self._loop: Kernel | None = None
+        self._stride = 1 << 10
         self._plans, self._planned_at = 0, -1
 
     @property
@@ -46,14 +49,19 @@ class Player:
         return specialise(function, arguments, **self._kernels)
 
     def play(self, table: Table, queue: Queue, tally: Tally) -> None:
-        """Play all rounds of the table, and let the learner plan whenever it is due."""
+        """Play all rounds of the table, and let the learner plan whenever it is due; Ctrl-C stops it in between."""
         arguments = (self.memory, self.coins, table, queue, self.desk, tally)
         if self._loop is None:
             self._loop = self.step(loop, *arguments)
-        self._loop(*arguments)
-        while tally.place[ROUND] < table.order.size:
-            self.plan(int(tally.place[ROUND]))
+        place, horizon = tally.place, table.order.size
+        while place[ROUND] < horizon:
+            place[UNTIL] = min(place[ROUND] + self._stride, horizon)
+            began = perf_counter()
             self._loop(*arguments)
+            if place[ROUND] < place[UNTIL]:
+                self.plan(int(place[ROUND]))
+            else:
+                self._stride = max(1, self._stride * 2 if perf_counter() - began < BREATH else self._stride // 2)
 
     def plan(self, played: int) -> None:
         """Let the learner think in plain Python, after so many rounds; one that stays due is stopped."""

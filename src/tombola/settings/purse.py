@@ -5,7 +5,8 @@ play is made only if its worst cost, in ticks, is at most the room, and that muc
 the reservation is given back and the cost spent; rounding is monotone, so a cost of at most the worst has at most its
 ticks. So spent + reserved <= amount holds after every step, for every learner, stop rule, delay and loss of feedback.
 In fluid play the cost is a sum over actions; unless one action has it all, 1 + slack times the computed sum, which is
-above the exact one, is counted. A mix that may need that bit more than there is room for is cut.
+above the exact one, is counted. A mix that may need that bit more than there is room for is cut. Learners get copies,
+and a mix that is none (zeros, NaN, negative or huge shares) is not played at all.
 """
 
 import math
@@ -19,6 +20,8 @@ from tombola.errors import ParameterError
 from tombola.types import Coins, Floats
 
 STOPPED, CLOSED, AMPLE = 0, 1, 2
+TINY = 5e-324  # the least positive number: no product loses more by underflow
+LENIENCE = 1e-6  # by which the shares of a mix may miss 1
 
 
 class Purse(NamedTuple):
@@ -94,11 +97,16 @@ def ticks(cost: float, in_one: float) -> float:
 
 def cover(purse: Purse, played: Floats, costs: Floats, resource: int) -> float:
     """Return the ticks that cover the cost of what is played: those of one action, or of a mix."""
-    total, sole = 0.0, False
+    total, shares, whole, paid = 0.0, 0, False, False
     for action in range(played.size):
-        total += played[action] * costs[action, resource]
-        sole = sole or played[action] == 1.0
-    return ticks(total if sole else total * (1.0 + purse.slack), purse.in_one[resource])
+        if played[action] > 0.0:
+            total += played[action] * costs[action, resource]
+            shares += 1
+            whole = played[action] == 1.0
+            paid = paid or costs[action, resource] > 0.0
+    if paid and not (whole and shares == 1):
+        total = total * (1.0 + purse.slack) + shares * TINY  # what is lost by rounding, and by underflow
+    return ticks(total, purse.in_one[resource])
 
 
 def look(purse: Purse) -> None:
@@ -172,7 +180,10 @@ def only_null(purse: Purse, mix: Floats) -> None:
 
 
 def commit(purse: Purse, mix: Floats, coins: Coins, played: Floats, reserved: Floats) -> tuple[int, float]:
-    """Draw the action, unless play is fluid; write down what is played, and reserve its worst cost."""
+    """Draw the action, unless play is fluid; write down what is played, and reserve its worst cost.
+
+    This is the last moment: what is no mix, or does not fit, whatever the reason, is not played, but the null action.
+    """
     action, chance = purse.null, math.nan
     if not purse.fluid:
         action = draw(mix, coins)
@@ -181,10 +192,27 @@ def commit(purse: Purse, mix: Floats, coins: Coins, played: Floats, reserved: Fl
         played[other] = mix[other] if purse.fluid else 0.0
     if not purse.fluid:
         played[action] = 1.0
+    fits = proper(mix)
     for j in range(reserved.size):
         reserved[j] = cover(purse, played, purse.worst_costs, j)
+        fits = fits and reserved[j] <= purse.amounts[j] - purse.spent[j] - purse.reserved[j]
+    if not fits:
+        only_null(purse, played)
+        action, chance = purse.null, math.nan
+    for j in range(reserved.size):
+        reserved[j] = reserved[j] if fits else 0.0
         purse.reserved[j] += reserved[j]
     return action, chance
+
+
+def proper(mix: Floats) -> bool:
+    """Tell whether a mix is one: no share below 0 or NaN, and about 1 in all."""
+    total = 0.0
+    for action in range(mix.size):
+        if not mix[action] >= 0.0:
+            return False
+        total += mix[action]
+    return abs(total - 1.0) <= LENIENCE
 
 
 def settle(purse: Purse, played: Floats, reserved: Floats, costs: Floats) -> None:

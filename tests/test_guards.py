@@ -1,0 +1,144 @@
+"""Guards: for each of these, a program broken on purpose once passed all other tests."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from tombola import Pool, bounds, play
+from tombola.budget import Allowance, Budget
+from tombola.confidence import RandomOrderTest, certify
+from tombola.errors import LearnerError
+from tombola.learners.base import Learner
+from tombola.learners.full import FixedAction, FollowTheLeader
+from tombola.live import Run
+from tombola.live.page import run_page
+from tombola.reductions import Simulation
+from tombola.reductions.training import CHUNK
+from tombola.settings.purse import cover, new_purse
+from tombola.types import Floats
+
+
+def test_names_are_text_on_the_page_of_a_run(tmp_path: Path) -> None:
+    hostile = ["<script>alert(1)</script>", "<img src=x onerror=alert(2)>", "</style><b>bold</b>", "a&amp;b"]
+    with Run.start(tmp_path / "calls.run", hostile, ["<i>a</i>", "b"], FollowTheLeader(), seed=1) as run:
+        run.next(3)
+        run.record(1, loss=[0.0, 1.0])
+        page = run_page(run)
+    for tag in ("<script>alert", "<img src=x", "</style><b>", "<i>a", "a&amp;b\n"):
+        assert tag not in page
+    assert "&lt;i&gt;a&lt;/i&gt;" in page
+
+
+def test_a_run_waits_for_the_disk(tmp_path: Path) -> None:
+    with Run.start(tmp_path / "calls.run", ["x"], ["a", "b"], FollowTheLeader(), seed=1) as run:
+        (level,) = run._journal._connection.execute("PRAGMA synchronous").fetchone()
+    assert level == 3, "EXTRA: what is written is on the disk, and so is its name"
+
+
+@pytest.mark.parametrize("actions", [2, 5])
+def test_the_level_of_a_certificate_is_shared_by_its_actions(actions: int) -> None:
+    losses = np.random.default_rng(0).random(60)
+    alone = certify([0] * 60, losses, actions=1, population=200, level=0.05 / actions).interval(0)
+    shared = certify([0] * 60, losses, actions=actions, population=200, level=0.05).interval(0)
+    assert (shared.low, shared.high) == pytest.approx((alone.low, alone.high), abs=1e-12)
+
+
+@pytest.mark.parametrize("columns", [2, 7])
+def test_the_level_of_the_order_test_is_shared_by_its_columns(columns: int) -> None:
+    alone, shared = RandomOrderTest(level=0.01 / columns, seed=3), RandomOrderTest(columns, level=0.01, seed=3)
+    for t in range(300):
+        alone.update(t / 300)
+        shared.update(t / 300, 0)
+    assert shared.verdict().values == alone.verdict().values > 0
+    assert shared.chance == pytest.approx(min(1.0, columns * alone.chance))
+
+
+def test_the_constant_of_simulation_is_the_least_that_covers_its_blocks() -> None:
+    """Past and future means of k differences are 2 sqrt(2 ln k / n) apart after n rows, and blocks double."""
+    shares = {}
+    for T in range(3, 2**13 + 1):
+        starts = [2**i for i in range(math.ceil(math.log2(T)))]
+        apart = math.fsum(min(n, T - n) * 2 * math.sqrt(2 / n) for n in starts) / math.sqrt(T)
+        free = bounds.simulation(T, 2, base=lambda n: 0.0) - 1
+        shares[T] = free / math.sqrt(T * math.log(2))
+        assert apart <= shares[T]
+        assert shares[T] < 1.001 * apart + 10 / math.sqrt(T) if T & (T - 1) == 0 else shares[T] == pytest.approx(6.97)
+    assert shares[1024] == pytest.approx(6.83)
+
+
+@pytest.mark.parametrize("action", [0, 1])
+def test_the_first_action_is_no_switch(action: int) -> None:
+    pool = Pool([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    assert play(FixedAction(action), pool, seed=1).switches == 0
+
+
+@pytest.mark.parametrize("rows", [2 * CHUNK + 2, 4 * CHUNK])
+def test_training_beyond_a_chunk_gives_a_mix(rows: int) -> None:
+    """The last block trains on rows / 2 draws; with a chunk too long its shares sum to more than 1."""
+    losses = np.tile([[0.0, 1.0], [1.0, 0.0]], (rows // 2, 1))
+    trace = play(Simulation(FollowTheLeader()), Pool(losses), seed=1)
+    assert trace.chances.max() <= 1.0
+    assert trace.expected_losses.max() <= 1.0
+
+
+class Always(NamedTuple):
+    """How often it planned."""
+
+    plans: Floats
+
+
+@dataclass(frozen=True)
+class NeverReady(Learner):
+    """A learner that is due whatever it plans."""
+
+    feedback: ClassVar = "full"
+
+    def init(self, actions: int, horizon: int) -> Always:
+        return Always(np.zeros(1))
+
+    @staticmethod
+    def due(state: Always) -> bool:
+        return True
+
+    def plan(self, state: Always, coins: object) -> None:
+        state.plans[0] += 1
+        assert state.plans[0] < 1000, "its patience has no end"
+
+    @staticmethod
+    def act(state: Always, coins: object) -> tuple[int, float]:
+        return 0, 1.0
+
+    @staticmethod
+    def observe(state: Always, row: Floats) -> None:
+        return
+
+
+def test_patience_has_an_end() -> None:
+    with pytest.raises(LearnerError, match="still due after 100 plans in round 1"):
+        play(NeverReady(), Pool([[0.0, 1.0]]), seed=1)
+
+
+def overspent_by_rounding(slack: float | None) -> int:
+    """Count mixes whose exact cost is above the ticks that cover them."""
+    coins, found = np.random.default_rng(5), 0
+    for _ in range(2000):
+        k = int(coins.integers(2, 7))
+        costs = coins.random((k, 1)) * 10.0 ** coins.integers(-3, 3)
+        costs[0] = 0.0
+        limits = Budget(float(costs.max()) * 2, worst=costs, null=0).limits(k, 1)
+        purse, _ = new_purse(Allowance(limits, mixed=True), 100)
+        purse = purse if slack is None else purse._replace(slack=slack)
+        mix = coins.dirichlet(np.ones(k))
+        exact = sum(Fraction(float(p)) * Fraction(float(c)) for p, c in zip(mix, costs[:, 0], strict=True))
+        found += Fraction(cover(purse, mix, costs, 0)) < exact * Fraction(float(purse.in_one[0]))
+    return found
+
+
+def test_the_slack_of_fluid_play_covers_rounding_and_without_it_something_is_lost() -> None:
+    assert overspent_by_rounding(None) == 0
+    assert overspent_by_rounding(0.0) > 100
