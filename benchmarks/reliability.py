@@ -1,0 +1,296 @@
+"""What was tried to break tombola, and how often that worked: the table of docs/reliability.md.
+
+    python benchmarks/reliability.py                 all of it, in the sizes of the table (hours)
+    python benchmarks/reliability.py sessions 200    one kind, so many tries
+
+The results are kept in docs/reliability.json, and the table in docs/reliability.md is made from them.
+"""
+
+import contextlib
+import gzip
+import io
+import json
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from fuzz import Check, damage, fuzz, serve
+from tombola import Budget, Session
+from tombola.claims.journal import Journal
+from tombola.engine.player import Player
+from tombola.learners.bandit import UCB2, Exp3
+from tombola.learners.budgeted import EmpiricalLP
+from tombola.learners.full import Hedge
+from tombola.live import Run
+from tombola.readers import read_table
+from tombola.saving import _digest
+
+DOCS = Path(__file__).parents[1] / "docs"
+BAD = ("wrong", "traceback", "crash", "hang")
+
+
+def sessions(path: Path, seed: int) -> str:
+    """Damage a saved session; half of the tries change numbers in it and seal it with a digest that is right."""
+    kind = seed % len(SAVED)
+    whole, said = saved_session(kind)
+    file = path / "session.json"
+    sealed = seed % 2 == 1
+    file.write_bytes(resealed(whole, seed) if sealed else damage(whole, seed))
+    session = Session.load(file)
+    now = telling(session)
+    if now == said:
+        return "same"
+    return "other" if sealed and now == telling(replayed(session)) else "wrong"
+
+
+def start(kind: int) -> Session:
+    """Return a session of one kind, at its beginning."""
+    return SAVED[kind]()
+
+
+SAVED: tuple[Callable[[], Session], ...] = (
+    lambda: Session(UCB2(), ["a", "b", "c"], 60, seed=1),
+    lambda: Session(Exp3(), 4, 60, seed=2),
+    lambda: Session(Hedge(), 3, 60, seed=3),
+    lambda: Session(EmpiricalLP(), 2, 60, budget=Budget(12.0, worst=[1.0, 2.0], null="add"), seed=4),
+)
+
+
+@lru_cache
+def saved_session(kind: int) -> tuple[bytes, str]:
+    """Return the bytes of a session that has got half-way, and all that it says."""
+    import tempfile
+
+    session, coins = start(kind), np.random.default_rng(kind)
+    waiting = []
+    for _ in range(30):
+        waiting.append(session.act())
+        if coins.random() < 0.7:
+            told(session, waiting.pop(int(coins.integers(len(waiting)))), coins)
+    with tempfile.TemporaryDirectory() as folder:
+        session.save(Path(folder) / "s.json")
+        return (Path(folder) / "s.json").read_bytes(), telling(session)
+
+
+def told(session: Session, ticket: Any, coins: np.random.Generator) -> None:
+    """Tell a session some outcome of a ticket."""
+    k = session.actions
+    loss = float(coins.random()) if session.learner.feedback == "bandit" else coins.random(k).tolist()
+    more = {} if session.budget is None else {"cost": (coins.random(k) * [1.0, 2.0]).tolist()}
+    session.observe(ticket, loss=loss, **more)
+
+
+def telling(session: Session) -> str:
+    """Return all that a session knows, to the bit."""
+    memory = session._live.player.memory.tobytes().hex() if session._live.player else ""
+    return repr((session.tickets, session.outcomes, session.ledger, session.names, session.horizon)) + memory
+
+
+def replayed(session: Session) -> Session:
+    """Return a session that goes through the same history by the public calls only."""
+    again = Session(session.learner, session.names[: session.actions], session.horizon, budget=session.budget, seed=0)
+    again._start(np.array(session._first_coins, np.uint64))
+    for event in session.book.history:
+        if event == 0:
+            again.act()
+        else:
+            outcome = session.book.outcome(event - 1)
+            assert outcome is not None
+            again.observe(again.tickets[event - 1], **session.setting.as_given(outcome))
+    return again
+
+
+def resealed(whole: bytes, seed: int) -> bytes:
+    """Change one value of a saved session to something hostile, and seal it anew."""
+    coins = np.random.default_rng([seed, 31])
+    data = json.loads(whole)
+    data.pop("digest")
+    places = [(data, name) for name in data] + [(data["book"], name) for name in data["book"]]
+    holder, name = places[int(coins.integers(len(places)))]
+    hostile = [-1, 0, 1, 10**9, 2**63, 1e308, float("nan"), "", "x", None, [], {}, [[]], True, "AAAAAAAA", [0] * 4]
+    value = holder[name]
+    if isinstance(value, str) and coins.random() < 0.7:
+        holder[name] = damage(value.encode(), seed).decode(errors="replace")
+    elif isinstance(value, list) and value and coins.random() < 0.7:
+        value[int(coins.integers(len(value)))] = hostile[int(coins.integers(len(hostile)))]
+    else:
+        holder[name] = hostile[int(coins.integers(len(hostile)))]
+    return json.dumps({**data, "digest": _digest(data)}).encode()
+
+
+def runs(path: Path, seed: int) -> str:
+    """Damage the file of a live run."""
+    whole, said = started_run()
+    file = path / f"{seed}.run"
+    file.write_bytes(damage(whole, seed))
+    now = run_says(file)
+    file.unlink()
+    return "same" if now == said else "wrong"
+
+
+@lru_cache
+def started_run() -> tuple[bytes, str]:
+    """Return the bytes of a run that has got half-way, and all that it says."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "calls.run"
+        with Run.start(file, [f"row {i}" for i in range(40)], ["a", "b", "c"], Exp3(), seed=3) as run:
+            run.next(15)
+            for ticket in (1, 4, 2, 7, 9, 13):
+                run.record(ticket, loss=(ticket % 5) / 8)
+        whole = file.read_bytes()
+        return whole, run_says(file)
+
+
+def run_says(file: Path) -> str:
+    """Return all that a run can say, and what it does next."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with Run.open(file) as run:
+            said = [run.status().to_json(), run.pending, run.round_of("row 17"), run.names, run.seed]
+            return repr([*said, run.next(3), run.record(3, loss=0.5)])
+
+
+def tables(path: Path, seed: int) -> str:
+    """Damage a table of some kind; where the file has check sums, what is read must be what was written."""
+    ending = sorted(written_tables())[seed % len(written_tables())]
+    file = path / f"table.{ending}"
+    file.write_bytes(damage(written_tables()[ending], seed))
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        pool = read_table(file).pool
+    same = np.array_equal(pool.losses, losses()) and pool.actions == ("a", "b", "c")
+    return "same" if same else "other"
+
+
+def losses() -> Any:
+    """Return the losses that are written."""
+    return np.random.default_rng(4).integers(0, 5, (60, 3)) / 4
+
+
+@lru_cache
+def written_tables() -> dict[str, bytes]:
+    """Return the same table as the bytes of every kind of file."""
+    arrow, csv, feather, parquet = (import_module(f"pyarrow{part}") for part in ("", ".csv", ".feather", ".parquet"))
+    table = arrow.table({name: losses()[:, i] for i, name in enumerate("abc")})
+    found: dict[str, bytes] = {}
+    for ending, write in {
+        "csv": csv.write_csv, "parquet": parquet.write_table, "feather": feather.write_feather
+    }.items():  # fmt: skip
+        sink = io.BytesIO()
+        write(table, sink)
+        found[ending] = sink.getvalue()
+    sink = io.BytesIO()
+    with arrow.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    found["arrow"] = sink.getvalue()
+    found["tsv"] = found["csv"].replace(b",", b"\t")
+    found["csv.gz"] = gzip.compress(found["csv"])
+    for ending, save in {"npy": lambda f: np.save(f, losses()), "npz": _npz}.items():
+        sink = io.BytesIO()
+        save(sink)
+        found[ending] = sink.getvalue()
+    return found
+
+
+def _npz(file: Any) -> None:
+    np.savez(file, loss=losses(), actions=np.array(["a", "b", "c"]))
+
+
+def journals(path: Path, seed: int) -> str:
+    """Damage the journal of claims."""
+    file = path / "journal.jsonl"
+    file.unlink(missing_ok=True)
+    rows: list[dict[str, Any]] = [{"T": 16, "regret": 1.25, "name": "a"}, {"T": 32, "regret": 0.1}]
+    for unit in ("a/1", "b/2", "c/3"):
+        Journal(file).record(unit, rows)
+    file.write_bytes(damage(file.read_bytes(), seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [Journal(file).rows(unit) for unit in ("a/1", "b/2", "c/3")]
+    return "wrong" if any(one not in (None, rows) for one in found) else "refused" if None in found else "same"
+
+
+KINDS: dict[str, tuple[Check | None, int, str]] = {
+    "sessions": (sessions, 20_000, "saved sessions, damaged, or changed and sealed anew"),
+    "runs": (runs, 5_000, "run files of `tombola session`, damaged"),
+    "tables": (tables, 5_000, "tables (CSV, TSV, gz, Parquet, Feather, Arrow, NPY, NPZ), damaged"),
+    "journals": (journals, 5_000, "journals of `tombola reproduce`, damaged"),
+    "budgets": (None, 1_000_000, "plays within a budget by hostile learners, on hostile costs, in exact fractions"),
+}
+PIECE = 2500
+COLUMNS = ("same", "other", "refused", *BAD)
+
+
+def measure(kind: str, count: int) -> dict[str, int]:
+    """Try one kind, and keep the result after every piece."""
+    ends: Counter[str] = Counter()
+    for begun in range(0, count, PIECE):
+        ends += tried(kind, begun, min(begun + PIECE, count))
+        keep(kind, {name: ends[name] for name in COLUMNS})
+    return dict(ends)
+
+
+def tried(kind: str, begun: int, end: int) -> Counter[str]:
+    """Return how the tries of one piece end."""
+    if KINDS[kind][0] is not None:
+        return fuzz(__file__, kind, begun, end)
+    from hostile import count_overspent
+
+    over = count_overspent(begun, end - begun)
+    return Counter({"same": end - begun - over, "wrong": over})
+
+
+def keep(kind: str, ends: dict[str, int]) -> None:
+    """Write down the result of a kind, and make the table again."""
+    kept = DOCS / "reliability.json"
+    results: dict[str, dict[str, int]] = json.loads(kept.read_text()) if kept.exists() else {}
+    results[kind] = ends
+    kept.write_text(json.dumps(results, indent=1) + "\n")
+    write_table(results)
+
+
+def write_table(results: dict[str, dict[str, int]]) -> None:
+    """Put the table into the page, between its two marks."""
+    heads = ("tried", "as written", "another valid one", "refused", "silently wrong", "traceback", "crash", "hang")
+    lines = ["| ".join(["| what ", *(f"{head} " for head in heads)]) + "|", "|---|" + "---:|" * len(heads)]
+    for kind, (_, _, words) in KINDS.items():
+        if kind in results:
+            ends = results[kind]
+            lines.append(
+                " | ".join([f"| {words}", f"{sum(ends.values()):,}", *(f"{ends[c]:,}" for c in COLUMNS)]) + " |"
+            )
+    page = DOCS / "reliability.md"
+    before, _, rest = page.read_text().partition("<!-- tried -->")
+    _, _, after = rest.partition("<!-- end -->")
+    page.write_text(before + "<!-- tried -->\n" + "\n".join(lines) + "\n<!-- end -->" + after)
+
+
+def main() -> None:
+    """Try all kinds, or one."""
+    kinds = sys.argv[1:2] or list(KINDS)
+    for kind in kinds:
+        count = int(sys.argv[2]) if len(sys.argv) > 2 else KINDS[kind][1]
+        print(f"{kind}: {measure(kind, count)}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(DOCS.parent / "tests"))
+    if len(sys.argv) == 4:
+        from hostile import remembered
+
+        chosen = KINDS[sys.argv[1]][0]
+        assert chosen is not None
+        with mock.patch.object(Player, "step", remembered):
+            serve(chosen)
+    else:
+        main()
