@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from tombola.engine.player import Player
 from tombola.learners.bandit import UCB1
 from tombola.learners.full import FollowTheLeader
 from tombola.reductions import Simulation
+from tombola.types import Rounds
 
 COMMAND = "from tombola.cli import main; main()"
 
@@ -33,55 +36,52 @@ def test_the_length_of_a_breath_changes_nothing(learner: Any, delay: int, monkey
         assert getattr(pieces, name).tobytes() == getattr(whole, name).tobytes()
 
 
-def test_strides_shrink_while_a_breath_is_too_long_and_grow_while_it_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    rounds = rounds_at_calls(monkeypatch, breath=-1.0)
-    assert np.diff(rounds)[:5].tolist() == [1024, 512, 256, 128, 64]
-    rounds = rounds_at_calls(monkeypatch, breath=1e9)
-    assert np.diff(rounds)[:4].tolist() == [1024, 2048, 4096, 8192]
-
-
-def rounds_at_calls(monkeypatch: pytest.MonkeyPatch, breath: float) -> list[int]:
-    """Return the round at which the loop is called each time."""
-    rounds: list[int] = []
+def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Rounds], object]) -> None:
+    """Have this function called with the places of the tally, each time before the loop is."""
     step = Player.step
 
     def watched(self: Player, function: Any, *arguments: Any) -> Any:
         compiled = step(self, function, *arguments)
 
         def run(*given: Any) -> None:
-            rounds.append(int(given[-1].place[ROUND]))
+            before(given[-1].place)
             compiled(*given)
 
         return run
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Player, "step", watched)
-        patch.setattr(player, "BREATH", breath)
-        play(FollowTheLeader(), Pool(np.zeros((20_000, 3))), seed=1)
-    return rounds
+    patch.setattr(Player, "step", watched)
+
+
+@pytest.mark.parametrize(("breath", "strides"), [(-1.0, [1024, 512, 256, 128]), (1e9, [1024, 2048, 4096, 8192])])
+def test_strides_shrink_while_a_breath_is_too_long_and_grow_while_it_is_short(
+    breath: float, strides: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[int] = []
+    watch_loops(monkeypatch, lambda place: rounds.append(int(place[ROUND])))
+    monkeypatch.setattr(player, "BREATH", breath)
+    play(FollowTheLeader(), Pool(np.zeros((20_000, 3))), seed=1)
+    assert np.diff(rounds)[:4].tolist() == strides
 
 
 def test_a_signal_stops_a_play_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The play takes tens of times as long as the timer; without strides, the signal would wait for its last round."""
-    played: list[Any] = []
-    whole = Player.play
+    """The timer runs from the first call of the loop, and the whole play takes some twenty times as long."""
+    places: list[Rounds] = []
 
-    def watched(self: Player, table: Any, queue: Any, tally: Any) -> None:
-        played.append(tally)
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        whole(self, table, queue, tally)
+    def before(place: Rounds) -> None:
+        if not places:
+            signal.setitimer(signal.ITIMER_REAL, 0.005)
+        places.append(place)
 
+    watch_loops(monkeypatch, before)
     pool = Pool(np.zeros((4_000_000, 3)))
-    play(FollowTheLeader(), Pool(np.zeros((10, 3))), seed=1)  # compiled
-    monkeypatch.setattr(Player, "play", watched)
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             play(FollowTheLeader(), pool, seed=1)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    assert 0 < played[0].place[ROUND] < pool.rows
+        signal.signal(signal.SIGALRM, handler)
+    assert 0 < places[0][ROUND] < pool.rows
 
 
 def test_the_command_line_says_that_it_stopped(tmp_path: Path) -> None:
@@ -97,6 +97,7 @@ def test_the_command_line_says_that_it_stopped(tmp_path: Path) -> None:
         assert process.stderr.readline() == "begun\n"
         while _is_idle(process.pid):
             assert process.poll() is None
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, said = process.communicate()
         assert (process.returncode, out, said) == (130, "", "tombola: stopped.\n")
