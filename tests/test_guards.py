@@ -13,6 +13,7 @@ from tombola import Pool, bounds, play
 from tombola.budget import Allowance, Budget
 from tombola.confidence import RandomOrderTest, certify
 from tombola.errors import LearnerError
+from tombola.journal.database import Database
 from tombola.learners.base import Learner
 from tombola.learners.full import FixedAction, FollowTheLeader
 from tombola.live import Run
@@ -35,8 +36,7 @@ def test_names_are_text_on_the_page_of_a_run(tmp_path: Path) -> None:
 
 
 def test_a_run_waits_for_the_disk(tmp_path: Path) -> None:
-    with Run.start(tmp_path / "calls.run", ["x"], ["a", "b"], FollowTheLeader(), seed=1) as run:
-        (level,) = run._journal._connection.execute("PRAGMA synchronous").fetchone()
+    ((level,),) = Database(tmp_path / "calls.run", "Run", "rwc").rows("PRAGMA synchronous")
     assert level == 3, "EXTRA: what is written is on the disk, and so is its name"
 
 
