@@ -21,11 +21,11 @@ from tombola.confidence.radius import serfling
 from tombola.learners.bandit import UCB1, UCB2
 from tombola.learners.base import Learner
 from tombola.learners.switching import FrugalUCB, SerflingElimination, SimulationSuccessiveElimination
-from tombola.learners.switching.stages import State, drop, next_play, next_stage, stage_over
+from tombola.learners.switching.stages import State
 from tombola.order import OrderLike
 from tombola.pool import Pool
 from tombola.report.chart import Chart, Line
-from tombola.types import Coins, Seed
+from tombola.types import Seed
 
 DELTA, GAPS = 0.1, (0.5, 8.0, 16.0)
 TIGHT = "Serfling elimination"
@@ -43,15 +43,9 @@ class Narrow(SerflingElimination):
     """SerflingElimination with 0.3 of its radius: a saboteur."""
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
-        """Do as SerflingElimination does, too boldly."""
-        if stage_over(state):
-            if state.left[0] > 1.0:
-                for action in range(state.radii.size):
-                    state.radii[action] = 0.3 * serfling(state.seen[action], state.population, state.level)
-                drop(state.left, state.active, state.seen, state.means, state.radii)
-            next_stage(state)
-        return next_play(state), 1.0
+    def radius(state: State, action: int) -> float:
+        """Return 0.3 of Serfling's radius."""
+        return 0.3 * serfling(state.seen[action], state.population, state.level)
 
 
 def listed(T: int, gap: float, seed: Seed) -> Pool:
