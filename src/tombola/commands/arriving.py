@@ -22,8 +22,8 @@ class Arriving:
 
     def __init__(self, source: str, *, follow: bool = False, wait: Callable[[float], None] = sleep) -> None:
         self.source = "standard input" if source == "-" else source
-        self._follow, self._wait = follow and source != "-", wait
-        self._lines = enumerate(self._whole_lines(sys.stdin) if source == "-" else self._opened(Path(source)), start=1)
+        following = (self.source, follow and source != "-", wait)  # no line refers to self: files close when it goes
+        self._lines = enumerate(_lines(sys.stdin, *following) if source == "-" else _opened(*following), start=1)
         first = next((text for _, text in self._lines if text.strip()), "")
         self._mark = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
         self.header = [name.strip() for name in self._cells(first)]
@@ -49,33 +49,33 @@ class Arriving:
     def _cells(self, text: str) -> list[str]:
         return next(csv.reader([text.rstrip("\r\n")], delimiter=self._mark), [])
 
-    def _opened(self, path: Path) -> Iterator[str]:
-        if not path.is_file():
-            raise TableError(f"{path}: expected a file, found none; check the path.")
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield from self._whole_lines(file)
 
-    def _whole_lines(self, file: TextIO) -> Iterator[str]:
-        rest = ""
-        while True:
-            try:
-                piece = file.readline(LONGEST)
-            except UnicodeDecodeError:
-                raise TableError(
-                    f"{self.source}: expected text in UTF-8, got something else; export it again."
-                ) from None
-            if not piece and not self._follow:
-                if rest:
-                    yield rest
-                return
-            rest += piece
-            if len(rest) >= LONGEST:
-                raise TableError(f"{self.source}: expected lines of less than {LONGEST:,} characters; check the file.")
-            if rest.endswith("\n"):
+def _opened(source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001 - as it comes
+    if not Path(source).is_file():
+        raise TableError(f"{source}: expected a file, found none; check the path.")
+    with Path(source).open(encoding="utf-8-sig", newline="") as file:
+        yield from _lines(file, source, follow, wait)
+
+
+def _lines(file: TextIO, source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001
+    rest = ""
+    while True:
+        try:
+            piece = file.readline(LONGEST)
+        except UnicodeDecodeError:
+            raise TableError(f"{source}: expected text in UTF-8, got something else; export it again.") from None
+        if not piece and not follow:
+            if rest:
                 yield rest
-                rest = ""
-            elif not piece:
-                self._wait(PAUSE)
+            return
+        rest += piece
+        if len(rest) >= LONGEST:
+            raise TableError(f"{source}: expected lines of less than {LONGEST:,} characters; check the file.")
+        if rest.endswith("\n"):
+            yield rest
+            rest = ""
+        elif not piece:
+            wait(PAUSE)
 
 
 def loss(source: str, number: int, name: str, cell: str, low: float, high: float) -> float:
