@@ -256,7 +256,7 @@ def test_regret_in_random_order_stays_below_the_bound(learner: Learner) -> None:
     assert np.mean(regrets) + 4 * np.std(regrets) / math.sqrt(60) < bound
 
 
-@pytest.mark.parametrize("learner", [UCB1(), UCB2(), KLUCB(), ThompsonSampling(), SuccessiveElimination()])
+@pytest.mark.parametrize("learner", [UCB1(scale=0.5), KLUCB(), KLUCB(c=3), ThompsonSampling()])
 def test_no_bound_is_claimed_where_none_is_proved(learner: Learner) -> None:
     assert learner.bound(3, 100) is None
 

@@ -40,13 +40,17 @@ TWINS: dict[str, tuple[Learner, Callable[[int, int], Any]]] = {
     "hedge, fixed rate": (Hedge(rate=30), lambda k, T: naive.Hedge(k, T, rate=30)),
     "hedge, any time": (HedgeAnytime(), naive.HedgeAnytime),
     "ada hedge": (AdaHedge(), naive.AdaHedge),
+    "ada hedge, kappa": (AdaHedge(kappa=1.5), lambda k, T: naive.AdaHedge(k, T, kappa="1.5")),
     "flip flop": (FlipFlop(), naive.FlipFlop),
     "birthday test": (BirthdayTest(), naive.BirthdayTest),
     "birthday test, own grid": (BirthdayTest(grid=8), lambda k, T: naive.BirthdayTest(k, T, grid=8)),
     "uniform": (Uniform(), naive.Uniform),
     "fixed action": (FixedAction(0), lambda k, T: naive.FixedAction(k, T, action=0)),
 }
-BOUNDED = {name: TWINS[name][0] for name in ("hedge", "hedge, fixed rate", "hedge, any time", "ada hedge", "flip flop")}
+BOUNDED = {
+    name: TWINS[name][0]
+    for name in ("hedge", "hedge, fixed rate", "hedge, any time", "ada hedge", "ada hedge, kappa", "flip flop")
+}
 
 
 class Played(NamedTuple):
@@ -262,6 +266,9 @@ def test_birthday_test_fires_on_repeated_losses_and_off_the_grid(losses: list[fl
     [
         lambda: Hedge(rate=0),
         lambda: Hedge(rate=math.inf),
+        lambda: Hedge(delay=3),
+        lambda: Hedge(order="iid"),  # type: ignore[arg-type]
+        lambda: AdaHedge(kappa=0),
         lambda: FollowTheLeader(ties="first"),  # type: ignore[arg-type]
         lambda: BirthdayTest(grid=0),
         lambda: FixedAction(-1),
@@ -281,13 +288,19 @@ def test_learners_without_a_bound_in_random_order_say_so() -> None:
     assert [learner.bound(2, 10) for learner in (BirthdayTest(), Uniform(), FixedAction(0))] == [None] * 3
 
 
-def test_bound_of_follow_the_leader_is_the_sum_of_the_spec() -> None:
-    for T, k, d in ((2, 2, 0), (5, 3, 0), (50, 2, 7)):
-        total = sum(T / (T - n) * math.sqrt((T - n + 1) / (T * n)) for n in range(1, T))
-        assert bounds.follow_the_leader(T, k, d) == pytest.approx(d + 1 + math.sqrt(2 * math.log(k)) * total)
+def test_bound_of_follow_the_leader_is_the_smaller_one_of_its_two_sums() -> None:
+    for T, k, d in ((50, 10, 0), (50, 2, 7), (300, 3, 0), (300, 4, 20), (300, 5, 2)):
+        seen = range(1, T - d)
+        many = d + 1 + math.sqrt(2 * math.log(k)) * sum(T / (T - n) * math.sqrt((T - n + 1) / (T * n)) for n in seen)
+        half = T / (2 * math.sqrt(T - 1)) * sum(1 / math.sqrt(n * (T - n)) for n in seen)
+        few = math.sqrt((1 + d) ** 2 + half**2) + (k - 2) * half
+        assert bounds.follow_the_leader(T, k, d) == pytest.approx(min(T, many, few))
+        assert (few < many) == (k <= 4)
     assert bounds.follow_the_leader(1, 5) == 1
     assert bounds.follow_the_leader(10, 1) == 0
-    assert bounds.follow_the_leader(10**6, 2) == pytest.approx(math.pi * math.sqrt(2e6 * math.log(2)), rel=0.01)
+    assert bounds.follow_the_leader(10, 3, 9) == bounds.follow_the_leader(10, 3, 100) == 10
+    assert bounds.follow_the_leader(10**6, 2) == pytest.approx(math.pi / 2 * 1e3, rel=0.01)
+    assert bounds.follow_the_leader(10**6, 10) == pytest.approx(math.pi * math.sqrt(2e6 * math.log(10)), rel=0.01)
 
 
 def test_birthday_mean_is_exact_and_below_its_bound() -> None:
@@ -299,6 +312,6 @@ def test_birthday_mean_is_exact_and_below_its_bound() -> None:
 
 
 def test_constants_of_flip_flop_are_those_of_the_paper() -> None:
-    k, T = math.e, 4 * 10**12
-    assert bounds.flip_flop(T, k) / 1e6 == pytest.approx(5.64, abs=0.01)  # type: ignore[arg-type]
-    assert bounds.flip_flop(0, k) == pytest.approx(35.53 + 5.64 + 6.64, abs=0.02)  # type: ignore[arg-type]
+    for T in (10**4, 10**12):
+        proved = 5.64 / 2 * math.sqrt(T) + 35.53 + 5.64 + 6.64
+        assert bounds.flip_flop(T, math.e) == pytest.approx(proved, rel=1e-3)  # type: ignore[arg-type]

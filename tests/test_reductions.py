@@ -313,7 +313,7 @@ def test_delay_stays_additive_as_the_horizon_grows_and_multiplies_in_the_bad_ord
     given, shuffled = [], []
     for lag in (0, 15, 255):
         pools = [instances.delay_trap(T, lag, seed=s) for s in range(20)]
-        hedge = Hedge(delay=lag)
+        hedge = Hedge(order="given", delay=lag)
         given.append(np.mean([play(hedge, p, order="given", delay=lag, seed=0).expected_regret for p in pools]))
         shuffled.append(np.mean([play(hedge, p, order="random", delay=lag, seed=0).expected_regret for p in pools]))
     growth = [given[1] / given[0], given[2] / given[1]]

@@ -55,20 +55,44 @@ def expected_loss(learner: Learner, rows: ArrayLike, *, limit: int = LIMIT) -> f
     return math.fsum(loss for _, loss in tree.leaves(lambda path: [len(path)]))
 
 
-def random_order(learner: Learner, pool: Pool, *, limit: int = LIMIT) -> float:
+def random_order(learner: Learner, pool: Pool, *, delay: int = 0, limit: int = LIMIT) -> float:
     """Return the expected regret of the learner on this pool in random order, exactly.
 
-    Equal rows are told apart by nobody, so only distinct orders are walked.
+    Feedback is `delay` rounds late. Equal rows are told apart by nobody, so only distinct orders are walked.
 
     >>> from tombola.learners.full.follow_the_leader import FollowTheLeader
     >>> random_order(FollowTheLeader(), Pool([[1, 0], [0, 1]]))
     0.5
     """
     kinds, counts = np.unique(_rows(pool.losses), axis=0, return_counts=True)
-    tree = _Tree("random_order", learner, kinds, pool.rows, limit)
+    tree = _Tree("random_order", learner, kinds, pool.rows, limit, delay)
     tree.afford(math.lgamma(pool.rows + 1) - sum(math.lgamma(count + 1) for count in counts))
     losses = [loss for _, loss in tree.leaves(_left(counts.tolist()))]
     return math.fsum(losses) / len(losses) - float((counts @ kinds).min())
+
+
+def worst_pool(
+    learner: Learner, kinds_of_rows: ArrayLike, horizon: int, *, delay: int = 0, limit: int = LIMIT
+) -> tuple[float, Pool]:
+    """Return the largest expected regret in random order over all pools with rows of these kinds, and such a pool.
+
+    >>> from tombola.learners.full.follow_the_leader import FollowTheLeader
+    >>> regret, pool = worst_pool(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
+    >>> round(regret, 9), pool.losses.tolist()
+    (1.333333333, [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    """
+    kinds = np.unique(_rows(kinds_of_rows), axis=0)
+    T = validate.whole("worst_pool", "horizon", horizon, least=1)
+    tree = _Tree("worst_pool", learner, kinds, T, limit, delay)
+    tree.afford(T * math.log(len(kinds)))
+    losses: dict[Path, list[float]] = defaultdict(list)
+    for leaf, loss in tree.leaves(_left([T] * len(kinds))):
+        losses[tuple(leaf.count(kind) for kind in range(len(kinds)))].append(loss)
+    regret, counts = max(
+        (math.fsum(same) / len(same) - float((np.array(counts) @ kinds).min()), counts)
+        for counts, same in losses.items()
+    )
+    return regret, Pool(np.repeat(kinds, counts, axis=0))
 
 
 def worst_case(
@@ -156,10 +180,11 @@ def _rows(rows: ArrayLike) -> Floats:
 
 
 class _Branch(NamedTuple):
-    """One thing the learner's coins can have done so far: its weight, and the memory it led to."""
+    """One thing the learner's coins can have done: its weight, the memory it led to, and what it played unanswered."""
 
     weight: float
     memory: Floats
+    waiting: tuple[tuple[int, float], ...] = ()
 
 
 class _Node(NamedTuple):
@@ -173,7 +198,7 @@ class _Node(NamedTuple):
 class _Tree:
     """All sequences of rows of some kinds, walked depth first with one learner."""
 
-    def __init__(self, owner: str, learner: Learner, kinds: Floats, horizon: int, limit: int) -> None:
+    def __init__(self, owner: str, learner: Learner, kinds: Floats, horizon: int, limit: int, delay: int = 0) -> None:
         self._owner, self._name = owner, type(learner).__name__
         kind_of(learner)
         if not isinstance(learner, Learner):
@@ -192,6 +217,7 @@ class _Tree:
         self._live = self._setting.live(learner, new_coins(np.random.SeedSequence(0)))
         self._player: Player = self._live.player
         self._mixes, self._forks = learner.mixes, not self._setting.whole_rows
+        self._delay = validate.whole(owner, "delay", delay, least=0)
 
     def afford(self, log_sequences: float) -> None:
         """Refuse at once a tree with so many sequences that it cannot be walked."""
@@ -215,21 +241,26 @@ class _Tree:
         row = self._kinds[kind]
         loss, branches = node.loss, []
         last = len(node.path) + 1 == self._horizon
-        for (weight, memory), chances in zip(node.branches, plays, strict=True):
+        for branch, chances in zip(node.branches, plays, strict=True):
             self._nodes += len(chances) if self._forks else 1
             if self._nodes > self._limit:
                 self._refuse()
-            loss += weight * sum(chance * float(row[action]) for action, chance in chances.items())
+            loss += branch.weight * sum(chance * float(row[action]) for action, chance in chances.items())
             if not last:
-                branches += self._learn(weight, memory, chances, row, len(node.path) + 1)
+                branches += self._learn(branch, chances, (*node.path, kind))
         return _Node((*node.path, kind), loss, branches)
 
-    def _learn(
-        self, weight: float, memory: Floats, chances: dict[int, float], row: Floats, played: int
-    ) -> list[_Branch]:
-        """Return what the learner can have become after feedback on this row."""
-        ways = chances.items() if self._forks else [(0, 1.0)]
-        return [_Branch(weight * chance, self._told(memory, played, action, chance, row)) for action, chance in ways]
+    def _learn(self, branch: _Branch, chances: dict[int, float], path: Path) -> list[_Branch]:
+        """Return what the learner can have become after the feedback that is due: on the row played `delay` ago."""
+        played = len(path) - self._delay
+        branches = []
+        for ticket in chances.items() if self._forks else [(0, 1.0)]:
+            memory, waiting = branch.memory.copy(), (*branch.waiting, ticket)
+            if played > 0:
+                (action, chance), *late = waiting
+                memory, waiting = self._told(memory, played, action, chance, self._kinds[path[played - 1]]), tuple(late)
+            branches.append(_Branch(branch.weight * ticket[1], memory, waiting))
+        return branches
 
     def _told(self, memory: Floats, played: int, action: int, chance: float, row: Floats) -> Floats:
         """Return the memory of a learner that was told of an action and its row."""

@@ -86,25 +86,34 @@ class Hedge(Twin):
 
 
 class HedgeAnytime(Twin):
-    """w_a proportional to exp(-rate L_a), rate = sqrt(8 ln k / t) in round t without delay."""
+    """w_a proportional to exp(-rate L_a), rate = 2 sqrt(ln k / t) in round t without delay."""
 
     def mix(self) -> list[float]:
         """The exponential weights."""
         with localcontext(DIGITS):
-            rate = (8 * Decimal(self.k).ln() / (len(self.rows) + 1)).sqrt()
+            rate = 2 * (Decimal(self.k).ln() / (len(self.rows) + 1)).sqrt()
             return [float(w) for w in weights(sums(self.k, self.rows), rate)]
 
 
 class AdaHedge(Twin):
-    """Rate ln k / Delta, where Delta sums delta_t = h_t - m_t over the rows."""
+    """Rate kappa ln k / Delta, where Delta sums delta_t = h_t - m_t over the rows."""
+
+    def __init__(self, k: int, T: int, kappa: str = "1") -> None:
+        super().__init__(k, T)
+        self.kappa = Decimal(kappa)
+
+    def rate(self, delta: Decimal) -> Decimal | None:
+        """Infinite before there is any gap."""
+        plain = rate(self.k, delta)
+        return None if plain is None else self.kappa * plain
 
     def mix(self) -> list[float]:
         """Go through all rows again."""
         with localcontext(DIGITS):
             delta = Decimal(0)
             for t in range(len(self.rows)):
-                delta += mixability_gap(self.k, self.rows[:t], self.rows[t], rate(self.k, delta))
-            return [float(w) for w in weights(sums(self.k, self.rows), rate(self.k, delta))]
+                delta += mixability_gap(self.k, self.rows[:t], self.rows[t], self.rate(delta))
+            return [float(w) for w in weights(sums(self.k, self.rows), self.rate(delta))]
 
 
 class FlipFlop(Twin):

@@ -181,7 +181,7 @@ class FrugalUCB(Twin):
     def index(self, a: int) -> float:
         """Return the smallest q with n kl(m, q) <= scale (1 - n/T) ln max(1, R / (k n))."""
         n, left = self.n(a), self.T - len(self.plays)
-        m = (math.fsum(self.losses(a)) + 0.5) / (n + 1)
+        m = math.fsum(self.losses(a)) / n
         far = self.scale * max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n
         low, high = 0.0, m
         for _ in range(100):

@@ -3,7 +3,15 @@
 Each says for which learner and which input model it holds, and where it is printed.
 """
 
-from tombola.bounds.bandit import exp3, explore_then_commit, successive_elimination, tsallis_inf, ucb1
+from tombola.bounds.bandit import (
+    exp3,
+    explore_then_commit,
+    successive_elimination,
+    successive_elimination_iid,
+    tsallis_inf,
+    ucb1,
+    ucb1_iid,
+)
 from tombola.bounds.budget import (
     budget_epsilon,
     budget_first_play,
@@ -24,14 +32,19 @@ from tombola.bounds.classes import (
     uniform_convergence_printed,
 )
 from tombola.bounds.delay import follow_the_leader_iid, interleaved, simulation, simulation_printed
+from tombola.bounds.drift import drift, drift_of_counts
+from tombola.bounds.empirical_lp import empirical_lp
+from tombola.bounds.frugal import frugal_switches, frugal_ucb
 from tombola.bounds.full import (
     ada_hedge,
+    any_delay,
     birthday,
     birthday_mean,
     flip_flop,
     follow_the_leader,
     hedge,
     hedge_anytime,
+    hedge_given_order,
 )
 from tombola.bounds.switching import (
     batched_exp3,
@@ -42,9 +55,11 @@ from tombola.bounds.switching import (
     simulation_elimination_switches,
     tsallis_switching,
 )
+from tombola.bounds.ucb2 import ucb2, ucb2_plays
 
 __all__ = [
     "ada_hedge",
+    "any_delay",
     "batched_exp3",
     "birthday",
     "birthday_mean",
@@ -53,8 +68,11 @@ __all__ = [
     "budget_given_order",
     "budget_simulation",
     "budget_simulation_printed",
+    "drift",
+    "drift_of_counts",
     "elimination",
     "elimination_switches",
+    "empirical_lp",
     "erm",
     "erm_by_growth",
     "erm_corrected",
@@ -65,9 +83,12 @@ __all__ = [
     "flip_flop",
     "follow_the_leader",
     "follow_the_leader_iid",
+    "frugal_switches",
+    "frugal_ucb",
     "halving",
     "hedge",
     "hedge_anytime",
+    "hedge_given_order",
     "interleaved",
     "primal_dual",
     "serfling_lp",
@@ -76,9 +97,13 @@ __all__ = [
     "simulation_elimination_switches",
     "simulation_printed",
     "successive_elimination",
+    "successive_elimination_iid",
     "tsallis_inf",
     "tsallis_switching",
     "ucb1",
+    "ucb1_iid",
+    "ucb2",
+    "ucb2_plays",
     "uniform_convergence",
     "uniform_convergence_corrected",
     "uniform_convergence_printed",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from tombola.bounds.full import hedge
+from tombola.bounds.limits import capped
 
 Bound: TypeAlias = Callable[[int], float]
 
@@ -18,9 +19,8 @@ def follow_the_leader_iid(horizon: int, actions: int) -> float:
     >>> round(follow_the_leader_iid(1000, 2), 2)
     73.73
     """
-    if actions == 1:
-        return 0.0
-    return 1 + math.sqrt(2 * math.log(actions)) * math.fsum(1 / math.sqrt(n) for n in range(1, horizon))
+    bound = 1 + math.sqrt(2 * math.log(actions)) * math.fsum(1 / math.sqrt(n) for n in range(1, horizon))
+    return capped(bound, horizon, actions)
 
 
 def simulation_printed(horizon: int, actions: int, delay: int = 0, base: Bound | None = None) -> float:
@@ -37,18 +37,21 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: Bound |
 
 
 def simulation(horizon: int, actions: int, delay: int = 0, base: Bound | None = None) -> float:
-    """Bound Simulation in random order: 1 + 6.97 sqrt(T ln k) + d ceil(log2 T) + sum_{i<ceil(log2 T)} R(2^i).
+    """Bound Simulation in random order: 1 + c sqrt(T ln k) + d ceil(log2 T) + sum_{i<ceil(log2 T)} R(2^i), at most T.
 
-    Erratum 11: past and future means of k differences are 2 sqrt(2 ln k / 2^i) apart on average, and blocks
-    double (the constant is 6.83 when T is a power of two). The logarithm of T is not needed.
+    c sqrt(T ln k) is sqrt(2 ln k) sum_i L_i T/(T-n) sqrt((T-n+1)/(Tn)) with n = 2^i and L_i = min(n, T-n); c is below
+    4.18 for every T. The proof is for the schedules Lemma and Revealed(2), not for Paper (docs/theory/delay.md).
 
-    >>> round(simulation(1024, 2))
-    350
+    >>> round(simulation(2**16, 2))
+    2285
     """
     count = math.ceil(math.log2(horizon))
-    constant = 6.83 if 2**count == horizon else 6.97
-    concentration = constant * math.sqrt(horizon * math.log(actions))
-    return 1 + concentration + delay * count + _trainings(range(count), actions, base)
+    sizes = [2**i for i in range(count)]
+    spread = math.fsum(
+        min(n, horizon - n) * horizon / (horizon - n) * math.sqrt((horizon - n + 1) / (horizon * n)) for n in sizes
+    )
+    total = 1 + math.sqrt(2 * math.log(actions)) * spread + delay * count + _trainings(range(count), actions, base)
+    return capped(total, horizon, actions)
 
 
 def interleaved(horizon: int, actions: int, delay: int) -> float:
@@ -60,7 +63,7 @@ def interleaved(horizon: int, actions: int, delay: int) -> float:
     (59, 186)
     """
     copies = min(delay + 1, horizon)
-    return copies * hedge(-(-horizon // copies), actions)
+    return capped(copies * hedge(-(-horizon // copies), actions), horizon, actions)
 
 
 def _trainings(blocks: range, actions: int, base: Bound | None) -> float:

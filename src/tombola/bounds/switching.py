@@ -5,17 +5,8 @@ Proofs: docs/theory/switching.md. Regret here counts the price of every switch, 
 
 import math
 
-
-def drift(horizon: int, actions: int) -> float:
-    """Bound how much any learner's loss in random order can exceed that of its actions' means in the whole pool.
-
-    ((pi/2) sqrt(T) + 1.31) sqrt(ln(2k) / 2): the rows still to come have other means than the pool, but not by more
-    than this (Serfling 1974), however the actions are chosen from the past.
-
-    >>> round(drift(10_000, 2), 1)
-    131.9
-    """
-    return (math.pi / 2 * math.sqrt(horizon) + 1.31) * math.sqrt(math.log(2 * actions) / 2)
+from tombola.bounds.drift import drift
+from tombola.bounds.limits import capped
 
 
 def elimination_counts(horizon: int, actions: int, delta: float | None = None) -> list[int]:
@@ -59,13 +50,13 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
     sqrt(k T ln T), where the paper has sqrt(k T (ln T)^3) (its theorem on switching costs, L622).
 
     >>> round(elimination(10**6, 2))
-    25198
+    24674
     """
     level = 1 / horizon if delta is None else delta
     depth = elimination_depth(len(elimination_counts(horizon, actions, delta)), horizon, actions, delta)
     regret = 4 * math.sqrt(actions * horizon * depth) + actions * (2 * depth + 1) + drift(horizon, actions)
     switches = elimination_switches(horizon, actions, delta)
-    return _alone(actions, min(float(horizon), regret + level * horizon) + price * switches)
+    return capped(regret + level * horizon, horizon, actions) + price * switches
 
 
 def simulation_elimination_switches(horizon: int, actions: int) -> int:
@@ -96,7 +87,7 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
     for block in range(i0 + 1, (horizon - 1).bit_length()):
         regret += (min(2 ** (block + 1), horizon) - 2**block) * 4 * _radius(horizon, actions, block - 1)
     switches = simulation_elimination_switches(horizon, actions)
-    return _alone(actions, min(float(horizon), regret) + price * switches)
+    return capped(regret, horizon, actions) + price * switches
 
 
 def difference_needed(horizon: int, actions: int) -> float:
@@ -145,9 +136,11 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
     >>> round(batched_exp3(2**16, 2))
     4315
     """
+    if actions == 1:
+        return 0.0
     length = exp3_block(horizon, actions, price) if block is None else block
     count = math.ceil(horizon / length)
-    return _alone(actions, length * math.sqrt(2 * actions * count * math.log(actions)) + price * (count - 1))
+    return capped(length * math.sqrt(2 * actions * count * math.log(actions)), horizon, actions) + price * (count - 1)
 
 
 def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
@@ -175,7 +168,9 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
         rate = math.sqrt(8 / number) / length
         spread += rate * length * length * math.sqrt(actions) / 2
         rounds += length
-    return _alone(actions, spread + 4 * (math.sqrt(actions) - 1) / rate + price * (number - 1))
+    if actions == 1:
+        return 0.0
+    return capped(spread + 4 * (math.sqrt(actions) - 1) / rate, horizon, actions) + price * (number - 1)
 
 
 def _grown(first: int, horizon: int) -> list[int]:
@@ -189,8 +184,3 @@ def _grown(first: int, horizon: int) -> list[int]:
 def _radius(horizon: int, actions: int, block: int) -> float:
     """The paper's e_i = sqrt(10 k (ln T)^3 / 2^i)."""
     return math.sqrt(10 * actions * math.pow(math.log(horizon), 3) / 2.0**block)
-
-
-def _alone(actions: int, bound: float) -> float:
-    """With one action there is no regret and no switch."""
-    return 0.0 if actions == 1 else bound

@@ -20,7 +20,7 @@ LEARNERS: dict[str, Callable[[int], Learner]] = {
     "Simulation": lambda d: Simulation(FollowTheLeader(), Lemma(delay=d)),
     "Simulation, not waiting": lambda _: Simulation(FollowTheLeader(), Revealed()),
     "follow the leader": lambda _: FollowTheLeader(),
-    "Hedge": lambda d: Hedge(delay=d),
+    "Hedge": lambda d: Hedge(order="given", delay=d),
 }
 POOLS: dict[str, Callable[[int], Pool]] = {
     "split": lambda T: instances.split(T, 0.75),

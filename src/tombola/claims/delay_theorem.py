@@ -26,7 +26,7 @@ from tombola.streams import repetitions
 from tombola.types import Floats, Seed
 
 EASY, LATE = ("split", "gap", "balanced"), (3, 7, 15)
-WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 6.97 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
+WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
 
 
 def three() -> Learners:

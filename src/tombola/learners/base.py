@@ -80,8 +80,11 @@ class Learner(ABC):
         """Return the functions to compile; a reduction makes them from those of its base."""
         return Kernels(act=self.act, mix=None, observe=self.observe, due=self.due)
 
-    def bound(self, actions: int, horizon: int) -> float | None:
-        """Return the proved bound on the regret for every pool in random order, or None where none is known."""
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return the proved bound on the regret for every pool in random order, or None where none is known.
+
+        `delay` is that of the feedback, the same for all rounds.
+        """
         return None
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tombola import validate
+from tombola.bounds.limits import capped
 from tombola.engine.memory import pack, viewer
 from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, Kernels, Learner
@@ -86,11 +87,11 @@ class Interleaved(Learner):
         """Never called: `kernels` makes it from the base's."""
         raise AssertionError("Interleaved observes through the kernels of its base")
 
-    def bound(self, actions: int, horizon: int) -> float | None:
-        """Bound the regret: d+1 times that of the base on its share of the horizon."""
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret: d+1 times that of the base on its share of the horizon; a longer delay has no bound."""
         count = min(self.delay + 1, horizon)
         share = self.base.bound(actions, -(-horizon // count))
-        return None if share is None else count * share
+        return None if share is None or delay > self.delay else capped(count * share, horizon, actions)
 
 
 def next_copy(state: State) -> Floats:

@@ -48,7 +48,7 @@ class Simulation(MixedLearner):
     `trainings` runs are averaged; that lowers the variance and leaves the expected regret as it is.
 
     In random order its regret is at most `bounds.simulation(...)`: that of `base` on i.i.d. rows, plus
-    6.97 sqrt(T ln k), plus d for each of log2 T waits. `base` is any full-information learner, or an `External` one.
+    4.18 sqrt(T ln k), plus d for each of log2 T waits. `base` is any full-information learner, or an `External` one.
 
     >>> from tombola import FollowTheLeader, instances, play
     >>> from tombola.reductions import Lemma

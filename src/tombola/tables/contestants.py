@@ -40,7 +40,6 @@ def contestants(met: Circumstances) -> dict[str, Learner]:
     """
     named: dict[str, Learner] = {type(learner).__name__: learner for learner in DEFAULTS[met.feedback]}
     if met.kind == "late rows":
-        named["Hedge"] = Hedge(delay=met.delay)
         named["Interleaved Hedge"] = Interleaved(Hedge(), delay=met.delay)
         named["Simulation of leaders"] = Simulation(FollowTheLeader())
     if met.feedback == "bandit":

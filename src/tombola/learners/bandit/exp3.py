@@ -83,6 +83,6 @@ class Exp3(MixedLearner):
         state.totals[action] += loss / chance
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
-    def bound(self, actions: int, horizon: int) -> float:
-        """Bound the regret in every order."""
-        return bounds.exp3(horizon, actions, self.rate)
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in every order; none is known with delay."""
+        return None if delay > 0 else bounds.exp3(horizon, actions, self.rate)

@@ -73,7 +73,7 @@ class ExploreThenCommit(Learner):
         if state.seen[action] == state.rounds:
             state.short[0] -= 1.0
 
-    def bound(self, actions: int, horizon: int) -> float:
-        """Bound the regret in random order."""
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in random order; none is known with delay."""
         rounds = tuned(actions, horizon) if self.rounds is None else self.rounds
-        return bounds.explore_then_commit(horizon, actions, rounds)
+        return None if delay > 0 else bounds.explore_then_commit(horizon, actions, rounds)

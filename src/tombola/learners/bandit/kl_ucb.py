@@ -62,8 +62,8 @@ class KLUCB(Learner):
     """Play the action with the smallest q <= mean(a) such that n(a) kl(mean(a), q) <= ln t + c ln ln t.
 
     n(a) counts the answers for a, and t - 1 all answers; kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)). Every action is
-    tried once first. c = 0 is the authors' choice in practice, c = 3 that of their proof. The bound is for i.i.d. rows
-    and depends on the gaps, so `bound` is None.
+    tried once first. c = 0 is the authors' choice in practice, c = 3 that of their proof. That
+    proof gives no bound for c = 0, nor one that is free of the gaps, so `bound` is None (docs/theory/transfer.md).
 
     >>> from tombola import Pool, play
     >>> trace = play(KLUCB(), Pool([[1.0, 0.0]] * 100), seed=0)

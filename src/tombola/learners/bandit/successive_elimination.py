@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from tombola import bounds
 from tombola.learners.bandit.statistics import learn
 from tombola.learners.base import Feedback, Learner
 from tombola.types import Coins, Floats
@@ -44,7 +45,8 @@ class SuccessiveElimination(Learner):
 
     Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), with r = sqrt(2 ln T / n) and n the answers for an
     action. When feedback is late it goes on in turn, and decides at the end of each turn on what has been answered.
-    Its bound (`bounds.successive_elimination`) is proved for i.i.d. rows only, so `bound` is None.
+    In random order its regret is at most `bounds.successive_elimination`, of which a delay d is d (H_k - 1), less than
+    d ln k (docs/theory/transfer.md).
 
     >>> from tombola import Pool, play
     >>> trace = play(SuccessiveElimination(), Pool([[1.0, 0.0]] * 100), seed=0)
@@ -75,3 +77,7 @@ class SuccessiveElimination(Learner):
     def observe(state: State, action: int, chance: float, loss: float) -> None:
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Bound the regret in random order."""
+        return bounds.successive_elimination(horizon, actions, delay)

@@ -82,6 +82,6 @@ class TsallisInf(MixedLearner):
         state.totals[action] += loss / chance
         state.answered[0] += 1.0
 
-    def bound(self, actions: int, horizon: int) -> float:
-        """Bound the regret in every order."""
-        return bounds.tsallis_inf(horizon, actions)
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in every order; none is known with delay."""
+        return None if delay > 0 else bounds.tsallis_inf(horizon, actions)

@@ -6,10 +6,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import bounds, validate
 from tombola.learners.bandit.statistics import learn, least_tried
 from tombola.learners.base import Feedback, Learner
 from tombola.types import Coins, Floats
+
+ORIGINAL = 2.0
 
 
 class State(NamedTuple):
@@ -29,7 +31,8 @@ class UCB1(Learner):
     """Play the action with the smallest lower confidence bound mean(a) - sqrt(scale ln n / n(a)).
 
     n(a) counts the answers for a, and n all answers. Every action is tried once first. `scale` = 2 is the original;
-    smaller explores less. Its bound (`bounds.ucb1`) is proved for i.i.d. rows only, so `bound` is None.
+    smaller explores less. With the original and without delay its regret in random order is at most `bounds.ucb1`:
+    the bound for i.i.d. rows, and what the rows to come can differ from the pool (docs/theory/transfer.md).
 
     >>> from tombola import Pool, play
     >>> trace = play(UCB1(), Pool([[1.0, 0.0]] * 100), seed=0)
@@ -37,7 +40,7 @@ class UCB1(Learner):
     True
     """
 
-    scale: float = 2.0
+    scale: float = ORIGINAL
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
@@ -71,3 +74,7 @@ class UCB1(Learner):
         learn(state.seen, state.means, action, loss)
         state.shrink[action] = 1.0 / math.sqrt(state.seen[action])
         state.answered[0] += 1.0
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in random order; none is known for another scale or with delay."""
+        return bounds.ucb1(horizon, actions) if self.scale == ORIGINAL and delay == 0 else None

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import bounds, validate
 from tombola.confidence.radius import unseen
 from tombola.learners.bandit.statistics import learn, least_tried
 from tombola.learners.base import Feedback, Learner
@@ -61,7 +61,8 @@ class UCB2(Learner):
 
     The r-th block of an action has ceil((1 + alpha)^(r+1)) - ceil((1 + alpha)^r) rounds; every action is tried once
     first. n(a) counts the answers for a, and n all answers; without delay, n(a) is the printed
-    tau(r) = ceil((1 + alpha)^r). Its bound is for i.i.d. rows and depends on the gaps (Theorem 2), so `bound` is None.
+    tau(r) = ceil((1 + alpha)^r). Without delay its regret in random order is at most `bounds.ucb2`: the number of plays
+    that their Theorem 2 proves for i.i.d. rows holds there too (docs/theory/transfer.md).
 
     >>> from tombola import Pool, play
     >>> play(UCB2(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()
@@ -98,3 +99,7 @@ class UCB2(Learner):
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
         state.answered[0] += 1.0
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in random order; none is known with delay."""
+        return bounds.ucb2(horizon, actions, self.alpha) if delay == 0 else None

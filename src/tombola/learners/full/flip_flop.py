@@ -78,6 +78,6 @@ class FlipFlop(MixedLearner):
         state.rate[0] = math.inf if regime == FLIP else adapted(state.gaps[FLOP], losses.size)
         state.log_sum[0] = weigh(state.behind, state.rate[0], state.mix)
 
-    def bound(self, actions: int, horizon: int) -> float:
-        """Bound the regret in every order."""
-        return bounds.flip_flop(horizon, actions)
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Bound the regret in random order; without delay it holds in every order."""
+        return bounds.flip_flop(horizon, actions, delay)

@@ -47,8 +47,8 @@ def add(totals: Floats, losses: Floats) -> None:
 class FollowTheLeader(Learner):
     """Play the action with the smallest total loss so far, ties to the lowest index or to a `"random"` leader.
 
-    In random order its regret is at most 1 + sqrt(2 ln k) sum_n T/(T-n) sqrt((T-n+1)/(Tn)), about pi sqrt(2 T ln k),
-    and a delay d adds d (docs/theory/delay.md). In adversarial order it is linear.
+    For random order: there its regret is at most about pi sqrt(2 T ln k), and (pi/2) sqrt(T) for k = 2, and a delay
+    d adds d (`bounds.follow_the_leader`, docs/theory/delay.md). In adversarial order it is linear.
 
     >>> from tombola import Pool, play
     >>> play(FollowTheLeader(), Pool([[1, 0], [1, 0], [0, 1]]), order="given", seed=0).actions.tolist()
@@ -88,6 +88,6 @@ class FollowTheLeader(Learner):
         """Add the row to the totals."""
         add(state.totals, losses)
 
-    def bound(self, actions: int, horizon: int) -> float:
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         """Bound the regret in random order."""
-        return bounds.follow_the_leader(horizon, actions)
+        return bounds.follow_the_leader(horizon, actions, delay)

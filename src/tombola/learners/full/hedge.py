@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from tombola import bounds, validate
 from tombola.engine.native import apart
 from tombola.engine.vectors import exponential, least, total
+from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full.follow_the_leader import add
 from tombola.types import Floats
@@ -49,8 +50,11 @@ def weigh(totals: Floats, rate: float, mix: Floats) -> float:
 class Hedge(MixedLearner):
     """Play an action with chance proportional to exp(-rate * its total loss so far).
 
-    Without a `rate` it is sqrt(8 ln k / (T (1 + 2d))), the best for horizon T and delay d; the regret is then at
-    most sqrt(T (1 + 2d) ln k / 2) in every order, and ln k / rate + rate T (1 + 2d) / 8 for any other rate.
+    `order` says what it is tuned for. In "random" order the rate sqrt(8 ln k / T) is right for every delay d, known
+    or not: the regret is at most sqrt(T ln k / 2) + d (1 - 1/k). For "given" order, the worst case, tell it the
+    `delay`: its rate is then sqrt(8 ln k / (T (1 + 2d))) and its regret at most sqrt(T (1 + 2d) ln k / 2) in every
+    order, which is what delay costs there. Any other `rate` has the bounds of `bounds.hedge` and
+    `bounds.hedge_given_order`.
 
     >>> from tombola import Pool, play
     >>> trace = play(Hedge(rate=1.0), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
@@ -59,11 +63,19 @@ class Hedge(MixedLearner):
     """
 
     rate: float | None = None
+    order: Literal["random", "given"] = "random"
     delay: int = 0
     feedback: ClassVar[Feedback] = "full"
 
     def __post_init__(self) -> None:
         validate.whole("Hedge", "delay", self.delay, least=0)
+        if self.order not in ("random", "given"):
+            raise ParameterError(f"Hedge: order must be 'random' or 'given', got {self.order!r}; write order='random'.")
+        if self.order == "random" and self.delay > 0:
+            raise ParameterError(
+                f"Hedge: in random order its rate needs no delay, got delay={self.delay}; write Hedge(), or "
+                f"Hedge(order='given', delay={self.delay}) for the worst order."
+            )
         if self.rate is not None:
             validate.number("Hedge", "rate", self.rate, above=0)
 
@@ -82,6 +94,9 @@ class Hedge(MixedLearner):
         """Add the row to the totals."""
         add(state.totals, losses)
 
-    def bound(self, actions: int, horizon: int) -> float:
-        """Bound the regret in every order."""
-        return bounds.hedge(horizon, actions, self.rate, self.delay)
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Bound the regret in random order, or in every order if it is tuned for that."""
+        if self.order == "random":
+            return bounds.hedge(horizon, actions, self.rate, delay)
+        rate = self.init(actions, horizon).rate if actions > 1 else None
+        return bounds.hedge_given_order(horizon, actions, rate, delay)

@@ -85,6 +85,6 @@ class BatchedExp3(Learner):
         """Add loss / chance to the estimated total of the action."""
         state.totals[action] += loss / chance
 
-    def bound(self, actions: int, horizon: int) -> float:
-        """Bound the regret in every order, with the price of the switches."""
-        return switching.batched_exp3(horizon, actions, self.price, self.block)
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in every order, with the price of the switches; none is known with delay."""
+        return None if delay > 0 else switching.batched_exp3(horizon, actions, self.price, self.block)

@@ -29,7 +29,8 @@ class BernsteinElimination(StagedElimination):
         variance = state.squares[action] / max(seen, 1.0)
         return min(serfling(seen, state.population, level), bernstein_serfling(seen, state.population, variance, level))
 
-    def bound(self, actions: int, horizon: int) -> float:
-        """Bound the regret in random order, with the price of the switches: Serfling's at half the level."""
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret as for Serfling's at half the level; none is known with delay."""
         delta = 1 / horizon if self.delta is None else self.delta
-        return switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
+        bound = switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
+        return None if delay > 0 else bound

@@ -28,6 +28,6 @@ class SerflingElimination(StagedElimination):
         """Return Serfling's radius."""
         return serfling(state.seen[action], state.population, state.level)
 
-    def bound(self, actions: int, horizon: int) -> float:
-        """Bound the regret in random order, with the price of the switches."""
-        return switching.elimination(horizon, actions, self.price, self.delta)
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in random order, with the price of the switches; none is known with delay."""
+        return None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)

@@ -102,6 +102,6 @@ class SimulationSuccessiveElimination(Learner):
             f"a difference above {needed:.3g}, and the first horizon at which one can is {least}."
         )
 
-    def bound(self, actions: int, horizon: int) -> float:
-        """Bound the regret in random order, with the price of the switches."""
-        return switching.simulation_elimination(horizon, actions, self.price)
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in random order, with the price of the switches; none is known with delay."""
+        return None if delay > 0 else switching.simulation_elimination(horizon, actions, self.price)
