@@ -6,26 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from tombola import (
-    KLUCB,
-    UCB1,
-    UCB2,
-    AdaHedge,
-    ExploreThenCommit,
-    FlipFlop,
-    FollowTheLeader,
-    FrugalUCB,
-    Hedge,
-    HedgeAnytime,
-    Pool,
-    SerflingElimination,
-    SuccessiveElimination,
-    bounds,
-)
+from tombola import Pool, bounds, play
 from tombola.bounds.frugal import frugal_counts, too_little, too_much
 from tombola.bounds.ucb2 import ucb2_counts
 from tombola.exact import random_order, worst_pool
+from tombola.learners.bandit import KLUCB, UCB1, UCB2, ExploreThenCommit, SuccessiveElimination
 from tombola.learners.base import Learner
+from tombola.learners.full import AdaHedge, FlipFlop, FollowTheLeader, Hedge, HedgeAnytime
+from tombola.learners.switching import FrugalUCB, SerflingElimination
 
 ROUNDING = 1e-12
 LATE: list[Learner] = [
@@ -122,7 +110,6 @@ FOUR: list[Learner] = [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge(kapp
 
 def shift(learner: Learner, losses: np.ndarray) -> list[float]:
     """Return phi_n = E <p_n, g of a row not revealed>, n = 0..T-1, from all orders, without the tree of `exact`."""
-    from tombola import play
 
     T = len(losses)
     best = int(losses.sum(axis=0).argmin())
@@ -239,6 +226,36 @@ def test_the_constant_of_frugal_ucb() -> None:
             if k < T:
                 total = too_little(T, k, block, scale) + too_much(T, k, block, scale)
                 assert total <= constant * math.sqrt(k * T)
+
+
+def naive_empirical(T: int, k: int, m: int, rho: float, delta: float, growth: float, coins: int) -> float:
+    """Theorem 4a with its sums written out; blocks as the learner has them."""
+    n = [1]
+    while n[-1] < T:
+        rest = T - (T - n[-1]) / growth**2
+        n.append(max(n[-1] + 1, math.floor(min(n[-1] * growth, rest))))
+    N = len(n) - 1
+    log = math.log(N * (m + 1) * (k + 2) / delta)
+    L = [n[i + 1] - n[i] for i in range(N)]
+    e = [math.sqrt(min(1 - (x - 1) / T, (1 - x / T) * (1 + 1 / x)) * log / (2 * x)) for x in n[:N]]
+    ahead = [T / (T - n[i]) * e[i] for i in range(N)]
+    z = [1 - (L[i] - 1) / (T - n[i]) + coins for i in range(N)]
+
+    def eta(i: int) -> float:
+        fallen = sum(L[j] * ahead[j] / (T - n[j + 1]) for j in range(i))
+        return fallen + math.sqrt(log / 2 * sum(L[j] * z[j] / (T - n[j + 1]) ** 2 for j in range(i)))
+
+    safe = list(itertools.takewhile(lambda i: (T - n[i + 1]) * (rho - eta(i + 1)) >= 1, range(N - 1)))
+    total = sum(L[i] * min(1, e[i] + ahead[i] + (e[i] + eta(i)) / (rho + e[i])) for i in safe)
+    total += 1 + sum(L[i] for i in range(N) if i not in safe) + math.sqrt(log / 2 * sum(L[i] * z[i] for i in safe))
+    return min(T, total)
+
+
+@pytest.mark.parametrize(("T", "rho", "growth"), [(1000, 0.5, 1.2), (3000, 0.9, 1.5), (5000, 0.1, 2.0), (20, 0.5, 1.2)])
+def test_the_bound_of_the_empirical_lp_is_the_sum_of_its_theorem(T: int, rho: float, growth: float) -> None:
+    for sampled in (True, False):
+        naive = naive_empirical(T, 4, 2, rho, 0.1, growth, int(sampled))
+        assert bounds.empirical_lp(T, 4, 2, rho, 0.1, growth, sampled=sampled) == pytest.approx(naive)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])

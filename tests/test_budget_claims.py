@@ -68,6 +68,32 @@ def test_the_serfling_lp_keeps_its_bound_and_is_never_stopped(rate: float, mixed
         assert trace.plays[1:].sum() > T / 8
 
 
+@pytest.mark.parametrize("mixed", [True, False])
+@pytest.mark.parametrize("rate", [0.5, 0.2])
+def test_the_empirical_lp_keeps_its_bound_where_playing_nothing_would_not(rate: float, mixed: bool) -> None:
+    """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
+    T = 2**16
+    bound = EmpiricalLP().bound(Terms(3, 1, T, rate, 0), 0.05)
+    assert bound is not None
+    for trace in traces(EmpiricalLP(), T, rate, 3, mixed=mixed, stop="strict"):
+        assert trace.regret <= bound
+        assert bound < trace.regret + trace.reward, "playing nothing loses more than the bound"
+
+
+@pytest.mark.parametrize(("T", "k", "rate"), [(4096, 3, 0.5), (4096, 3, 0.05), (500, 25, 0.1), (797, 57, 0.5)])
+def test_the_serfling_lp_says_beforehand_from_when_on_it_plays(T: int, k: int, rate: float) -> None:
+    rng = np.random.default_rng(1)
+    losses, costs = rng.random((T, k)), rng.random((T, k))
+    losses[:, 0], costs[:, 0] = 1.0, 0.0
+    pool = Pool(losses, costs=costs)
+    trace = play(SerflingLP(), pool, budget=Budget(rate * T, worst=1.0, null=0), stop="strict", seed=1)
+    first = bounds.serfling_lp_first_play(T, k, 1, rate, 0.05)
+    played = np.flatnonzero(np.asarray(trace.actions) != 0)
+    words = SerflingLP().outlook(Terms(k, 1, T, rate, 0))
+    assert ("nothing but null; use EmpiricalLP" in words) == (first is None) == (played.size == 0)
+    assert first is None or (played[0] + 1 >= first and f"before round {first}" in words)
+
+
 def test_primal_dual_keeps_its_bound_on_iid_rows() -> None:
     for trace in traces(PrimalDual(), 4096, 0.5, 5, order="iid", stop="strict"):
         assert trace.regret <= bounds.primal_dual(4096, 3, 1, 0.5, 0.05)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tombola import Pool, check_learner, compare, instances, play
-from tombola.bounds import switching
+from tombola.bounds import drift
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import compiles
 from tombola.errors import ParameterError
@@ -182,7 +182,7 @@ def test_the_bound_of_the_simulation_is_the_sum_of_its_parts() -> None:
     learner = OptimisticSimulation(ExploreThenCommit(), delta=0.01)
     parts = sum(ExploreThenCommit().bound(2, 2**i) or 0.0 for i in range(21))
     depth = math.log(2 * 2 * 2**20 / 0.01)
-    rest = 2 + 2 * math.sqrt(2 * 2 * 2**20 * depth) + 0.01 * 2**20 + switching.drift(2**20, 2)
+    rest = 2 + 2 * math.sqrt(2 * 2 * 2**20 * depth) + 0.01 * 2**20 + drift(2**20, 2)
     assert learner.bound(2, 2**20) == pytest.approx(parts + rest)
     assert learner.bound(2, 2**20, delay=1) is None
     assert OptimisticSimulation(ThompsonSampling()).bound(2, 100) is None

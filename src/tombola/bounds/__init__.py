@@ -20,6 +20,7 @@ from tombola.bounds.budget import (
     budget_simulation_printed,
     primal_dual,
     serfling_lp,
+    serfling_lp_first_play,
 )
 from tombola.bounds.classes import (
     erm,
@@ -92,6 +93,7 @@ __all__ = [
     "interleaved",
     "primal_dual",
     "serfling_lp",
+    "serfling_lp_first_play",
     "simulation",
     "simulation_elimination",
     "simulation_elimination_switches",

@@ -128,6 +128,24 @@ def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
     return horizon / rest * lp_radius(seen, horizon, log) + ahead
 
 
+def serfling_lp_first_play(
+    horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 2.0
+) -> int | None:
+    """Return the first round in which SerflingLP plays anything but null, without delay; None if there is none.
+
+    Until then nothing is spent, so it is known beforehand: the first block with (B-1) / (rounds left) above its margin.
+
+    >>> serfling_lp_first_play(4096, 3, 1, 0.5, 0.05), serfling_lp_first_play(500, 25, 1, 0.1, 0.05)
+    (129, None)
+    """
+    log = lp_log(horizon, actions, resources, delta, growth)
+    sizes = lp_blocks(horizon, growth)
+    for seen, following in zip(sizes, [*sizes[1:], horizon], strict=False):
+        if (rate * horizon - 1) / (horizon - seen) > lp_margin(seen, following - seen, horizon, log):
+            return seen + 1
+    return None
+
+
 def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 2.0) -> float:
     """Bound SerflingLP in random order, without delay, fluid or sampled; at most T.
 

@@ -1,6 +1,7 @@
-"""Claims: one file for each statement of the paper."""
+"""Claims: one file for each statement of the paper, and a folder for those beyond it."""
 
 from tombola.claims.base import Claim, Verdict
+from tombola.claims.beyond import BEYOND
 from tombola.claims.birthday import Birthday
 from tombola.claims.classification import Classification
 from tombola.claims.concentration import Concentration
@@ -35,6 +36,7 @@ CLAIMS: tuple[type[Claim], ...] = (
     Hierarchy,
     Concentration,
     Errata,
+    *BEYOND,
 )
 
 __all__ = ["CLAIMS", "Claim", "Verdict"]

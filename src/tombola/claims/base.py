@@ -42,7 +42,7 @@ class Claim(ABC):
 
     `limits` says where the limits of the verdict come from. `luck` is the chance that a right program comes out
     otherwise, shared by all checks of the verdict; it is 0 where everything is computed exactly. `judging` names the
-    parts that only judge: the rows do not depend on them.
+    parts that only judge: the rows do not depend on them. `section` is the heading on the page, where one begins.
     """
 
     name: ClassVar[str]
@@ -51,6 +51,7 @@ class Claim(ABC):
     statement: ClassVar[str]
     meaning: ClassVar[str]
     expected: ClassVar[Outcome]
+    section: ClassVar[str] = ""
     limits: ClassVar[str] = ""
     luck: ClassVar[float] = 0.0
     judging: ClassVar[tuple[str, ...]] = ()

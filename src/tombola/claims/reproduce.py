@@ -94,6 +94,7 @@ def _entry(done: Reproduced, seed: int) -> Entry:
         saboteurs=tuple(Broken(one.saboteur, one.outcome, one.caught, one.measured) for one in done.sabotaged),
         command=f"tombola reproduce --claims {claim.name} --seed {seed}",
         charts=(claim.chart(done.rows),),
+        section=claim.section,
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from tombola import validate
-from tombola.bounds import switching
+from tombola.bounds import drift
 from tombola.engine.coins import below, new_coins, uniform
 from tombola.engine.compiler import Kernel, compiles, specialise
 from tombola.engine.memory import blank, mix_of, pack, viewer
@@ -177,7 +177,7 @@ class OptimisticSimulation(Learner):
         if delay > 0 or any(share is None for share in shares):
             return None
         depth, level = optimism(actions, horizon, self.delta), 1 / horizon if self.delta is None else self.delta
-        spread = 2 * math.sqrt(2 * actions * horizon * depth) + switching.drift(horizon, actions)
+        spread = 2 * math.sqrt(2 * actions * horizon * depth) + drift(horizon, actions)
         regret = actions + sum(share for share in shares if share is not None) + spread + level * horizon
         return 0.0 if actions == 1 else min(float(horizon), regret)
 

@@ -37,6 +37,7 @@ class Entry(NamedTuple):
     limits: str = ""
     luck: str = ""
     saboteurs: tuple[Broken, ...] = ()
+    section: str = ""
 
 
 class Drawing(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tombola import bounds, statistics
+from tombola import statistics
 from tombola.engine.loop import LOSS, SWITCHES
 from tombola.learners.base import Learner
 from tombola.runs import Runs
@@ -83,14 +83,11 @@ def bound_of(learner: Learner, met: Circumstances, actions: int, horizon: int) -
 
     >>> from tombola import FollowTheLeader
     >>> round(bound_of(FollowTheLeader(), Circumstances("full", delay=5), 2, 1000), 1)
-    121.0
+    48.6
     """
     if met.switching_price > 0 and getattr(learner, "price", None) != met.switching_price:
         return None
-    if met.delay == 0:
-        return learner.bound(actions, horizon)
-    leads = type(learner).__name__ == "FollowTheLeader" and met.switching_price == 0
-    return bounds.follow_the_leader(horizon, actions, met.delay) if leads else None
+    return learner.bound(actions, horizon, met.delay)
 
 
 def _tied(runs: Runs, name: str, other: str, order: str) -> bool:

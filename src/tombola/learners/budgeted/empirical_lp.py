@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola import validate
+from tombola.bounds.empirical_lp import empirical_lp, next_solve
 from tombola.budget import Terms
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.means import add_row, means_of
@@ -36,7 +37,8 @@ class EmpiricalLP(BudgetedLearner):
     """Play the mix that solves the LP of the empirical means, with rate (budget left) / (rounds not yet answered).
 
     The learner to use. It is solved for the actions that still fit, so it pays to play with `stop="fits"`. Before the
-    first feedback it plays the null action. No bound is proved for it; `SerflingLP` has one.
+    first feedback it plays the null action. In random order without delay its regret is at most
+    `bounds.empirical_lp(...)`, of order sqrt(T)/rate (docs/theory/budget.md): the margin of `SerflingLP` is not needed.
 
     >>> from tombola.budget import Budget
     >>> from tombola import instances, play
@@ -90,18 +92,16 @@ class EmpiricalLP(BudgetedLearner):
         """Solve the LP over the actions that fit."""
         seen = float(state.seen[0])
         state.fitted[:] = fits
-        state.following[0] = next_solve(seen, state.horizon, state.growth)
+        state.following[0] = next_solve(int(seen), int(state.horizon), state.growth)
         if seen == 0.0:
             return
         rewards, costs = means_of(state)
         rates = left / max(1.0, state.horizon - seen)
         solve(state, rewards, costs, rates, np.flatnonzero(fits))
 
-
-def next_solve(seen: float, horizon: float, growth: float) -> float:
-    """Return at how many rows to solve again: at seen * growth, or once (rows to come) / growth^2 are left."""
-    by_data, by_rest = seen * growth, horizon - (horizon - seen) / (growth * growth)
-    return float(max(seen + 1.0, np.floor(min(by_data, by_rest))))
+    def bound(self, terms: Terms, delta: float) -> float | None:
+        """Bound the regret in random order without delay, in sampled or fluid play."""
+        return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)
 
 
 def solve(state: State, rewards: Floats, costs: Floats, rates: Floats, actions: "np.typing.NDArray[np.intp]") -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola import validate
-from tombola.bounds.budget import lp_log, lp_margin, serfling_lp
+from tombola.bounds.budget import lp_log, lp_margin, serfling_lp, serfling_lp_first_play
 from tombola.budget import Terms
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.means import add_row, means_of
@@ -39,7 +39,8 @@ class SerflingLP(BudgetedLearner):
     Left is in the common scale, in which no cost is above 1. The margin, T/(T-n) Serfling radii of the past plus one of
     the coming block, is such that with probability 1 - delta no block uses more than its share, so that the rate
     never falls, the strict stop never comes, and the regret is at most `bounds.serfling_lp(...)`, for every pool in
-    random order without delay. With delays it is as safe, but the bound is not proved.
+    random order without delay. With delays it is as safe, but the bound is not proved. On a short list the margin is
+    more than the whole rate, and it plays nothing but null: `outlook` says so beforehand.
 
     >>> from tombola.budget import Budget
     >>> from tombola import instances, play
@@ -101,6 +102,20 @@ class SerflingLP(BudgetedLearner):
         mix, basis = best_mix(rewards, costs, rates, state.basis)
         state.played[:] = mix
         state.basis[: basis.size] = basis
+
+    def outlook(self, terms: Terms) -> str:
+        """Say from which round on it plays anything but null, if feedback is not late.
+
+        >>> print(SerflingLP().outlook(Terms(25, 1, 500, 0.1, 0)))
+        With 500 rounds, 25 actions and rate 0.1 its margin is above the rate in every block: it plays nothing but
+        null; use EmpiricalLP.
+        """
+        k, m, T = terms.actions, terms.resources, terms.horizon
+        first = serfling_lp_first_play(T, k, m, terms.rate, self.delta, self.growth)
+        about = f"With {T} rounds, {k} actions and rate {terms.rate:g}"
+        if first is None:
+            return f"{about} its margin is above the rate in every block: it plays nothing but null; use EmpiricalLP."
+        return f"{about} it plays nothing but null before round {first}."
 
     def bound(self, terms: Terms, delta: float) -> float | None:
         """Bound the regret; a smaller delta than that of the learner has no bound."""

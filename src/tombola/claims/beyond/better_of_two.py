@@ -1,0 +1,90 @@
+"""L4 (docs/theory/lower.md): how near to the better one of follow the leader and Hedge any learner can be."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tombola.claims.base import Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.beyond.base import Beyond
+from tombola.claims.beyond.coin_game import Paths, game, hedge, leader, least, listed, shuffled
+from tombola.claims.curves import certain
+from tombola.report.chart import Chart, Line
+from tombola.types import Floats, Seed
+
+LIMIT = 1.2
+Rivals = Callable[[Floats, Floats], Floats]
+
+
+def better(first: Floats, second: Floats) -> Floats:
+    """Return the smaller regret, pool by pool."""
+    return np.minimum(first, second)
+
+
+def everyone(T: int) -> range:
+    """Return all pools."""
+    return range(T + 1)
+
+
+@dataclass(frozen=True)
+class BetterOfTwo(Beyond):
+    """The value of the linear program, one horizon after the other."""
+
+    name: ClassVar[str] = "better-of-two"
+    title: ClassVar[str] = "No learner is within 1.2 of the better of two"
+    source: ClassVar[str] = "our L4 (docs/theory/lower.md)"
+    statement: ClassVar[str] = (
+        "With two actions, at T = 20, 40 and 64, every learner has a pool on which its regret in random order is more "
+        "than 1.2 times that of the better one of follow the leader and tuned Hedge."
+    )
+    meaning: ClassVar[str] = (
+        "One learner cannot be nearly best on lists with a clear winner and on lists without one. AdaHedge with kappa "
+        "= 1.5, within 1.37 on everything measured, leaves little to be gained."
+    )
+    expected: ClassVar[Outcome] = "holds"
+    limits: ClassVar[str] = "1.2, against the exact value of a linear program over all learners"
+
+    rivals: Rivals = better
+    pools: Callable[[int], range] = everyone
+    paths: Paths = shuffled
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Solve for several horizons."""
+        return [{"T": T} for T in (20, 40, 64)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        """Solve the program."""
+        T = unit["T"]
+        A, b = game(T, paths=self.paths)
+        kept = list(self.pools(T))
+        limits = self.rivals(A @ leader(T) + b, A @ hedge(T) + b)
+        return [{"T": T, "factor": least(A[kept], b[kept], limits[kept])}]
+
+    def verdict(self, rows: Rows) -> Verdict:
+        """Ask for a factor above 1.2 at every horizon."""
+        found = ", ".join(f"{row['factor']:.4f} at T = {row['T']}" for row in sorted(rows, key=lambda row: row["T"]))
+        fine = all(row["factor"] > LIMIT for row in rows)
+        return Verdict("holds" if fine else "refuted", f"least factor {found}", "more than 1.2")
+
+    def chart(self, rows: Rows) -> Chart:
+        """Show the factor over the horizon."""
+        x = np.array(levels(rows, "T"), dtype=np.float64)
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="least factor of any learner",
+            bands=(certain("linear program", x, np.array([pick(rows, "factor", T=T)[0] for T in x])),),
+            lines=(Line("1.2", x, np.full(x.size, LIMIT)),),
+            log_y=False,
+            alt="The least factor is above 1.2 at every horizon.",
+        )
+
+    def saboteurs(self) -> dict[str, Parts]:
+        """No shuffle, one rival only, the worse of the two, and a better action that is known."""
+        return {
+            "no shuffle": {"paths": listed},
+            "Hedge is the only rival": {"rivals": lambda _, second: second},
+            "the worse of the two": {"rivals": np.maximum},
+            "the better action is known": {"pools": lambda T: range(T // 2)},
+        }
