@@ -34,6 +34,7 @@ from tombola.learners.full import FixedAction as FixedAction
 from tombola.learners.full import FollowTheLeader as FollowTheLeader
 from tombola.learners.full import Hedge as Hedge
 from tombola.learners.switching import FrugalUCB as FrugalUCB
+from tombola.learners.switching import Thrifty as Thrifty
 from tombola.playing import play as play
 from tombola.pool import Pool as Pool
 from tombola.racing import Race as Race
