@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import tombola
-from tombola.claims.evidence import ERRATA
 from conftest import Run
+from tombola.claims.evidence import ERRATA
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted(DOCS.glob("howto/*.py"))
