@@ -10,7 +10,7 @@ import pytest
 
 from tombola.errors import TableError, TombolaError
 from tombola.pool import Pool
-from tombola.readers import read_pool
+from tombola.readers import read_pool, read_table
 
 Write = Callable[..., Path]
 
@@ -160,3 +160,13 @@ def test_an_archive_cut_short_or_changed_is_refused(tmp_path: Path, one_sentence
         with pytest.raises(TombolaError) as caught:
             read_pool(tmp_path / "t.npz")
         one_sentence(caught.value)
+
+
+def test_a_header_of_numpy_that_does_not_end_is_a_sentence(
+    tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), (".ljust(118) + b"\n"
+    (tmp_path / "t.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(32))
+    with pytest.raises(TableError) as caught:
+        read_table(tmp_path / "t.npy")
+    one_sentence(caught.value)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 from zipfile import BadZipFile
 from zlib import error as zlib_error
@@ -19,7 +20,7 @@ from tombola.wording import option
 
 _BROKEN = (
     AttributeError, EOFError, KeyError, MemoryError, NotImplementedError, OSError, OverflowError, RuntimeError,
-    TypeError, ValueError,
+    TokenError, TypeError, ValueError,
 )  # fmt: skip
 
 
