@@ -26,7 +26,7 @@ PUBLISHED = {
     "ALPHA, eta .55, d 100": (9195, 3726, 676, 184, 105, 62),
     "the best entry": (7702, 3512, 578, 181, 85, 38),
 }
-POOLS = Path("/work/shared/pools")
+POOLS = Path(__file__).parents[2] / "shared" / "pools"
 
 
 def zero_one(rows: int, mean: float) -> Floats:
