@@ -182,7 +182,7 @@ def too_near(pool: Pool, level: float, runs: int, share: float = 1.0) -> float:
 
 def test_pairs_hold_for_all_actions_at_once_and_a_level_not_shared_is_caught() -> None:
     """Eight actions that are worse than the best one by 1/2, independently; false alarm below 1e-6."""
-    rng, level, runs = np.random.default_rng(0), 0.3, 100
+    rng, level, runs = np.random.default_rng(0), 0.3, 300
     columns = [np.zeros(40)] + [rng.permutation(np.repeat([0.0, 1.0], 20)) for _ in range(8)]
     pool = Pool(np.column_stack(columns))
     slack = math.sqrt(2 * level * (1 - level) * math.log(1e6) / runs) + math.log(1e6) / runs

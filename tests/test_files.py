@@ -57,7 +57,7 @@ def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path: Path) -> None:
 @pytest.fixture
 def odd_files(tmp_path: Path) -> Iterator[dict[str, Path]]:
     """Return things that are not regular files, by what they are."""
-    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.html")
     (tmp_path / "folder").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -145,11 +145,11 @@ def test_text_that_no_encoding_takes_is_written_so_that_one_sees_it(tmp_path: Pa
 def test_the_command_line_refuses_before_it_works(tmp_path: Path, run_python: Run) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
     (tmp_path / "hostile.csv").write_text("this is read first, and refused, if --out is not checked before\n")
-    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.html")
     before = {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")}
     for command, said in [
-        (("compare", "t.csv", "--out", "t.csv"), "t.csv is read"),
-        (("compare", "hostile.csv", "--out", "pipe"), "a named pipe"),
+        (("compare", "t.csv", "--out", "t.csv"), "ends in .html"),
+        (("compare", "hostile.csv", "--out", "pipe.html"), "a named pipe"),
         (("compare", "hostile.csv", "--out", "absent/page.html"), "no folder"),
         (("demo", "no such demo", "--out", "/dev/null"), "a device"),
     ]:
@@ -159,7 +159,7 @@ def test_the_command_line_refuses_before_it_works(tmp_path: Path, run_python: Ru
         assert done.stderr.startswith("tombola: --out: ")
         assert len(done.stderr.splitlines()) == 1
     assert {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")} == before
-    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert stat.S_ISFIFO((tmp_path / "pipe.html").stat().st_mode)
 
 
 def test_a_kill_in_between_leaves_the_old_file(tmp_path: Path) -> None:

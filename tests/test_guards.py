@@ -1,6 +1,5 @@
 """Guards: for each of these, a program broken on purpose once passed all other tests."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import Pool, bounds, play
+from tombola import Pool, play
 from tombola.budget import Allowance, Budget
 from tombola.confidence import RandomOrderTest, certify
 from tombola.errors import LearnerError
@@ -56,19 +55,6 @@ def test_the_level_of_the_order_test_is_shared_by_its_columns(columns: int) -> N
         shared.update(t / 300, 0)
     assert shared.verdict().values == alone.verdict().values > 0
     assert shared.chance == pytest.approx(min(1.0, columns * alone.chance))
-
-
-def test_the_constant_of_simulation_is_the_least_that_covers_its_blocks() -> None:
-    """Past and future means of k differences are 2 sqrt(2 ln k / n) apart after n rows, and blocks double."""
-    shares = {}
-    for T in range(3, 2**13 + 1):
-        starts = [2**i for i in range(math.ceil(math.log2(T)))]
-        apart = math.fsum(min(n, T - n) * 2 * math.sqrt(2 / n) for n in starts) / math.sqrt(T)
-        free = bounds.simulation(T, 2, base=lambda n: 0.0) - 1
-        shares[T] = free / math.sqrt(T * math.log(2))
-        assert apart <= shares[T]
-        assert shares[T] < 1.001 * apart + 10 / math.sqrt(T) if T & (T - 1) == 0 else shares[T] == pytest.approx(6.97)
-    assert shares[1024] == pytest.approx(6.83)
 
 
 @pytest.mark.parametrize("action", [0, 1])

@@ -27,7 +27,7 @@ def recipe_of(learner: Any) -> dict[str, Any]:
 
     >>> from tombola import Hedge
     >>> recipe_of(Hedge(rate=0.5))
-    {'name': 'Hedge', 'parameters': {'rate': 0.5, 'delay': 0}}
+    {'name': 'Hedge', 'parameters': {'rate': 0.5, 'order': 'random', 'delay': 0}}
     """
     kind, parameters = type(learner), {field.name: _out(getattr(learner, field.name)) for field in fields(learner)}
     name = kind.__name__ if _OURS.get(kind.__name__) is kind else f"own {kind.__name__}"

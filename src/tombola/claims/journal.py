@@ -1,12 +1,13 @@
 """Journal: finished units, one JSON line each, so that a killed run goes on where it stopped.
 
-A line is written and flushed to the disk when its unit is done. A line cut short by a kill is not valid JSON, is
-ignored, and its unit is run again; so nothing is lost, and nothing is counted twice.
+A line is written and flushed to the disk when its unit is done, with a digest of it. A line cut short by a kill, or
+damaged since, is ignored, and its unit is run again; so nothing is lost, counted twice, or published as it is not.
 """
 
 import hashlib
 import json
 import os
+import warnings
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -14,14 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from tombola.errors import TombolaWarning
+from tombola.files import make_folder
+
 
 class Journal:
     """The finished units of a folder."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, Lock()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._done = dict(_lines(path))
+        make_folder(path.parent)
+        self._done, damaged = _read(path)
+        if damaged:
+            lines = "1 line is" if damaged == 1 else f"{damaged} lines are"
+            warnings.warn(f"{path}: {lines} damaged, and measured again.", TombolaWarning, stacklevel=2)
         if path.exists() and not path.read_bytes().endswith(b"\n"):
             with path.open("ab") as file:
                 file.write(b"\n")
@@ -32,7 +39,7 @@ class Journal:
 
     def record(self, key: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Write a finished unit down, and return its rows as they would be read again."""
-        line = json.dumps({"unit": key, "rows": rows})
+        line = json.dumps({"unit": key, "rows": rows, "digest": _hash(key, rows)})
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
             file.flush()
@@ -66,12 +73,17 @@ def _code() -> str:
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
-def _lines(path: Path) -> list[tuple[str, list[dict[str, Any]]]]:
-    found = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []:
+def _read(path: Path) -> tuple[dict[str, list[dict[str, Any]]], int]:
+    """Return the finished units, and how many lines say something else than what was written."""
+    done, damaged = {}, 0
+    for line in path.read_bytes().splitlines() if path.exists() else []:
         try:
             entry = json.loads(line)
-            found.append((entry["unit"], entry["rows"]))
-        except (json.JSONDecodeError, KeyError, TypeError):
+            unit, rows, digest = entry["unit"], entry["rows"], entry["digest"]
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
-    return found
+        if _hash(unit, rows) == digest:
+            done[unit] = rows
+        else:
+            damaged += 1
+    return done, damaged

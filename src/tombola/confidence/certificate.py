@@ -97,7 +97,7 @@ class Watch:
         self.level = level
         full = session.setting.whole_rows
         self._seen: RowWatch | Confidence = (
-            RowWatch(session.names, size, level, method)
+            RowWatch(session.names[: session.actions], size, level, method)
             if full
             else _method("Watch", method, size, level, session.actions)
         )

@@ -34,7 +34,7 @@ class RacePruner(BasePruner):
     """Stop trials that are proved not to be the best of so many on a list of so many rows, but for chance `level`.
 
     >>> RacePruner(rows=5, trials=2, seed=1).order
-    [2, 0, 4, 1, 3]
+    [1, 3, 0, 4, 2]
     """
 
     def __init__(self, rows: int, trials: int, *, seed: int, level: float = 0.05) -> None:

@@ -94,7 +94,7 @@ def tell(
     >>> found = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), seed=1, journal=notes)
     >>> story = tell(found.settings, found.rows, notes.replay())
     >>> story.survivors.tolist(), story.standings[0].name
-    ([2.0, 1.0], 'a')
+    ([2.0, 2.0, 1.0], 'a')
     """
     kept = tuple(events)
     race = Race.restore(settings, rows, kept)

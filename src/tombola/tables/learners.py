@@ -112,7 +112,7 @@ def listing() -> list[Listed]:
     """Return all learners that have a name, in the order in which they are kept.
 
     >>> [one for one in listing() if one.name == "UCB2"]
-    [Listed(name='UCB2', sees='the loss played', parameters='alpha=0.5', proved=False, what=...)]
+    [Listed(name='UCB2', sees='the loss played', parameters='alpha=0.5', proved=True, what=...)]
     """
     found = []
     for module in (full, bandit, switching, reductions, budgeted):
