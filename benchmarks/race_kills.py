@@ -104,6 +104,8 @@ def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
         command("peace.race"), cwd=folder, env=environment(), capture_output=True, text=True, check=False
     )
     first, second = json.loads(end.stdout), json.loads(peace.stdout)
+    for said in (first, second):
+        said["verdict"] = said["verdict"].split(";")[0]  # how many calls were under way at the end is chance
     same = {name for name in first if first[name] == second[name]} >= {"verdict", "candidates", "answer", "proved"}
     left = answers(path)
     agree = all(answers(folder / "peace.race").get(ticket, value) == value for ticket, value in left.items())

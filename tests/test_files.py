@@ -57,7 +57,7 @@ def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path: Path) -> None:
 @pytest.fixture
 def odd_files(tmp_path: Path) -> Iterator[dict[str, Path]]:
     """Return things that are not regular files, by what they are."""
-    os.mkfifo(tmp_path / "pipe.html")
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -151,7 +151,7 @@ def test_the_command_line_refuses_before_it_works(tmp_path: Path, run_python: Ru
         (("compare", "t.csv", "--out", "t.csv"), "ends in .html"),
         (("compare", "hostile.csv", "--out", "pipe.html"), "a named pipe"),
         (("compare", "hostile.csv", "--out", "absent/page.html"), "no folder"),
-        (("demo", "no such demo", "--out", "/dev/null"), "a device"),
+        (("demo", "no such demo", "--out", "/dev/null"), "ends in .html"),
     ]:
         done = run_python("-c", COMMAND, *command, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, ""), done.stderr

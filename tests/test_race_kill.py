@@ -26,6 +26,7 @@ def killed(count: int, timeout: float) -> dict[str, Any]:
     return said
 
 
+@pytest.mark.full
 def test_a_race_killed_twice_repeats_nothing_and_loses_nothing() -> None:
     assert killed(2, timeout=110)["kills"] == 2
 
