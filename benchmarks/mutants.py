@@ -44,7 +44,7 @@ TARGETS: dict[str, tuple[list[str], list[str]]] = {
          "test_budget_overspend"],
     ),
     "live": (
-        ["live/run.py", "journal/database.py", "live/status.py", "live/naming.py", "live/tables.py"],
+        ["live/file.py", "journal/database.py", "live/status.py", "live/naming.py", "live/intake.py"],
         ["test_guards", "test_live", "test_live_damage"],
     ),
     "bounds": (

@@ -24,12 +24,12 @@ import numpy as np
 
 from fuzz import Check, damage, fuzz, serve
 from tombola import Budget, Session
-from tombola.claims.journal import Journal
+from tombola.claims.finished import Finished
 from tombola.engine.player import Player
 from tombola.learners.bandit import UCB2, Exp3
 from tombola.learners.budgeted import EmpiricalLP
 from tombola.learners.full import Hedge
-from tombola.live import Run
+from tombola.live import SessionFile
 from tombola.readers import read_table
 from tombola.saving import _digest
 
@@ -143,7 +143,7 @@ def started_run() -> tuple[bytes, str]:
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "calls.run"
-        with Run.start(file, [f"row {i}" for i in range(40)], ["a", "b", "c"], Exp3(), seed=3) as run:
+        with SessionFile.start(file, [f"row {i}" for i in range(40)], ["a", "b", "c"], Exp3(), seed=3) as run:
             run.next(15)
             for ticket in (1, 4, 2, 7, 9, 13):
                 run.record(ticket, loss=(ticket % 5) / 8)
@@ -155,7 +155,7 @@ def run_says(file: Path) -> str:
     """Return all that a run can say, and what it does next."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with Run.open(file) as run:
+        with SessionFile.open(file) as run:
             said = [run.status().to_json(), run.pending, run.round_of("row 17"), run.names, run.seed]
             return repr([*said, run.next(3), run.record(3, loss=0.5)])
 
@@ -212,11 +212,11 @@ def journals(path: Path, seed: int) -> str:
     file.unlink(missing_ok=True)
     rows: list[dict[str, Any]] = [{"T": 16, "regret": 1.25, "name": "a"}, {"T": 32, "regret": 0.1}]
     for unit in ("a/1", "b/2", "c/3"):
-        Journal(file).record(unit, rows)
+        Finished(file).record(unit, rows)
     file.write_bytes(damage(file.read_bytes(), seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [Journal(file).rows(unit) for unit in ("a/1", "b/2", "c/3")]
+        found = [Finished(file).rows(unit) for unit in ("a/1", "b/2", "c/3")]
     return "wrong" if any(one not in (None, rows) for one in found) else "refused" if None in found else "same"
 
 

@@ -23,7 +23,7 @@ from tombola.learners.bandit import (
     ThompsonSampling,
     TsallisInf,
 )
-from tombola.learners.bandit.statistics import lower
+from tombola.learners.bandit.counts import lower
 from tombola.learners.base import Learner, MixedLearner
 from tombola.settings import setting_of
 from tombola.settings.bandit import step_observe as bandit_step

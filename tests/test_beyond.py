@@ -16,7 +16,7 @@ from tombola.claims.beyond.coin_game import cover, game, hedge, leader, least
 from tombola.claims.beyond.fixed_sample import drawn
 from tombola.claims.beyond.transfer import shuffled
 from tombola.claims.beyond.traps import trap
-from tombola.claims.journal import seed_of
+from tombola.claims.finished import seed_of
 from tombola.exact import random_order
 from tombola.learners.full import Hedge
 from tombola.pool import Pool

@@ -15,7 +15,7 @@ from tombola.errors import LearnerError
 from tombola.journal.database import Database
 from tombola.learners.base import Learner
 from tombola.learners.full import FixedAction, FollowTheLeader
-from tombola.live import Run
+from tombola.live import SessionFile
 from tombola.live.page import run_page
 from tombola.reductions import Simulation
 from tombola.reductions.training import CHUNK
@@ -25,7 +25,7 @@ from tombola.types import Floats
 
 def test_names_are_text_on_the_page_of_a_run(tmp_path: Path) -> None:
     hostile = ["<script>alert(1)</script>", "<img src=x onerror=alert(2)>", "</style><b>bold</b>", "a&amp;b"]
-    with Run.start(tmp_path / "calls.run", hostile, ["<i>a</i>", "b"], FollowTheLeader(), seed=1) as run:
+    with SessionFile.start(tmp_path / "calls.run", hostile, ["<i>a</i>", "b"], FollowTheLeader(), seed=1) as run:
         run.next(3)
         run.record(1, loss=[0.0, 1.0])
         page = run_page(run)
@@ -35,7 +35,7 @@ def test_names_are_text_on_the_page_of_a_run(tmp_path: Path) -> None:
 
 
 def test_a_run_waits_for_the_disk(tmp_path: Path) -> None:
-    ((level,),) = Database(tmp_path / "calls.run", "Run", "rwc").rows("PRAGMA synchronous")
+    ((level,),) = Database(tmp_path / "calls.run", "SessionFile", "rwc").rows("PRAGMA synchronous")
     assert level == 3, "EXTRA: what is written is on the disk, and so is its name"
 
 

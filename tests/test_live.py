@@ -19,14 +19,14 @@ from tombola import UCB1, UCB2, Exp3, Hedge, Learner, Pool, ThompsonSampling, pl
 from tombola.commands.session import app
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
-from tombola.live import Assignment, Outcome, Run
+from tombola.live import Assignment, Outcome, SessionFile
+from tombola.live.intake import read_ids, read_outcomes
 from tombola.live.naming import learner_named
-from tombola.live.tables import read_ids, read_outcomes
 
 NAMES = ["a", "b", "c"]
 
 
-def bits(run: Run) -> tuple[bytes, bytes, list[Any], list[Any]]:
+def bits(run: SessionFile) -> tuple[bytes, bytes, list[Any], list[Any]]:
     """Return everything that a run remembers; chances as text, since NaN is not itself."""
     book = run.book()
     tickets = [(ticket.round, int(ticket.action), repr(float(ticket.chance))) for ticket in book.tickets]
@@ -37,15 +37,15 @@ def bits(run: Run) -> tuple[bytes, bytes, list[Any], list[Any]]:
 
 
 @pytest.fixture
-def begin(tmp_path: Path) -> Callable[..., Run]:
-    def start(learner: Learner | None = None, rows: int = 10, name: str = "my.run") -> Run:
-        return Run.start(tmp_path / name, [f"id{i}" for i in range(rows)], NAMES, learner or Exp3(), seed=1)
+def begin(tmp_path: Path) -> Callable[..., SessionFile]:
+    def start(learner: Learner | None = None, rows: int = 10, name: str = "my.run") -> SessionFile:
+        return SessionFile.start(tmp_path / name, [f"id{i}" for i in range(rows)], NAMES, learner or Exp3(), seed=1)
 
     return start
 
 
 @pytest.mark.parametrize("learner", [Exp3(), UCB2(), ThompsonSampling(), Hedge(rate=0.5)])
-def test_a_live_run_plays_what_play_plays(learner: Learner, begin: Callable[..., Run]) -> None:
+def test_a_live_run_plays_what_play_plays(learner: Learner, begin: Callable[..., SessionFile]) -> None:
     losses = np.random.default_rng(0).integers(0, 9, (12, 3)) / 8
     trace = play(learner, Pool(losses), seed=1)
     with begin(learner, rows=12) as run:
@@ -60,13 +60,13 @@ def test_a_live_run_plays_what_play_plays(learner: Learner, begin: Callable[...,
 
 @pytest.mark.parametrize("learner", [Exp3(), ThompsonSampling(), Hedge(rate=0.5)])
 def test_a_run_opened_again_after_every_call_is_the_same_to_the_bit(
-    learner: Learner, begin: Callable[..., Run], tmp_path: Path
+    learner: Learner, begin: Callable[..., SessionFile], tmp_path: Path
 ) -> None:
     whole, cut = begin(learner, name="whole.run"), begin(learner, name="cut.run")
     for number, answered in enumerate([None, None, 3, 1, None, 5]):
         loss = [0.125, 0.5, number / 8] if learner.feedback == "full" else number / 8
         cut.close()
-        cut = Run.open(tmp_path / "cut.run")
+        cut = SessionFile.open(tmp_path / "cut.run")
         for run in (whole, cut):
             run.next()
             assert answered is None or run.record(answered, loss=loss)
@@ -77,18 +77,18 @@ def test_a_run_opened_again_after_every_call_is_the_same_to_the_bit(
     cut.close()
 
 
-def test_a_run_goes_on_without_compiling(begin: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_run_goes_on_without_compiling(begin: Callable[..., SessionFile], tmp_path: Path) -> None:
     with begin() as compiled:
         compiled.next(8)
         compiled.record_all([Outcome(3, 0.125), Outcome(1, 1.0)])
-        with plain(), Run.open(tmp_path / "my.run") as run:
+        with plain(), SessionFile.open(tmp_path / "my.run") as run:
             assert bits(run) == bits(compiled)
             run.next()
         assert [one.round for one in compiled.pending] == [2, 4, 5, 6, 7, 8, 9]
 
 
-def test_two_runs_open_on_one_file_see_each_other(begin: Callable[..., Run], tmp_path: Path) -> None:
-    with begin() as one, Run.open(tmp_path / "my.run") as two:
+def test_two_runs_open_on_one_file_see_each_other(begin: Callable[..., SessionFile], tmp_path: Path) -> None:
+    with begin() as one, SessionFile.open(tmp_path / "my.run") as two:
         given = [one.next(2), two.next(1), one.next(1)]
         assert [a.round for group in given for a in group] == [1, 2, 3, 4]
         assert two.record(1, loss=0.5)
@@ -98,7 +98,7 @@ def test_two_runs_open_on_one_file_see_each_other(begin: Callable[..., Run], tmp
 
 
 def test_outcomes_come_in_any_order_and_twice_but_never_contradict(
-    begin: Callable[..., Run], one_sentence: Callable[[object], str]
+    begin: Callable[..., SessionFile], one_sentence: Callable[[object], str]
 ) -> None:
     with begin() as run:
         run.next(5)
@@ -126,7 +126,7 @@ def test_outcomes_come_in_any_order_and_twice_but_never_contradict(
     ],
 )
 def test_many_outcomes_are_recorded_all_or_none(
-    outcome: Outcome, begin: Callable[..., Run], one_sentence: Callable[[object], str]
+    outcome: Outcome, begin: Callable[..., SessionFile], one_sentence: Callable[[object], str]
 ) -> None:
     with begin() as run:
         run.next(5)
@@ -138,7 +138,9 @@ def test_many_outcomes_are_recorded_all_or_none(
         assert run.record_all([Outcome(2, 0.5), Outcome(3, 0.5), Outcome(2, 0.5)]) == 2
 
 
-def test_what_fails_to_reach_the_file_is_forgotten(begin: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_to_reach_the_file_is_forgotten(
+    begin: Callable[..., SessionFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with begin() as run:
         run.next(2)
         before = bits(run)
@@ -157,7 +159,7 @@ def test_what_fails_to_reach_the_file_is_forgotten(begin: Callable[..., Run], mo
 
 
 def test_the_file_itself_refuses_a_second_ticket_or_outcome_of_a_round(
-    begin: Callable[..., Run], tmp_path: Path
+    begin: Callable[..., SessionFile], tmp_path: Path
 ) -> None:
     with begin() as run:
         (given,) = run.next()
@@ -172,7 +174,7 @@ def test_the_file_itself_refuses_a_second_ticket_or_outcome_of_a_round(
     connection.close()
 
 
-def test_the_rows_end(begin: Callable[..., Run], one_sentence: Callable[[object], str]) -> None:
+def test_the_rows_end(begin: Callable[..., SessionFile], one_sentence: Callable[[object], str]) -> None:
     with begin(rows=1) as run:
         assert [a.round for a in run.next(5)] == [1]
         with pytest.raises(SessionError) as over:
@@ -188,13 +190,13 @@ def test_bad_names_start_nothing(
     ids: list[str], actions: list[str], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     with pytest.raises(ParameterError) as refused:
-        Run.start(tmp_path / "my.run", ids, actions, UCB1(), seed=1)
+        SessionFile.start(tmp_path / "my.run", ids, actions, UCB1(), seed=1)
     one_sentence(refused.value)
     assert not (tmp_path / "my.run").exists()
 
 
 def test_nothing_is_overwritten(
-    begin: Callable[..., Run], tmp_path: Path, one_sentence: Callable[[object], str]
+    begin: Callable[..., SessionFile], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     with begin() as run:
         run.next(3)
@@ -214,7 +216,7 @@ def test_other_files_are_refused(content: bytes | None, tmp_path: Path, one_sent
     if content is not None:
         (tmp_path / "x.run").write_bytes(content)
     with pytest.raises(SessionError) as refused:
-        Run.open(tmp_path / "x.run")
+        SessionFile.open(tmp_path / "x.run")
     one_sentence(refused.value)
     assert (tmp_path / "x.run").exists() == (content is not None)
 
@@ -229,7 +231,7 @@ def test_other_files_are_refused(content: bytes | None, tmp_path: Path, one_sent
     ],
 )
 def test_a_changed_file_is_refused(
-    change: str, words: str, begin: Callable[..., Run], tmp_path: Path, one_sentence: Callable[[object], str]
+    change: str, words: str, begin: Callable[..., SessionFile], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     with begin() as run:
         run.next(10)
@@ -237,12 +239,14 @@ def test_a_changed_file_is_refused(
     connection.execute(change)
     connection.commit()
     connection.close()
-    with pytest.raises(SessionError) as refused, Run.open(tmp_path / "my.run") as again:
+    with pytest.raises(SessionError) as refused, SessionFile.open(tmp_path / "my.run") as again:
         again.next()
     assert words in one_sentence(refused.value)
 
 
-def test_a_child_must_open_the_file_for_itself(begin: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_must_open_the_file_for_itself(
+    begin: Callable[..., SessionFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with begin() as run:
         monkeypatch.setattr(os, "getpid", lambda: -1)
         with pytest.raises(SessionError, match="open it again in the child"):
@@ -267,12 +271,12 @@ class Mine(Learner):
         pass
 
 
-def test_a_learner_of_your_own_is_given_again(begin: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_learner_of_your_own_is_given_again(begin: Callable[..., SessionFile], tmp_path: Path) -> None:
     with begin(Mine()) as run:
         run.next()
     with pytest.raises(SessionError):
-        Run.open(tmp_path / "my.run")
-    with Run.open(tmp_path / "my.run", learner=Mine()) as run:
+        SessionFile.open(tmp_path / "my.run")
+    with SessionFile.open(tmp_path / "my.run", learner=Mine()) as run:
         assert [a.round for a in run.next()] == [2]
 
 
@@ -282,7 +286,7 @@ def _nothing_before(given: list[Assignment]) -> int:
 
 
 @pytest.mark.parametrize("learner", [Exp3(), Hedge(rate=0.5)])
-def test_the_status_says_what_happened(learner: Learner, begin: Callable[..., Run]) -> None:
+def test_the_status_says_what_happened(learner: Learner, begin: Callable[..., SessionFile]) -> None:
     full = learner.feedback == "full"
     with begin(learner, rows=50) as run:
         given = run.next(40)
@@ -308,7 +312,7 @@ def test_the_status_says_what_happened(learner: Learner, begin: Callable[..., Ru
         assert json.loads(json.dumps(now.to_json(), allow_nan=False))["answered"] == 35
 
 
-def test_an_unplayed_run_has_a_status_and_a_page(begin: Callable[..., Run]) -> None:
+def test_an_unplayed_run_has_a_status_and_a_page(begin: Callable[..., SessionFile]) -> None:
     from tombola.live.page import run_page
 
     with begin(ThompsonSampling()) as run:
@@ -438,7 +442,9 @@ def test_bad_commands_are_one_sentence(
 
 
 @pytest.mark.parametrize("learner", [Exp3(), UCB2(), Hedge(rate=0.5)])
-def test_an_amended_run_is_as_if_it_had_been_told_the_truth(learner: Learner, begin: Callable[..., Run]) -> None:
+def test_an_amended_run_is_as_if_it_had_been_told_the_truth(
+    learner: Learner, begin: Callable[..., SessionFile]
+) -> None:
     """The learner knows what it would know; what was played before the amendment stays as it was."""
     full = learner.feedback == "full"
 
@@ -463,7 +469,7 @@ def test_an_amended_run_is_as_if_it_had_been_told_the_truth(learner: Learner, be
             wrong.amend(3, loss=told(0.5))
 
 
-def test_what_was_played_before_an_amendment_stays_played(begin: Callable[..., Run], tmp_path: Path) -> None:
+def test_what_was_played_before_an_amendment_stays_played(begin: Callable[..., SessionFile], tmp_path: Path) -> None:
     with begin(UCB1(), rows=30) as run:
         for round_ in range(1, 21):
             (one,) = run.next()
@@ -476,7 +482,7 @@ def test_what_was_played_before_an_amendment_stays_played(begin: Callable[..., R
         assert [ticket.action for ticket in run.book().tickets][:20] == played
         assert run.status().amended == 1
         before = bits(run)
-        with Run.open(tmp_path / "my.run") as again:
+        with SessionFile.open(tmp_path / "my.run") as again:
             assert bits(again) == before
             again._forget()
             with again._journal.reading():  # without the checkpoint
@@ -484,8 +490,10 @@ def test_what_was_played_before_an_amendment_stays_played(begin: Callable[..., R
             assert bits(again) == before
 
 
-def test_an_amendment_reaches_a_process_that_has_the_file_open(begin: Callable[..., Run], tmp_path: Path) -> None:
-    with begin() as one, Run.open(tmp_path / "my.run") as two:
+def test_an_amendment_reaches_a_process_that_has_the_file_open(
+    begin: Callable[..., SessionFile], tmp_path: Path
+) -> None:
+    with begin() as one, SessionFile.open(tmp_path / "my.run") as two:
         one.next(4)
         two.record(1, loss=0.5)
         one.record(2, loss=0.25)
@@ -496,7 +504,7 @@ def test_an_amendment_reaches_a_process_that_has_the_file_open(begin: Callable[.
 
 
 def test_a_cancelled_ticket_is_neither_pending_nor_answered(
-    begin: Callable[..., Run], tmp_path: Path, one_sentence: Callable[[object], str]
+    begin: Callable[..., SessionFile], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     with begin() as run:
         run.next(3)
@@ -514,13 +522,13 @@ def test_a_cancelled_ticket_is_neither_pending_nor_answered(
             one_sentence(refused.value)
         now = run.status()
         assert (now.answered, now.cancelled, [one.round for one in now.pending]) == (1, 1, [3])
-    with Run.open(tmp_path / "my.run") as run:
+    with SessionFile.open(tmp_path / "my.run") as run:
         assert [one.round for one in run.pending] == [3]
         assert [one.round for one in run.next()] == [4]
 
 
 def test_a_checkpoint_goes_on_to_the_bit(
-    begin: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Callable[..., SessionFile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tombola.live import run as module
 
@@ -529,21 +537,21 @@ def test_a_checkpoint_goes_on_to_the_bit(
     for learner in (Exp3(), UCB2(), Hedge(rate=0.5), learner_named("Simulation(base=FollowTheLeader())")):
         path = tmp_path / f"{type(learner).__name__}.run"
         begin(learner, rows=40, name=path.name).close()
-        with Run.open(path) as whole:
+        with SessionFile.open(path) as whole:
             for round_ in range(1, 31):
-                with Run.open(path) as one:
+                with SessionFile.open(path) as one:
                     one.next()
                     if round_ % 3:
                         one.record(round_, loss=[0.5, 0.25, round_ / 32] if learner.feedback == "full" else round_ / 32)
                     replayed = one._fresh
                 assert replayed < 8
-            assert bits(whole) == bits(Run.open(path))
+            assert bits(whole) == bits(SessionFile.open(path))
             whole._forget()
             whole._journal.restart()
             with monkeypatch.context() as patch:
                 patch.setattr(whole._journal, "rewind", lambda: None)
                 slow = bits(whole)
-            with Run.open(path) as quick:
+            with SessionFile.open(path) as quick:
                 assert bits(quick) == slow
 
 
@@ -581,9 +589,9 @@ def test_control_characters_never_reach_the_terminal(session: Callable[..., str]
 def test_half_of_a_surrogate_pair_is_no_name(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     for ids, actions in ((["\ud800"], ["a"]), (["x"], ["\udfff"])):
         with pytest.raises(ParameterError) as refused:
-            Run.start(tmp_path / "my.run", ids, actions, UCB1(), seed=1)
+            SessionFile.start(tmp_path / "my.run", ids, actions, UCB1(), seed=1)
         one_sentence(refused.value)
-    with Run.start(tmp_path / "my.run", ["x"], ["a"], UCB1(), seed=1) as run, pytest.raises(FeedbackError):
+    with SessionFile.start(tmp_path / "my.run", ["x"], ["a"], UCB1(), seed=1) as run, pytest.raises(FeedbackError):
         run.round_of("\ud800")
 
 
@@ -610,7 +618,7 @@ def test_the_page_of_a_run_escapes_names_and_summarises_what_is_pending(tmp_path
     from tombola.live.page import run_page
 
     names = ["<script>alert(1)</script>", "b & c"]
-    with Run.start(tmp_path / "my.run", [f"<i>{n}</i>" for n in range(30)], names, UCB1(), seed=1) as run:
+    with SessionFile.start(tmp_path / "my.run", [f"<i>{n}</i>" for n in range(30)], names, UCB1(), seed=1) as run:
         run.next(20)
         run.record_all(Outcome(round_, round_ % 2) for round_ in range(1, 11))
         run.amend(3, loss=0.5)
@@ -632,6 +640,6 @@ def test_a_command_on_a_short_run_loads_no_compiler(
     )
     done = run_python("-c", code, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "False", done.stdout + done.stderr
-    with Run.open(tmp_path / "r") as compiled, Run.open(tmp_path / "r") as slow:
+    with SessionFile.open(tmp_path / "r") as compiled, SessionFile.open(tmp_path / "r") as slow:
         slow.brisk = True
         assert bits(compiled) == bits(slow)

@@ -13,7 +13,7 @@ import pytest
 
 from tombola import UCB1, Exp3, Hedge, Learner, Session
 from tombola.errors import SessionError, TombolaError
-from tombola.live import Outcome, Run
+from tombola.live import Outcome, SessionFile
 from tombola.live import run as run_module
 from tombola.streams import Streams
 
@@ -23,7 +23,7 @@ IDS = [f"row {number}" for number in range(40)]
 
 def begin(path: Path, learner: Learner | None = None) -> Path:
     """Write a run with every kind of event."""
-    with Run.start(path, IDS, NAMES, learner or Exp3(), seed=3) as run:
+    with SessionFile.start(path, IDS, NAMES, learner or Exp3(), seed=3) as run:
         run.next(12)
         run.record_all(Outcome(round_, (round_ % 5) / 8) for round_ in (1, 4, 2, 7, 9))
         run.amend(2, loss=1.0)
@@ -35,7 +35,7 @@ def begin(path: Path, learner: Learner | None = None) -> Path:
 
 def told(path: Path) -> str:
     """Return all that a run can say, and what it does next."""
-    with Run.open(path) as run:
+    with SessionFile.open(path) as run:
         book = run.book()
         said = [book.tickets, book.outcomes, book.amended, book.cancelled, run.ids(), run.names, run.seed]
         said += [run.status().to_json(), run.round_of("row 17"), run.round_of("row 3")]
@@ -183,7 +183,7 @@ def test_an_old_backup_copied_over_an_open_file_is_noticed(
     grown: bool, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     path, backup = tmp_path / "my.run", tmp_path / "backup.run"
-    with Run.start(path, IDS, NAMES, UCB1(), seed=3) as run:
+    with SessionFile.start(path, IDS, NAMES, UCB1(), seed=3) as run:
         run.next(3)
         shutil.copyfile(path, backup)
         for _ in range(5):
@@ -191,7 +191,7 @@ def test_an_old_backup_copied_over_an_open_file_is_noticed(
         with path.open("r+b") as file:  # the same file, with the old content
             file.write(backup.read_bytes())
         if grown:  # as many changes as the open file has seen, so that SQLite itself takes them for the same
-            with Run.open(path) as another:
+            with SessionFile.open(path) as another:
                 for round_ in (1, 2, 3):
                     another.record(round_, loss=0.5)
                 for _ in range(2):
@@ -202,7 +202,7 @@ def test_an_old_backup_copied_over_an_open_file_is_noticed(
                 run.next()
             assert "backup" in one_sentence(refused.value)
         assert path.read_bytes() == before
-    with Run.open(path) as again:
+    with SessionFile.open(path) as again:
         assert again.book().round == (5 if grown else 3)
 
 
@@ -210,7 +210,7 @@ def test_a_file_that_took_the_place_of_an_open_one_is_noticed(
     tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     path, backup = tmp_path / "my.run", tmp_path / "backup.run"
-    with Run.start(path, IDS, NAMES, UCB1(), seed=3) as run:
+    with SessionFile.start(path, IDS, NAMES, UCB1(), seed=3) as run:
         run.next(3)
         shutil.copyfile(path, backup)
         os.replace(backup, path)
@@ -227,7 +227,7 @@ def test_a_race_or_another_database_is_no_session(tmp_path: Path) -> None:
 
     Journal.create(tmp_path / "x.race", "Race", {"kind": "race"}, ["a"]).close()
     with pytest.raises(SessionError, match="write tombola race instead"):
-        Run.open(tmp_path / "x.race")
+        SessionFile.open(tmp_path / "x.race")
 
 
 def old_run(path: Path, learner: Learner, *, rounds: int, answered: int) -> Session:
@@ -270,13 +270,13 @@ def old_run(path: Path, learner: Learner, *, rounds: int, answered: int) -> Sess
 @pytest.mark.parametrize("learner", [Exp3(), Hedge(rate=0.5)])
 def test_an_old_file_still_opens_with_a_note(learner: Learner, tmp_path: Path) -> None:
     session = old_run(tmp_path / "old.run", learner, rounds=6, answered=4)
-    with Run.open(tmp_path / "old.run") as run:
+    with SessionFile.open(tmp_path / "old.run") as run:
         assert "without digests" in run.notes[0]
         assert run.book().tickets == list(session.tickets)
         assert run.book().outcomes == list(session.outcomes)
         ticket, (one,) = session.act(), run.next()
         assert (one.round, NAMES.index(one.action), one.chance) == ticket
-    with Run.open(tmp_path / "old.run") as run:
+    with SessionFile.open(tmp_path / "old.run") as run:
         assert run.notes == ()
         assert run.book().round == 7
 
@@ -307,7 +307,7 @@ def test_a_damaged_old_file_is_one_sentence(change: str, tmp_path: Path, one_sen
 
 
 def test_what_is_written_is_on_the_disk(tmp_path: Path) -> None:
-    with Run.start(tmp_path / "my.run", IDS, NAMES, UCB1(), seed=3) as run:
+    with SessionFile.start(tmp_path / "my.run", IDS, NAMES, UCB1(), seed=3) as run:
         database = run._journal._database
         assert database.rows("PRAGMA synchronous") == [(3,)], "EXTRA: also the directory, after the journal is gone"
         assert database.rows("PRAGMA fullfsync") == [(1,)]

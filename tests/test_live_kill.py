@@ -16,7 +16,7 @@ import pytest
 
 from tombola import Exp3, FollowTheLeader, Learner, Session, Simulation
 from tombola.errors import SessionError
-from tombola.live import Assignment, Outcome, Run
+from tombola.live import Assignment, Outcome, SessionFile
 
 SOURCE = Path(__file__).parent.parent / "src"
 LEARNERS: dict[str, Learner] = {"bandit": Exp3(), "full": Simulation(FollowTheLeader())}
@@ -36,7 +36,7 @@ def work(path: Path, log: Path, feedback: str, seed: int) -> None:
     book = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     known: list[Assignment] = []
     parent = os.getppid()
-    with Run.open(path) as run:
+    with SessionFile.open(path) as run:
         while os.getppid() == parent:  # nobody is left behind if the driver fails
             if coins.random() < 0.4 and run.round < ROWS - 10:  # two processes take less than ten at once
                 given = run.next(int(coins.integers(1, 4)))
@@ -51,7 +51,7 @@ def work(path: Path, log: Path, feedback: str, seed: int) -> None:
 
 
 def fork(work_: Any, *arguments: Any) -> int:
-    """Run a function in a process of its own, which ends only by being killed, or with status 1."""
+    """SessionFile a function in a process of its own, which ends only by being killed, or with status 1."""
     child = os.fork()
     if child == 0:
         try:
@@ -72,7 +72,7 @@ def kill(child: int) -> None:
 def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
     """Let two processes work on one file, kill one of them, or both, again and again, then finish in peace."""
     path, coins = folder / "live.run", np.random.default_rng(kills)
-    with Run.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], seed=5) as run:
+    with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], seed=5) as run:
         began = time.perf_counter()
         run.next()
         life = min(0.5, 0.05 + 10 * (time.perf_counter() - began))  # a few calls, however slow the disk is
@@ -90,7 +90,7 @@ def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
             workers[victim] = fork(work, path, logs[victim], feedback, 2 * done + victim)
     for worker in workers:
         kill(worker)
-    with Run.open(path) as run:
+    with SessionFile.open(path) as run:
         for assignment in run.pending:
             assert run.record(assignment.round, loss=loss_of(assignment, feedback))
         assert run.pending == []
@@ -120,7 +120,7 @@ def bits(session: Session) -> tuple[bytes, bytes, list[Any]]:
     return session._live.player.memory.tobytes(), session._live.player.coins.tobytes(), list(session.outcomes)
 
 
-def bits_of_run(run: Run) -> tuple[bytes, bytes, list[Any]]:
+def bits_of_run(run: SessionFile) -> tuple[bytes, bytes, list[Any]]:
     outcomes = run.book().outcomes
     assert run._mind is not None
     return run._mind.player.memory.tobytes(), run._mind.player.coins.tobytes(), list(outcomes)
@@ -129,7 +129,7 @@ def bits_of_run(run: Run) -> tuple[bytes, bytes, list[Any]]:
 def undisturbed(folder: Path, learner: Learner, happened: list[tuple[Any, ...]]) -> Path:
     """Do the same, in the same order, in one process that is not killed."""
     path = folder / "undisturbed.run"
-    with Run.start(path, map(str, range(ROWS)), NAMES, learner, seed=5) as run:
+    with SessionFile.start(path, map(str, range(ROWS)), NAMES, learner, seed=5) as run:
         for kind, group in groupby(happened, key=lambda event: event[1]):
             if kind == "ticket":
                 run.next(len(list(group)))
@@ -158,7 +158,7 @@ def check(folder: Path, feedback: str) -> int:
             mine[round_] = alone.act()
         else:
             alone.observe(mine[round_], loss=value["loss"])
-    with Run.open(path) as run:
+    with SessionFile.open(path) as run:
         assert bits_of_run(run) == bits(alone), "the final state differs"
     assert events(undisturbed(folder, learner, happened)) == happened
     return len(tickets)
@@ -198,7 +198,7 @@ def test_two_processes_killed_a_thousand_times_lose_nothing(feedback: str, tmp_p
 
 
 def begin(path: Path) -> None:
-    Run.start(path, map(str, range(3000)), NAMES, Exp3(), seed=5).close()
+    SessionFile.start(path, map(str, range(3000)), NAMES, Exp3(), seed=5).close()
 
 
 def drive_start(folder: Path) -> dict[str, int]:
@@ -212,11 +212,11 @@ def drive_start(folder: Path) -> dict[str, int]:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         try:
-            Run.open(path).close()
+            SessionFile.open(path).close()
             whole += 1
         except SessionError:
             begin(path)
-        with Run.open(path) as run:
+        with SessionFile.open(path) as run:
             assert run.horizon == 3000
             assert [one.round for one in run.next(3000)][-1] == 3000
     return {"whole": whole}

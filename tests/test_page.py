@@ -8,7 +8,7 @@ import pytest
 
 from browser import needs_browser
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.page import Entry, claims_page, drawing
+from tombola.report.page import Item, claims_page, drawing
 
 
 def chart(name: str = "measured") -> Chart:
@@ -17,8 +17,8 @@ def chart(name: str = "measured") -> Chart:
     return Chart("A title", "rows", "regret", bands, (Line("bound", x, 2 * x),), alt="two curves below a line")
 
 
-def entry(name: str, outcome: str) -> Entry:
-    return Entry(
+def entry(name: str, outcome: str) -> Item:
+    return Item(
         name, f"Title of {name}", "Theorem 9", "A <b>statement</b> & more", "What it means.", outcome, "holds",
         "slope 0.5", "√T", "", f"tombola reproduce --claims {name}", (chart(),),
     )  # fmt: skip

@@ -255,10 +255,9 @@ def test_a_table_of_many_columns_is_read_in_one_pass(tmp_path: Path) -> None:
 
         __hash__ = str.__hash__
 
-    from tombola.readers import columns
-    from tombola.readers import text as text_module
+    from tombola.readers import columns, delimited
 
-    table = text_module.read_text(tmp_path / "t.csv", lambda _, __: False)
+    table = delimited.read_text(tmp_path / "t.csv", lambda _, __: False)
     counting = columns.Columns(table.source, [column._replace(name=Counting(column.name)) for column in table.columns])
     from tombola.readers.wide import read_wide
 

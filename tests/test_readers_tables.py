@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tombola.errors import ParameterError, TableError, TombolaError
 from tombola.pool import Pool
 from tombola.readers import Table, read_table
-from tombola.readers.text import LONGEST
+from tombola.readers.delimited import LONGEST
 
 pd: Any = import_module("pandas")  # neither has types
 pa: Any = import_module("pyarrow")

@@ -11,8 +11,8 @@ import pytest
 
 from tombola.claims.birthday import Birthday
 from tombola.claims.concentration import Concentration
+from tombola.claims.finished import Finished, key_of
 from tombola.claims.hierarchy import Hierarchy
-from tombola.claims.journal import Journal, key_of
 from tombola.claims.reproduce import reproduce
 
 CLAIMS = [Hierarchy, Concentration]
@@ -47,15 +47,15 @@ def test_finished_units_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_line_cut_short_is_run_again_and_the_rest_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
+    journal = Finished(path)
     journal.record(key_of("a", {"T": 1}, 1), [{"x": 1.5}])
     journal.record(key_of("a", {"T": 2}, 1), [{"x": 2.5}])
     path.write_bytes(path.read_bytes()[:-9])
-    again = Journal(path)
+    again = Finished(path)
     assert again.rows(key_of("a", {"T": 1}, 1)) == [{"x": 1.5}]
     assert again.rows(key_of("a", {"T": 2}, 1)) is None
     again.record(key_of("a", {"T": 2}, 1), [{"x": 2.5}])
-    assert Journal(path).rows(key_of("a", {"T": 2}, 1)) == [{"x": 2.5}]
+    assert Finished(path).rows(key_of("a", {"T": 2}, 1)) == [{"x": 2.5}]
 
 
 def test_after_kill_9_the_run_goes_on_and_ends_with_the_same_rows(tmp_path: Path) -> None:

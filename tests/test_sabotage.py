@@ -9,7 +9,7 @@ import pytest
 
 from tombola.claims import CLAIMS, Claim
 from tombola.claims.birthday import Birthday
-from tombola.claims.journal import seed_of
+from tombola.claims.finished import seed_of
 from tombola.claims.reproduce import reproduce
 from tombola.claims.sabotage import Sabotaged
 

@@ -22,7 +22,7 @@ from tombola.tables.contestants import Circumstances, budgeted_contestants, cont
 from tombola.tables.page import means, page_of, share_chart
 from tombola.tables.prior import RANKS
 from tombola.tables.question import Question
-from tombola.tables.tour import STOPS, walk
+from tombola.tables.tour import STATIONS, walk
 from tombola.tables.words import plus_minus
 
 
@@ -214,11 +214,11 @@ def test_a_bad_question_is_refused(others: dict[str, Any], one_sentence: Any) ->
     one_sentence(caught.value)
 
 
-@pytest.mark.parametrize("name", [name for name in STOPS if name != "digits"])
+@pytest.mark.parametrize("name", [name for name in STATIONS if name != "digits"])
 def test_every_generated_pool_has_its_tour(name: str) -> None:
     first = next(walk(name, seed=1))
     assert first.heading == "The pool"
-    assert STOPS[name].make(1).actions[0] in first.text
+    assert STATIONS[name].make(1).actions[0] in first.text
 
 
 @pytest.mark.full

@@ -9,7 +9,7 @@ import numpy as np
 from tombola import validate
 from tombola.budget import NOTHING, Allowance, Budget, Ledger, Stop, resources_of
 from tombola.delay import DelayLike, RowDelays, delays_of
-from tombola.engine.loop import SWITCHES, Table, Tally, new_tally
+from tombola.engine.loop import SWITCHES, Arrivals, Tally, new_tally
 from tombola.engine.player import Player
 from tombola.engine.queue import queue_of, ring_of
 from tombola.errors import LearnerError, ParameterError
@@ -133,7 +133,7 @@ def run(
     tally = new_tally(setting.actions, rows.size, marks, resources=resources, kept=kept, expects=learner.mixes)
     player = Player(learner, setting, streams.learner(learner), ring_of(queue))
     losses: Any = np.asarray(pool.losses)  # a memory map as the plain array that Numba knows
-    player.play(Table(losses, costs, columns, rows, best), queue, tally)
+    player.play(Arrivals(losses, costs, columns, rows, best), queue, tally)
     return Played(tally, setting.ledger(player.desk), setting.whole_rows)
 
 

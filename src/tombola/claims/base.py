@@ -21,16 +21,16 @@ from tombola.statistics import Estimate
 from tombola.types import Floats, Seed
 
 Unit: TypeAlias = Mapping[str, Any]
-Row: TypeAlias = Mapping[str, Any]
-Rows: TypeAlias = Sequence[Row]
+Measure: TypeAlias = Mapping[str, Any]
+Measures: TypeAlias = Sequence[Measure]
 Parts: TypeAlias = Mapping[str, Any]
-Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
+Ruling = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
 
 
 class Verdict(NamedTuple):
     """What the rows say about a statement: a word, a sentence, and the numbers for the table."""
 
-    outcome: Outcome
+    outcome: Ruling
     measured: str
     printed: str = ""
     corrected: str = ""
@@ -50,7 +50,7 @@ class Claim(ABC):
     source: ClassVar[str]
     statement: ClassVar[str]
     meaning: ClassVar[str]
-    expected: ClassVar[Outcome]
+    expected: ClassVar[Ruling]
     section: ClassVar[str] = ""
     limits: ClassVar[str] = ""
     luck: ClassVar[float] = 0.0
@@ -61,15 +61,15 @@ class Claim(ABC):
         """Return the units of work, quick or for publication."""
 
     @abstractmethod
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Measure one unit."""
 
     @abstractmethod
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Judge the statement by these rows alone."""
 
     @abstractmethod
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Say what the picture of these rows shows."""
 
     def saboteurs(self) -> dict[str, Parts]:
@@ -85,7 +85,7 @@ class Claim(ABC):
         playing = [part.name for part in fields(self) if part.name not in self.judging]
         return all(getattr(self, name) is getattr(other, name) for name in playing)
 
-    def plays(self, rows: Rows) -> int:
+    def plays(self, rows: Measures) -> int:
         """Return how many plays, draws or computations the rows come from."""
         return len(rows)
 
@@ -94,7 +94,7 @@ class Claim(ABC):
         return joint(chances) <= self.luck
 
 
-def pick(rows: Rows, column: str, **where: Any) -> Floats:
+def pick(rows: Measures, column: str, **where: Any) -> Floats:
     """Return a column of the rows that have these values.
 
     >>> pick([{"T": 2, "regret": 1.5}, {"T": 4, "regret": 2.5}], "regret", T=4).tolist()
@@ -104,7 +104,7 @@ def pick(rows: Rows, column: str, **where: Any) -> Floats:
     return np.array(chosen, dtype=np.float64)
 
 
-def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
+def levels(rows: Measures, column: str, **where: Any) -> list[Any]:
     """Return the different values of a column, sorted.
 
     >>> levels([{"T": 4}, {"T": 2}, {"T": 4}], "T")
@@ -113,7 +113,7 @@ def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
     return sorted({row[column] for row in rows if all(row[name] == value for name, value in where.items())})
 
 
-def band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
+def band(rows: Measures, name: str, over: str, column: str, **where: Any) -> Band:
     """Return the means of a column with their 95 % intervals, over the levels of another."""
     at = levels(rows, over, **where)
     means = [statistics.mean(pick(rows, column, **{over: x}, **where)) for x in at]
@@ -121,7 +121,7 @@ def band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
     return Band(name, np.array(at, dtype=np.float64), *parts)
 
 
-def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
+def slope(rows: Measures, over: str, column: str, **where: Any) -> Estimate:
     """Return the slope of the log mean of a column on the log of another, with its 95 % interval."""
     at = levels(rows, over, **where)
     values = [pick(rows, column, **{over: x}, **where) for x in at]

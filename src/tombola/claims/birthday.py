@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola import bounds, instances
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
 from tombola.learners.base import Learner
 from tombola.learners.full import BirthdayTest, FollowTheLeader
 from tombola.order import OrderLike
@@ -40,7 +40,7 @@ class Birthday(Claim):
         "Draw from T different rows with replacement, and some row soon comes twice, as with birthdays in a classroom. "
         "A learner can use that to find out whether it is fed i.i.d. draws. A row of a shuffled list comes only once."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = (
         "from the theorem: the exact mean, a finite sum, is at most 2 √T; plays must have that mean (Student, two sides)"
     )
@@ -51,13 +51,13 @@ class Birthday(Claim):
         """Play at a few horizons."""
         return [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Measure the round in which the test fires, in plays of the learner itself."""
         T = unit["T"]
         taus = (fired(self.test(T), T, self.order, child) for child in repetitions(seed, unit["plays"]))
         return [{"T": T, "play": r, "tau": tau} for r, tau in enumerate(taus)]
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Compare the exact mean with the bound, and the measured one with it, at every horizon."""
         at = levels(rows, "T")
         worst = max(self.mean(T) / self.bound(T) for T in at)
@@ -67,7 +67,7 @@ class Birthday(Claim):
         measured = f"exact mean at most {worst:.2f} of 2 √T; plays {words}"
         return Verdict("refuted" if refuted else "holds", measured, printed="2 √T")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show measured and exact means under the bound."""
         at = levels(rows, "T")
         x = np.array(at, dtype=np.float64)

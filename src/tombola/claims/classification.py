@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola import bounds
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
 from tombola.labels import ERM, AllLabellings, Intervals, LabelLearner, LabelledPool, Thresholds, attack_thresholds
 from tombola.order import OrderLike
 from tombola.playing import play
@@ -64,7 +64,7 @@ class Classification(Claim):
         "Label the rows of a shuffled list one by one, always by the rule that fits best so far. For thresholds on one "
         "number that costs a dozen mistakes on a million rows. The same rows in a malicious order cost a mistake each."
     )
-    expected: ClassVar[Outcome] = "holds as corrected"
+    expected: ClassVar[Ruling] = "holds as corrected"
     limits: ClassVar[str] = (
         "from the theorem: the corrected bound on coin labels (Student); the exact mean, a harmonic number, on labels by a "
         "threshold (two sides); exactly T mistakes in bad order, exactly 99 with all labellings of 99 points"
@@ -77,11 +77,11 @@ class Classification(Claim):
         count = 200 if full else 60
         return [*({"T": 4**i, "plays": count} for i in range(3, 10 if full else 8)), {"T": 100, "plays": 0}]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Count mistakes above the best hypothesis."""
         if unit["plays"] == 0:
             return [self._near_the_horizon(unit["T"], seed)]
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for repetition, child in enumerate(repetitions(seed, unit["plays"])):
             for kind, pool in pools(unit["T"], np.random.default_rng(child)).items():
                 regret = play(self.learner, pool, self.order, self.delay, seed=child).regret
@@ -90,13 +90,13 @@ class Classification(Claim):
         mistakes = attack_thresholds(self.learner, rounds, seed=seed).mistakes
         return [*rows, {"T": rounds, "kind": "bad order", "play": 0, "regret": float(mistakes)}]
 
-    def _near_the_horizon(self, horizon: int, seed: Seed) -> Row:
+    def _near_the_horizon(self, horizon: int, seed: Seed) -> Measure:
         """All labellings of T - 1 points, all labels 1: ERM that guesses 0 is wrong on every new point."""
         pool = LabelledPool(np.minimum(np.arange(horizon), horizon - 2).astype(float), np.ones(horizon, int))
         regret = play(ERM(AllLabellings(horizon - 1)), pool, self.order, seed=seed).regret
         return {"T": horizon, "kind": "v = T - 1", "play": 0, "regret": float(regret)}
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for the corrected bound everywhere, for the exact values, and look at the printed bound."""
         at = levels(rows, "T", kind="coins")
         coins, easy = ({T: pick(rows, "regret", T=T, kind=kind) for T in at} for kind in ("coins", "realizable"))
@@ -119,7 +119,7 @@ class Classification(Claim):
             return Verdict("refuted", measured, *WORDS)
         return Verdict("holds as corrected" if near > printed else "holds", measured, *WORDS)
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show mistakes above the best threshold."""
         at, bad = levels(rows, "T", kind="coins"), levels(rows, "T", kind="bad order")
         x = np.array(at, dtype=np.float64)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.curves import certain
 from tombola.claims.intervals import Intervals, halved, missed, with_ones
 from tombola.confidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
@@ -103,7 +103,7 @@ class Concentration(Claim):
         "However the list looks, what you have seen of it tells its mean to within a radius that you can write down, "
         "and that shrinks to nothing as you come to its end. Hoeffding's own radius is the printed one over √2."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = (
         "from the theorem: exact chances of all 0/1 pools, at most the printed tail, and at most the level of an interval"
     )
@@ -112,11 +112,11 @@ class Concentration(Claim):
         """Take all 0/1 pools of a few sizes."""
         return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Compute, for every s, the worst chance over its bound, the worst misses over their level, and the radii."""
         return [self._row(unit["N"], s) for s in range(1, unit["N"] + 1)]
 
-    def _row(self, N: int, s: int) -> Row:
+    def _row(self, N: int, s: int) -> Measure:
         law = self.law(N, s)
         deviations, exact = tails(law, N, s)
         row: dict[str, Any] = {"N": N, "s": s, "printed": excess(exact, self.rate * s * deviations**2)}
@@ -127,7 +127,7 @@ class Concentration(Claim):
         radii = {"printed_radius": math.sqrt(math.log(2 / SHOWN) / (self.rate * s))}
         return {**row, **radii, "exact_radius": float(np.where(exact > SHOWN, deviations, 0.0).max())}
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for every ratio of chance and bound to be at most 1."""
         worst = {name: float(pick(rows, name).max()) for name in self.intervals}
         printed = float(pick(rows, "printed").max())
@@ -139,7 +139,7 @@ class Concentration(Claim):
             return Verdict("refuted", measured, *words)
         return Verdict("refuted as printed" if self.fails([chances.exact(printed <= 1)]) else "holds", measured, *words)
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the radii at 5 % over the rows seen, for the largest pools."""
         N = levels(rows, "N")[-1]
         x = np.array(levels(rows, "s", N=N), dtype=np.float64)

@@ -18,7 +18,7 @@ from tombola import bounds
 from tombola.budget import Budget
 from tombola.budgets import BudgetedLearner, BudgetSimulation, EmpiricalLP, SerflingLP, Terms
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
 from tombola.instances import three_actions
 from tombola.order import OrderLike
 from tombola.playing import play
@@ -110,7 +110,7 @@ class Constraints(Claim):
         "algorithm waits very long before it dares to play; solving the linear program of what was seen, again and again, "
         "with what is left, loses almost nothing."
     )
-    expected: ClassVar[Outcome] = "holds as corrected"
+    expected: ClassVar[Ruling] = "holds as corrected"
     limits: ClassVar[str] = (
         "from the theorem: each learner's own bound, less than T OPT at these horizons, missed by 5 % of the plays at most, "
         "and so the stop (binomial); nothing overspent in any play"
@@ -123,10 +123,10 @@ class Constraints(Claim):
         sizes = {2**16: 40, 2**18: 20, 2**20: 10} if full else {2**16: 10}
         return [{"T": T, "pool": pool, "plays": plays} for T, plays in sizes.items() for pool in POOLS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play the learners with a proof in fluid play with the strict stop, and the practical one as a user would."""
         T = unit["T"]
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for repetition, child in enumerate(repetitions(seed, unit["plays"])):
             pool = POOLS[unit["pool"]](T, seed=child)
             for name, learner in self.learners.items():
@@ -147,7 +147,7 @@ class Constraints(Claim):
                 rows.append({**about, "regret": float(trace.regret), **ended})
         return rows
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for zero overspending, and count the plays that miss their bound or had to be stopped."""
         over = sum(bool(row["overspent"]) for row in rows)
         settings = sorted({(row["T"], row["pool"], row["learner"]) for row in rows if row["learner"] in self.bounds})
@@ -168,7 +168,7 @@ class Constraints(Claim):
         )
         return Verdict("refuted" if self.fails(checks) else "holds as corrected", measured, *WORDS)
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show what share of the optimum was collected."""
         shares = [{**row, "share": 100 * (1 - row["regret"] / row["most"])} for row in rows]
         return Chart(
@@ -191,7 +191,7 @@ class Constraints(Claim):
         }
 
 
-def _share(rows: Rows, learner: str, T: int) -> float:
+def _share(rows: Measures, learner: str, T: int) -> float:
     """Return the mean share of T OPT that a learner loses."""
     return float((pick(rows, "regret", learner=learner, T=T) / pick(rows, "most", learner=learner, T=T)).mean())
 

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.curves import certain
 from tombola.claims.intervals import ROUNDING, Intervals, halved, with_ones
 from tombola.confidence import Serfling
@@ -97,7 +97,7 @@ class DeFinetti(Claim):
         "The first few rows of a long shuffled list look like fresh samples; the difference grows with the share of "
         "the list that you have seen. So what holds for samples may fail on the list, but only late."
     )
-    expected: ClassVar[Outcome] = "holds as corrected"
+    expected: ClassVar[Ruling] = "holds as corrected"
     limits: ClassVar[str] = (
         "from the theorem: its constant up to the terms it leaves out, 1/k + k/n of it; no mixture is nearer; an interval "
         "at 5 % misses at most 5 % of the lists, and of samples at most the distance more"
@@ -108,20 +108,20 @@ class DeFinetti(Claim):
         counts = (1, 2, 5, 10, 30, 100, 300, 1000, *((3000, 10_000) if full else ()))
         return [{"k": k, "n": share * k} for k in counts for share in (10, 100, 1000)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Compute the distance, the least that any mixture can reach, and how often an interval misses."""
         n, k = unit["n"], unit["k"]
         law = self.law(n, k)
         far = {"distance": self.norm(law, replaced(n, k)), "least": least_distance(law, n, k)}
         return [{**unit, **far, **(self._misses(law, n, k) if k <= TRIED else {})}]
 
-    def _misses(self, law: Floats, n: int, k: int) -> Row:
+    def _misses(self, law: Floats, n: int, k: int) -> Measure:
         """Compute the chance that the interval for the share of red balls misses it, on the list and on samples."""
         ends = with_ones(self.interval, 2 * n, 2 * k, LEVEL)
         outside = (ends.lows > 0.5 + ROUNDING) | (ends.highs < 0.5 - ROUNDING)
         return {"on_list": float(law[outside].sum()), "on_samples": float(replaced(n, k)[outside].sum())}
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Compare n/k times the distance with both constants, where k is large and k/n small."""
         far = [row for row in rows if row["k"] >= 100 and row["n"] >= 100 * row["k"]]
         scaled = [row["distance"] * row["n"] / row["k"] for row in far]
@@ -142,7 +142,7 @@ class DeFinetti(Claim):
             "refuted" if self.fails([*sound, *near[CONSTANT / 2]]) else "holds as corrected", measured, *texts
         )
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show n/k times the distance over k, with both constants."""
         shares = (10, 100, 1000)
         x = np.array(levels([row for row in rows if row["n"] == 100 * row["k"]], "k"), dtype=np.float64)
@@ -174,6 +174,6 @@ class DeFinetti(Claim):
         }
 
 
-def _near(row: Row, constant: float) -> bool:
+def _near(row: Measure, constant: float) -> bool:
     """Tell whether n/k times the distance is this constant, up to the terms that the theorem leaves out."""
     return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])

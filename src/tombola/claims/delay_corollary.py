@@ -8,7 +8,7 @@ import numpy as np
 
 from tombola import bounds
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick, slope
 from tombola.claims.delay_parts import LEARNERS, Learners, against, bound_of, measure
 from tombola.learners.full import Uniform
 from tombola.order import OrderLike
@@ -42,7 +42,7 @@ class DelayCorollary(Claim):
         "Waiting for answers before each block is not needed: learn from whatever has come back. Following the leader "
         "on that has regret d + π √(2 T log k) at most, without the logarithm and without knowing d."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = (
         "from the theorem: each learner's own bound and the printed one (Student); where actions differ by 1/√T, a slope "
         "in T of at most that of √(T ln T) (regression)"
@@ -56,11 +56,11 @@ class DelayCorollary(Claim):
         delays = [{"pool": "split", "T": 2**top, "d": d, "plays": plays} for d in (1, 10, 100, 1000)]
         return delays + [{"pool": "hard", "T": 2**i, "d": 16, "plays": plays} for i in range(8, top + 1)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play the three learners on the same orders."""
         return measure(unit, self.learners, self.order, self.late, seed)
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for regrets below the bounds and, where actions differ by 1/√T, for slope 1/2 in T."""
         below, corrected = against(rows, self.bound)
         as_printed, printed = against(rows, lambda _, *size: bounds.simulation_printed(*size))
@@ -73,7 +73,7 @@ class DelayCorollary(Claim):
         refuted = self.fails([*below, *as_printed, *flat])
         return Verdict("refuted" if refuted else "holds", measured, *WORDS)
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show regret over the delay, with the bounds."""
         chosen = [row for row in rows if row["pool"] == "split"]
         late, T = levels(chosen, "d"), levels(chosen, "T")[0]

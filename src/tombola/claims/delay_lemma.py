@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.curves import certain
 from tombola.engine.coins import new_coins
 from tombola.learners.base import Feedback, Learner
@@ -130,7 +130,7 @@ class DelayLemma(Claim):
         "Training draws from the rows already revealed, with replacement. So nothing is invented: on average, the "
         "learner trains on exactly the past. As printed, the sum forgets round 1, which the past contains."
     )
-    expected: ClassVar[Outcome] = "holds as corrected"
+    expected: ClassVar[Ruling] = "holds as corrected"
     limits: ClassVar[str] = (
         "from the lemma: the rows drawn are those before the block, none else; that all are drawn equally often is tested "
         "on every block (chi-square, two sides)"
@@ -143,12 +143,12 @@ class DelayLemma(Claim):
         delays = (0, 1, 3, 10, 40, 299)
         return [{"schedule": name, "T": T, "d": d} for name in ("lemma", "paper") for T in horizons for d in delays]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Count, block by block, the draws of each row before it, and those of any other row."""
         T, d, name = unit["T"], unit["d"], unit["schedule"]
         drawn = trained_on(self.schedules[name](d), T, d, seed)
         before = [0]
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for i, block in blocks_of(name, T, d):
             shares = drawn.get(block.start, np.zeros(T))
             told = TRAININGS * (2**i - 1)  # the first draw of a training is not told
@@ -159,7 +159,7 @@ class DelayLemma(Claim):
             before += [t - 1 for t in block if t <= T]
         return rows
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask that exactly the rows before a block are drawn, all equally; as printed, that round 1 is not."""
         wrong = int(pick(rows, "strange").sum() + np.abs(pick(rows, "draws") - pick(rows, "seen")).sum())
         draws = int(pick(rows, "seen").sum())
@@ -172,11 +172,11 @@ class DelayLemma(Claim):
         words = ("1/2^i Σ over blocks before i", "the same, round 1 counted as a block")
         return Verdict("refuted" if self.fails([chances.exact(wrong == 0), *even]) else self.expected, measured, *words)
 
-    def plays(self, rows: Rows) -> int:
+    def plays(self, rows: Measures) -> int:
         """Count the draws."""
         return int(pick(rows, "seen").sum())
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show how much of the training distribution the printed sum leaves out, block by block."""
         lemma = [row for row in rows if row["schedule"] == "lemma"]
         x = np.array(levels(lemma, "block"), dtype=np.float64)

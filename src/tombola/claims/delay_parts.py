@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from tombola import bounds, instances
 from tombola.claims import chances
-from tombola.claims.base import Row, Rows, Unit, pick
+from tombola.claims.base import Measure, Measures, Unit, pick
 from tombola.comparing import compare
 from tombola.learners.base import Learner
 from tombola.learners.full import FollowTheLeader, Hedge
@@ -39,7 +39,7 @@ def bound_of(learner: str, T: int, k: int, d: int) -> float:
     return bounds.follow_the_leader(T, k, d) if learner == "follow the leader" else bounds.simulation(T, k, d)
 
 
-def measure(unit: Unit, learners: Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed) -> list[Row]:
+def measure(unit: Unit, learners: Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed) -> list[Measure]:
     """Play learners on a pool; `delay` says how late feedback really comes for a delay that all are told."""
     T, d = unit["T"], unit["d"]
     pool = POOLS[unit["pool"]](T)
@@ -53,7 +53,7 @@ def measure(unit: Unit, learners: Learners, order: OrderLike, delay: Callable[[i
     ]
 
 
-def against(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tuple[list[float], float]:
+def against(rows: Measures, bound: Callable[[str, int, int, int], float]) -> tuple[list[float], float]:
     """Return, for every setting of the rows, the chance of its mean under the bound, and the largest mean over bound."""
     settings = sorted({(row["pool"], row["learner"], row["T"], row["k"], row["d"]) for row in rows})
     found, worst = [], 0.0

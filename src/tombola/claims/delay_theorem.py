@@ -15,7 +15,7 @@ import numpy as np
 
 from tombola import bounds, instances, statistics
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.delay_parts import LEARNERS, Learners, against, bound_of, measure
 from tombola.learners.full import Uniform
 from tombola.order import OrderLike
@@ -72,9 +72,9 @@ class DelayTheorem(Claim):
     )
     meaning: ClassVar[str] = (
         "Late answers cost a shuffled list a fixed number of rounds. In an order chosen against you they cost in "
-        "proportion to √(d T): the longer the list, the more a delay hurts. Rows and learners are the same in both cases."
+        "proportion to √(d T): the longer the list, the more a delay hurts. Measures and learners are the same in both cases."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = (
         "from the theorem: both bounds on three pools; by exchangeability, d more for the leader, 2 d for Hedge and "
         "2 d ⌈log T⌉ for Simulation when shuffled; in given order the exact regret of fair coins (Student)"
@@ -93,13 +93,13 @@ class DelayTheorem(Claim):
         ]
         return [*easy, *traps]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play Simulation on a pool in random order, or three learners on traps, with late feedback and without."""
         if unit["pool"] != "trap":
             return measure(unit, {"Simulation": self.learners["Simulation"]}, self.order, self.late, seed)
         T, d = unit["T"], unit["d"]
         order = self.order if unit["order"] == "random" else "given"
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for r, child in enumerate(repetitions(seed, unit["plays"])):
             pool = instances.delay_trap(T, d, seed=child)
             for name, learner in self.learners.items():
@@ -110,7 +110,7 @@ class DelayTheorem(Claim):
                 rows.append({**about, "regret": late, "prompt": at_once})
         return rows
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for regrets below the bounds, for delays that add no more than they can, and for the coins' regret."""
         easy = [row for row in rows if row["pool"] != "trap"]
         traps = [row for row in rows if row["pool"] == "trap"]
@@ -130,7 +130,7 @@ class DelayTheorem(Claim):
             return Verdict("refuted", measured, *WORDS)
         return Verdict("holds as corrected" if self.fails(as_printed) else "holds", measured, *WORDS)
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show what each delay adds to the regret of each learner, in both orders."""
         traps = [row for row in rows if row["pool"] == "trap"]
         T, late = levels(traps, "T")[0], levels(traps, "d")
@@ -160,18 +160,18 @@ class DelayTheorem(Claim):
         }
 
 
-def extra(traps: Rows, order: str, learner: str, delay: int) -> Floats:
+def extra(traps: Measures, order: str, learner: str, delay: int) -> Floats:
     """Return how much more regret there is than with prompt feedback on the same rows, play by play."""
     late, prompt = (pick(traps, column, order=order, learner=learner, d=delay) for column in ("regret", "prompt"))
     return late - prompt
 
 
-def added(traps: Rows, order: str, learner: str, delay: int) -> Estimate:
+def added(traps: Measures, order: str, learner: str, delay: int) -> Estimate:
     """Return the mean of that, with its 95 % interval."""
     return statistics.mean(extra(traps, order, learner, delay))
 
 
-def _sentence(traps: Rows) -> str:
+def _sentence(traps: Measures) -> str:
     d = levels(traps, "d")[-1]
     words = [
         f"{name} {added(traps, 'random', name, d).value:+.1f} shuffled, {added(traps, 'given', name, d).value:+.0f} given"
@@ -180,7 +180,7 @@ def _sentence(traps: Rows) -> str:
     return f"delay {d} adds to " + "; ".join(words)
 
 
-def _band(traps: Rows, name: str, order: str) -> Band:
+def _band(traps: Measures, name: str, order: str) -> Band:
     late = levels(traps, "d")
     found = [added(traps, order, name, d) for d in late]
     words = f"{name}, {'shuffled' if order == 'random' else 'given order'}"

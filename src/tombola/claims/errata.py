@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict
 from tombola.claims.curves import spikes
 from tombola.claims.evidence import ERRATA, Erratum, Evidence
 from tombola.claims.evidence.base import shown
@@ -17,7 +17,7 @@ from tombola.types import Seed
 WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
 
 
-def is_shown(row: Row) -> bool:
+def is_shown(row: Measure) -> bool:
     """Tell whether the numbers of a row show its erratum."""
     return shown(row["relation"], row["printed_value"], row["corrected_value"], row["truth"])
 
@@ -36,7 +36,7 @@ class Errata(Claim):
         "Checking a paper by running it finds slips as well as truths. Its theorems survive with other constants, but "
         "for the classification bound when the dimension is near T and the constant of the distance to fresh samples."
     )
-    expected: ClassVar[Outcome] = "holds as corrected"
+    expected: ClassVar[Ruling] = "holds as corrected"
     limits: ClassVar[str] = (
         "exact: the value as printed must be wrong, or too weak, and the corrected one right, within 1 %"
     )
@@ -45,11 +45,11 @@ class Errata(Claim):
         """Take the errata one by one."""
         return [{"number": number} for number in sorted(erratum.number for erratum in self.errata)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Compute the printed value, the corrected one, and the truth on another way."""
         return [row_of(erratum) for erratum in self.errata if erratum.number == unit["number"]]
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Count the errata whose numbers show them."""
         missing = [row["number"] for row in rows if not is_shown(row)]
         kinds = Counter(row["severity"] for row in rows if is_shown(row))
@@ -63,7 +63,7 @@ class Errata(Claim):
             return Verdict("refuted", f"{measured}; not shown: {', '.join(map(str, missing))}")
         return Verdict("holds as corrected", measured)
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show printed over true value for each erratum, where both are above 0."""
         kinds = {row["severity"] for row in rows if row["printed_value"] > 0 and row["truth"] > 0}
         last = float(max(row["number"] for row in rows))
@@ -99,7 +99,7 @@ def _with(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> Erratum:
     return erratum._replace(evidence=lambda: change(erratum.evidence()))
 
 
-def row_of(erratum: Erratum) -> Row:
+def row_of(erratum: Erratum) -> Measure:
     """Return an erratum as a row of plain values."""
     printed, corrected, truth = map(float, erratum.evidence())
     about = {"number": erratum.number, "line": erratum.line, "severity": erratum.severity}
@@ -114,7 +114,7 @@ def row_of(erratum: Erratum) -> Row:
     return {**about, **texts, **values, "shown": shown(erratum.relation, printed, corrected, truth)}
 
 
-def _band(rows: Rows, kind: str, words: str) -> Band:
+def _band(rows: Measures, kind: str, words: str) -> Band:
     drawn = [row for row in rows if row["severity"] == kind and row["printed_value"] > 0 and row["truth"] > 0]
     x = np.array([row["number"] for row in drawn], dtype=np.float64)
     ratios = np.array([row["printed_value"] / row["truth"] for row in drawn])

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.curves import certain
 from tombola.exact import Regrets, worst_case
 from tombola.learners.bandit import UCB1
@@ -47,7 +47,7 @@ class Hierarchy(Claim):
         "Shuffling makes any list easier than its worst order, though not quite as easy as fresh samples. A promise "
         "for the worst order always holds for your shuffled list; a promise for fresh samples does not."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = (
         "from the theorem: both inequalities between exact values; plays of the worst pool must have the exact mean "
         "(Student, two sides)"
@@ -60,19 +60,19 @@ class Hierarchy(Claim):
         plays = 10_000 if full else 500
         return [unit | {"plays": plays} if unit["learner"] == "follow the leader" else unit for unit in walked]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Compute the three worst cases, the i.i.d. one over distributions with chances in twelfths, and play."""
         about = {"learner": unit["learner"], "T": unit["T"]}
         learner = LEARNERS[unit["learner"]]
         regrets = self.exact(learner, KINDS, unit["T"])
         values: dict[str, Any] = {model: float(getattr(regrets, model)) for model in MODELS}
-        rows: list[Row] = [{**about, "kind": "exact", **values}]
+        rows: list[Measure] = [{**about, "kind": "exact", **values}]
         for child in repetitions(seed, unit["plays"]):
             trace = play(learner, regrets.random_input, order=self.order, seed=child)
             rows.append({**about, "kind": "play", "regret": trace.expected_regret})
         return rows
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for both inequalities in every exact row, and for its mean in the plays."""
         exact = [row for row in rows if row["kind"] == "exact"]
         ordered = [_ordered(row) for row in exact]
@@ -91,7 +91,7 @@ class Hierarchy(Claim):
         refuted = self.fails([*map(chances.exact, ordered), *agree])
         return Verdict("refuted" if refuted else "holds", measured, "i.i.d. ≤ random order ≤ adversarial")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the three worst cases of one learner."""
         name = rows[0]["learner"]
         mine = [row for row in rows if row["kind"] == "exact" and row["learner"] == name]
@@ -125,7 +125,7 @@ class Hierarchy(Claim):
         }
 
 
-def _ordered(row: Row) -> bool:
+def _ordered(row: Measure) -> bool:
     return bool(row["iid"] <= row["random"] + ROUNDING and row["random"] <= row["adversarial"] + ROUNDING)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tombola.budget import Budget
 from tombola.budgets import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick, slope
 from tombola.claims.constraints import Idle
 from tombola.instances import hindsight
 from tombola.optimum import optimum
@@ -91,7 +91,7 @@ class Impossibility(Claim):
         "If the first half of a list says nothing about the second, spending early and spending late are both wrong on some "
         "list. Shuffled, any part of the list speaks for the rest."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = (
         "from the theorem: T/16 in given order, in every play, and exactly as the least over all learners on short lists; "
         "shuffled, below T/16 at the largest horizon (Student), with a slope of at most that of √(T ln T)"
@@ -104,12 +104,12 @@ class Impossibility(Claim):
         short: list[Unit] = [{"T": T, "plays": 0} for T in (2, 4, 8, 16, 32)]
         return short + [{"T": 4**i, "plays": 100 if full else 30} for i in range(4, 9 if full else 8)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Compute the least regret of all learners, or play on both lists, given and shuffled; the worse one counts."""
         T = unit["T"]
         if unit["plays"] == 0:
             return [{"T": T, "kind": "least", "learner": "all", "play": 0, "regret": least_regret(T)}]
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for repetition, child in enumerate(repetitions(seed, unit["plays"])):
             for kind, order in (("given", "given"), ("random", self.order)):
                 for name, learner in self.learners.items():
@@ -121,7 +121,7 @@ class Impossibility(Claim):
                     rows.append({"T": T, "kind": kind, "learner": name, "play": repetition, "regret": worse})
         return rows
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for T/16 in given order, and for less than that when shuffled."""
         at = levels(rows, "T", kind="random")
         given = min(row["regret"] / row["T"] for row in rows if row["kind"] == "given")
@@ -142,7 +142,7 @@ class Impossibility(Claim):
         )
         return Verdict("refuted" if self.fails(checks) else "holds", measured, "Ω(T) against Õ(√T)")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show both orders."""
         x = np.array(levels(rows, "T", kind="random"), dtype=np.float64)
         return Chart(
@@ -169,7 +169,7 @@ class Impossibility(Claim):
         }
 
 
-def _slope(rows: Rows) -> str:
+def _slope(rows: Measures) -> str:
     mine = [row for row in rows if row["kind"] == "random" and row["learner"] == "empirical LP"]
     means = [float(pick(mine, "regret", T=T).mean()) for T in levels(mine, "T")]
     return f"{slope(mine, 'T', 'regret').value:.2f}" if min(means) > 0 and len(means) > 2 else "none"

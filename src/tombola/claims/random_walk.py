@@ -14,7 +14,7 @@ import numpy as np
 
 from tombola import instances, statistics
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick, slope
 from tombola.comparing import compare
 from tombola.learners.base import Learner
 from tombola.learners.switching import BatchedExp3, FrugalUCB, SerflingElimination
@@ -73,7 +73,7 @@ class RandomWalk(Claim):
     meaning: ClassVar[str] = (
         "Losses that wander slowly can only be compared by changing back and forth. Shuffle the rows and the wandering is gone."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = (
         "from the theorems: in given order every learner's slope in T is at least that of T^(2/3) / log T; shuffled, "
         "FrugalUCB's is at most that of √(T ln T) (regression), and what the shuffle saves it is above 0 at the level of luck"
@@ -84,9 +84,9 @@ class RandomWalk(Claim):
         """Walk at doubling horizons."""
         return [{"T": 2**i, "walks": 200 if full else 80} for i in range(8, 18 if full else 15)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play on walks in their given order, and shuffled."""
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for play, child in enumerate(repetitions(seed, unit["walks"])):
             pool = self.walk(unit["T"], child)
             for kind, order in (("given", self.given), ("random", self.order)):
@@ -97,7 +97,7 @@ class RandomWalk(Claim):
                     rows.append({**about, "regret": regret, "switches": switches})
         return rows
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for the slope of the lower bound in given order, and for that of the upper one when shuffled."""
         at = levels(rows, "T")
         lower, upper = [T ** (2 / 3) / math.log2(T) for T in at], [math.sqrt(T * math.log(T)) for T in at]
@@ -111,7 +111,7 @@ class RandomWalk(Claim):
         measured += f"; shuffling saves {statistics.mean(gains)} T^(2/3)"
         return Verdict("refuted" if self.fails(checks) else "holds", measured, "T^(2/3) against √T")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show both orders."""
         x = np.array(levels(rows, "T"), dtype=np.float64)
         return Chart(
@@ -138,11 +138,11 @@ class RandomWalk(Claim):
         }
 
 
-def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
+def _regrets(rows: Measures, learner: str, order: str) -> list[Floats]:
     return [pick(rows, "regret", T=T, learner=learner, order=order) for T in levels(rows, "T")]
 
 
-def _gains(rows: Rows) -> Floats:
+def _gains(rows: Measures) -> Floats:
     """Return what the shuffle saves FrugalUCB, over T^(2/3), walk by walk; walks of all horizons count alike."""
     at = levels(rows, "T")
     kinds = [

@@ -13,7 +13,7 @@ import numpy as np
 
 from tombola import instances
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
 from tombola.comparing import compare
 from tombola.learners.base import Learner
 from tombola.learners.full import BirthdayTest, FixedAction, FollowTheLeader
@@ -66,7 +66,7 @@ class Repair(Claim):
         "Past rows can be drawn again, as often as you like, with replacement. So a learner for i.i.d. data can be "
         "trained on them, and what it does there is what to do next on the shuffled list."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = (
         "from the theorem: the exact mean, a finite sum of birthday means, on both sides (Student); that sum is at most "
         "2 √T at every horizon"
@@ -78,7 +78,7 @@ class Repair(Claim):
         """Play at growing horizons."""
         return [{"T": 2**i, "plays": 400 if full else 200} for i in range(8, 19 if full else 15, 1 if full else 2)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play the test inside Simulation; the share of action 0 in a block is counted, not drawn."""
         pool = instances.birthday(unit["T"])
         learners = {"repaired": self.learner(unit["T"])}
@@ -86,7 +86,7 @@ class Repair(Claim):
         regrets = runs.regrets("repaired", expected=True)
         return [{"T": unit["T"], "play": r, "regret": float(regret)} for r, regret in enumerate(regrets)]
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for the exact mean at every horizon, and for 2 sqrt(T) at most."""
         at = levels(rows, "T")
         agree = [chances.equal(pick(rows, "regret", T=T), self.mean(T)) for T in at]
@@ -97,7 +97,7 @@ class Repair(Claim):
         )
         return Verdict("refuted" if self.fails([*agree, chances.exact(worst <= 2)]) else "holds", measured, "√T")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the regret with and without Simulation."""
         at = levels(rows, "T")
         x = np.array(at, dtype=np.float64)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tombola import __version__
-from tombola.claims.base import Claim, Rows, Verdict
-from tombola.claims.journal import Journal
+from tombola.claims.base import Claim, Measures, Verdict
+from tombola.claims.finished import Finished
 from tombola.claims.measuring import Work, measured
 from tombola.claims.sabotage import Sabotaged, sabotage
 from tombola.files import write_whole
 from tombola.report.figures import draw, save
-from tombola.report.page import Broken, Entry, claims_page
+from tombola.report.page import Broken, Item, claims_page
 
 TITLE = "Online learning in random order, measured"
 LEAD = (
@@ -26,7 +26,7 @@ class Reproduced(NamedTuple):
     """A claim with its rows and its verdict, and with those of the broken programs if there was sabotage."""
 
     claim: Claim
-    rows: Rows
+    rows: Measures
     verdict: Verdict
     sabotaged: tuple[Sabotaged, ...] = ()
 
@@ -46,11 +46,11 @@ def reproduce(
 ) -> list[Reproduced]:
     """Run every claim; write index.html, and NAME.csv, NAME.png and NAME.svg for each, into `out`.
 
-    Finished units are kept in a journal there, and are not run again. The rows depend on the seed alone. If
+    Finished units are kept there, and are not run again. The rows depend on the seed alone. If
     `sabotaged`, every saboteur of every claim is run too, and the page and sabotage.json tell which were caught.
     """
     work = Work(full, seed, workers)
-    found = measured([(claim.name, claim) for claim in claims], Journal(out / "journal.jsonl"), work)
+    found = measured([(claim.name, claim) for claim in claims], Finished(out / "journal.jsonl"), work)
     broken = sabotage(claims, found, out, work) if sabotaged else []
     done = [
         Reproduced(claim, rows, claim.verdict(rows), tuple(one for one in broken if one.claim == claim.name))
@@ -76,9 +76,9 @@ def facts(done: Sequence[Reproduced], work: Work) -> list[tuple[str, str]]:
     ]
 
 
-def _entry(done: Reproduced, seed: int) -> Entry:
+def _entry(done: Reproduced, seed: int) -> Item:
     claim, verdict = done.claim, done.verdict
-    return Entry(
+    return Item(
         name=claim.name,
         title=claim.title,
         source=claim.source,
@@ -98,14 +98,14 @@ def _entry(done: Reproduced, seed: int) -> Entry:
     )
 
 
-def _luck(claim: Claim, rows: Rows) -> str:
+def _luck(claim: Claim, rows: Measures) -> str:
     """Say how many plays there were, and with what chance a true claim would come out otherwise."""
     if claim.luck == 0:
         return f"none: {claim.plays(rows):,} exact computations"
     return f"{claim.plays(rows):,} plays; a true claim fails with chance {100 * claim.luck:.2g} % at most"
 
 
-def _write(rows: Rows, path: Path) -> None:
+def _write(rows: Measures, path: Path) -> None:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=list(dict.fromkeys(name for row in rows for name in row)))
     writer.writeheader()

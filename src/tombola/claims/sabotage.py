@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tombola.claims.base import Claim, Outcome, Rows
-from tombola.claims.journal import Journal
+from tombola.claims.base import Claim, Measures, Ruling
+from tombola.claims.finished import Finished
 from tombola.claims.measuring import Work, measured
 from tombola.files import write_whole
 
@@ -21,8 +21,8 @@ class Sabotaged(NamedTuple):
 
     claim: str
     saboteur: str
-    outcome: Outcome
-    expected: Outcome
+    outcome: Ruling
+    expected: Ruling
     measured: str
 
     @property
@@ -31,7 +31,7 @@ class Sabotaged(NamedTuple):
         return self.outcome != self.expected
 
 
-def sabotage(claims: Sequence[Claim], rows: Sequence[Rows], out: Path, work: Work) -> list[Sabotaged]:
+def sabotage(claims: Sequence[Claim], rows: Sequence[Measures], out: Path, work: Work) -> list[Sabotaged]:
     """Run every saboteur of every claim, and write sabotage.json into `out`.
 
     `rows` are those of the claims as they are: a saboteur of the limits only needs another verdict on them.
@@ -40,8 +40,8 @@ def sabotage(claims: Sequence[Claim], rows: Sequence[Rows], out: Path, work: Wor
     others = [claim.sabotaged(name) for claim, _, name in broken]
     played = [i for i, (claim, _, _) in enumerate(broken) if not others[i].plays_as(claim)]
     named = [(f"{broken[i][0].name}: {broken[i][2]}", others[i]) for i in played]
-    journal = Journal(out / "sabotage.jsonl")
-    found = dict(zip(played, measured(named, journal, work), strict=True))
+    finished = Finished(out / "sabotage.jsonl")
+    found = dict(zip(played, measured(named, finished, work), strict=True))
     judged = []
     for i, (claim, mine, name) in enumerate(broken):
         verdict = others[i].verdict(found.get(i, mine))

@@ -13,7 +13,7 @@ import numpy as np
 
 from tombola import bounds, instances
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
 from tombola.comparing import compare
 from tombola.learners.base import Learner
 from tombola.learners.full import BirthdayTest, FixedAction, FollowTheLeader
@@ -95,7 +95,7 @@ class Separation(Claim):
         "What works on fresh samples can fail on a shuffled list, although every row looks the same. A guarantee "
         "for i.i.d. data says nothing about your list until somebody proves it for random order."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = (
         "from the theorem: 2 √T + 1 + √(2 ln 2) Σ 1/√n on the worst of eight i.i.d. inputs, chosen on half of the plays and "
         "judged on the other; (T+1)/2 in random order in every play; an exact mean where one loss comes twice"
@@ -107,14 +107,14 @@ class Separation(Claim):
         """Play at growing horizons."""
         return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 1 if full else 2)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play the test on i.i.d. inputs, and on two pools in random order."""
         T, count = unit["T"], unit["plays"]
         pools: dict[str, tuple[Pool, OrderLike]] = {
             f"iid {lead}": (member(T, lead), self.iid) for lead in (ZERO, *FAMILY)
         }
         pools |= {"birthday": (instances.birthday(T), self.order), "twice": (twice(T), self.order)}
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for (kind, (pool, order)), child in zip(pools.items(), repetitions(seed, len(pools)), strict=True):
             plays = 3 * count if kind == "twice" else count
             rows += [
@@ -127,7 +127,7 @@ class Separation(Claim):
         runs = compare(pool, {"test": self.test(pool.rows)}, order, repetitions=plays, relabel=False, seed=seed)
         return [float(regret) for regret in runs.regrets("test")]
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for the bound on the worst i.i.d. input, and for the exact values in random order."""
         at = levels(rows, "T")
         hard = {T: worst(rows, T) for T in at}
@@ -147,7 +147,7 @@ class Separation(Claim):
         )
         return Verdict("refuted" if self.fails(checks) else "holds", measured, "√(T log T) against T")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the regret in both models."""
         at = levels(rows, "T")
         x = np.array(at, dtype=np.float64)
@@ -178,7 +178,7 @@ class Separation(Claim):
         }
 
 
-def worst(rows: Rows, T: int) -> tuple[str, Floats]:
+def worst(rows: Measures, T: int) -> tuple[str, Floats]:
     """Return the i.i.d. input with the largest mean in the first half of the plays, and its regrets in the second.
 
     >>> worst([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
@@ -191,6 +191,6 @@ def worst(rows: Rows, T: int) -> tuple[str, Floats]:
     return hardest, found[hardest][found[hardest].size // 2 :]
 
 
-def sorted_plays(rows: Rows, T: int, kind: str) -> Rows:
+def sorted_plays(rows: Measures, T: int, kind: str) -> Measures:
     """Return the rows of one input in the order of their plays."""
     return sorted((row for row in rows if row["T"] == T and row["kind"] == kind), key=lambda row: int(row["play"]))

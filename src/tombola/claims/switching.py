@@ -15,7 +15,7 @@ import numpy as np
 from tombola import bounds, instances
 from tombola.bounds.switching import elimination_counts
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick, slope
 from tombola.comparing import compare
 from tombola.confidence.radius import serfling
 from tombola.learners.bandit import UCB1, UCB2
@@ -90,7 +90,7 @@ class Switching(Claim):
         "blocks keeps changes few. The printed radius is so wide that nothing is ever dropped at a usual horizon; "
         "radii for finite lists are valid too, and drop actions early."
     )
-    expected: ClassVar[Outcome] = "holds as corrected"
+    expected: ClassVar[Ruling] = "holds as corrected"
     limits: ClassVar[str] = (
         "from the theorem: the bound of Serfling elimination at δ = 0.1, its slope in T and its switches; the best action "
         "dropped in 10 % of the plays at most (binomial); the exact regret of the faithful one (Student, two sides)"
@@ -103,12 +103,12 @@ class Switching(Claim):
         powers = range(12, 19) if full else (12, 14, 16)
         return [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in GAPS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play all learners on the same orders, at a price of 1."""
         T, count = unit["T"], unit["plays"]
         pool = listed(T, unit["gap"] / T**0.5, seed)
         runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for name in self.learners:
             cell = runs.cell(name)
             for r, regret in enumerate(runs.regrets(name)):
@@ -117,7 +117,7 @@ class Switching(Claim):
                 rows.append({**about, **worse})
         return rows
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask of each learner what is proved for it."""
         at = levels(rows, "T")
         settings = [(T, gap) for T in at for gap in levels(rows, "gap")]
@@ -140,7 +140,7 @@ class Switching(Claim):
         )
         return Verdict("refuted" if self.fails(checks) else "holds as corrected", measured, *WORDS)
 
-    def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
+    def _checks(self, rows: Measures, T: int, gap: float) -> list[float]:
         tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == TIGHT]
         most = bounds.elimination_switches(T, 2, DELTA)
         faithful: dict[str, Any] = {"T": T, "gap": gap, "learner": "faithful"}
@@ -152,7 +152,7 @@ class Switching(Claim):
             chances.equal(pick(rows, "regret", **faithful), faithful_regret(T, gap / T**0.5)),
         ]
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show regret plus switches at the largest gap."""
         at, widest = levels(rows, "T"), levels(rows, "gap")[-1]
         x = np.array(at, dtype=np.float64)
@@ -181,7 +181,7 @@ class Switching(Claim):
         }
 
 
-def drops_best(row: Row) -> bool:
+def drops_best(row: Measure) -> bool:
     """Tell whether the best action was dropped: the worse one was then played more than stages with both allow.
 
     >>> drops_best({"T": 1000, "worse": 500}), drops_best({"T": 1000, "worse": 900})
@@ -191,7 +191,7 @@ def drops_best(row: Row) -> bool:
     return bool(row["worse"] > max(-(-3 * last // 2), row["T"] - last))
 
 
-def _dropped(rows: Rows, gap: float) -> tuple[int, int]:
+def _dropped(rows: Measures, gap: float) -> tuple[int, int]:
     """Return in how many plays the best action was dropped, and of how many, with this gap."""
     tight = [row for row in rows if row["learner"] == TIGHT and row["gap"] == gap]
     return sum(drops_best(row) for row in tight), len(tight)

@@ -17,7 +17,7 @@ import numpy as np
 
 from tombola import bounds
 from tombola.claims import chances
-from tombola.claims.base import Claim, Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
 from tombola.order import OrderLike, rows_in
 from tombola.report.chart import Chart, Line
 from tombola.streams import Streams, repetitions
@@ -87,7 +87,7 @@ class UniformConvergence(Claim):
         "chosen before. The printed radius does not follow from the paper's proof; the corrected one does, and a direct "
         "argument for finite lists gives a far smaller one."
     )
-    expected: ClassVar[Outcome] = "holds as corrected"
+    expected: ClassVar[Ruling] = "holds as corrected"
     limits: ClassVar[str] = (
         "from the lemma: each radius is missed in 5 % of the plays at most (binomial), and the corrected ones never by all "
         "labellings; on 7 of 14 rows the shares of plays are those of all 3,432 subsets (binomial, two sides)"
@@ -101,16 +101,16 @@ class UniformConvergence(Claim):
         parts: list[Unit] = [{"n": n, "T": T, "plays": 20_000 if full else 2000}]
         return parts + [{"n": n, "T": 1024, "plays": 4000 if full else 300} for n in (16, 32, 64, 128, 256, 512)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Measure the largest error over all thresholds, on coin labels."""
         T, n = unit["T"], unit["n"]
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for play, child in enumerate(repetitions(seed, unit["plays"])):
             first = rows_in(self.order, T, Streams(child).order())[:n]
             rows.append({"n": n, "T": T, "play": play, "largest": largest_error(first, T)})
         return rows
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Count the misses of every radius, and compare the short list with all its subsets."""
         checks: list[float] = []
         misses: dict[str, float] = {}
@@ -137,7 +137,7 @@ class UniformConvergence(Claim):
             return Verdict("refuted", measured, *words)
         return Verdict("holds" if 1 - n / T <= rich["printed"] else "holds as corrected", measured, *words)
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the largest deviation under the three radii."""
         mine = [row for row in rows if row["T"] != SHORT[0]]
         at, T = levels(mine, "n"), levels(mine, "T")[-1]

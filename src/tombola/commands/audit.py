@@ -161,7 +161,7 @@ def _chance(chance: float) -> str:
 
 def _write(out: Path, findings: list["Finding"], taken: int, checked: "Audit", name: str) -> None:
     from tombola.files import write_whole
-    from tombola.report.evidence_page import Evidence, Listing, evidence_page
+    from tombola.report.evidence_page import Listing, Statement, evidence_page
 
     bad = [one for one in findings if one.outcome == "refuted"]
     left = [one for one in findings if one.outcome == "open"]
@@ -172,7 +172,7 @@ def _write(out: Path, findings: list["Finding"], taken: int, checked: "Audit", n
          "-" if math.isnan(one.mean) else f"{one.mean:.4f}")
         for one in findings
     )  # fmt: skip
-    page = Evidence(
+    page = Statement(
         title=f"What holds of {name}?",
         lead="Statements about a whole list, proved or refuted from rows drawn in random order.",
         verdict=verdict,

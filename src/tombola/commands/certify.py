@@ -138,7 +138,7 @@ def _write(
 
     from tombola.files import write_whole
     from tombola.report.chart import Band, Chart, Line
-    from tombola.report.evidence_page import Evidence, Listing, Shown, evidence_page
+    from tombola.report.evidence_page import Listing, Shown, Statement, evidence_page
 
     x, y = (np.array(column, np.float64) for column in zip(*path, strict=True))
     ends = np.array([x[0], x[-1]])
@@ -158,7 +158,7 @@ def _write(
     )
     words = f"{'Stop now' if done else 'Go on'}: {certificate}."
     best = certificate.best
-    page = Evidence(
+    page = Statement(
         title=f"Which is the best of {Path(source).name}?",
         lead="Rows were taken in random order, and only as many as it takes to be sure.",
         verdict=words,

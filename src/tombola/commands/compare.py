@@ -54,7 +54,7 @@ def compare(
     """Say which learner would have done best on this table, worked through in random order."""
     from tombola.readers import read_table
     from tombola.tables import Circumstances, Question, answer_to
-    from tombola.tables.journal import usual_folder
+    from tombola.tables.chunks import usual_folder
     from tombola.tables.learners import parted
 
     check_page(out, table.partition("::")[0])
@@ -68,7 +68,7 @@ def compare(
     )  # fmt: skip
     read = read_table(table, rescale=rescale, missing=missing, **said)
     name = "standard input" if table == "-" else Path(table).name
-    answer = answer_to(read, question, name=name, workers=workers, journals=None if fresh else usual_folder())
+    answer = answer_to(read, question, name=name, workers=workers, keep=None if fresh else usual_folder())
     if out is not None:
         write_page(answer, out)
     if as_json:

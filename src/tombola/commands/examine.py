@@ -14,7 +14,7 @@ from tombola.commands.options import Json, Page, Seeds, words
 from tombola.commands.printing import show
 
 if TYPE_CHECKING:
-    from tombola.confidence import Verdict
+    from tombola.confidence import OrderVerdict
     from tombola.types import Floats
 
 SHOWN, LOOKS = 8, 240
@@ -113,7 +113,7 @@ def _watched(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
     return path
 
 
-def _said(verdict: "Verdict", names: list[str], rows: int) -> str:
+def _said(verdict: "OrderVerdict", names: list[str], rows: int) -> str:
     if not verdict.refuted:
         return f"nothing speaks against random order in {rows:,} rows of {len(names)} columns"
     return (
@@ -128,7 +128,7 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
 
     from tombola.files import write_whole
     from tombola.report.chart import Band, Chart, Line
-    from tombola.report.evidence_page import Evidence, Shown, evidence_page
+    from tombola.report.evidence_page import Shown, Statement, evidence_page
 
     x, table = np.array([row for row, _ in path], np.float64), np.array([found for _, found in path])
     table = np.minimum(table, 300.0)
@@ -137,9 +137,9 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
     bands = tuple(Band(facts["columns"][j], x, table[:, j], table[:, j], table[:, j]) for j in ranked)
     line = Line("an alarm", np.array([x[0], x[-1]]), np.full(2, goal))
     alt = f"The evidence against random order, row by row; {said}"
-    chart = Chart("Evidence", "row", "powers of ten", bands, (line,), log_x=False, log_y=False, alt=alt)
+    chart = Chart("Statement", "row", "powers of ten", bands, (line,), log_x=False, log_y=False, alt=alt)
     found = () if facts["random"] else (("column", facts["column"]), ("clear by row", f"{facts['row']:,}"))
-    page = Evidence(
+    page = Statement(
         title=f"Was {name} shuffled?",
         lead="A sequential test of random order: gamblers bet on the rank of each value among those before it.",
         verdict=f"{said[:1].upper()}{said[1:]}.",
@@ -153,7 +153,7 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
         listings=(),
         pictures=(
             Shown(
-                "Evidence against random order",
+                "Statement against random order",
                 f"The wealth of the gamblers so far, for the {SHOWN} columns with most of it at most. In random order "
                 "it ever reaches the dashed line with at most the stated probability.",
                 chart,

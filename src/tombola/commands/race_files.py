@@ -24,7 +24,7 @@ __all__ = ["app"]
 OPPOSITE, UNDECIDED = 1, 3
 
 File = Annotated[Path, typer.Argument(help="The file of the race.")]
-Rows = Annotated[Path, typer.Argument(help="The rows: CSV or TSV with a column id, or a .txt with one a line.")]
+RowsFile = Annotated[Path, typer.Argument(help="The rows: CSV or TSV with a column id, or a .txt with one a line.")]
 Column = Annotated[str, typer.Option(help="The column with the rows, if it is not called id.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Level = Annotated[float, typer.Option(help="The probability with which the answer may be wrong.")]
@@ -39,7 +39,7 @@ OnFailure = Annotated[str, typer.Option(help="worst: a failed call counts as los
 
 @app.command()
 def start(
-    rows: Rows,
+    rows: RowsFile,
     candidates: Annotated[str, typer.Option(help="Their names, with commas between; quote one with a comma.")],
     out: Annotated[Path, typer.Option(help="The file to write; one that exists is never overwritten.")],
     seed: Seeds = 1,
@@ -56,7 +56,7 @@ def start(
 ) -> None:
     """Shuffle a list of rows, and start a race on it; you make the calls."""
     from tombola.commands.session import names_in
-    from tombola.live.tables import read_ids
+    from tombola.live.intake import read_ids
     from tombola.racing import RaceFile
 
     settings = _settings(
@@ -170,7 +170,7 @@ def report(
 
 @app.command()
 def run(
-    rows: Rows,
+    rows: RowsFile,
     candidate: Annotated[list[str], typer.Option(help="'name=COMMAND {row}', once for each candidate.")],
     file: Annotated[Path, typer.Option(help="The file that keeps the answers; run again, the race goes on.")],
     loss: Annotated[str, typer.Option(help="stdout: its last line is the loss (and cost); exit; seconds.")] = "stdout",
@@ -195,7 +195,7 @@ def run(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Run commands on this machine, few of them, until it is proved which is best; killed, it goes on."""
-    from tombola.live.tables import read_ids
+    from tombola.live.intake import read_ids
     from tombola.racing import RaceFile
     from tombola.racing.lines import run_programs
     from tombola.racing.programs import Programs

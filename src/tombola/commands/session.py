@@ -10,8 +10,8 @@ from tombola.commands.printing import grid, show, tell
 from tombola.text import clean
 
 if TYPE_CHECKING:
+    from tombola.live.file import SessionFile
     from tombola.live.outcome import Losses
-    from tombola.live.run import Run
     from tombola.live.status import Status
 
 app = typer.Typer(
@@ -38,12 +38,12 @@ def start(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Shuffle a list of rows, and start a run on it."""
+    from tombola.live.file import SessionFile
+    from tombola.live.intake import read_ids
     from tombola.live.naming import learner_named
-    from tombola.live.run import Run
-    from tombola.live.tables import read_ids
 
     names = names_in(actions)
-    with Run.start(out, read_ids(table, column or None), names, learner_named(learner), seed=seed) as run:
+    with SessionFile.start(out, read_ids(table, column or None), names, learner_named(learner), seed=seed) as run:
         facts = {"file": str(out), "rows": run.horizon, "actions": names, "learner": repr(run.learner), "seed": seed}
         if as_json:
             typer.echo(json.dumps(facts))
@@ -81,8 +81,8 @@ def record(
 ) -> None:
     """Tell what came of a ticket, or of many; in any order, and twice without harm."""
     from tombola.errors import FeedbackError
+    from tombola.live.intake import read_outcomes
     from tombola.live.outcome import Outcome
-    from tombola.live.tables import read_outcomes
 
     if (ticket is None) == (csv is None) or (csv is not None and bool(loss or reward)):
         raise FeedbackError(
@@ -185,10 +185,10 @@ def report(
         show(f"the page is {out}", soft=True)
 
 
-def _run(file: Path) -> "Run":
-    from tombola.live.run import Run
+def _run(file: Path) -> "SessionFile":
+    from tombola.live.file import SessionFile
 
-    run = Run.open(file)
+    run = SessionFile.open(file)
     run.brisk = True
     for note in run.notes:
         tell(f"note: {note}")

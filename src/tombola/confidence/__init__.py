@@ -8,13 +8,13 @@ from tombola.confidence.assertion import (
     mean_below,
     share_at_least,
 )
-from tombola.confidence.audit import Audit, Finding, Plan, plan
+from tombola.confidence.audit import Audit, Effort, Finding, plan
 from tombola.confidence.base import Confidence, Interval
 from tombola.confidence.bet import Bet
 from tombola.confidence.betting import Betting
 from tombola.confidence.certificate import RowWatch, Watch, certify, certify_trace
 from tombola.confidence.certified import Certificate
-from tombola.confidence.exchangeability import RandomOrderTest, Verdict, examine
+from tombola.confidence.exchangeability import OrderVerdict, RandomOrderTest, examine
 from tombola.confidence.fixed import EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.confidence.pairs import Pairs
 from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence
@@ -28,18 +28,18 @@ __all__ = [
     "Betting",
     "Certificate",
     "Confidence",
+    "Effort",
     "EmpiricalBernsteinSerfling",
     "Finding",
     "Hoeffding",
     "HoeffdingSequence",
     "Interval",
+    "OrderVerdict",
     "Pairs",
-    "Plan",
     "RandomOrderTest",
     "RowWatch",
     "Serfling",
     "Strata",
-    "Verdict",
     "Watch",
     "asserted",
     "certify",

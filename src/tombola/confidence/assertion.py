@@ -15,7 +15,7 @@ from tombola import validate
 from tombola.errors import ParameterError, TableError
 from tombola.types import Floats
 
-Rows = Mapping[str, Any]  # a column of cells under each name
+Batch = Mapping[str, Any]  # a column of cells under each name
 
 NUMBER = r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"
 FORMS = "'mean(COLUMN) > 0.7', 'share(COLUMN = VALUE) >= 0.9' or '|mean(FIRST) - mean(SECOND)| <= 0.02'"
@@ -32,7 +32,7 @@ HOLDS: dict[str, Callable[[Any, Any], Any]] = {
 class Part(NamedTuple):
     """The mean of what `values` makes of rows, in [0, 1], is above (or below) the threshold, or equal if not strict."""
 
-    values: Callable[[Rows], Floats]
+    values: Callable[[Batch], Floats]
     threshold: float
     above: bool
     strict: bool
@@ -90,7 +90,7 @@ def differ_at_most(first: str, second: str, most: float) -> Assertion:
     """
     e = validate.number("differ_at_most", "most", most, least=0, most=1)
 
-    def halved(rows: Rows) -> Floats:
+    def halved(rows: Batch) -> Floats:
         return (1.0 + numbers(rows, first) - numbers(rows, second)) / 2.0
 
     parts = (
@@ -138,7 +138,7 @@ def _share(column: str, sign: str, value: str, compared: str, share: float) -> A
     return Assertion(f"share({column} {sign} {value}) {compared} {share:g}", (part,))
 
 
-def _property(rows: Rows, column: str, sign: str, value: str) -> Floats:
+def _property(rows: Batch, column: str, sign: str, value: str) -> Floats:
     cells = _column(rows, column)
     number = _number(value)
     if number is None and sign not in ("=", "!="):
@@ -149,7 +149,7 @@ def _property(rows: Rows, column: str, sign: str, value: str) -> Floats:
     return np.array([HOLDS[sign](cell, value if number is None else number) for cell in found], np.float64)
 
 
-def numbers(rows: Rows, column: str) -> Floats:
+def numbers(rows: Batch, column: str) -> Floats:
     """Return the numbers of a column, which must be in [0, 1]."""
     cells = _column(rows, column)
     found = np.array([np.nan if (value := _number(cell)) is None else value for cell in cells], np.float64)
@@ -162,7 +162,7 @@ def numbers(rows: Rows, column: str) -> Floats:
     return found
 
 
-def _column(rows: Rows, column: str) -> Any:
+def _column(rows: Batch, column: str) -> Any:
     if column not in rows:
         raise TableError(f"audit: expected a column {column}, got {', '.join(list(rows)[:20])}; write one of those.")
     return rows[column]

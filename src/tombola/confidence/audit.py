@@ -7,13 +7,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tombola import validate
-from tombola.confidence.assertion import Assertion, Part, Rows
+from tombola.confidence.assertion import Assertion, Batch, Part
 from tombola.confidence.bet import Bet
 from tombola.confidence.strata import Strata
 from tombola.errors import ParameterError
 from tombola.types import Floats
 
-Outcome = Literal["proved", "refuted", "open"]
+Settled = Literal["proved", "refuted", "open"]
 
 
 class Finding(NamedTuple):
@@ -23,7 +23,7 @@ class Finding(NamedTuple):
     """
 
     assertion: str
-    outcome: Outcome
+    outcome: Settled
     rows: int
     chance: float
     mean: float
@@ -43,7 +43,7 @@ class Scale:
         self._contrary = _against(part.threshold, population, prove, at_most=part.above)
         self._itself = _against(part.threshold, population, refute, at_most=not part.above)
 
-    def extend(self, rows: Rows, where: Any) -> None:
+    def extend(self, rows: Batch, where: Any) -> None:
         """Take in rows; it does not matter where they come from."""
         values = self.part.values(rows)
         self._contrary.extend(values)
@@ -81,7 +81,7 @@ class StratifiedScale:
         self._strata = Strata(sizes, level)
         self._when = [0, 0]
 
-    def extend(self, rows: Rows, where: Any) -> None:
+    def extend(self, rows: Batch, where: Any) -> None:
         """Take in rows, with the stratum of each."""
         values = self.part.values(rows)
         self._strata.extend(values, where)
@@ -147,7 +147,7 @@ class Audit:
             [_scale(part, self.population, strata, share, len(one.parts)) for part in one.parts] for one in assertions
         ]
 
-    def extend(self, rows: Rows, strata: Any = None) -> None:
+    def extend(self, rows: Batch, strata: Any = None) -> None:
         """Take in rows, as columns of cells, and the stratum of each if the list is in strata."""
         for scales in self._scales:
             for scale in scales:
@@ -183,7 +183,7 @@ def _finding(words: str, scales: Sequence[Scale | StratifiedScale]) -> Finding:
     return Finding(words, "open", scales[0].rows, 1.0, mean)
 
 
-class Plan(NamedTuple):
+class Effort(NamedTuple):
     """How many rows an audit will probably take: at most `median` half of the time, `most` nine times of ten."""
 
     median: int
@@ -199,13 +199,13 @@ def plan(
     level: float = 0.05,
     shuffles: int = 200,
     seed: int,
-) -> Plan:
+) -> Effort:
     """Return how many rows it will probably take to prove that a mean is on its side of the threshold.
 
     It is tried out on shuffles of a list with this mean and standard deviation (the largest, if none is given).
 
     >>> plan(0.5, 0.6, population=20_000, seed=0)
-    Plan(median=..., most=...)
+    Effort(median=..., most=...)
     """
     rng = np.random.default_rng(validate.seed_sequence("plan", seed))
     values = _typical(validate.number("plan", "mean", mean, least=0, most=1), deviation, population)
@@ -216,7 +216,7 @@ def plan(
         if bet.refuted.all():
             break
     needed = np.where(bet.refuted, bet.rows, population)
-    return Plan(int(np.quantile(needed, 0.5)), int(np.quantile(needed, 0.9)))
+    return Effort(int(np.quantile(needed, 0.5)), int(np.quantile(needed, 0.9)))
 
 
 def _typical(mean: float, deviation: float | None, rows: int) -> Floats:

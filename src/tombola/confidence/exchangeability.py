@@ -59,7 +59,7 @@ class Ranks(NamedTuple):
     goal: float
 
 
-class Verdict(NamedTuple):
+class OrderVerdict(NamedTuple):
     """What the test says: whether the order is refuted, by which column after how many values, and how surely."""
 
     refuted: bool
@@ -141,14 +141,14 @@ class RandomOrderTest:
         """The logarithm of the largest wealth so far, of every column."""
         return np.array(self._state.record)
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> OrderVerdict:
         """Return what the test says now."""
         when = np.where(self._state.when > 0, self._state.when, np.inf)
         column = int(np.argmin(when) if self.alarm else np.argmax(self._state.record))
-        return Verdict(self.alarm, column, int(self._state.when[column]), self.chance)
+        return OrderVerdict(self.alarm, column, int(self._state.when[column]), self.chance)
 
 
-def examine(losses: Any, level: float = 0.01, *, seed: int) -> Verdict:
+def examine(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
     """Test whether the rows of a recorded table, or of a pool, are in random order as they are listed.
 
     >>> print(examine(np.repeat([[0.0, 1.0], [1.0, 0.0]], 100, axis=0), seed=0))

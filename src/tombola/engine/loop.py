@@ -27,7 +27,7 @@ ROUND, REVEALED, MARK, LAST, UNTIL = 0, 1, 2, 3, 4  # places of a tally
 LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = 0, 1, 2, 3, 4  # its sums; from SPENT on, one for each resource
 
 
-class Table(NamedTuple):
+class Arrivals(NamedTuple):
     """The rows in the order in which they come; `labels[action]` is the column of an action, -1 for an added null."""
 
     losses: Rows
@@ -54,7 +54,7 @@ class Tally(NamedTuple):
     expects: bool
 
 
-def loop(memory: Floats, coins: Coins, table: Table, queue: Queue, desk: Any, tally: Tally) -> None:
+def loop(memory: Floats, coins: Coins, table: Arrivals, queue: Queue, desk: Any, tally: Tally) -> None:
     """Play up to the round UNTIL, or up to one in which the learner is due to plan; `desk` is the setting's."""
     state, mix, place = view(memory), mix_of(memory), tally.place
     until = place[UNTIL]
@@ -84,7 +84,7 @@ def look_ahead_at(rows: Rows, order: Order, t: int, columns: int) -> None:
             prefetch(rows, order[t + AHEAD], column)
 
 
-def fetch(table: Table, t: int, row: Floats) -> None:
+def fetch(table: Arrivals, t: int, row: Floats) -> None:
     """Copy the losses of round t, so that no learner ever holds the pool."""
     source = table.order[t]
     for action in range(row.size):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tombola.engine.compiler import Kernel, specialise
-from tombola.engine.loop import ROUND, UNTIL, Table, Tally, loop
+from tombola.engine.loop import ROUND, UNTIL, Arrivals, Tally, loop
 from tombola.engine.memory import mix_of, pack, viewer
 from tombola.engine.queue import Queue
 from tombola.errors import LearnerError
@@ -48,7 +48,7 @@ class Player:
         """Return `function`, specialised to this learner in its setting and to such arguments."""
         return specialise(function, arguments, **self._kernels)
 
-    def play(self, table: Table, queue: Queue, tally: Tally) -> None:
+    def play(self, table: Arrivals, queue: Queue, tally: Tally) -> None:
         """Play all rounds of the table, and let the learner plan whenever it is due; Ctrl-C stops it in between."""
         arguments = (self.memory, self.coins, table, queue, self.desk, tally)
         if self._loop is None:

@@ -3,6 +3,6 @@
 Live sessions and races use it; it knows neither of them.
 """
 
-from tombola.journal.journal import Event, Journal
+from tombola.journal.journal import Happening, Journal
 
-__all__ = ["Event", "Journal"]
+__all__ = ["Happening", "Journal"]

@@ -28,7 +28,7 @@ SCHEMA = {
 }
 
 
-class Event(NamedTuple):
+class Happening(NamedTuple):
     """One thing that happened, such as an answer: its kind, what it is about, and its value as plain data.
 
     No two events have the same kind, key and `again`.
@@ -127,17 +127,17 @@ class Journal:
             self._read_end()
             yield
 
-    def news(self) -> Iterator[Event]:
+    def news(self) -> Iterator[Happening]:
         """Return what has happened since the last call, or since `rewind`, in order."""
         for event, digest in self._chain(self._here):
             self._here = Place(event.number, digest)
             yield event
 
-    def history(self) -> Iterator[Event]:
+    def history(self) -> Iterator[Happening]:
         """Return all that has happened, in order."""
         return (event for event, _ in self._chain(self._start))
 
-    def append(self, kind: str, key: int, value: Any, again: int = 0) -> Event:
+    def append(self, kind: str, key: int, value: Any, again: int = 0) -> Happening:
         """Write an event; only inside `writing`, and when there are no news left."""
         if self._here != self._end:
             raise SessionError(f"{self._owner}: events must be read before one is written; call news() first.")
@@ -145,9 +145,9 @@ class Journal:
         digest = _link(self._end.digest, *cells)
         self._database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", *cells, digest)
         self._here = self._end = Place(cells[0], digest)
-        return Event(*cells[:4], value)
+        return Happening(*cells[:4], value)
 
-    def find(self, kind: str, key: int) -> Event | None:
+    def find(self, kind: str, key: int) -> Happening | None:
         """Return the last event of this kind and key, or None."""
         query = "SELECT * FROM events WHERE key = ? AND kind = ? ORDER BY again DESC LIMIT 1"
         found = self._database.rows(query, key, kind)
@@ -308,7 +308,7 @@ class Journal:
             raise self._database.damage(f"the {name} has changed")
         return Place(number, digest), body
 
-    def _chain(self, place: Place) -> Iterator[tuple[Event, bytes]]:
+    def _chain(self, place: Place) -> Iterator[tuple[Happening, bytes]]:
         if place == self._end:
             return
         query = "SELECT * FROM events WHERE number > ? AND number <= ? ORDER BY number"
@@ -319,12 +319,12 @@ class Journal:
         if place != self._end:
             raise self._database.damage("events are missing at its end")
 
-    def _checked(self, before: Place, row: Sequence[Any]) -> tuple[Event, bytes]:
+    def _checked(self, before: Place, row: Sequence[Any]) -> tuple[Happening, bytes]:
         *cells, digest = row
         if cells[0] != before.number + 1 or digest != _link(before.digest, *cells):
             raise self._database.damage(f"event {before.number + 1} has changed or is missing")
         number, kind, key, again, value = cells
-        return Event(number, kind, key, again, json.loads(value)), digest
+        return Happening(number, kind, key, again, json.loads(value)), digest
 
     def _row(self, before: bytes, row: Sequence[Any]) -> str:
         if row[2] != _link(before, *row[:2]):

@@ -7,24 +7,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tombola.live.file import Assignment, SessionFile
     from tombola.live.outcome import Outcome
     from tombola.live.record import Record
-    from tombola.live.run import Assignment, Run
     from tombola.live.status import ActionStatus, Status
 
 _HOME = {
     "ActionStatus": "status",
-    "Assignment": "run",
+    "Assignment": "file",
     "Record": "record",
     "Outcome": "outcome",
-    "Run": "run",
+    "SessionFile": "file",
     "Status": "status",
 }
 
-__all__ = ["ActionStatus", "Assignment", "Outcome", "Record", "Run", "Status"]
+__all__ = ["ActionStatus", "Assignment", "Outcome", "Record", "SessionFile", "Status"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Run":
+        import warnings
+
+        name = "SessionFile"
+        words = "tombola.live.Run is now tombola.live.SessionFile; the old name goes with version 0.3."
+        warnings.warn(words, DeprecationWarning, stacklevel=2)
     if name not in _HOME:
         raise AttributeError(f"module 'tombola.live' has no attribute {name!r}")
     return getattr(import_module(f"tombola.live.{_HOME[name]}"), name)

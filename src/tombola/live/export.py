@@ -11,12 +11,12 @@ from tombola.files import write_whole
 from tombola.text import csv_text
 
 if TYPE_CHECKING:
-    from tombola.live.run import Run
+    from tombola.live.file import SessionFile
 
 Columns = dict[str, list[Any]]
 
 
-def export(run: "Run", path: Path) -> int:
+def export(run: "SessionFile", path: Path) -> int:
     """Write the table that the ending of the path names, and return the number of its rows."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise TableError(f"export: expected a path that ends in .csv or .parquet, got {path}; write --out run.csv.")
@@ -29,7 +29,7 @@ def export(run: "Run", path: Path) -> int:
     return len(columns["ticket"])
 
 
-def columns_of(run: "Run") -> Columns:
+def columns_of(run: "SessionFile") -> Columns:
     """Return one column for each property of a ticket; what is not known is None."""
     book, ids = run.book(), run.ids()
     losses: dict[int, float] = {ticket.round: loss for ticket, loss in book.losses}

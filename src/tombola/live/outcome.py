@@ -25,7 +25,7 @@ class Outcome(NamedTuple):
         """
         if (self.loss is None) == (self.reward is None):
             raise FeedbackError(
-                f"Run.record: expected either a loss or a reward for ticket {self.round}, got "
+                f"SessionFile.record: expected either a loss or a reward for ticket {self.round}, got "
                 f"{'neither' if self.loss is None else 'both'}; give one of them."
             )
         given, name = (self.loss, "loss") if self.reward is None else (self.reward, "reward")
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
                 f"{actions} numbers in [0, 1], one for every action" if feedback == "full" else "one number in [0, 1]"
             )
             advice = "give the whole row" if feedback == "full" else "rescale it before you record it"
-            raise FeedbackError(f"Run.record: {name} must be {what}, got {given!r}; {advice}.")
+            raise FeedbackError(f"SessionFile.record: {name} must be {what}, got {given!r}; {advice}.")
         losses = values if self.reward is None else 1.0 - values
         return tuple(losses.tolist()) if feedback == "full" else float(losses)
 

@@ -10,13 +10,13 @@ from tombola.report.page import drawing, render
 from tombola.types import Floats
 
 if TYPE_CHECKING:
-    from tombola.live.run import Run
+    from tombola.live.file import SessionFile
     from tombola.live.status import ActionStatus, Status
 
 MARKS, SHOWN, WAITING = 200, 50, 8
 
 
-def run_page(run: "Run") -> str:
+def run_page(run: "SessionFile") -> str:
     """Return the page of a run, as it is now."""
     now, book = run.status(), run.book()
     charts = (shares(book), losses(book)) if now.answered else ()

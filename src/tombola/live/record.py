@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tombola import book
 from tombola.book import Ticket
 from tombola.errors import SessionError
-from tombola.journal import Event
+from tombola.journal import Happening
 from tombola.live.outcome import Losses, outcome_from
 from tombola.settings import setting_of
 
@@ -27,7 +27,7 @@ class Fact(NamedTuple):
 class Record:
     """Tickets and outcomes in the order of rounds; an outcome that was amended is the amended one."""
 
-    def __init__(self, about: Fact, events: Iterable[Event]) -> None:
+    def __init__(self, about: Fact, events: Iterable[Happening]) -> None:
         self.learner, self.names, self.horizon, self.seed = about
         self.actions = len(self.names)
         self.setting = setting_of(self.learner, self.horizon, actions=self.actions)
@@ -40,7 +40,7 @@ class Record:
         for round_, losses in told.items():
             self.book.answer(round_ - 1, losses if isinstance(losses, tuple) else (losses,))
 
-    def _enter(self, event: Event, told: dict[int, Losses]) -> None:
+    def _enter(self, event: Happening, told: dict[int, Losses]) -> None:
         if event.kind == "ticket":
             action, chance = event.value
             self.book.hand_out(action, math.nan if chance is None else chance)
@@ -52,7 +52,7 @@ class Record:
             if event.kind == "amend":
                 self.amended.add(event.key)
         else:
-            raise SessionError(f"Run: expected an event of a session, got {event.kind!r}; use a later version.")
+            raise SessionError(f"SessionFile: expected an event of a session, got {event.kind!r}; use a later version.")
 
     @property
     def round(self) -> int:

@@ -11,7 +11,7 @@ from tombola.confidence.certificate import Watch
 from tombola.live.record import Record
 
 if TYPE_CHECKING:
-    from tombola.live.run import Assignment
+    from tombola.live.file import Assignment
     from tombola.session import Session
 
 

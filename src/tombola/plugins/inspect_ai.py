@@ -26,7 +26,7 @@ from inspect_ai.util import EarlyStop
 
 from tombola.errors import ParameterError
 from tombola.racing.ask_and_tell import Race
-from tombola.racing.events import Event, Journal, Notes
+from tombola.racing.events import Event, Keeper, Notes
 from tombola.racing.file import RaceFile
 from tombola.racing.settings import Settings
 
@@ -47,7 +47,7 @@ class EarlyStoppingRace:
         *,
         seed: int,
         scorer: str | None = None,
-        journal: Journal | str | PathLike[str] | None = None,
+        journal: Keeper | str | PathLike[str] | None = None,
         **settings: Any,
     ) -> None:
         rows = list(dataset)
@@ -151,7 +151,7 @@ def ask_candidate() -> Solver:
     return solve
 
 
-def _journal(given: Journal | str | PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> Journal:
+def _journal(given: Keeper | str | PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> Keeper:
     if given is None:
         return Notes()
     return RaceFile.at(Path(given), settings, rows) if isinstance(given, str | PathLike) else given

@@ -15,10 +15,10 @@ import numpy as np
 
 from tombola.errors import TableError
 from tombola.pool import Pool
-from tombola.readers.text import text_lines, text_table
+from tombola.readers.delimited import text_lines, text_table
 
 
-class Answer(NamedTuple):
+class Logged(NamedTuple):
     """One candidate on one row; a loss in [0, 1]."""
 
     candidate: str
@@ -32,10 +32,10 @@ def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     return pool_of(answers, ", ".join(str(path) for path in paths))
 
 
-def pool_of(answers: Iterable[Answer], source: str) -> Pool:
+def pool_of(answers: Iterable[Logged], source: str) -> Pool:
     """Return answers as a pool; every candidate must have answered every row, once.
 
-    >>> pool_of([Answer("a", "x", 0.5), Answer("b", "x", 0.25)], "two answers").losses.tolist()
+    >>> pool_of([Logged("a", "x", 0.5), Logged("b", "x", 0.25)], "two answers").losses.tolist()
     [[0.5, 0.25]]
     """
     table: dict[tuple[str, str], float] = {}
@@ -62,7 +62,7 @@ def pool_of(answers: Iterable[Answer], source: str) -> Pool:
     return Pool(np.array([[table[row, name] for name in names] for row in rows]), actions=names, ids=rows)
 
 
-def _reader(path: Path) -> Callable[[Path, str | None], Iterator[Answer]]:
+def _reader(path: Path) -> Callable[[Path, str | None], Iterator[Logged]]:
     """Return the reader for a file, by its ending and its first words."""
     if not path.is_file():
         raise TableError(f"{path}: expected a file, found none; check the path.")
@@ -75,7 +75,7 @@ def _reader(path: Path) -> Callable[[Path, str | None], Iterator[Answer]]:
     return _long
 
 
-def _inspect(path: Path, metric: str | None) -> Iterator[Answer]:
+def _inspect(path: Path, metric: str | None) -> Iterator[Logged]:
     try:
         from inspect_ai.log import read_eval_log
         from inspect_ai.scorer import value_to_float
@@ -90,10 +90,10 @@ def _inspect(path: Path, metric: str | None) -> Iterator[Answer]:
     to_float = value_to_float()
     for sample in log.samples or []:
         score = _chosen(path, sample.scores or {}, metric)
-        yield Answer(str(log.eval.model), str(sample.id), 1.0 - float(to_float(score.value)))
+        yield Logged(str(log.eval.model), str(sample.id), 1.0 - float(to_float(score.value)))
 
 
-def _lm_eval(path: Path, metric: str | None) -> Iterator[Answer]:
+def _lm_eval(path: Path, metric: str | None) -> Iterator[Logged]:
     for number, line in enumerate(text_lines(path), start=1):
         if not line.strip():
             continue
@@ -101,12 +101,12 @@ def _lm_eval(path: Path, metric: str | None) -> Iterator[Answer]:
             entry = json.loads(line)
             names = [metric] if metric else list(entry.get("metrics") or ("acc", "exact_match"))
             value = next(entry[name] for name in names if name in entry)
-            yield Answer(path.parent.name or path.stem, str(entry["doc_id"]), 1.0 - float(value))
+            yield Logged(path.parent.name or path.stem, str(entry["doc_id"]), 1.0 - float(value))
         except (AttributeError, KeyError, StopIteration, TypeError, ValueError, RecursionError) as error:
             raise _unreadable(path, f"a sample of lm-eval with a score in line {number}", error) from None
 
 
-def _promptfoo(path: Path, metric: str | None) -> Iterator[Answer]:
+def _promptfoo(path: Path, metric: str | None) -> Iterator[Logged]:
     try:
         found = _json(path)["results"]
         lines = found["results"] if isinstance(found, dict) else found
@@ -117,12 +117,12 @@ def _promptfoo(path: Path, metric: str | None) -> Iterator[Answer]:
             name += f", prompt {int(line.get('promptIdx', 0)) + 1}" if several else ""
             scores = line.get("namedScores") or {}
             score = scores[metric] if metric else line["score"]
-            yield Answer(name, str(line.get("testIdx", place)), 1.0 - float(score))
+            yield Logged(name, str(line.get("testIdx", place)), 1.0 - float(score))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _unreadable(path, "results of promptfoo with a provider and a score", error) from None
 
 
-def _long(path: Path, metric: str | None) -> Iterator[Answer]:
+def _long(path: Path, metric: str | None) -> Iterator[Logged]:
     header, rows, _ = text_table(path)
     known = {name.strip().lower(): place for place, name in enumerate(header)}
     value = metric.lower() if metric else "loss" if "loss" in known else "score"
@@ -137,7 +137,7 @@ def _long(path: Path, metric: str | None) -> Iterator[Answer]:
         except ValueError as error:
             raise _unreadable(path, f"a number in line {number}", error) from None
         loss = said if value == "loss" else 1.0 - said
-        yield Answer(cells[known["candidate"]].strip(), cells[known["row"]].strip(), loss)
+        yield Logged(cells[known["candidate"]].strip(), cells[known["row"]].strip(), loss)
 
 
 def _chosen(path: Path, scores: dict[str, Any], metric: str | None) -> Any:

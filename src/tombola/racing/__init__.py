@@ -2,7 +2,7 @@
 
 from tombola.racing.ask_and_tell import Race
 from tombola.racing.driver import Interrupted, race
-from tombola.racing.events import Call, Dropped, Event, Journal, Notes
+from tombola.racing.events import Call, Dropped, Event, Keeper, Notes
 from tombola.racing.file import RaceFile
 from tombola.racing.planning import Plan, plan
 from tombola.racing.programs import Programs
@@ -13,7 +13,7 @@ __all__ = [
     "Dropped",
     "Event",
     "Interrupted",
-    "Journal",
+    "Keeper",
     "Notes",
     "Plan",
     "Programs",

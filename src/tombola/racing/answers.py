@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from tombola.errors import FeedbackError, TableError
 from tombola.racing.events import Event
-from tombola.readers.text import text_table
+from tombola.readers.delimited import text_table
 
 if TYPE_CHECKING:
     from tombola.racing.file import RaceFile

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from tombola.racing.bets import certain, gamble
-from tombola.racing.field import Field, Question, State, best_two, count_in, drop, finish
+from tombola.racing.field import Doubt, Field, State, best_two, count_in, drop, finish
 from tombola.types import Floats
 
 
@@ -28,10 +28,10 @@ class Best(Field):
         """Return the state before the first row."""
         return self.start(gamblers=self.candidates, goal=1.0 / self.level)
 
-    def questions(self) -> list[Question]:
+    def doubts(self) -> list[Doubt]:
         """Return what is still open: whether the others are worse than the leader."""
         best, goal = self.leader, self.state.goal
-        return [Question(self.gap(best, b), self.variance(b), goal) for b in self.active if b != best]
+        return [Doubt(self.gap(best, b), self.variance(b), goal) for b in self.active if b != best]
 
     @staticmethod
     def take(state: State, losses: Floats) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from tombola import validate
 from tombola.errors import FeedbackError, SessionError
 from tombola.racing.ask_and_tell import Race
-from tombola.racing.events import Call, Event, Journal, Notes
+from tombola.racing.events import Call, Event, Keeper, Notes
 from tombola.racing.file import RaceFile
 from tombola.racing.settings import Settings, distinct
 from tombola.racing.ticker import Ticker
@@ -24,7 +24,7 @@ Evaluate: TypeAlias = Callable[[Any, Any], Any]
 class Interrupted(KeyboardInterrupt):
     """A race stopped from outside; `journal` has all answers: give it to `race` again to go on."""
 
-    def __init__(self, race: Race, journal: Journal) -> None:
+    def __init__(self, race: Race, journal: Keeper) -> None:
         super().__init__(f"stopped after {race.calls_made} calls; give error.journal as journal to go on")
         self.race, self.journal = race, journal
 
@@ -44,7 +44,7 @@ def race(
     max_cost: float | None = None,
     on_failure: Literal["worst", "stop"] = "worst",
     workers: int = 8,
-    journal: Journal | str | os.PathLike[str] | None = None,
+    journal: Keeper | str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> Race:
     """Find the best of the candidates on the rows, calling `evaluate` as rarely as the level allows.
@@ -77,7 +77,7 @@ def race(
     return run.race
 
 
-def _journal(given: Journal | str | os.PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> Journal:
+def _journal(given: Keeper | str | os.PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> Keeper:
     if given is None:
         return Notes()
     return RaceFile.at(Path(given), settings, rows) if isinstance(given, str | os.PathLike) else given
@@ -100,7 +100,7 @@ def _finish(run: "Driver", work: Any) -> None:
 class Driver:
     """A race at work: so many calls at a time, every answer into the journal as it comes."""
 
-    def __init__(self, race: Race, journal: Journal, ticker: Ticker) -> None:
+    def __init__(self, race: Race, journal: Keeper, ticker: Ticker) -> None:
         self.race, self.journal, self.ticker = race, journal, ticker
         self._again = deque(race.pending)
         self._failed: Exception | None = None

@@ -28,7 +28,7 @@ class Event(NamedTuple):
     failed: bool = False
 
 
-class Journal(Protocol):
+class Keeper(Protocol):
     """Where the events of a race are kept; when `append` returns, the event is safe."""
 
     def append(self, event: Event) -> None:

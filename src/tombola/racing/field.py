@@ -50,7 +50,7 @@ class State(NamedTuple):
     special: float
 
 
-class Question(NamedTuple):
+class Doubt(NamedTuple):
     """What is still open: a difference that goes the right way by `edge`, and the wealth that would settle it."""
 
     edge: float
@@ -114,7 +114,7 @@ class Field(ABC):
         return min(self.active, key=lambda a: float(self.state.total[a]))
 
     @abstractmethod
-    def questions(self) -> list[Question]:
+    def doubts(self) -> list[Doubt]:
         """Return what is still open."""
 
     def gap(self, better: int, worse: int) -> float:

@@ -15,7 +15,7 @@ def rows_needed(field: Field) -> int | None:
         return 0
     if field.seen == 0:
         return None
-    return min(max([1, *(_more(field, *question) for question in field.questions())]), field.rows - field.seen)
+    return min(max([1, *(_more(field, *question) for question in field.doubts())]), field.rows - field.seen)
 
 
 def _more(field: Field, edge: float, variance: float, goal: float) -> int:

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from tombola.racing.bets import SLACK, certain, gamble
-from tombola.racing.field import Field, Question, State, count_in, drop
+from tombola.racing.field import Doubt, Field, State, count_in, drop
 from tombola.types import Floats
 
 
@@ -35,12 +35,10 @@ class Gate(Field):
         k, goal = self.candidates, (self.candidates - 1) / self.level
         return self.start(gamblers=2 * k, goal=goal, margin=self.margin, special=self.baseline)
 
-    def questions(self) -> list[Question]:
+    def doubts(self) -> list[Doubt]:
         """Return what is still open: on which side of the margin the others are."""
         cases = [c for c in self.active if c != self.baseline]
-        return [
-            Question(abs(self.gap(c, self.baseline) + self.margin), self.variance(c), self.state.goal) for c in cases
-        ]
+        return [Doubt(abs(self.gap(c, self.baseline) + self.margin), self.variance(c), self.state.goal) for c in cases]
 
     @staticmethod
     def take(state: State, losses: Floats) -> None:

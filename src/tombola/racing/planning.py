@@ -20,7 +20,7 @@ from tombola.types import Floats, Rows, Seed
 RANGE = (0.05, 0.95)
 
 
-class Outcome(NamedTuple):
+class Heat(NamedTuple):
     """One race on one shuffle."""
 
     calls: int
@@ -36,7 +36,7 @@ class Plan:
 
     settings: Settings
     rows: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Heat, ...]
 
     @property
     def everything(self) -> int:
@@ -114,8 +114,8 @@ def plan(
     return plans
 
 
-def _race(settings: Settings, table: Rows, totals: Floats, seed: Seed) -> Outcome:
+def _race(settings: Settings, table: Rows, totals: Floats, seed: Seed) -> Heat:
     field = settings.field(len(table))
     calls = field.play(table, rows_in("random", len(table), Streams(seed).order()))
     answer = tuple(settings.candidates[a] for a in answer_of(field))
-    return Outcome(calls, field.seen, answer, proved_by(field) is not None, is_wrong(field, totals))
+    return Heat(calls, field.seen, answer, proved_by(field) is not None, is_wrong(field, totals))

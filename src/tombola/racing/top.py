@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tombola.racing.bets import certain, gamble, total
-from tombola.racing.field import Field, Question, State, best_two, count_in, drop, finish, standing
+from tombola.racing.field import Doubt, Field, State, best_two, count_in, drop, finish, standing
 from tombola.types import Floats
 
 
@@ -34,11 +34,11 @@ class Top(Field):
         k = self.candidates
         return self.start(gamblers=k * k, goal=self.top / self.level, special=self.top)
 
-    def questions(self) -> list[Question]:
+    def doubts(self) -> list[Doubt]:
         """Return what is still open: whether the others are worse than the last of the best m."""
         ranked, k = sorted(self.active, key=lambda a: float(self.state.total[a])), self.candidates
         last, goal = ranked[self.top - 1], self.state.goal * (k - self.top)
-        return [Question(self.gap(last, b), self.variance(last * k + b), goal) for b in ranked[self.top :]]
+        return [Doubt(self.gap(last, b), self.variance(last * k + b), goal) for b in ranked[self.top :]]
 
     @staticmethod
     def take(state: State, losses: Floats) -> None:

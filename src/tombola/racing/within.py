@@ -10,7 +10,7 @@ from typing import Any
 
 from tombola.racing.best import sift
 from tombola.racing.bets import STAKE, certain, gamble, total
-from tombola.racing.field import Field, Question, State, best_two, finish
+from tombola.racing.field import Doubt, Field, State, best_two, finish
 from tombola.types import Floats
 
 
@@ -38,13 +38,13 @@ class Within(Field):
         first.deposit[:] = share
         return first
 
-    def questions(self) -> list[Question]:
+    def doubts(self) -> list[Doubt]:
         """Return what is still open: whether the leader is near enough to the others."""
         best, k = self.leader, self.candidates
         others = [b for b in self.active if b != best]
         goal = self.state.goal * len(others)
         return [
-            Question(self.gap(best, b) + self.within, self.variance(account(k, best, b)), goal)
+            Doubt(self.gap(best, b) + self.within, self.variance(account(k, best, b)), goal)
             for b in others
             if not self.state.settled[best, b]
         ]

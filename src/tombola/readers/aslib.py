@@ -16,9 +16,9 @@ import numpy as np
 
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, column_of
+from tombola.readers.delimited import text_lines
 from tombola.readers.long import read_long
 from tombola.readers.parts import Parts, Wanted
-from tombola.readers.text import text_lines
 from tombola.types import Floats
 
 RUNS = "algorithm_runs.arff"

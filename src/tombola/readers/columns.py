@@ -15,7 +15,7 @@ from tombola.types import Floats, Rounds
 from tombola.wording import option
 
 
-class Cell(NamedTuple):
+class Sighting(NamedTuple):
     """One cell that is no number: its row, and what is written there."""
 
     row: int
@@ -28,9 +28,9 @@ class Column(NamedTuple):
     name: str
     numbers: Floats
     texts: Sequence[str] | None = None
-    wrong: Cell | None = None  # the first cell that is neither a number nor missing
-    gap: Cell | None = None  # the first cell that is missing
-    notations: Mapping[str, Cell] = MappingProxyType({})  # how numbers are written, each with the first such cell
+    wrong: Sighting | None = None  # the first cell that is neither a number nor missing
+    gap: Sighting | None = None  # the first cell that is missing
+    notations: Mapping[str, Sighting] = MappingProxyType({})  # how numbers are written, each with the first such cell
 
     @property
     def known(self) -> int:
@@ -104,15 +104,15 @@ class Columns:
 def column_of(name: str, cells: Iterable[Any], *, start: int = 0, keep: bool = False) -> Column:
     """Return a column from its cells, one by one; `start` is the row of the first."""
     numbers, texts, wrong, gap = [], [], None, None
-    notations: dict[str, Cell] = {}
+    notations: dict[str, Sighting] = {}
     for row, cell in enumerate(cells, start):
         value, notation = number_in(cell)
         if value is None:
-            wrong = wrong or Cell(row, str(cell))
+            wrong = wrong or Sighting(row, str(cell))
         elif math.isnan(value):
-            gap = gap or Cell(row, "" if cell is None else str(cell))
+            gap = gap or Sighting(row, "" if cell is None else str(cell))
         elif notation not in notations:
-            notations[notation] = Cell(row, str(cell).strip())
+            notations[notation] = Sighting(row, str(cell).strip())
         numbers.append(math.nan if value is None else value)
         if keep:
             texts.append("" if cell is None else str(cell).strip())
@@ -121,7 +121,7 @@ def column_of(name: str, cells: Iterable[Any], *, start: int = 0, keep: bool = F
 
 def notes_on_notation(columns: Sequence[Column]) -> list[str]:
     """Say which cells are not written as plain numbers, and what they were taken for."""
-    found: dict[str, tuple[Column, Cell]] = {}
+    found: dict[str, tuple[Column, Sighting]] = {}
     for column in columns:
         for kind, cell in column.notations.items():
             found.setdefault(COMMA if kind == EITHER else kind, (column, cell))

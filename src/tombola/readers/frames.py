@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tombola.errors import TableError
-from tombola.readers.columns import Cell, Column, Columns, check_names, column_of
+from tombola.readers.columns import Column, Columns, Sighting, check_names, column_of
 
 
 def read_frame(frame: Any, source: str) -> Columns:
@@ -67,8 +67,8 @@ def _column(name: str, series: Any, narwhals: Any) -> Column:
     return Column(name, numbers, None, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing"))
 
 
-def _first(found: Any, text: str) -> Cell | None:
-    return Cell(int(np.argmax(found)), text) if found.any() else None
+def _first(found: Any, text: str) -> Sighting | None:
+    return Sighting(int(np.argmax(found)), text) if found.any() else None
 
 
 def _module(name: str, source: str) -> Any:

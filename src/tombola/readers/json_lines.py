@@ -7,8 +7,8 @@ from typing import Any
 
 from tombola.errors import TableError
 from tombola.readers.columns import Columns, shortened
+from tombola.readers.delimited import text_lines
 from tombola.readers.records import table_of
-from tombola.readers.text import text_lines
 
 
 def read_json(path: Path) -> Columns:

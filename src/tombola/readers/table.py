@@ -12,7 +12,7 @@ from tombola.errors import ParameterError, TableError
 from tombola.pool import Pool
 from tombola.readers.arrays import choose_actions, read_array
 from tombola.readers.columns import Columns, listed
-from tombola.readers.files import read_file
+from tombola.readers.endings import read_file
 from tombola.readers.frames import read_frame
 from tombola.readers.long import action_column, read_long
 from tombola.readers.parts import Parts, Wanted

@@ -18,7 +18,7 @@ from tombola.engine.coins import below, new_coins, uniform
 from tombola.engine.compiler import Kernel, compiles, specialise
 from tombola.engine.memory import blank, mix_of, pack, viewer
 from tombola.errors import ParameterError
-from tombola.learners.bandit.statistics import learn, least_tried
+from tombola.learners.bandit.counts import learn, least_tried
 from tombola.learners.base import Feedback, Learner, MixedLearner
 from tombola.settings.base import chooser
 from tombola.types import Coins, Floats

@@ -6,7 +6,7 @@ import numpy as np
 
 from tombola.engine.coins import draws
 from tombola.engine.compiler import specialise
-from tombola.engine.loop import ROUND, Table, new_tally
+from tombola.engine.loop import ROUND, Arrivals, new_tally
 from tombola.engine.player import Player
 from tombola.engine.queue import queue_of
 from tombola.settings import Setting
@@ -31,7 +31,7 @@ def train(base: Any, setting: Setting, losses: Floats, coins: Coins, costs: Floa
         chunk = order[: rounds - begun]
         draw_rows(chunk, past.shape[0], coins)
         tally.place[ROUND] = 0
-        player.play(Table(past, prices, np.arange(setting.actions), chunk, 0), queue_of(0), tally)
+        player.play(Arrivals(past, prices, np.arange(setting.actions), chunk, 0), queue_of(0), tally)
     return tally.plays
 
 

@@ -22,7 +22,7 @@ class Shown(NamedTuple):
     chart: Chart
 
 
-class Evidence(NamedTuple):
+class Statement(NamedTuple):
     """All that the page says; `tone` is good, fair or bad."""
 
     title: str
@@ -35,7 +35,7 @@ class Evidence(NamedTuple):
     command: str
 
 
-def evidence_page(evidence: Evidence) -> str:
+def evidence_page(evidence: Statement) -> str:
     """Return the page of evidence."""
     drawn = [(one, drawing(f"evidence-{i}", one.chart)) for i, one in enumerate(evidence.pictures)]
     return render("evidence.html", page=evidence, pictures=drawn, title=evidence.title, lead=evidence.lead)

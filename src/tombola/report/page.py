@@ -19,7 +19,7 @@ class Broken(NamedTuple):
     measured: str
 
 
-class Entry(NamedTuple):
+class Item(NamedTuple):
     """One claim, or one question, on a page."""
 
     name: str
@@ -51,7 +51,7 @@ class Drawing(NamedTuple):
     edge: float
 
 
-def claims_page(title: str, lead: str, entries: Sequence[Entry], facts: Sequence[tuple[str, str]]) -> str:
+def claims_page(title: str, lead: str, entries: Sequence[Item], facts: Sequence[tuple[str, str]]) -> str:
     """Return the page of a reproduction: the table of claims first, then a section for each."""
     drawings = {
         entry.name: [drawing(f"{entry.name}-{i}", chart) for i, chart in enumerate(entry.charts)] for entry in entries

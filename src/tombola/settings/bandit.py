@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import Table, Tally, at_once, fetch, look_ahead_at, note_action, note_loss
+from tombola.engine.loop import Arrivals, Tally, at_once, fetch, look_ahead_at, note_action, note_loss
 from tombola.engine.player import Player
 from tombola.engine.queue import Queue
 from tombola.settings.base import Learn, Numbers, Setting, chooser, either, expecter, halter, number_of
@@ -88,7 +88,7 @@ class Bandit(Setting):
         return {"loss": float(losses[action])}
 
 
-def look_ahead(table: Table, t: int) -> None:
+def look_ahead(table: Arrivals, t: int) -> None:
     """Ask for the beginning of the row of some rounds from now."""
     look_ahead_at(table.losses, table.order, t, 1)
 
@@ -96,7 +96,7 @@ def look_ahead(table: Table, t: int) -> None:
 def revealer(observe: Kernel) -> Kernel:
     """Return the kernel that tells the learner what came of the ticket of round s."""
 
-    def reveal(state: Any, table: Table, desk: Desk, s: int) -> None:
+    def reveal(state: Any, table: Arrivals, desk: Desk, s: int) -> None:
         slot = s % desk.actions.size
         observe(state, desk.actions[slot], desk.chances[slot], desk.losses[slot])
 
@@ -107,7 +107,7 @@ def turner(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     """Return the kernel of a turn."""
 
     def turn(
-        state: Any, mix: Floats, coins: Coins, table: Table, queue: Queue, desk: Desk, tally: Tally, t: int
+        state: Any, mix: Floats, coins: Coins, table: Arrivals, queue: Queue, desk: Desk, tally: Tally, t: int
     ) -> None:
         action, chance = choose(state, mix, coins)
         loss = float(table.losses[table.order[t], table.labels[action]])

@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola.budget import Allowance, Ledger, Limits, Terms
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import SPENT, Table, Tally, at_once, look_ahead_at, note_action, note_loss
+from tombola.engine.loop import SPENT, Arrivals, Tally, at_once, look_ahead_at, note_action, note_loss
 from tombola.engine.memory import mix_of
 from tombola.engine.player import Player
 from tombola.engine.queue import Queue
@@ -224,13 +224,13 @@ class Budgeted(Setting):
         return {"loss": losses, "cost": costs}
 
 
-def look_ahead(table: Table, t: int) -> None:
+def look_ahead(table: Arrivals, t: int) -> None:
     """Ask for the losses and costs of some rounds from now."""
     look_ahead_at(table.losses, table.order, t, table.losses.shape[1])
     look_ahead_at(table.costs, table.order, t, table.costs.shape[1])
 
 
-def fetch(table: Table, desk: Desk, t: int) -> None:
+def fetch(table: Arrivals, desk: Desk, t: int) -> None:
     """Copy the row of round t, so that no learner ever holds the pool."""
     source = table.order[t]
     resources = desk.purse.scale.size
@@ -263,7 +263,7 @@ def show(purse: Purse, shown: Floats) -> None:
 def revealer(observe: Kernel) -> Kernel:
     """Return the kernel that settles the play of round s, and shows the learner its row."""
 
-    def reveal(state: Any, table: Table, desk: Desk, s: int) -> None:
+    def reveal(state: Any, table: Arrivals, desk: Desk, s: int) -> None:
         slot = s % desk.played.shape[0]
         fetch(table, desk, s)
         settle(desk.purse, desk.played[slot], desk.reserved[slot], desk.raw)
@@ -276,7 +276,7 @@ def turner(decide: Kernel, observe: Kernel) -> Kernel:
     """Return the kernel of a turn."""
 
     def turn(
-        state: Any, mix: Floats, coins: Coins, table: Table, queue: Queue, desk: Desk, tally: Tally, t: int
+        state: Any, mix: Floats, coins: Coins, table: Arrivals, queue: Queue, desk: Desk, tally: Tally, t: int
     ) -> None:
         slot = t % desk.played.shape[0]
         action, chance = decide(state, mix, coins, desk.purse, desk.played[slot], desk.reserved[slot])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import Table, Tally, at_once, fetch, look_ahead_at, note_action, note_loss
+from tombola.engine.loop import Arrivals, Tally, at_once, fetch, look_ahead_at, note_action, note_loss
 from tombola.engine.player import Player
 from tombola.engine.queue import Queue
 from tombola.settings.base import Learn, Numbers, Setting, chooser, either, expecter, halter, row_of
@@ -96,7 +96,7 @@ def undated(observe_row: Kernel) -> Kernel:
     return observe
 
 
-def look_ahead(table: Table, t: int) -> None:
+def look_ahead(table: Arrivals, t: int) -> None:
     """Ask for the whole row of some rounds from now."""
     look_ahead_at(table.losses, table.order, t, table.labels.size)
 
@@ -104,7 +104,7 @@ def look_ahead(table: Table, t: int) -> None:
 def revealer(observe: Kernel) -> Kernel:
     """Return the kernel that shows the learner the row of round s."""
 
-    def reveal(state: Any, table: Table, desk: Desk, s: int) -> None:
+    def reveal(state: Any, table: Arrivals, desk: Desk, s: int) -> None:
         fetch(table, s, desk.row)
         observe(state, s + 1, desk.row)
 
@@ -115,7 +115,7 @@ def turner(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     """Return the kernel of a turn."""
 
     def turn(
-        state: Any, mix: Floats, coins: Coins, table: Table, queue: Queue, desk: Desk, tally: Tally, t: int
+        state: Any, mix: Floats, coins: Coins, table: Arrivals, queue: Queue, desk: Desk, tally: Tally, t: int
     ) -> None:
         action, chance = choose(state, mix, coins)
         fetch(table, t, desk.row)

@@ -10,18 +10,18 @@ from typing import Any, TypeAlias
 from tombola import statistics
 from tombola.budget import Budget
 from tombola.comparing import compare
-from tombola.confidence import Verdict, examine
+from tombola.confidence import OrderVerdict, examine
 from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
 from tombola.optimum import optimum
 from tombola.pool import Pool
 from tombola.readers.pooling import Table
-from tombola.report.compare_page import Standing
+from tombola.report.compare_page import Placing
 from tombola.runs import Runs
 from tombola.statistics import Estimate
 from tombola.tables.advice import Advice, advise, bound_of, suffered
+from tombola.tables.chunks import chunks_of, played
 from tombola.tables.contestants import Kind
-from tombola.tables.journal import journal_of, played
 from tombola.tables.question import Question, late
 from tombola.tables.words import plus_minus, short
 from tombola.wording import option
@@ -38,7 +38,7 @@ class Answer:
     table: Table
     question: Question
     runs: Runs
-    verdict: Verdict
+    verdict: OrderVerdict
     known: int = 0  # repetitions that were kept from an earlier run
 
     @property
@@ -125,7 +125,7 @@ class Answer:
         _, spent = self.runs.spent(learner, order)
         return [float(amount) for amount in spent[:, -1].mean(axis=0)]
 
-    def standings(self, order: str) -> tuple[Standing, ...]:
+    def standings(self, order: str) -> tuple[Placing, ...]:
         """Return the ranking in words; one action, picked blindly, has its place in it, but no rank."""
         runs, found = self.runs, []
         ranking = runs.ranking(order)
@@ -135,14 +135,14 @@ class Answer:
             spent = ", ".join(short(amount) for amount in self.spent(name, order))
             mean_loss = f"{end[0] / self.pool.rows:.4f}"
             found.append(
-                Standing(
+                Placing(
                     str(rank), name, mean_loss, plus_minus(runs.regret(name, order)), f"{end[SWITCHES]:,.0f}", spent,
                     above,
                 )
             )  # fmt: skip
         return self._with_blind(found, ranking, order)
 
-    def _with_blind(self, found: list[Standing], ranking: list[str], order: str) -> tuple[Standing, ...]:
+    def _with_blind(self, found: list[Placing], ranking: list[str], order: str) -> tuple[Placing, ...]:
         if self.blind is None:
             return tuple(found)
         gains = [statistics.mean(self.blind - suffered(self.runs, name, order)) for name in ranking]
@@ -150,7 +150,7 @@ class Answer:
         mean_loss = f"{self.blind / self.pool.rows:.4f}"
         place = next((at for at, gain in enumerate(gains) if gain.value < 0), len(gains))
         above = plus_minus(gains[0]) if place else ""
-        blind = Standing("", "one action, blindly", mean_loss, short(regret), "0", "", above)
+        blind = Placing("", "one action, blindly", mean_loss, short(regret), "0", "", above)
         return (*found[:place], blind, *found[place:])
 
     def data(self) -> Numbers:
@@ -214,11 +214,11 @@ class Answer:
 
 
 def answer_to(
-    table: Table, question: Question, *, name: str = "table", workers: int = 1, journals: Path | None = None
+    table: Table, question: Question, *, name: str = "table", workers: int = 1, keep: Path | None = None
 ) -> Answer:
     """Compare the learners on this table, and test whether it is listed in random order.
 
-    In a folder for `journals`, what was played is kept: a comparison that was stopped goes on where it was, and one
+    In the folder `keep`, what was played is kept: a comparison that was stopped goes on where it was, and one
     with more repetitions plays only those that are new.
 
     >>> from tombola.readers import read_table
@@ -239,8 +239,8 @@ def answer_to(
         )  # fmt: skip
 
     settings = (question.met, question.orders, question.amounts, question.seed)
-    journal = journal_of(journals, (pool.losses, pool.costs, table.delays), settings, learners)
-    runs, known = played(play, question.repetitions, journal)
+    chunks = chunks_of(keep, (pool.losses, pool.costs, table.delays), settings, learners)
+    runs, known = played(play, question.repetitions, chunks)
     return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), known)
 
 

@@ -18,7 +18,7 @@ REPETITIONS = 20
 BRIEF = ("ThompsonSampling", "FrugalUCB", "KLUCB", "UCB2", "Exp3")  # few, since each is compiled at its first use
 
 
-class Stop(NamedTuple):
+class Station(NamedTuple):
     """A demo pool of the tour: how it is made, what it is, and the setting that it is there for."""
 
     make: Callable[[int], Pool]
@@ -37,41 +37,41 @@ class Step(NamedTuple):
     answer: Answer | None = None
 
 
-STOPS: dict[str, Stop] = {
-    "language_models": Stop(
+STATIONS: dict[str, Station] = {
+    "language_models": Station(
         lambda seed: demo.language_models(seed=seed),
         "made-up language models on 2,000 prompts; loss 1 for a wrong answer, cost in dollars",
         "Now with a budget of 5 dollars for all prompts: how much of each model does that buy?",
         Circumstances("full"),
         (5.0,),
     ),
-    "solvers": Stop(
+    "solvers": Station(
         lambda seed: demo.solvers(seed=seed),
         "made-up solvers on 1,000 instances; the loss is the run time as a share of the cutoff",
         "Now all solvers run side by side, so that every run time is seen.",
         Circumstances("full"),
     ),
-    "evaluation": Stop(
+    "evaluation": Station(
         lambda seed: demo.evaluation(seed=seed),
         "six made-up models on a test set of 5,000 questions; loss 1 for a wrong answer",
         "Now every model answers every question, so that whole rows are seen.",
         Circumstances("full"),
     ),
-    "call_list": Stop(
+    "call_list": Station(
         lambda seed: demo.call_list(seed=seed).pool,
         "3,000 made-up customers and three ways to reach them; loss 0 for a sale",
         "Now the outcome of a contact is known 120 customers later.",
         Circumstances("bandit", delay=120),
         learners=BRIEF,
     ),
-    "gpu_models": Stop(
+    "gpu_models": Station(
         lambda seed: demo.gpu_models(seed=seed),
         "four made-up models that share one GPU, and 4,000 requests; the loss is one minus the quality",
         "Now loading another model costs as much as 5 losses.",
         Circumstances("bandit", switching_price=5.0),
         learners=(*BRIEF, "SerflingElimination"),
     ),
-    "digits": Stop(
+    "digits": Station(
         lambda _: demo.digits(),
         "eight classifiers of scikit-learn on 1,797 images of digits; loss 1 where an image is misread",
         "Now every classifier reads every image, so that whole rows are seen.",
@@ -86,9 +86,9 @@ def walk(name: str = "call_list", *, seed: int, workers: int = 1) -> Iterator[St
     >>> print(next(walk("solvers", seed=1)).text)
     Made-up solvers on 1,000 instances; the loss is the run time as a share of the cutoff. 1,000 rows, 5 actions: ...
     """
-    if name not in STOPS:
-        raise ParameterError(f"demo: expected one of {', '.join(STOPS)}, got {name!r}; write one of those.")
-    stop = STOPS[name]
+    if name not in STATIONS:
+        raise ParameterError(f"demo: expected one of {', '.join(STATIONS)}, got {name!r}; write one of those.")
+    stop = STATIONS[name]
     pool = stop.make(seed)
     table = Table(pool, None, [])
     sizes = f"{pool.rows:,} rows, {pool.k} actions: {', '.join(pool.actions)}"

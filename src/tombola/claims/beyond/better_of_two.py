@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.coin_game import Paths, game, hedge, leader, least, listed, shuffled
 from tombola.claims.curves import certain
@@ -42,7 +42,7 @@ class BetterOfTwo(Beyond):
         "One learner cannot be nearly best on lists with a clear winner and on lists without one. AdaHedge with kappa "
         "= 1.5, within 1.37 on everything measured, leaves little to be gained."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = "1.2, against the exact value of a linear program over all learners"
 
     rivals: Rivals = better
@@ -53,7 +53,7 @@ class BetterOfTwo(Beyond):
         """Solve for several horizons."""
         return [{"T": T} for T in (20, 40, 64)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Solve the program."""
         T = unit["T"]
         A, b = game(T, paths=self.paths)
@@ -61,13 +61,13 @@ class BetterOfTwo(Beyond):
         limits = self.rivals(A @ leader(T) + b, A @ hedge(T) + b)
         return [{"T": T, "factor": least(A[kept], b[kept], limits[kept])}]
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for a factor above 1.2 at every horizon."""
         found = ", ".join(f"{row['factor']:.4f} at T = {row['T']}" for row in sorted(rows, key=lambda row: row["T"]))
         fine = all(row["factor"] > LIMIT for row in rows)
         return Verdict("holds" if fine else "refuted", f"least factor {found}", "more than 1.2")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the factor over the horizon."""
         x = np.array(levels(rows, "T"), dtype=np.float64)
         return Chart(

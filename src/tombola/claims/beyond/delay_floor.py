@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.coin_game import cover, game, least
 from tombola.claims.beyond.delay_shift import LEARNERS, on_time, one_early
@@ -38,7 +38,7 @@ class DelayFloor(Beyond):
         "Until the first answer comes there is nothing to go by. The price d (1 − 1/k) of a delay, which our bounds "
         "have, cannot be lowered."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = "the bounds of the statement, computed exactly"
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
@@ -50,19 +50,19 @@ class DelayFloor(Beyond):
         constant: list[Unit] = [{"learner": name, "k": k} for name in LEARNERS for k in (2, 5)]
         return [*constant, {"learner": "any", "k": 2, "T": 40 if full else 20}]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play a pool for each action that may be best, and average; or solve the linear program."""
         k = unit["k"]
         if unit["learner"] == "any":
             T = unit["T"]
-            found: list[Row] = []
+            found: list[Measure] = []
             for d in (0, 1, 3, 6):
                 value = least(*game(T, self.counted(d)), np.ones(T + 1))
                 high = cover(T) + d / 2
                 found.append({**unit, "d": d, "regret": value, "floor": max(cover(T), (d + 1) / 2), "high": high})
             return found
         learner, T = self.learners[unit["learner"]], 40
-        rows: list[Row] = []
+        rows: list[Measure] = []
         for d in (0, 1, 5, 20):
             regrets = []
             for best in range(k):
@@ -74,7 +74,7 @@ class DelayFloor(Beyond):
             rows.append({**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)})
         return rows
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for regrets between the limits."""
         low = min(row["regret"] - row["floor"] for row in rows)
         high = max(row["regret"] - row["high"] for row in rows)
@@ -84,7 +84,7 @@ class DelayFloor(Beyond):
         fine = low >= -1e-6 and high <= 1e-6 and bool(game_rows)
         return Verdict("holds" if fine else "refuted", measured, "(d + 1)(1 − 1/k)")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the mean regret over the delay for two actions."""
         x = np.array(levels(rows, "d", learner="Hedge"), dtype=np.float64)
         return Chart(

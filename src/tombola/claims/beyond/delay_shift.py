@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.chances import ROUNDING
 from tombola.claims.curves import certain
@@ -68,7 +68,7 @@ class DelayShift(Beyond):
         "When answers about a shuffled list come late, use the learner that you would use without delay, and do not "
         "tune it to the delay. What late answers cost is what the first rounds cost, once."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = "the identity to 1e-9, and the bounds of the theorem"
     judging: ClassVar[tuple[str, ...]] = ("counted",)
 
@@ -81,13 +81,13 @@ class DelayShift(Beyond):
         """Play every learner on every pool."""
         return [{"learner": name, "pool": pool} for name in LEARNERS for pool in POOLS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play all orders with all delays; the parts of the sum are the rounds without delay."""
         learner = self.learners[unit["learner"]]
         losses = np.array(POOLS[unit["pool"]])
         T, k = losses.shape
         parts = self._rounds(learner, losses, 0, seed)
-        found: list[Row] = []
+        found: list[Measure] = []
         for d in range(T + 1):
             regret = float(self._rounds(learner, losses, self.late(d), seed).sum())
             shifted = float(min(d, T) * parts[0] + parts[: max(0, T - d)].sum())
@@ -104,7 +104,7 @@ class DelayShift(Beyond):
             rounds += play(learner, Pool(rows), order="given", delay=delay, seed=seed).expected_losses - rows[:, best]
         return rounds / len(orders)
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for the identity, and for regrets below the bounds."""
         off = max(abs(row["regret"] - row["shifted"]) for row in rows)
         shares = []
@@ -115,7 +115,7 @@ class DelayShift(Beyond):
         words = "R(d) = d φ(0) + φ(0) + … + φ(T−1−d)"
         return Verdict("holds" if off < ROUNDING and max(shares) <= 1 + ROUNDING else "refuted", measured, words)
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show regret over delay on one pool."""
         pool = rows[0]["pool"]
         x = np.array(levels(rows, "d", pool=pool), dtype=np.float64)

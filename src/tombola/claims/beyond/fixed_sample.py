@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tombola.claims.base import Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.chances import ROUNDING
 from tombola.claims.curves import certain
@@ -63,7 +63,7 @@ class FixedSample(Beyond):
         "The floor for naming the better one of two candidates from a fixed number of rows. A race that stops earlier "
         "on clear lists is not bound by it, but on a list like these it needs about as many rows."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = "equality, to 1e-9"
     judging: ClassVar[tuple[str, ...]] = ("error",)
 
@@ -74,10 +74,10 @@ class FixedSample(Beyond):
         """Take lists of several sizes."""
         return [{"N": N, "wins": u, "losses": w} for N, u, w in (LISTS if full else LISTS[:3])]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Add up the smaller chance of every sample; the sign rule is counted by the law of the shuffle."""
         N, u, w = unit["N"], unit["wins"], unit["losses"]
-        found: list[Row] = []
+        found: list[Measure] = []
         for n in range(1, N + 1):
             pairs = [(drawn(N, u, w, n, i, j), drawn(N, w, u, n, i, j)) for i, j in samples(n)]
             bayes = math.fsum(min(pair) for pair in pairs) / 2
@@ -86,7 +86,7 @@ class FixedSample(Beyond):
             found.append({**unit, "n": n, "least": bayes, "lower": lower, "equal": equal})
         return found
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for the same error, at every size of the sample."""
         off = max(abs(row["least"] - self.error(row["lower"], row["equal"])) for row in rows)
         needed = []
@@ -97,7 +97,7 @@ class FixedSample(Beyond):
         measured = f"equal to within {off:.0e} in {len(rows)} cases; error 5 % needs {', '.join(needed)}"
         return Verdict("holds" if off < ROUNDING else "refuted", measured, "P(S < 0) + P(S = 0)/2")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the least error over the size of the sample."""
         return Chart(
             title=self.title,

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tombola import bounds
-from tombola.claims.base import Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.traps import trap
 from tombola.claims.chances import at_most, exact
@@ -52,7 +52,7 @@ class Frugal(Beyond):
         "If changing what you do has a price, this learner changes a few dozen times in a hundred thousand rows, and "
         "still finds the best action as fast as the theory allows, up to a constant."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = "the bounds of the theorem, as computed"
     luck: ClassVar[float] = 1e-5
     judging: ClassVar[tuple[str, ...]] = ("bound",)
@@ -66,7 +66,7 @@ class Frugal(Beyond):
         horizons, plays = ((2**12, 2**14, 2**16, 2**18), 100) if full else ((2**12, 2**14), 10)
         return [{"pool": pool, "T": T, "k": k, "plays": plays} for pool in GAPS for T in horizons for k in (2, 5)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play the learner; switches cost their price."""
         T, k = unit["T"], unit["k"]
         gap = GAPS[unit["pool"]] if GAPS[unit["pool"]] >= 0 else 2 * (k / T) ** 0.5
@@ -86,7 +86,7 @@ class Frugal(Beyond):
             for r, (regret, switches) in enumerate(zip(regrets, cell.sums[:, -1, 3], strict=True))
         ]
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for mean regrets below the bound, and for no play with more switches than theirs."""
         chances, shares, switches = [], [], []
         for pool, T, k in sorted({(row["pool"], row["T"], row["k"]) for row in rows}):
@@ -99,7 +99,7 @@ class Frugal(Beyond):
         measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches"
         return Verdict("refuted" if self.fails(chances) else "holds", measured, "C √(kT) + O(price k ln T)")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show regret over T for two actions, with the bound."""
         x = np.array(levels(rows, "T"), dtype=np.float64)
         pools = [pool for pool in GAPS if any(row["pool"] == pool for row in rows)]

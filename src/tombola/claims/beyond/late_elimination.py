@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tombola import bounds
-from tombola.claims.base import Outcome, Parts, Row, Rows, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.delay_shift import on_time
 from tombola.claims.beyond.frugal import as_proved
@@ -44,7 +44,7 @@ class LateElimination(Beyond):
         "If losses come late, go round the candidates that are still in: each wasted round then is shared by them, and "
         "with two candidates a delay of d rounds costs d/2, once."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = "the bound; and for what delay adds, gap × (d (H_k − 1) + 3 (k − 1)), measured in pairs"
     luck: ClassVar[float] = 1e-5
     judging: ClassVar[tuple[str, ...]] = ("bound", "weight")
@@ -58,11 +58,11 @@ class LateElimination(Beyond):
         """Play two numbers of actions with two delays."""
         return [{"k": k, "d": d, "plays": 200 if full else 20} for k in (2, 5) for d in (256, 1024)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play with and without delay on the same orders."""
         k, d = unit["k"], unit["d"]
         pool = trap(T, k, GAP)
-        found: list[Row] = []
+        found: list[Measure] = []
         for r, child in enumerate(repetitions(seed, unit["plays"])):
             late, prompt = (
                 play(SuccessiveElimination(), pool, order=self.order, delay=delay, seed=child).regret
@@ -71,7 +71,7 @@ class LateElimination(Beyond):
             found.append({"k": k, "d": d, "play": r, "regret": float(late), "prompt": float(prompt)})
         return found
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for regrets below the bound, and for delays that add no more than their share."""
         chances, shares = [], []
         for k, d in sorted({(row["k"], row["d"]) for row in rows}):
@@ -83,7 +83,7 @@ class LateElimination(Beyond):
         measured = f"delay adds {', '.join(shares)} of what it may"
         return Verdict("refuted" if self.fails(chances) else "holds", measured, "d (1/2 + .. + 1/k)")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the regret over the delay."""
         x = np.array(levels(rows, "d"), dtype=np.float64)
         return Chart(

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.better_of_two import everyone
 from tombola.claims.beyond.coin_game import cover, game, least
@@ -58,7 +58,7 @@ class Minimax(Beyond):
         "Shuffling a list does not lower the price of not knowing which of two equal actions will be ahead. The "
         "bounds of Hedge and its kin cannot be improved by more than a small factor."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = "Cover's formula to 1e-6, and the proved bounds"
     judging: ClassVar[tuple[str, ...]] = ("bound",)
 
@@ -72,7 +72,7 @@ class Minimax(Beyond):
         games: list[Unit] = [{"T": T, "learner": "any"} for T in ((8, 20, 40, 64) if full else (8, 20, 40))]
         return games + [{"T": T, "learner": name} for T in (6, 14) for name in LEARNERS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Solve the linear program, or walk the tree."""
         T = unit["T"]
         if unit["learner"] != "any":
@@ -82,7 +82,7 @@ class Minimax(Beyond):
         kept = list(self.pools(T))
         return [{**unit, "regret": least(A[kept], b[kept], np.ones(len(kept))), "floor": cover(T)}]
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for the formula, and for learners between it and their bounds."""
         games = [row for row in rows if row["learner"] == "any"]
         played = [row for row in rows if row["learner"] != "any"]
@@ -93,7 +93,7 @@ class Minimax(Beyond):
         fine = off < 1e-6 and low >= 1 - ROUNDING and high <= 1 + ROUNDING
         return Verdict("holds" if fine else "refuted", measured, "T C(T−1, ⌊(T−1)/2⌋) / 2^T")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the value of the game, and the learners."""
         x = np.array(levels(rows, "T", learner="any"), dtype=np.float64)
         names = [name for name in LEARNERS if any(row["learner"] == name for row in rows)]

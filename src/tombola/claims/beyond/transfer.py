@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from tombola import bounds
-from tombola.claims.base import Outcome, Parts, Row, Rows, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.delay_shift import Orders, all_orders, as_listed
 from tombola.claims.chances import ROUNDING
@@ -81,7 +81,7 @@ class Deviations(Beyond):
         "Confidence bounds made for fresh samples hold for what you have seen of a shuffled list, with the same "
         "constants, although its rows are not independent."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = "the bound itself, which is attained"
     judging: ClassVar[tuple[str, ...]] = ("bound",)
 
@@ -92,11 +92,11 @@ class Deviations(Beyond):
         """Take columns of several sizes."""
         return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Compute the chance for every number of ones, several times m and levels y."""
         N = unit["N"]
         times = sorted({max(1, round(N * share)) for share in (0.02, 0.2, 0.5, 0.9)})
-        found: list[Row] = []
+        found: list[Measure] = []
         for ones, least in itertools.product(range(1, N), times):
             for step in (0.1, 0.4, 0.7, 1.0):
                 level = ones / N + step * (1 - ones / N)
@@ -104,13 +104,13 @@ class Deviations(Beyond):
                 found.append({"N": N, "ones": ones, "m": least, "y": level, "chance": chance})
         return found
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for no chance above the bound."""
         shares = [row["chance"] / self.bound(row["N"], row["ones"], row["m"], row["y"]) for row in rows]
         measured = f"at most {max(shares):.4f} of the bound in {len(rows)} exact cases"
         return Verdict("holds" if max(shares) <= 1 + ROUNDING else "refuted", measured, "exp(−m kl(y, μ))")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show chance and bound over the number of ones, at one time and level."""
         N = max(levels(rows, "N"))
         least = levels(rows, "m", N=N)[1]
@@ -170,7 +170,7 @@ class Drift(Beyond):
         "A proof that counts how often bad actions are played on fresh samples holds for a shuffled list too; what "
         "must be added is the drift, because the rows still to come are not quite like those seen."
     )
-    expected: ClassVar[Outcome] = "holds"
+    expected: ClassVar[Ruling] = "holds"
     limits: ClassVar[str] = "the bound of the lemma; and the drift must be seen, since some is positive"
     judging: ClassVar[tuple[str, ...]] = ("allowed",)
 
@@ -182,7 +182,7 @@ class Drift(Beyond):
         """Play every learner on every pool."""
         return [{"learner": name, "pool": pool} for name in LEARNERS for pool in POOLS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play all distinct orders, and split the regret into gaps times plays, and the rest."""
         learner = self.learners[unit["learner"]]
         losses = np.array(POOLS[unit["pool"]])
@@ -196,7 +196,7 @@ class Drift(Beyond):
         T, k = losses.shape
         return [{**unit, "T": T, "k": k, "regret": regret / len(orders), "gaps": gaps / len(orders)}]
 
-    def verdict(self, rows: Rows) -> Verdict:
+    def verdict(self, rows: Measures) -> Verdict:
         """Ask for a drift below its bound everywhere, and above 0 somewhere."""
         drifts = [row["regret"] - row["gaps"] for row in rows]
         shares = [
@@ -206,7 +206,7 @@ class Drift(Beyond):
         fine = max(shares) <= 1 + ROUNDING and max(drifts) > ROUNDING
         return Verdict("holds" if fine else "refuted", measured, "(π/4) √T for two actions")
 
-    def chart(self, rows: Rows) -> Chart:
+    def chart(self, rows: Measures) -> Chart:
         """Show the drift of every learner and pool, with its bound."""
         x = np.arange(1, len(rows) + 1, dtype=np.float64)
         limit = np.array([bounds.drift(row["T"], row["k"]) for row in rows])

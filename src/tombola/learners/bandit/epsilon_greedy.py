@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import validate
-from tombola.learners.bandit.statistics import learn
+from tombola.learners.bandit.counts import learn
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.types import Floats
 

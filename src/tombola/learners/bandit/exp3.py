@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import bounds, validate
-from tombola.learners.bandit.statistics import lowest
+from tombola.learners.bandit.counts import lowest
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.types import Floats
 

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import validate
-from tombola.learners.bandit.statistics import learn, least_tried, lower
+from tombola.learners.bandit.counts import learn, least_tried, lower
 from tombola.learners.base import Feedback, Learner
 from tombola.types import Coins, Floats
 

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import bounds, validate
-from tombola.learners.bandit.statistics import learn, least_tried
+from tombola.learners.bandit.counts import learn, least_tried
 from tombola.learners.base import Feedback, Learner
 from tombola.types import Coins, Floats
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola import validate
 from tombola.bounds.frugal import frugal_block, frugal_ucb
-from tombola.learners.bandit.statistics import learn, least_tried, lower
+from tombola.learners.bandit.counts import learn, least_tried, lower
 from tombola.learners.base import Feedback, Learner
 from tombola.types import Coins, Floats
 

@@ -8,7 +8,7 @@ the action's own: there the second-order form of kl(own, lowest) is closest to i
 
 from typing import Any
 
-from tombola.learners.bandit.statistics import learn
+from tombola.learners.bandit.counts import learn
 
 CENTRE, SPREAD, TRIED = 0, 1, 2
 PASSES = 3

@@ -11,7 +11,7 @@ import numpy as np
 
 from tombola import validate
 from tombola.bounds import switching
-from tombola.learners.bandit.statistics import learn
+from tombola.learners.bandit.counts import learn
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.stages import drop
 from tombola.types import Coins, Floats

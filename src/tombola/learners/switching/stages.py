@@ -13,7 +13,7 @@ import numpy as np
 
 from tombola import validate
 from tombola.bounds.switching import elimination_counts, elimination_depth
-from tombola.learners.bandit.statistics import learn
+from tombola.learners.bandit.counts import learn
 from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 from tombola.types import Coins, Floats
 

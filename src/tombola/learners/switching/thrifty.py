@@ -13,7 +13,7 @@ import numpy as np
 
 from tombola import validate
 from tombola.engine.native import apart
-from tombola.learners.bandit.statistics import least_tried, lowest
+from tombola.learners.bandit.counts import least_tried, lowest
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
 from tombola.types import Coins, Floats

@@ -13,7 +13,7 @@ import numpy as np
 from tombola import validate
 from tombola.bounds import switching
 from tombola.engine.coins import draw
-from tombola.learners.bandit.statistics import lowest
+from tombola.learners.bandit.counts import lowest
 from tombola.learners.bandit.tsallis_inf import normalise
 from tombola.learners.base import Feedback, Learner
 from tombola.types import Coins, Floats

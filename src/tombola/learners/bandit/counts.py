@@ -1,4 +1,4 @@
-"""Running statistics that bandit learners share."""
+"""Counts: plays and running means of actions, and the searches over them that bandit learners share."""
 
 import math
 

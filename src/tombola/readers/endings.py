@@ -1,4 +1,4 @@
-"""Files: which reader a file needs, by its ending, and by its first bytes where the ending says nothing."""
+"""Endings: which reader a file needs, by its ending, and by its first bytes where the ending says nothing."""
 
 import gzip
 import sys
@@ -12,13 +12,13 @@ from tombola.errors import TableError
 from tombola.readers.arrays import read_npy, read_npz
 from tombola.readers.aslib import RUNS, read_aslib
 from tombola.readers.columns import Columns
+from tombola.readers.delimited import read_text
 from tombola.readers.excel import read_excel
 from tombola.readers.frames import read_arrow
 from tombola.readers.json_lines import read_json
 from tombola.readers.names import like_id
 from tombola.readers.parts import ACTION, ALSO_ACTION, Parts, Wanted
 from tombola.readers.sqlite import read_sqlite
-from tombola.readers.text import read_text
 
 KINDS = {
     "text": (".csv", ".tsv", ".tab", ".txt", ".dat"),

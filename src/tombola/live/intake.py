@@ -1,11 +1,11 @@
-"""Tables: ids to start a run from, and outcomes to record, read from text files."""
+"""Intake: ids to start a run from, and outcomes to record, read from text files."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from tombola.errors import TableError
 from tombola.live.outcome import Outcome
-from tombola.readers.text import text_lines, text_table
+from tombola.readers.delimited import text_lines, text_table
 
 IDS = ("id", "ids", "row")
 

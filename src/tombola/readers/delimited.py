@@ -1,4 +1,4 @@
-"""Text tables: CSV and TSV with a header, also gzipped, read in pieces and never line by unbounded line."""
+"""Delimited text: CSV and TSV with a header, also gzipped, read in pieces and never line by unbounded line."""
 
 import csv
 import gzip
@@ -13,7 +13,7 @@ from zlib import error as zlib_error
 import numpy as np
 
 from tombola.errors import TableError
-from tombola.readers.columns import Cell, Column, Columns, check_names, column_of
+from tombola.readers.columns import Column, Columns, Sighting, check_names, column_of
 from tombola.readers.limits import check_memory
 from tombola.readers.notation import PLAIN
 from tombola.types import Floats
@@ -174,9 +174,9 @@ class _Growing:
         self.name = name
         self.numbers = array("d")
         self.texts: list[str] | None = [] if keep else None
-        self.wrong: Cell | None = None
-        self.gap: Cell | None = None
-        self.notations: dict[str, Cell] = {}
+        self.wrong: Sighting | None = None
+        self.gap: Sighting | None = None
+        self.notations: dict[str, Sighting] = {}
 
     def extend(self, cells: tuple[str, ...]) -> None:
         if self.texts is not None:
@@ -187,7 +187,7 @@ class _Growing:
             self._extend_one_by_one(cells)
             return
         if np.isfinite(numbers).all() and not any("_" in cell for cell in cells):
-            self.notations.setdefault(PLAIN, Cell(len(self.numbers), cells[0]))
+            self.notations.setdefault(PLAIN, Sighting(len(self.numbers), cells[0]))
             self.numbers.frombytes(numbers.tobytes())
         else:
             self._extend_one_by_one(cells)

@@ -1,4 +1,4 @@
-"""Run: a learner on a list of rows that tombola shuffles, in a file; killed at any moment, it goes on to the bit.
+"""SessionFile: a learner on a list of rows that tombola shuffles, in a file; killed, it goes on to the bit.
 
 The file holds what was decided (learner, actions, seed), the rows in their order, and every ticket and outcome as it
 happened; the state of the learner is made again from the last checkpoint by going through them, and every ticket is
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tombola import __version__, validate
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError
-from tombola.journal import Event, Journal
+from tombola.journal import Happening, Journal
 from tombola.live.mind import ANSWERED, CANCELLED, PENDING, Mind
 from tombola.live.outcome import Losses, Outcome, outcome_from
 from tombola.live.record import Fact, Record
@@ -66,13 +66,13 @@ class Assignment(NamedTuple):
         return {"ticket": self.round, "id": self.id, "action": self.action, "chance": chance}
 
 
-class Run:
+class SessionFile:
     """A learner at work on a list of rows, in a file that several processes may open at once (each for itself).
 
     >>> import tempfile
     >>> from tombola import UCB1
     >>> folder = tempfile.TemporaryDirectory()
-    >>> run = Run.start(f"{folder.name}/calls.run", ["Ann", "Bob", "Cem"], ["call", "write"], UCB1(), seed=1)
+    >>> run = SessionFile.start(f"{folder.name}/calls.run", ["Ann", "Bob", "Cem"], ["call", "write"], UCB1(), seed=1)
     >>> [(play.id, play.action) for play in run.next(2)]
     [('Bob', 'call'), ('Cem', 'write')]
     >>> run.record(2, loss=0.25), run.record(2, loss=0.25)
@@ -80,7 +80,7 @@ class Run:
     >>> run.amend(2, loss=0.75)
     0.25
     >>> run.close()
-    >>> with Run.open(f"{folder.name}/calls.run") as run:
+    >>> with SessionFile.open(f"{folder.name}/calls.run") as run:
     ...     run.pending
     [Assignment(round=1, id='Bob', action='call', chance=1.0)]
     >>> folder.cleanup()
@@ -100,22 +100,22 @@ class Run:
     @classmethod
     def start(
         cls, path: str | Path, ids: Iterable[str], actions: Sequence[str], learner: "Learner", *, seed: int
-    ) -> "Run":
+    ) -> "SessionFile":
         """Shuffle the rows, and write a new file; a file that exists is never overwritten."""
         rows, names = [str(one) for one in ids], [str(name) for name in actions]
-        seed = validate.whole("Run.start", "seed", seed, least=0)
-        check_names("Run.start", "rows", rows)
-        check_names("Run.start", "actions", names)
+        seed = validate.whole("SessionFile.start", "seed", seed, least=0)
+        check_names("SessionFile.start", "rows", rows)
+        check_names("SessionFile.start", "actions", names)
         Session(learner, names, len(rows), seed=seed)  # refuses what does not fit, before there is a file
         order = [rows[row] for row in rows_in("random", len(rows), Streams(seed).order())]
         recipe = recipe_of(learner)
         about = {"kind": "session", "tombola": __version__, "learner": recipe, "actions": names, "seed": seed}
-        return cls(Journal.create(Path(path), "Run", about, order, VIEWS), learner)
+        return cls(Journal.create(Path(path), "SessionFile", about, order, VIEWS), learner)
 
     @classmethod
-    def open(cls, path: str | Path, learner: "Learner | None" = None) -> "Run":
+    def open(cls, path: str | Path, learner: "Learner | None" = None) -> "SessionFile":
         """Open a run; a learner of tombola is made again from the file, one of your own must be given."""
-        journal = Journal.open(Path(path), "Run", "session")
+        journal = Journal.open(Path(path), "SessionFile", "session")
         try:
             return cls(journal, learner_from(journal.about["learner"], learner))
         except BaseException:
@@ -134,12 +134,12 @@ class Run:
 
     def next(self, count: int = 1) -> list[Assignment]:
         """Hand out the next tickets, `count` of them or as many as there are rows left; never one twice."""
-        count = validate.whole("Run.next", "count", count, least=1)
+        count = validate.whole("SessionFile.next", "count", count, least=1)
         with self._writing() as mind:
             left = self.horizon - mind.round
             if left == 0:
                 raise SessionError(
-                    f"Run.next: all {self.horizon} rows have been handed out, {len(mind.pending)} are pending; "
+                    f"SessionFile.next: all {self.horizon} rows have been handed out, {len(mind.pending)} are pending; "
                     "record their outcomes, or start another run."
                 )
             return [self._hand_out(mind) for _ in range(min(count, left))]
@@ -161,9 +161,10 @@ class Run:
         outcome = Outcome(round, loss, reward)
         outcome.losses(self.learner.feedback, len(self.names))
         with self._writing() as mind:
-            if self._mark(mind, "Run.amend", outcome.round) != ANSWERED:
+            if self._mark(mind, "SessionFile.amend", outcome.round) != ANSWERED:
                 raise FeedbackError(
-                    f"Run.amend: expected a ticket with an outcome, got {round}, which has none; record it first."
+                    f"SessionFile.amend: expected a ticket with an outcome, got {round}, which has none; "
+                    "record it first."
                 )
             before = self._known(outcome.round)
             last = self._journal.find("amend", outcome.round)
@@ -179,9 +180,9 @@ class Run:
         it failed, record the worst loss instead.
         """
         with self._writing() as mind:
-            mark = self._mark(mind, "Run.cancel", round)
+            mark = self._mark(mind, "SessionFile.cancel", round)
             if mark == ANSWERED:
-                raise FeedbackError(f"Run.cancel: ticket {round} has an outcome; amend it instead.")
+                raise FeedbackError(f"SessionFile.cancel: ticket {round} has an outcome; amend it instead.")
             if mark == PENDING:
                 self._append("cancel", round, value=None)
                 mind.marks[round] = CANCELLED
@@ -204,7 +205,9 @@ class Run:
         with self._journal.reading():
             found = self._journal.place_of(id) if encodable(id) else None
         if found is None:
-            raise FeedbackError(f"Run: expected the id of one of the {self.horizon} rows, got {id!r}; check its name.")
+            raise FeedbackError(
+                f"SessionFile: expected the id of one of the {self.horizon} rows, got {id!r}; check its name."
+            )
         return found
 
     def status(self, level: float = 0.05) -> "Status":
@@ -236,7 +239,7 @@ class Run:
         """Close the file; what was recorded is on the disk already."""
         self._journal.close()
 
-    def __enter__(self) -> "Run":
+    def __enter__(self) -> "SessionFile":
         return self
 
     def __exit__(
@@ -245,7 +248,7 @@ class Run:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Run({str(self._journal.path)!r}, {self.learner!r}, {self.horizon} rows)"
+        return f"SessionFile({str(self._journal.path)!r}, {self.learner!r}, {self.horizon} rows)"
 
     @contextmanager
     def _writing(self) -> Iterator[Mind]:
@@ -324,15 +327,16 @@ class Run:
         self._size = 0
         return mind
 
-    def _repeat(self, mind: Mind, event: Event, *, check: bool = True) -> None:
+    def _repeat(self, mind: Mind, event: Happening, *, check: bool = True) -> None:
         self._fresh += 1
         if event.kind == "ticket":
             action, chance = event.value
             again = mind.act()
             if check and (mind.round, again[0], _plain(again[1])) != (event.key, action, chance):
                 raise SessionError(
-                    f"Run: {self._journal.path} says that ticket {event.key} was {event.value}, which {self.learner!r} "
-                    "does not repeat, so the file or tombola was changed; use the version that wrote it."
+                    f"SessionFile: {self._journal.path} says that ticket {event.key} was {event.value}, which "
+                    f"{self.learner!r} does not repeat, so the file or tombola was changed; "
+                    "use the version that wrote it."
                 )
             self._tickets[event.key] = action, _chance(chance)
         elif event.kind == "outcome" and mind.marks[event.key] == PENDING:
@@ -342,8 +346,8 @@ class Run:
             mind.marks[event.key] = CANCELLED
         else:
             raise SessionError(
-                f"Run: {self._journal.path} has an event that does not fit ({event.kind} of ticket {event.key}), so it "
-                "was changed; take a backup of it."
+                f"SessionFile: {self._journal.path} has an event that does not fit ({event.kind} of ticket "
+                f"{event.key}), so it was changed; take a backup of it."
             )
 
     def _observe(self, mind: Mind, outcome: Outcome) -> None:
@@ -358,19 +362,21 @@ class Run:
         return self._assignment(mind.round, action, chance)
 
     def _take_in(self, mind: Mind, outcome: Outcome) -> bool:
-        mark = self._mark(mind, "Run.record", outcome.round)
+        mark = self._mark(mind, "SessionFile.record", outcome.round)
         losses = outcome.losses(self.learner.feedback, len(self.names))
         if mark == PENDING:
             self._append("outcome", outcome.round, outcome.to_json())
             self._observe(mind, outcome)
             return True
         if mark == CANCELLED:
-            raise FeedbackError(f"Run.record: ticket {outcome.round} was cancelled; record only what is pending.")
+            raise FeedbackError(
+                f"SessionFile.record: ticket {outcome.round} was cancelled; record only what is pending."
+            )
         before = self._known(outcome.round)
         if before != losses:
             raise FeedbackError(
-                f"Run.record: ticket {outcome.round} has been answered with {before!r}, got {losses!r} now, and the "
-                "first answer stands; amend it if it was wrong."
+                f"SessionFile.record: ticket {outcome.round} has been answered with {before!r}, got {losses!r} now, "
+                "and the first answer stands; amend it if it was wrong."
             )
         return False
 
@@ -391,7 +397,9 @@ class Run:
     def _known(self, round_: int) -> Losses:
         event = self._journal.find("amend", round_) or self._journal.find("outcome", round_)
         if event is None:
-            raise SessionError(f"Run: {self._journal.path} lacks the outcome of ticket {round_}; take a backup of it.")
+            raise SessionError(
+                f"SessionFile: {self._journal.path} lacks the outcome of ticket {round_}; take a backup of it."
+            )
         return outcome_from(round_, event.value).losses(self.learner.feedback, len(self.names))
 
     def _ticket(self, round_: int) -> tuple[int, float]:
@@ -400,7 +408,7 @@ class Run:
             return self._tickets[round_]
         event = self._journal.find("ticket", round_)
         if event is None:
-            raise SessionError(f"Run: {self._journal.path} lacks ticket {round_}; take a backup of it.")
+            raise SessionError(f"SessionFile: {self._journal.path} lacks ticket {round_}; take a backup of it.")
         action, chance = event.value
         return action, _chance(chance)
 

@@ -1,4 +1,4 @@
-"""Journal: finished units, one JSON line each, so that a killed run goes on where it stopped.
+"""Finished units, one JSON line each, so that a killed run goes on where it stopped.
 
 A line is written and flushed to the disk when its unit is done, with a digest of it. A line cut short by a kill, or
 damaged since, is ignored, and its unit is run again; so nothing is lost, counted twice, or published as it is not.
@@ -19,7 +19,7 @@ from tombola.errors import TombolaWarning
 from tombola.files import make_folder
 
 
-class Journal:
+class Finished:
     """The finished units of a folder."""
 
     def __init__(self, path: Path) -> None:

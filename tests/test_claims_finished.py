@@ -1,4 +1,4 @@
-"""The journal of claims: what is damaged is run again, and never published."""
+"""Finished units of claims: what is damaged is run again, and never published."""
 
 import json
 import os
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tombola.claims import journal as module
-from tombola.claims.journal import Journal, key_of
+from tombola.claims import finished as module
+from tombola.claims.finished import Finished, key_of
 from tombola.errors import TombolaWarning
 
 ROWS: list[dict[str, Any]] = [
@@ -20,29 +20,29 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return a journal with two finished units."""
-    journal = Journal(tmp_path / "journal.jsonl")
+    """Return a file with two finished units."""
+    finished = Finished(tmp_path / "journal.jsonl")
     for unit in ("a/1", "b/2"):
-        journal.record(unit, ROWS)
+        finished.record(unit, ROWS)
     return tmp_path / "journal.jsonl"
 
 
 def test_it_gives_back_what_was_recorded(path: Path) -> None:
-    assert Journal(path).rows("a/1") == ROWS
-    assert Journal(path).rows("b/2") == ROWS
+    assert Finished(path).rows("a/1") == ROWS
+    assert Finished(path).rows("b/2") == ROWS
 
 
 def test_a_changed_digit_is_noticed_and_its_unit_is_run_again(path: Path) -> None:
     first, second = path.read_text().splitlines()
     path.write_text(f"{first.replace('1.25', '1.35')}\n{second}\n")
     with pytest.warns(TombolaWarning, match="1 line is damaged") as said:
-        journal = Journal(path)
+        finished = Finished(path)
     assert len(said) == 1
-    assert journal.rows("a/1") is None
-    assert journal.rows("b/2") == ROWS
-    journal.record("a/1", ROWS)
+    assert finished.rows("a/1") is None
+    assert finished.rows("b/2") == ROWS
+    finished.record("a/1", ROWS)
     with pytest.warns(TombolaWarning, match="1 line is damaged"):
-        assert Journal(path).rows("a/1") == ROWS
+        assert Finished(path).rows("a/1") == ROWS
 
 
 def test_no_damage_is_published(path: Path) -> None:
@@ -52,22 +52,22 @@ def test_no_damage_is_published(path: Path) -> None:
             path.write_bytes(whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", TombolaWarning)
-                journal = Journal(path)
+                finished = Finished(path)
             for unit in ("a/1", "b/2"):
-                assert journal.rows(unit) in (None, ROWS), (place, flip)
+                assert finished.rows(unit) in (None, ROWS), (place, flip)
 
 
 def test_a_line_cut_by_a_kill_is_no_damage(path: Path) -> None:
     whole = path.read_bytes()
     for cut in (len(whole) - 2, len(whole) - 20, len(whole.splitlines()[0]) + 3):
         path.write_bytes(whole[:cut])
-        assert Journal(path).rows("a/1") == ROWS
-        assert Journal(path).rows("b/2") is None  # warnings are errors here
+        assert Finished(path).rows("a/1") == ROWS
+        assert Finished(path).rows("b/2") is None  # warnings are errors here
 
 
 def test_a_line_without_a_digest_is_of_other_code_and_not_used(path: Path) -> None:
     path.write_text(json.dumps({"unit": "a/1", "rows": ROWS}) + "\n")
-    assert Journal(path).rows("a/1") is None
+    assert Finished(path).rows("a/1") is None
 
 
 def test_a_line_is_on_the_disk_before_it_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,9 +77,9 @@ def test_a_line_is_on_the_disk_before_it_counts(path: Path, monkeypatch: pytest.
         synced.append(Path(f"/proc/self/fd/{handle}").read_bytes())
 
     monkeypatch.setattr(os, "fsync", fsync)
-    journal = Journal(path)
+    finished = Finished(path)
     synced.clear()
-    journal.record("c/3", ROWS)
+    finished.record("c/3", ROWS)
     assert [whole == path.read_bytes() and b"c/3" in whole for whole in synced] == [True]
 
     def full(handle: int) -> None:
@@ -87,8 +87,8 @@ def test_a_line_is_on_the_disk_before_it_counts(path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        journal.record("d/4", ROWS)
-    assert journal.rows("d/4") is None
+        finished.record("d/4", ROWS)
+    assert finished.rows("d/4") is None
 
 
 def test_the_key_names_claim_unit_seed_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_the_code_in_the_key_is_every_source_file(tmp_path: Path, monkeypatch: p
     (tmp_path / "claims").mkdir()
     (tmp_path / "engine").mkdir()
     (tmp_path / "engine" / "loops.py").write_text("one")
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "claims" / "journal.py"))
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "claims" / "finished.py"))
     before = module._code.__wrapped__()
     (tmp_path / "engine" / "loops.py").write_text("two")
     assert module._code.__wrapped__() != before

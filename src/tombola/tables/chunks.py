@@ -1,4 +1,4 @@
-"""Journal: the repetitions that a comparison has played, kept in files: a kill costs little, and more can be added.
+"""Chunks: the repetitions that a comparison has played, kept in files: a kill costs little, and more can be added.
 
 Repetitions are played in chunks, always the same ones, and every chunk is a file of its own, written whole. Its name
 is a hash of the table, the question, the seed and the code of this package; a damaged file is played again.
@@ -25,7 +25,7 @@ CHUNK = 4  # repetitions in a file
 Play = Callable[[int, int], Runs]  # from the first repetition, how many
 
 
-class Journal(NamedTuple):
+class Chunks(NamedTuple):
     """A folder with the chunks of one comparison."""
 
     folder: Path
@@ -46,16 +46,16 @@ class Journal(NamedTuple):
         return self.folder / f"{first}-{first + count}.runs"
 
 
-def played(play: Play, repetitions: int, journal: Journal | None) -> tuple[Runs, int]:
+def played(play: Play, repetitions: int, chunks: Chunks | None) -> tuple[Runs, int]:
     """Return all repetitions, and how many of them were known before."""
     parts, known = [], 0
     for first in range(0, repetitions, CHUNK):
         count = min(CHUNK, repetitions - first)
-        part = None if journal is None else journal.read(first, count)
+        part = None if chunks is None else chunks.read(first, count)
         if part is None:
             part = play(first, count)
-            if journal is not None:
-                journal.write(first, count, part)
+            if chunks is not None:
+                chunks.write(first, count, part)
         else:
             known += count
         parts.append(part)
@@ -75,10 +75,8 @@ def _joined(cells: Sequence[Cell]) -> Cell:
     return Cell(cells[0].rounds, sums, plays, shares)
 
 
-def journal_of(
-    folder: Path | None, arrays: Iterable[Any], settings: Any, learners: Mapping[str, Any]
-) -> Journal | None:
-    """Return the journal of a comparison: it is named by all that its numbers depend on."""
+def chunks_of(folder: Path | None, arrays: Iterable[Any], settings: Any, learners: Mapping[str, Any]) -> Chunks | None:
+    """Return the folder of a comparison: it is named by all that its numbers depend on."""
     if folder is None:
         return None
     digest = hashlib.sha256(f"{_code()} {settings!r}".encode())
@@ -89,11 +87,11 @@ def journal_of(
         digest.update(str(None if array is None else (array.shape, str(array.dtype))).encode())
         for start in range(0, 0 if array is None else len(array), 1 << 16):
             digest.update(np.ascontiguousarray(array[start : start + (1 << 16)]).tobytes())
-    return Journal(folder / digest.hexdigest()[:32])
+    return Chunks(folder / digest.hexdigest()[:32])
 
 
 def usual_folder() -> Path:
-    """Return where journals are kept: TOMBOLA_CACHE, or a folder in the cache of the person.
+    """Return where they are kept: TOMBOLA_CACHE, or a folder in the cache of the person.
 
     >>> usual_folder().name
     'compare'

@@ -15,9 +15,8 @@ import pytest
 from tombola import compare
 from tombola.readers import read_table
 from tombola.runs import Runs
-from tombola.tables import Answer, Circumstances, Question, answer_to
-from tombola.tables import journal as journals
-from tombola.tables.journal import CHUNK, Journal, joined, played
+from tombola.tables import Answer, Circumstances, Question, answer_to, chunks
+from tombola.tables.chunks import CHUNK, Chunks, joined, played
 
 LOSSES = np.random.default_rng(3).random((30, 3))
 LEARNERS = ("UCB1", "UCB2")
@@ -42,8 +41,8 @@ def same(one: Runs, other: Runs, *, chunks: bool = True) -> bool:
 def test_the_journal_changes_nothing(tmp_path: Path) -> None:
     table, question = read_table(LOSSES), asked(10)
     plain = answer_to(table, question)
-    kept = answer_to(table, question, journals=tmp_path)
-    again = answer_to(table, question, journals=tmp_path)
+    kept = answer_to(table, question, keep=tmp_path)
+    again = answer_to(table, question, keep=tmp_path)
     assert (plain.known, kept.known, again.known) == (0, 0, 10)
     assert same(plain.runs, kept.runs)
     assert same(plain.runs, again.runs)
@@ -53,34 +52,34 @@ def test_the_journal_changes_nothing(tmp_path: Path) -> None:
 
 def test_more_repetitions_add_to_those_there_are(tmp_path: Path) -> None:
     table = read_table(LOSSES)
-    answer_to(table, asked(8), journals=tmp_path)
-    more = answer_to(table, asked(15), journals=tmp_path)
+    answer_to(table, asked(8), keep=tmp_path)
+    more = answer_to(table, asked(15), keep=tmp_path)
     assert more.known == 8
     assert same(more.runs, answer_to(table, asked(15)).runs)
-    fewer = answer_to(table, asked(6), journals=tmp_path)
+    fewer = answer_to(table, asked(6), keep=tmp_path)
     assert fewer.known == CHUNK
     assert same(fewer.runs, answer_to(table, asked(6)).runs)
 
 
 def test_another_question_or_table_or_code_has_another_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer_to(read_table(LOSSES), asked(4), journals=tmp_path)
+    answer_to(read_table(LOSSES), asked(4), keep=tmp_path)
 
     def known(losses: Any = LOSSES, **others: Any) -> int:
-        return answer_to(read_table(losses), asked(4, **others), journals=tmp_path).known
+        return answer_to(read_table(losses), asked(4, **others), keep=tmp_path).known
 
     assert known() == 4
     assert known(seed=2) == known(orders=("given",)) == known(price=1.0) == 0
     changed = LOSSES.copy()
     changed[29, 2] = np.nextafter(changed[29, 2], 1)
     assert known(changed) == 0
-    monkeypatch.setattr(journals, "_code", lambda: "other code")
+    monkeypatch.setattr(chunks, "_code", lambda: "other code")
     assert known() == 0, "numbers of other code are not ours"
 
 
 def test_a_stop_at_any_chunk_costs_that_chunk_only(tmp_path: Path) -> None:
     table, question = read_table(LOSSES), asked(12)
     whole = answer_to(table, question).runs
-    journal = Journal(tmp_path / "one")
+    journal = Chunks(tmp_path / "one")
     counts: list[int] = []
 
     def play(first: int, count: int) -> Runs:
@@ -100,7 +99,7 @@ def test_a_stop_at_any_chunk_costs_that_chunk_only(tmp_path: Path) -> None:
 
 def test_a_damaged_chunk_is_played_again(tmp_path: Path) -> None:
     table, question = read_table(LOSSES), asked(4)
-    whole = answer_to(table, question, journals=tmp_path).runs
+    whole = answer_to(table, question, keep=tmp_path).runs
     (path,) = tmp_path.rglob("*.runs")
     good = path.read_bytes()
     coins = np.random.default_rng(0)
@@ -108,10 +107,10 @@ def test_a_damaged_chunk_is_played_again(tmp_path: Path) -> None:
         broken = bytearray(good)
         broken[coins.integers(len(good))] ^= 1 << int(coins.integers(8))
         path.write_bytes(broken if coins.random() < 0.8 else broken[: coins.integers(len(good))])
-        found = Journal(path.parent).read(0, 4)
+        found = Chunks(path.parent).read(0, 4)
         assert found is None or same(found, whole), "damage is never read as numbers"
     path.write_bytes(b"")
-    assert same(answer_to(table, question, journals=tmp_path).runs, whole)
+    assert same(answer_to(table, question, keep=tmp_path).runs, whole)
 
 
 def test_joining_is_what_compare_does_at_once() -> None:
@@ -125,7 +124,7 @@ def test_joining_is_what_compare_does_at_once() -> None:
 
 def test_a_folder_that_cannot_be_written_costs_nothing_but_the_journal(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    answer: Answer = answer_to(read_table(LOSSES), asked(4), journals=tmp_path / "file")
+    answer: Answer = answer_to(read_table(LOSSES), asked(4), keep=tmp_path / "file")
     assert answer.known == 0
 
 
