@@ -530,7 +530,7 @@ def test_a_cancelled_ticket_is_neither_pending_nor_answered(
 def test_a_checkpoint_goes_on_to_the_bit(
     begin: Callable[..., SessionFile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tombola.live import run as module
+    from tombola.live import file as module
 
     monkeypatch.setattr(module, "EVENTS", 4)
     monkeypatch.setattr(module, "BYTES", 10**9)
