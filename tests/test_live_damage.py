@@ -14,7 +14,7 @@ import pytest
 from tombola import UCB1, Exp3, Hedge, Learner, Session
 from tombola.errors import SessionError, TombolaError
 from tombola.live import Outcome, SessionFile
-from tombola.live import run as run_module
+from tombola.live import file as file_module
 from tombola.streams import Streams
 
 NAMES = ["a", "b", "c"]
@@ -60,7 +60,7 @@ def survives(path: Path, truth: str, one_sentence: Callable[[object], str]) -> b
 
 @pytest.fixture
 def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "EVENTS", 6)
+    monkeypatch.setattr(file_module, "EVENTS", 6)
 
 
 def damaged_bytes(content: bytes, count: int, seed: int) -> Iterator[bytes]:
