@@ -8,8 +8,9 @@ and however often one looks: wrong with probability at most the level. F-race al
 ranks, we compare mean losses, and where the two differ it is not wrong by its own lights.
 
 All see the same shuffles. Budgets of those that need one are what ours took on average on that table, and UCB-E is told
-the true gaps besides. Optuna is the real package (extra `bench`). irace is the real package too where Rscript and its
-package irace are installed (Debian: r-cran-irace); else its two lines are left out.
+the true gaps besides. Optuna is the real package (extra `bench`). irace is a port of its tests, and the real package
+beside it where Rscript and its package irace are installed (Debian: r-cran-irace); else those two lines are left out.
+What takes minutes a table runs on the first shuffles only: a note says on how many.
 """
 
 import argparse
@@ -22,15 +23,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from race_peers import (
-    halving,
-    irace,
-    rejects,
-    t_bonferroni,
-    ucb_e,
-    unpaired,
-    wilcoxon_pruner,
-)
+from race_irace import f_race, irace, t_race
+from race_peers import halving, rejects, t_bonferroni, ucb_e, unpaired, wilcoxon_pruner
 from tombola.pool import Pool
 from tombola.racing import Race
 from tombola.racing.best import Best
@@ -82,6 +76,8 @@ def everything(table: Table, order: Any, budget: int) -> tuple[int, int]:
 CONTESTANTS: dict[str, Contestant] = {
     "run everything": everything,
     "tombola race": ours,
+    "irace's F-race, port": f_race,
+    "irace's t-race, port": t_race,
     "t-test, Bonferroni, from row 50": t_bonferroni,
     "sequential halving": halving,
     "successive rejects": rejects,
@@ -94,7 +90,7 @@ SLOW = ("unpaired certificate", "Optuna WilcoxonPruner")  # minutes a table: few
 
 def measure(folder: Path, names: Sequence[str], slow: int) -> list[Score]:
     """Let all contestants run on all tables, 40 shuffles, or as many as `slow` says for those that are."""
-    scores = {name: Score(name, {}) for name in [*CONTESTANTS, "irace F-race", "irace t-race"]}
+    scores = {name: Score(name, {}) for name in [*CONTESTANTS, "irace's F-race", "irace's t-race"]}
     for name in names:
         table = np.ascontiguousarray(np.load(folder / f"{name}.npz", allow_pickle=False)["loss"], np.float64)
         orders = [np.random.default_rng(seed).permutation(len(table)).astype(np.uint32) for seed in range(40)]
@@ -106,7 +102,7 @@ def measure(folder: Path, names: Sequence[str], slow: int) -> list[Score]:
         for test in ("F", "t"):
             found = irace(table, orders[:slow], test)
             if found is not None:
-                scores[f"irace {test}-race"].add(name, table, found)
+                scores[f"irace's {test}-race"].add(name, table, found)
         print(f"measured: {name}", file=sys.stderr, flush=True)
     return [score for score in scores.values() if score.runs]
 

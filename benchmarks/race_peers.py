@@ -1,12 +1,8 @@
 """Other ways to pick the best of k candidates on a table, each as (table, order, budget) -> (calls, winner)."""
 
 import math
-import shutil
-import subprocess
-import tempfile
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +11,6 @@ from scipy import stats
 from tombola.confidence import Betting
 
 LEVEL = 0.05
-PATIENCE = 600.0  # seconds for one run of irace; one that takes longer is left out
 
 
 def unpaired(table: Any, order: Any, budget: int) -> tuple[int, int]:
@@ -127,43 +122,3 @@ def wilcoxon_pruner(table: Any, order: Any, budget: int) -> tuple[int, int]:
     study = optuna.create_study(pruner=optuna.pruners.WilcoxonPruner(), sampler=optuna.samplers.RandomSampler(seed=0))
     study.optimize(objective, n_trials=table.shape[1])
     return calls, int(study.best_trial.user_attrs["candidate"])
-
-
-SCRIPT = """
-suppressMessages(library(irace))
-arguments <- commandArgs(trailingOnly = TRUE)
-table <- as.matrix(read.csv(arguments[1], header = FALSE)); k <- ncol(table)
-parameters <- readParameters(text = sprintf('a "" c (%s)', paste0('"', seq_len(k), '"', collapse = ",")))
-calls <- 0
-runner <- function(experiment, scenario) {
-  calls <<- calls + 1
-  list(cost = table[as.integer(experiment$id.instance), as.integer(experiment$configuration$a)])
-}
-scenario <- list(targetRunner = runner, instances = seq_len(nrow(table)), sampleInstances = FALSE, deterministic = TRUE,
-  testType = arguments[2], maxExperiments = nrow(table) * k + k, nbIterations = 1, nbConfigurations = k,
-  initConfigurations = data.frame(a = as.character(seq_len(k))), minNbSurvival = 1, elitist = FALSE, logFile = "",
-  digits = 4, debugLevel = 0, seed = 1)
-invisible(capture.output(log <- irace(scenario = scenario, parameters = parameters)))
-cat(calls, log$a[1], "\\n")
-"""
-
-
-def irace(table: Any, orders: Sequence[Any], test: str) -> list[tuple[int, int]] | None:
-    """Irace's race of all candidates, one iteration, its own defaults; None where R has no irace."""
-    if shutil.which("Rscript") is None:
-        return None
-    return [found for order in orders if (found := _irace(table[order], test)) is not None] or None
-
-
-def _irace(table: Any, test: str) -> tuple[int, int] | None:
-    with tempfile.TemporaryDirectory() as folder:
-        np.savetxt(Path(folder) / "table.csv", table, delimiter=",")
-        (Path(folder) / "race.R").write_text(SCRIPT, encoding="utf-8")
-        name = {"F": "F-test", "t": "t-test"}[test]
-        command = ["Rscript", "race.R", "table.csv", name]
-        try:
-            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            return None
-        words = ran.stdout.split()
-        return (int(words[0]), int(words[1]) - 1) if ran.returncode == 0 and len(words) == 2 else None

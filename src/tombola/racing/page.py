@@ -91,8 +91,9 @@ def _wealth(story: Story) -> Chart:
 
 def _survivors(story: Story) -> Chart:
     """Return how many candidates were still in the race after so many calls."""
-    marks = np.unique(np.linspace(0, story.calls.size - 1, MARKS).astype(int))
-    x, y = story.calls[marks], story.survivors[marks]
+    falls = np.flatnonzero(np.diff(story.survivors)) + 1
+    x = np.concatenate([[0.0], np.repeat(story.calls[falls], 2), story.calls[-1:]])  # a staircase
+    y = np.repeat(np.concatenate([story.survivors[:1], story.survivors[falls]]), 2)
     words = "How many candidates are in the race after so many calls"
     band = Band("in the race", x, y, y, y)
     return Chart(

@@ -116,11 +116,13 @@ def _dress(axes: "Axes", chart: Chart) -> None:
     if chart.log_y:
         axes.set_yscale("log")
     axes.set_xlabel(chart.x_label, color=INK)
-    axes.set_ylabel(chart.y_label, color=INK)
+    axes.set_ylabel(chart.y_label, color=INK, gid="y-label")
     axes.tick_params(which="both", colors=INK)
     for axis in (axes.xaxis, axes.yaxis):
         _space_ticks(axis)
         axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 10 else f"{value:.3g}")
+    if not chart.log_y and all((band.middle == np.round(band.middle)).all() for band in chart.bands):
+        axes.yaxis.get_major_locator().set_params(integer=True)
     axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands)]

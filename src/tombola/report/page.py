@@ -49,6 +49,7 @@ class Drawing(NamedTuple):
     alt: str
     legend: list[tuple[str, str]]
     edge: float
+    y_label: str
 
 
 def claims_page(title: str, lead: str, entries: Sequence[Item], facts: Sequence[tuple[str, str]]) -> str:
@@ -85,7 +86,7 @@ def drawing(name: str, chart: Chart) -> Drawing:
     legend = [(f"c{index % len(COLOURS)}", band.name) for index, band in enumerate(chart.bands)]
     legend += [("reference", line.name) for line in chart.lines]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return Drawing(name, text, safe, chart.alt or chart.title, legend, round(edge(figure), 4))
+    return Drawing(name, text, safe, chart.alt or chart.title, legend, round(edge(figure), 4), chart.y_label)
 
 
 def _themed() -> dict[str, str]:

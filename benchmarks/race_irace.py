@@ -1,0 +1,199 @@
+"""irace's F-race and t-race: the real package where R has it, and a port of its tests, which is some hundred times faster.
+
+irace looks at the first five rows, and then after every row. The F-race compares ranks: Friedman's test of all in the
+race, and if it says that they differ, whoever is too far behind the first in the sum of ranks is out; Wilcoxon's test
+when two are left. The t-race drops whom a paired t-test calls worse than the least mean. Neither corrects for the number
+of looks or of candidates. Both take a candidate that was never better than the leader for beaten without a test.
+
+The port leaves out one thing: with two left, R's Wilcoxon test also estimates by how much they differ, by a search that
+stops near 0 where losses are only 0 and 1, and irace drops one or the other by the sign of that estimate; here it is the
+sign of the sum of ranks. `python benchmarks/race_irace.py FOLDER` compares the two, run by run.
+"""
+
+import argparse
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+CONFIDENCE = 0.95
+FIRST = 5  # rows before the first test
+PATIENCE = 1200.0  # seconds for one run of irace; one that takes longer is left out
+
+SCRIPT = """
+suppressMessages(library(irace))
+# what is only printed, and takes most of the time
+assignInNamespace("concordance", function(data) list(kendall.w = NA_real_, spearman.rho = NA_real_), "irace")
+assignInNamespace("dataVariance", function(data) NA_real_, "irace")
+arguments <- commandArgs(trailingOnly = TRUE)
+table <- as.matrix(read.csv(arguments[1], header = FALSE)); k <- ncol(table)
+parameters <- readParameters(text = sprintf('a "" c (%s)', paste0('"', seq_len(k), '"', collapse = ",")))
+calls <- 0
+runner <- function(experiment, scenario) {
+  calls <<- calls + 1
+  list(cost = table[as.integer(experiment$id.instance), as.integer(experiment$configuration$a)])
+}
+scenario <- list(targetRunner = runner, instances = seq_len(nrow(table)), sampleInstances = FALSE, deterministic = TRUE,
+  testType = arguments[2], maxExperiments = nrow(table) * k + k, nbIterations = 1, nbConfigurations = k,
+  initConfigurations = data.frame(a = as.character(seq_len(k))), minNbSurvival = 1, elitist = FALSE, logFile = "",
+  digits = 4, debugLevel = 0, seed = 1)
+invisible(capture.output(log <- irace(scenario = scenario, parameters = parameters)))
+cat(calls, log$a[1], "\\n")
+"""
+
+
+def irace(table: Any, orders: Sequence[Any], test: str) -> list[tuple[int, int]] | None:
+    """Irace's race of all candidates, one iteration, its own defaults; None where R has no irace."""
+    if shutil.which("Rscript") is None:
+        return None
+    return [found for order in orders if (found := _irace(table[order], test)) is not None] or None
+
+
+def _irace(table: Any, test: str) -> tuple[int, int] | None:
+    with tempfile.TemporaryDirectory() as folder:
+        np.savetxt(Path(folder) / "table.csv", table, delimiter=",")
+        (Path(folder) / "race.R").write_text(SCRIPT, encoding="utf-8")
+        name = {"F": "F-test", "t": "t-test"}[test]
+        command = ["Rscript", "race.R", "table.csv", name]
+        try:
+            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            return None
+        words = ran.stdout.split()
+        return (int(words[0]), int(words[1]) - 1) if ran.returncode == 0 and len(words) == 2 else None
+
+
+def f_race(table: Any, order: Any, budget: int) -> tuple[int, int]:
+    """The port of irace's F-race; the winner is the first by ranks."""
+    return _port(table, order, Ranks)
+
+
+def t_race(table: Any, order: Any, budget: int) -> tuple[int, int]:
+    """The port of irace's t-race; the winner is the first by mean."""
+    return _port(table, order, Means)
+
+
+def _port(table: Any, order: Any, kind: "type[Ranks] | type[Means]") -> tuple[int, int]:
+    active, calls = np.arange(table.shape[1]), 0
+    seen = kind(table[order][:0])
+    for n in range(1, len(table) + 1):
+        calls += len(active)
+        seen.add(table[order[n - 1], active])
+        if n >= FIRST:
+            keep = seen.test()
+            if not keep.all():
+                active = active[keep]
+                seen = kind(table[np.ix_(order[:n], active)])
+        if len(active) == 1:
+            break
+    return calls, int(active[np.argmin(seen.order)])
+
+
+class Ranks:
+    """The rows of those in the race as ranks; `order` sorts the candidates, the best first."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = list(rows)
+        ranks = stats.rankdata(rows, axis=1) if len(rows) else np.zeros((0, rows.shape[1]))
+        self.order = ranks.sum(axis=0)
+        self.squares = float((ranks**2).sum())
+
+    def add(self, row: Any) -> None:
+        """Count one more row."""
+        ranks = stats.rankdata(row)
+        self.rows.append(row)
+        self.order = self.order + ranks
+        self.squares += float((ranks**2).sum())
+
+    def test(self) -> Any:
+        """Tell who stays in the race."""
+        return self._wilcoxon() if len(self.order) == 2 else self._friedman()
+
+    def _friedman(self) -> Any:
+        n, k, alpha = len(self.rows), len(self.order), 1 - CONFIDENCE
+        spread = self.squares - n * k * (k + 1) ** 2 / 4  # Friedman's denominator, corrected for ties
+        if spread <= 1e-9 * n:
+            return np.ones(k, bool)
+        statistic = (k - 1) * ((self.order - n * (k + 1) / 2) ** 2).sum() / spread
+        if stats.chi2.sf(statistic, k - 1) >= alpha:
+            return np.ones(k, bool)
+        rest = 2 * (n * self.squares - (self.order**2).sum()) / ((n - 1) * (k - 1))
+        reach = stats.t.ppf(1 - alpha / 2, (n - 1) * (k - 1)) * np.sqrt(max(rest, 0.0))
+        return self.order - self.order.min() <= reach
+
+    def _wilcoxon(self) -> Any:
+        first, second = np.array(self.rows).T
+        if (first <= second).all():
+            return np.array([True, False])
+        if (second <= first).all():
+            return np.array([False, True])
+        d = first - second
+        d = d[d != 0]
+        ranks = stats.rankdata(abs(d))
+        exact = len(d) < 50 and len(d) == len(first) and len(np.unique(ranks)) == len(ranks)
+        method = "exact" if exact else "approx"
+        if stats.wilcoxon(d, correction=not exact, method=method).pvalue >= 1 - CONFIDENCE:
+            return np.ones(2, bool)
+        worse = ranks[d > 0].sum() > ranks[d < 0].sum()
+        return np.array([not worse, worse])
+
+
+class Means:
+    """The rows of those in the race as sums, of pairs too; `order` sorts the candidates, the best first."""
+
+    def __init__(self, rows: Any) -> None:
+        k = rows.shape[1]
+        self.count, self.order, self.own = 0, np.zeros(k), np.zeros(k)
+        self.pairs, self.won = np.zeros((k, k)), np.zeros((k, k), bool)
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Any) -> None:
+        """Count one more row."""
+        d = row[None, :] - row[:, None]  # [a, b]: by how much b is worse than a in this row
+        self.count += 1
+        self.order = self.order + row
+        self.own += row**2
+        self.pairs += d**2
+        self.won |= d < 0  # b was better than a once
+
+    def test(self) -> Any:
+        """Tell who stays in the race."""
+        n, best = self.count, int(np.argmin(self.order))
+        gap = (self.order - self.order[best]) / n
+        same = np.abs(gap) <= 1.5e-8 * np.maximum(np.abs(self.order[best] / n), 1e-300)
+        constant = (self.own - self.order**2 / n) / (n - 1) < 10 * np.finfo(float).eps
+        beaten = ~self.won[best] | constant | constant[best]  # what irace drops without a test
+        variance = np.maximum(self.pairs[best] - n * gap**2, 0) / (n - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = 2 * stats.t.sf(gap / np.sqrt(variance / n), n - 1)
+        return same | ~(beaten | (p < 1 - CONFIDENCE))
+
+
+PORTS = {"F": f_race, "t": t_race}
+
+
+def main(folder: Path, names: Sequence[str], shuffles: int) -> None:
+    """Print the runs in which the port and irace differ, and how many do not."""
+    for name in names:
+        table = np.load(folder / f"{name}.npz", allow_pickle=False)["loss"].astype(float)
+        for test, port in PORTS.items():
+            orders = [np.random.default_rng(seed).permutation(len(table)) for seed in range(shuffles)]
+            found = [(irace(table, [order], test) or [None])[0] for order in orders]
+            mine = [port(table, order, 0) for order in orders]
+            same = sum(a == b for a, b in zip(mine, found, strict=True))
+            print(f"{name}, {test}: {same} of {shuffles} the same; irace {found}, port {mine}", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="The port of irace's tests against irace.")
+    parser.add_argument("folder", type=Path, help="where the tables are, as NPZ files with an array called loss")
+    parser.add_argument("names", nargs="+", help="which tables")
+    parser.add_argument("--shuffles", type=int, default=1)
+    chosen = parser.parse_args()
+    main(chosen.folder, chosen.names, chosen.shuffles)
