@@ -1,13 +1,13 @@
-"""irace's F-race and t-race: the real package where R has it, and a port of its tests, which is some hundred times faster.
+"""irace's F-race and t-race: the real package where R has it, and a port of its tests, some hundred times faster.
 
-irace looks at the first five rows, and then after every row. The F-race compares ranks: Friedman's test of all in the
-race, and if it says that they differ, whoever is too far behind the first in the sum of ranks is out; Wilcoxon's test
-when two are left. The t-race drops whom a paired t-test calls worse than the least mean. Neither corrects for the number
-of looks or of candidates. Both take a candidate that was never better than the leader for beaten without a test.
+irace tests after the fifth row and after every row from there on. The F-race compares ranks: Friedman's test of all in
+the race, and if it says that they differ, whoever is too far behind the first in the sum of ranks is out; Wilcoxon's
+test when two are left. The t-race drops whom a paired t-test calls worse than the least mean. Neither corrects for the
+number of looks or of candidates, and both take a candidate that was never better than the leader for beaten.
 
 The port leaves out one thing: with two left, R's Wilcoxon test also estimates by how much they differ, by a search that
-stops near 0 where losses are only 0 and 1, and irace drops one or the other by the sign of that estimate; here it is the
-sign of the sum of ranks. `python benchmarks/race_irace.py FOLDER` compares the two, run by run.
+stops near 0 where losses are only 0 and 1, and irace drops one or the other by the sign of that estimate; here it is
+the sign of the sum of ranks. `python benchmarks/race_irace.py FOLDER NAME` compares the two, run by run.
 """
 
 import argparse
@@ -136,7 +136,7 @@ class Ranks:
         d = d[d != 0]
         ranks = stats.rankdata(abs(d))
         exact = len(d) < 50 and len(d) == len(first) and len(np.unique(ranks)) == len(ranks)
-        method = "exact" if exact else "approx"
+        method: Any = "exact" if exact else "approx"
         if stats.wilcoxon(d, correction=not exact, method=method).pvalue >= 1 - CONFIDENCE:
             return np.ones(2, bool)
         worse = ranks[d > 0].sum() > ranks[d < 0].sum()
@@ -184,9 +184,9 @@ def main(folder: Path, names: Sequence[str], shuffles: int) -> None:
         table = np.load(folder / f"{name}.npz", allow_pickle=False)["loss"].astype(float)
         for test, port in PORTS.items():
             orders = [np.random.default_rng(seed).permutation(len(table)) for seed in range(shuffles)]
-            found = [(irace(table, [order], test) or [None])[0] for order in orders]
+            found = [irace(table, [order], test) for order in orders]
             mine = [port(table, order, 0) for order in orders]
-            same = sum(a == b for a, b in zip(mine, found, strict=True))
+            same = sum(theirs == [ours] for theirs, ours in zip(found, mine, strict=True))
             print(f"{name}, {test}: {same} of {shuffles} the same; irace {found}, port {mine}", flush=True)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from browser import needs_browser
 from tombola.commands.race_files import app
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.racing import Call, Event, Notes, Programs, Race, RaceFile, Settings, race
@@ -141,6 +142,31 @@ def test_the_story_tells_every_fall(tmp_path: Path) -> None:
     assert data["verdict"] == found.verdict
     assert data["cost saved, about"] == pytest.approx(0.25 * found.calls_saved)
     assert data["candidates"][0]["name"] == "low"
+
+
+LETTERS = """[...document.querySelectorAll("figure svg text")]
+  .filter((one) => one.getClientRects().length)
+  .map((one) => one.getBoundingClientRect())
+  .map((box) => [box.height, box.left, box.right - innerWidth])"""
+
+
+@needs_browser
+@pytest.mark.parametrize("count", [3, 240])
+def test_the_page_of_a_race_fits_a_phone_and_can_be_read_there(browser: Any, tmp_path: Path, count: int) -> None:
+    names = [f"vendor/some-long-name-{number:03d}-instruct" for number in range(count)]
+    notes, place = Notes(), tmp_path / "race.html"
+    found = race(names, range(60), lambda name, row: float(name > names[1] or (name, row % 3) == (names[1], 0)), seed=1,
+                 workers=1, journal=notes)  # fmt: skip
+    place.write_text(race_page(tell(found.settings, found.rows, notes.replay())), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 400, "height": 900})
+    page.goto(place.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    letters = page.evaluate(LETTERS)
+    assert len(letters) > 10
+    for size, left, beyond in letters:
+        assert size > 9
+        assert left >= 0
+        assert beyond <= 0
 
 
 @pytest.mark.parametrize("count", [1, 3, 40])

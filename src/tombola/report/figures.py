@@ -111,6 +111,8 @@ def _bytes(figure: "Figure", kind: str) -> bytes:
 
 
 def _dress(axes: "Axes", chart: Chart) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     if chart.log_x:
         axes.set_xscale("log")
     if chart.log_y:
@@ -122,7 +124,7 @@ def _dress(axes: "Axes", chart: Chart) -> None:
         _space_ticks(axis)
         axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 10 else f"{value:.3g}")
     if not chart.log_y and all((band.middle == np.round(band.middle)).all() for band in chart.bands):
-        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands)]
