@@ -1,56 +1,66 @@
 """Mutants: break the program in one place at a time, and see whether the tests notice.
 
-    python benchmarks/mutants.py 300              so many mutants, drawn from all of TARGETS
-    python benchmarks/mutants.py 100 confidence   of one target
+    python benchmarks/mutants.py 330              so many mutants, drawn from all rooms; the survivors are kept
+    python benchmarks/mutants.py 66 confidence    of one room
+    python benchmarks/mutants.py again            try the kept survivors on the code and the tests of today
+    python benchmarks/mutants.py named            the mutants that survived once, each with the test that must fail
 
-Tests run in plain Python (NUMBA_DISABLE_JIT=1), so a mutant takes seconds; those that fail or are slow without a mutant
-are left out. A mutant is a change of one operator, number, condition or statement in memory; no file is touched.
+A mutant is a change of one operator, number, condition, call or order of arguments, in memory; no file is touched.
+Tests run in plain Python (NUMBA_DISABLE_JIT=1), so that they can be watched: a mutant meets only the tests that go
+through its line, the quick ones first, for at most PATIENCE seconds. Tests that fail or are slow without a mutant are
+left out.
 """
 
 import ast
 import contextlib
 import copy
+import gc
 import importlib.abc
 import importlib.util
+import inspect
 import json
 import os
+import pkgutil
 import random
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NamedTuple
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "tombola"
-SLOW = 4.0  # seconds; a test that takes longer is left out
+KEPT = ROOT / "docs" / "mutants.json"
+SLOW = 6.0  # seconds; a test that takes longer without a mutant is left out
+PATIENCE = 12.0  # seconds of tests for one mutant, as they take without it
 HANGS = 120  # seconds of processor time after which a mutant hangs: noticed
-TARGETS: dict[str, tuple[list[str], list[str]]] = {
+ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "engine": (
-        ["engine/loop.py", "engine/queue.py", "engine/memory.py", "engine/coins.py", "engine/vectors.py",
-         "engine/player.py"],
-        ["test_guards", "test_playing", "test_delay", "test_order", "test_engine", "test_session", "test_interrupt"],
+        ["loop", "queue", "memory", "coins", "vectors", "player", "draws", "fingerprint", "cache", "compiler"],
+        ["guards", "playing", "delay", "order", "engine", "session", "interrupt", "house", "deployment", "laws"],
     ),
     "confidence": (
-        ["confidence/fixed.py", "confidence/sequences.py", "confidence/betting.py", "confidence/base.py",
-         "confidence/certificate.py", "confidence/exchangeability.py", "confidence/radius.py"],
-        ["test_guards", "test_confidence_fixed", "test_confidence_sequences", "test_certificate",
-         "test_exchangeability"],
+        ["fixed", "sequences", "betting", "base", "certificate", "certified", "exchangeability", "radius", "bet",
+         "bets", "pairs", "strata", "assertion", "audit"],
+        ["guards", "confidence_fixed", "confidence_sequences", "certificate", "exchangeability", "audit",
+         "evidence_commands"],
     ),
-    "budgets": (
-        ["settings/purse.py", "settings/budgeted.py", "budget.py"],
-        ["test_guards", "test_budget_hostile", "test_budget_values", "test_budget_learners", "test_budget_session",
-         "test_budget_overspend"],
+    "settings": (
+        ["purse", "budgeted", "full", "bandit", "base", "../budget", "../optimum"],
+        ["guards", "budget_hostile", "budget_values", "budget_learners", "budget_session", "budget_overspend",
+         "optimum_exact", "session", "playing", "house"],
     ),
     "live": (
-        ["live/file.py", "journal/database.py", "live/status.py", "live/naming.py", "live/intake.py"],
-        ["test_guards", "test_live", "test_live_damage"],
+        ["file", "status", "naming", "intake", "outcome", "mind", "record", "export", "../journal/database",
+         "../journal/journal", "../saving", "../book"],
+        ["guards", "live", "live_damage", "session", "race_file"],
     ),
     "bounds": (
-        ["bounds/full.py", "bounds/bandit.py", "bounds/delay.py", "bounds/switching.py", "bounds/budget.py"],
-        ["test_guards", "test_bounds", "test_full_learners", "test_bandit_learners", "test_switching_learners",
-         "test_budget_claims", "test_reductions", "test_delay"],
+        ["full", "bandit", "delay", "switching", "budget", "frugal", "drift", "ucb2", "empirical_lp", "limits"],
+        ["guards", "bounds", "full_learners", "bandit_learners", "switching_learners", "budget_claims", "reductions",
+         "delay", "practical_learners", "beyond"],
     ),
 }  # fmt: skip
 OTHER: dict[Any, Any] = {
@@ -59,103 +69,208 @@ OTHER: dict[Any, Any] = {
     ast.Mod: ast.FloorDiv, ast.And: ast.Or, ast.Or: ast.And, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
     ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
+NAMED: dict[str, tuple[str, str, str, str]] = {
+    "page of a run unescaped": (
+        "report/page.py", "autoescape=True", "autoescape=False",
+        "test_guards.py::test_names_are_text_on_the_page_of_a_run",
+    ),
+    "run file not synchronous": (
+        "journal/database.py", "PRAGMA synchronous = EXTRA", "PRAGMA synchronous = OFF",
+        "test_guards.py::test_a_run_waits_for_the_disk",
+    ),
+    "finished units without fsync": (
+        "claims/finished.py", "os.fsync(file.fileno())", "pass",
+        "test_claims_finished.py::test_a_line_is_on_the_disk_before_it_counts",
+    ),
+    "code not in the key of finished units": (
+        "claims/finished.py", "_hash(_code(), claim,", "_hash(claim,",
+        "test_claims_finished.py::test_the_key_names_claim_unit_seed_and_code",
+    ),
+    "level of a certificate not shared by its actions": (
+        "confidence/certificate.py", "level=share,", "level=whole_level,",
+        "test_guards.py::test_the_level_of_a_certificate_is_shared_by_its_actions",
+    ),
+    "level of the order test not shared by its columns": (
+        "confidence/exchangeability.py", "math.log(self.columns / self.level)", "math.log(1 / self.level)",
+        "test_guards.py::test_the_level_of_the_order_test_is_shared_by_its_columns",
+    ),
+    "bound of Simulation too small": (
+        "bounds/delay.py", "math.sqrt(2 * math.log(actions)) * spread", "math.sqrt(1.5 * math.log(actions)) * spread",
+        "test_bounds.py::test_simulation_has_the_corrected_constant",
+    ),
+    "answer without the delays of the table": (
+        "tables/answer.py", "delay=late(table, question)", "delay=question.met.delay",
+        "test_guards.py::test_an_answer_waits_as_the_table_says",
+    ),
+    "no slack for rounding in fluid play": (
+        "settings/purse.py", "slack=(actions + 4) * 2.0**-52", "slack=0.0",
+        "test_guards.py::test_the_slack_of_fluid_play_covers_rounding_and_without_it_something_is_lost",
+    ),
+    "no brim for the slack in fluid play": (
+        "settings/purse.py", "(2.0 if purse.fluid else 1.0)", "1.0",
+        "test_guards.py::test_a_fluid_mix_at_the_brim_is_cut_not_refused",
+    ),
+    "last chunk of a training too long": (
+        "reductions/training.py", "order[: rounds - begun]", "order",
+        "test_guards.py::test_training_plays_as_many_rounds_as_it_says",
+    ),
+    "first action counted as a switch": (
+        "engine/loop.py", "if t > 0 and action != tally.place[LAST]", "if action != tally.place[LAST]",
+        "test_guards.py::test_the_first_action_is_no_switch",
+    ),
+    "patience without end": (
+        "engine/player.py", "if self._plans > PATIENCE", "if False",
+        "test_guards.py::test_patience_has_an_end",
+    ),
+}  # fmt: skip
+NOT_CODE = ("annotation", "returns", "type_params", "decorator_list")
+Lines = dict[str, set[int]]  # the lines of every file that a test goes through
+Tests = dict[str, tuple[float, Lines]]  # what each test takes, and where it goes
 
 
-class Mutant(NamedTuple):
-    """One change: the file, the line, what it was and what it is now, and the whole source with it."""
+@dataclass(frozen=True)
+class Mutant:
+    """One change: where, what it was and what it is now."""
 
-    path: Path
-    line: int
+    file: str
+    place: int
+    first: int
+    last: int
+    inside: str
     before: str
     after: str
-    source: str
+
+    @property
+    def source(self) -> str:
+        """Return the whole source with the change."""
+        tree = ast.parse((SOURCE / self.file).read_text(encoding="utf-8"))
+        node, which, _ = list(_places(tree))[self.place]
+        _changes(node)[which]()
+        return ast.unparse(ast.fix_missing_locations(tree))
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in the list of survivors, the same after other lines have moved."""
+        return f"{self.file} {self.inside}: {self.before}  ->  {self.after}"
 
 
-def mutants_of(path: Path) -> Iterator[Mutant]:
+def mutants_of(file: str) -> Iterator[Mutant]:
     """Yield every mutant of a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    places = [node for node in _walk(tree) if _changes(node)]
-    for index, node in enumerate(places):
+    tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
+    for place, (node, which, inside) in enumerate(_places(tree)):
+        twin = copy.deepcopy(node)
+        _changes(twin)[which]()
+        spot = node.test if isinstance(node, ast.If | ast.While | ast.IfExp) else node
+        before, after = (" ".join(ast.unparse(one).split())[:90] for one in (node, twin))
+        yield Mutant(file, place, spot.lineno, spot.end_lineno or spot.lineno, inside, before, after)
+
+
+def _places(tree: ast.AST) -> Iterator[tuple[Any, int, str]]:
+    """Yield every place where a tree can be changed: the node, which of its changes, and the function it is in."""
+    for node, inside in _walk(tree, "module"):
         for which in range(len(_changes(node))):
-            changed = copy.deepcopy(tree)
-            twin = [other for other in _walk(changed) if _changes(other)][index]
-            before = ast.unparse(node)
-            _changes(twin)[which]()
-            yield Mutant(path, node.lineno, before, ast.unparse(twin), ast.unparse(ast.fix_missing_locations(changed)))
+            yield node, which, inside
 
 
-def _walk(node: ast.AST) -> Iterator[Any]:
-    """Yield what can be changed: no docstrings, annotations, messages or defaults of types."""
-    yield node
+def _walk(node: ast.AST, inside: str) -> Iterator[tuple[Any, str]]:
+    """Yield what can be changed: no docstrings, annotations, messages or imports."""
+    if isinstance(node, ast.FunctionDef):
+        inside = node.name
+    yield node, inside
     for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "type_params", "decorator_list"):
-            continue
         for child in value if isinstance(value, list) else [value]:
-            said = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-            if (
-                isinstance(child, ast.AST)
-                and not said
-                and not isinstance(child, ast.Raise | ast.JoinedStr | ast.Import)
-            ):
-                yield from _walk(child)
+            if name not in NOT_CODE and isinstance(child, ast.AST) and not _is_words(child):
+                yield from _walk(child, inside)
 
 
-def _changes(node: Any) -> list[Any]:
+def _is_words(node: ast.AST) -> bool:
+    said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    typed = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("cast", "TypeVar")
+    return said or typed or isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom)
+
+
+def _changes(node: Any) -> list[Callable[[], None]]:
     """Return the changes that can be made to a node, in place."""
-    if isinstance(node, ast.Compare):
-        return [lambda: node.ops.__setitem__(0, OTHER[type(node.ops[0])]())]
-    if isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in OTHER:
-        return [lambda: setattr(node, "op", OTHER[type(node.op)]())]
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        number: float = node.value
-        return [lambda: setattr(node, "value", number + 1)]
-    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        return [lambda: setattr(node, "value", not node.value)]
-    if isinstance(node, ast.If | ast.While | ast.IfExp):
-        return [lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), node.test))]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
-        return [lambda: setattr(node.func, "id", "max" if node.func.id == "min" else "min")]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
-        return [lambda: setattr(node, "op", ast.UAdd() if isinstance(node.op, ast.USub) else ast.Not())][
-            : isinstance(node.op, ast.USub)
-        ]
+    match node:
+        case ast.Compare():
+            return [lambda: node.ops.__setitem__(0, OTHER[type(node.ops[0])]())]
+        case ast.BinOp() | ast.BoolOp() | ast.AugAssign() if type(node.op) in OTHER:
+            return [lambda: setattr(node, "op", OTHER[type(node.op)]())]
+        case ast.Constant(value=bool()):
+            return [lambda: setattr(node, "value", not node.value)]
+        case ast.Constant(value=int() | float()):
+            return [lambda: setattr(node, "value", node.value + 1), lambda: setattr(node, "value", node.value - 1)]
+        case ast.If() | ast.While() | ast.IfExp():
+            return [lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), node.test))]
+        case ast.Expr(value=ast.Call()):
+            return [lambda: setattr(node, "value", ast.Constant(None))]
+        case ast.Call(func=ast.Name(id="min" | "max")):
+            return [lambda: setattr(node.func, "id", "max" if node.func.id == "min" else "min")]
+        case ast.Call(args=[ast.Name(), ast.Name(), *_]) if not isinstance(node.func, ast.Name) or (
+            node.func.id not in ("isinstance", "super", "range")
+        ):
+            return [lambda: node.args.__setitem__(slice(0, 2), node.args[1::-1])]
+        case ast.UnaryOp(op=ast.USub()):
+            return [lambda: setattr(node, "op", ast.UAdd())]
     return []
 
 
 class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Gives one module another source."""
 
-    def __init__(self, mutant: Mutant) -> None:
-        self.mutant = mutant
-        self.name = ".".join(("tombola", *mutant.path.relative_to(SOURCE).with_suffix("").parts))
+    def __init__(self, file: str, source: str) -> None:
+        self.path, self.source = SOURCE / file, source
+        self.name = ".".join(("tombola", *Path(file).with_suffix("").parts))
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
         """Return a spec for the module that is changed, and for no other."""
         if name != self.name:
             return None
-        return importlib.util.spec_from_file_location(name, self.mutant.path, loader=self)
+        return importlib.util.spec_from_file_location(name, self.path, loader=self)
 
     def create_module(self, spec: Any) -> None:
         """Let Python make the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the changed source."""
-        exec(compile(self.mutant.source, str(self.mutant.path), "exec"), module.__dict__)
+        exec(compile(self.source, str(self.path), "exec"), module.__dict__)
 
 
-class Passing:
-    """A plugin that notes the tests that pass in time."""
+class Watching:
+    """A plugin that notes what passes, how long it takes, and where it goes."""
 
-    def __init__(self) -> None:
-        self.ids: list[str] = []
+    def __init__(self, files: list[str]) -> None:
+        self.names = {str(SOURCE / file): file for file in files}
+        self.tests: dict[str, tuple[float, dict[str, list[int]]]] = {}
+        self.lines: dict[str, set[int]] = {}
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        """Begin to watch."""
+        self.lines = defaultdict(set)
+        sys.settrace(self.enter)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note a test that passed quickly."""
         if report.when == "call" and report.passed and report.duration < SLOW:
-            self.ids.append(report.nodeid)
+            lines = {file: sorted(found) for file, found in self.lines.items()}
+            self.tests[report.nodeid] = (report.duration, lines)
+
+    def enter(self, frame: FrameType, event: str, argument: object) -> Any:
+        """Watch the lines of a function if it is one of the room."""
+        file = self.names.get(frame.f_code.co_filename)
+        if file is None:
+            return None
+        lines = self.lines[file]
+        lines.add(frame.f_lineno)
+
+        def step(frame: FrameType, event: str, argument: object) -> Any:
+            lines.add(frame.f_lineno)
+            return step
+
+        return step
 
 
-def in_child(work: Any) -> tuple[int, str]:
+def in_child(work: Callable[[int], int], seconds: int = HANGS) -> tuple[int, str]:
     """Run work in a fork, and return its status and what it wrote into the pipe."""
     reading, writing = os.pipe()
     pid = os.fork()
@@ -165,7 +280,7 @@ def in_child(work: Any) -> tuple[int, str]:
         status = 1
         with contextlib.suppress(BaseException):
             os.close(reading)
-            resource.setrlimit(resource.RLIMIT_CPU, (HANGS, HANGS + 5))
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
             resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)
@@ -179,64 +294,179 @@ def in_child(work: Any) -> tuple[int, str]:
     return status, said
 
 
-def baseline(tests: list[str]) -> list[str]:
-    """Return the tests that pass quickly in plain Python, without any mutant."""
+def watched(room: str) -> Tests:
+    """Return the tests of a room that pass quickly in plain Python, without any mutant, and where they go."""
+    files, names = _files(room), [f"tests/test_{name}.py" for name in ROOMS[room][1]]
+    paths = [path for path in names if (ROOT / path).exists()] + [f"src/tombola/{file}" for file in files]
 
     def work(pipe: int) -> int:
         import pytest
 
-        notes = Passing()
-        pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not full", *tests], plugins=[notes])
-        os.write(pipe, json.dumps(notes.ids).encode())
+        notes = Watching(files)
+        pytest.main([*QUIET, "-m", "not full", *paths], plugins=[notes])
+        with os.fdopen(pipe, "w") as file:
+            json.dump(notes.tests, file)
         return 0
 
-    global HANGS
-    before, HANGS = HANGS, 3600
-    try:
-        return list(json.loads(in_child(work)[1]))
-    finally:
-        HANGS = before
+    found = json.loads(in_child(work, 7200)[1])
+    return {name: (took, {file: set(lines) for file, lines in went.items()}) for name, (took, went) in found.items()}
 
 
-def is_noticed(mutant: Mutant, tests: list[str]) -> bool:
-    """Tell whether some test fails with this mutant, or it never ends."""
+def _files(room: str) -> list[str]:
+    folder = SOURCE / room
+    paths = [(folder / f"{name}.py").resolve() for name in ROOMS[room][0]]
+    return [str(path.relative_to(SOURCE)) for path in paths if path.exists()]
+
+
+def tests_of(mutant: Mutant, tests: Tests) -> list[str]:
+    """Return the tests that go through a mutant's lines, quick ones first: all, if it is outside of every function."""
+    lines = set(range(mutant.first, mutant.last + 1))
+    met = {name: took for name, (took, went) in tests.items() if lines & went.get(mutant.file, set())}
+    if not met:
+        met = {name: took for name, (took, went) in tests.items() if mutant.file in went}
+    chosen, total = [], 0.0
+    for name in sorted(met, key=met.__getitem__):
+        total += met[name] + 0.01
+        if total > PATIENCE:
+            break
+        chosen.append(name)
+    return chosen
+
+
+def is_noticed(file: str, source: str, tests: list[str]) -> bool:
+    """Tell whether some test fails with this source of a file, or it never ends."""
 
     def work(pipe: int) -> int:
         import pytest
 
-        sys.meta_path.insert(0, Changed(mutant))
-        return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests]))
+        if not swapped(file, source):
+            for name in [name for name in sys.modules if name.partition(".")[0] == "tombola"]:
+                del sys.modules[name]
+            sys.meta_path.insert(0, Changed(file, source))
+        return int(pytest.main([*QUIET, "-x", *tests]))
 
     return in_child(work)[0] != 0
 
 
+QUIET = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+
+
+def swapped(file: str, source: str) -> bool:
+    """Give the functions of a loaded module the code of another source, if they are all that changes."""
+    path = str(SOURCE / file)
+    before, after = (_codes(text, path) for text in (ast.unparse(ast.parse(Path(path).read_text())), source))
+    changed = {name for name in before if _content(before[name]) != _content(after[name])}
+    if "<module>" in changed or not changed:
+        return False
+    live: dict[str, list[FunctionType]] = defaultdict(list)
+    for found in gc.get_objects():
+        if isinstance(found, FunctionType) and found.__code__.co_filename == path:
+            live[found.__code__.co_qualname].append(found)
+    if not all(live[name] for name in changed):
+        return False
+    for name in changed:
+        for function in live[name]:
+            function.__code__ = after[name]
+    return True
+
+
+def _codes(source: str, path: str) -> dict[str, CodeType]:
+    """Return the code of a module, its classes and their functions, by name."""
+    found, todo = {"<module>": compile(source, path, "exec")}, [("<module>", compile(source, path, "exec"))]
+    while todo:
+        name, code = todo.pop()
+        inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+        if name == "<module>" or not code.co_flags & inspect.CO_OPTIMIZED:
+            found |= {one.co_qualname: one for one in inner}
+            todo += [(one.co_qualname, one) for one in inner]
+    return found
+
+
+def _content(code: CodeType) -> Any:
+    """Return what a code does, without its lines; of a module or class, without the functions in it."""
+    whole = code.co_flags & inspect.CO_OPTIMIZED
+    inner = [_content(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    constants = [one for one, of in zip(inner, code.co_consts, strict=True) if whole or not isinstance(of, CodeType)]
+    return code.co_code, constants, code.co_names
+
+
+def drawn(room: str, count: int) -> list[Mutant]:
+    """Return mutants of a room, drawn with one seed."""
+    found = [mutant for file in _files(room) for mutant in mutants_of(file)]
+    print(f"{room}: {len(found)} mutants can be made", flush=True)
+    return random.Random(7).sample(found, min(len(found), count))
+
+
+def survivors(mutants: list[Mutant], tests: Tests) -> list[Mutant]:
+    """Return the mutants that no test notices."""
+    unnoticed: list[Mutant] = []
+    if mutants:
+        file = mutants[0].file
+        assert not is_noticed(file, (SOURCE / file).read_text(), tests_of(mutants[0], tests)), "fails without a mutant"
+    for number, mutant in enumerate(mutants, start=1):
+        chosen = tests_of(mutant, tests)
+        if chosen and is_noticed(mutant.file, mutant.source, chosen):
+            continue
+        unnoticed.append(mutant)
+        print(f"{number}, {len(chosen)} tests, line {mutant.first}: {mutant.name}", flush=True)
+    return unnoticed
+
+
+def keep(room: str, result: dict[str, Any]) -> None:
+    """Write down the result of a room."""
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    KEPT.write_text(json.dumps({**kept, room: result}, indent=1) + "\n")
+
+
+def try_new(room: str, count: int) -> None:
+    """Draw mutants of a room, and keep those that nobody noticed."""
+    mutants = drawn(room, count)
+    found = survivors(mutants, watched(room))
+    keep(room, {"tried": len(mutants), "survived": {mutant.name: "" for mutant in found}})
+    print(f"{room}: {len(mutants) - len(found)} of {len(mutants)} noticed", flush=True)
+
+
+def try_again(room: str, kept: dict[str, str]) -> None:
+    """Try the survivors of a room once more."""
+    mutants = [mutant for file in _files(room) for mutant in mutants_of(file) if mutant.name in kept]
+    found = survivors(mutants, watched(room))
+    print(f"{room}: {len(mutants) - len(found)} of {len(mutants)} survivors are noticed today", flush=True)
+
+
+def try_named() -> None:
+    """Apply every mutant that survived once, and see its test pass without it and fail with it."""
+    for words, (file, before, after, test) in NAMED.items():
+        source = (SOURCE / file).read_text(encoding="utf-8")
+        assert source.count(before) == 1, f"{words}: {file} has another text now"
+        passes = not is_noticed(file, source, [f"tests/{test}"])
+        fails = is_noticed(file, source.replace(before, after), [f"tests/{test}"])
+        print(f"{words}: {test} {'fails' if fails and passes else 'DOES NOT TELL'}", flush=True)
+
+
+def load_all() -> None:
+    """Load what the tests need, once for all mutants."""
+    import tombola
+
+    packages = [one.name for one in pkgutil.walk_packages(tombola.__path__, "tombola.") if "__main__" not in one.name]
+    for name in ("numpy", "pytest", "hypothesis", "scipy.stats", "matplotlib.figure", "jinja2", "highspy", *packages):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
 def main() -> None:
-    """Draw mutants, run the tests against each, and list those that nobody noticed."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    targets = sys.argv[2:] or list(TARGETS)
+    """Draw mutants of all rooms or of one, or try the survivors again."""
     os.environ["NUMBA_DISABLE_JIT"] = "1"
     os.chdir(ROOT)
-    import numpy  # noqa: F401
-    import pytest  # noqa: F401
-    import scipy.stats  # noqa: F401
-
-    for target in targets:
-        files, tests = TARGETS[target]
-        found = [mutant for file in files for mutant in mutants_of(SOURCE / file)]
-        chosen = random.Random(7).sample(found, min(len(found), count // len(targets)))
-        passing = baseline([f"tests/{name}.py" for name in tests if (ROOT / "tests" / f"{name}.py").exists()])
-        print(f"{target}: {len(found)} mutants, {len(chosen)} tried with {len(passing)} tests", flush=True)
-        noticed = 0
-        for number, mutant in enumerate(chosen):
-            begun = time.monotonic()
-            if is_noticed(mutant, passing):
-                noticed += 1
-            else:
-                where = f"{mutant.path.relative_to(SOURCE)}:{mutant.line}"
-                print(f"survived {where}: {mutant.before}  ->  {mutant.after}", flush=True)
-            if number == 0:
-                print(f"  the first took {time.monotonic() - begun:.0f} s", flush=True)
-        print(f"{target}: {noticed} of {len(chosen)} noticed", flush=True)
+    load_all()
+    if sys.argv[1:2] == ["named"]:
+        try_named()
+        return
+    rooms = sys.argv[2:] or list(ROOMS)
+    for room in rooms:
+        if sys.argv[1:2] == ["again"]:
+            try_again(room, json.loads(KEPT.read_text())[room]["survived"])
+        else:
+            try_new(room, int(sys.argv[1]) // len(rooms))
 
 
 if __name__ == "__main__":

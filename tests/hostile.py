@@ -10,14 +10,18 @@ from unittest import mock
 import numpy as np
 
 from tombola import play
-from tombola.budget import Budget, Terms
+from tombola.budget import Budget, Ledger, Terms
 from tombola.budgets import BudgetedLearner
+from tombola.delay import delays_of
+from tombola.engine.loop import Table, new_tally
 from tombola.engine.player import Player
+from tombola.engine.queue import queue_of, ring_of
+from tombola.playing import allowance_on
 from tombola.pool import Pool
-from tombola.trace import Trace
+from tombola.settings import setting_of
 from tombola.types import Coins, Floats
 
-MOODS = 12
+MOODS = 13
 
 
 class State(NamedTuple):
@@ -43,6 +47,8 @@ class Hostile(BudgetedLearner):
     def mix(state: State, mix: Floats) -> None:
         """Write anything but a mix, mostly."""
         mood, last, k = int(state.mood), mix.size - 1, float(mix.size)
+        if mood == 12:
+            mood = int(state.seen[0]) % 12
         for action in range(mix.size):
             mix[action] = 0.0
             if mood == 1:
@@ -123,34 +129,105 @@ def budget_of(pool: Pool, coins: np.random.Generator) -> Budget:
     return Budget([float(choices[coins.integers(6)][j]) for j in range(totals.size)], null="add")
 
 
-def overspent(number: int, learner: BudgetedLearner | None = None) -> bool:
-    """Play once, and tell in exact fractions whether more was spent, or is reserved, than there was."""
-    coins = np.random.default_rng([18, number])
-    pool = pool_of(number // MOODS)
-    budget = budget_of(pool, coins)
-    stop: Any = ("strict", "fits")[int(coins.integers(2))]
-    delay = (0, 0, 2, pool.rows + 1)[int(coins.integers(4))]
-    players: list[Player] = []
+def overspent(number: int) -> bool:
+    """Play once through `play`, and tell whether more was spent, or is reserved, than there was."""
+    group, mood = divmod(number, MOODS)
+    question, players = question_of(group), []
     with mock.patch.object(Player, "play", _keeping(players)):
         trace = play(
-            learner or Hostile(number % MOODS), pool, "given", delay, budget=budget, stop=stop,
-            mixed=bool(coins.integers(2)), seed=number,
+            Hostile(mood), question.pool, "given", question.delay, budget=question.budget, stop=question.stop,
+            mixed=question.mixed, seed=number,
         )  # fmt: skip
-    return any(over(trace, pool, players[0].state.log, j) for j in range(len(trace.ledger.amounts)))
+    return is_over(question.pool, trace.ledger, players[0].state.log, trace.actions)
 
 
-def over(trace: Trace, pool: Pool, log: Floats, resource: int) -> bool:
-    """Tell whether the exact cost of what was played, with what is reserved for the rest, is above the amount."""
+class Question(NamedTuple):
+    """What all moods are asked."""
+
+    pool: Pool
+    budget: Budget
+    stop: Any
+    delay: Any
+    mixed: bool
+
+
+def question_of(group: int) -> Question:
+    """Return a pool with an amount, a stop rule, a delay, and whether play is fluid."""
+    coins = np.random.default_rng([18, group])
+    pool = pool_of(group)
+    delay = (0, 0, 2, pool.rows + 1, coins.integers(0, 5, pool.rows))[int(coins.integers(5))]
+    stop = ("strict", "fits")[int(coins.integers(2))]
+    return Question(pool, budget_of(pool, coins), stop, delay, bool(coins.integers(2)))
+
+
+class Stage:
+    """A question with a player that can be put back to the start: many plays, for the price of one set-up."""
+
+    def __init__(self, question: Question) -> None:
+        pool, budget, stop, delay, mixed = self.question = question
+        allowance = allowance_on(pool, budget, stop, mixed=mixed)
+        self.setting = setting_of(Hostile(0), pool.rows, actions=pool.k, allowance=allowance)
+        self.queue = queue_of(delays_of(delay, np.arange(pool.rows, dtype=np.uint32)))
+        self.player = Player(Hostile(0), self.setting, np.zeros(4, np.uint64), ring_of(self.queue))
+        self.start = self.player.memory.copy()
+        costs: Any = pool.costs
+        labels = np.append(np.arange(pool.k), -1)[: self.setting.actions]
+        self.table = Table(
+            pool.losses, costs.reshape(pool.rows, -1), labels, np.arange(pool.rows, dtype=np.uint32), pool.best
+        )
+
+    def play(self, mood: int, coins: Coins) -> tuple[Floats, Any]:
+        """Play from the start, and return all that was played and seen, and the actions."""
+        player, purse = self.player, self.player.desk.purse
+        tally = new_tally(
+            self.setting.actions, self.question.pool.rows, np.zeros(0, np.int64),
+            resources=purse.amounts.size, kept=True, expects=True,
+        )  # fmt: skip
+        player.memory[:], player.coins[:] = self.start, coins
+        player.memory[int(self.start[1])] = mood
+        purse.spent[:], purse.reserved[:], purse.fits[:], purse.flags[:] = 0.0, 0.0, 1.0, 0.0
+        player.play(self.table, self.queue, tally)
+        return player.state.log, np.full(tally.actions.size, -1) if purse.fluid else tally.actions
+
+    def is_over(self, mood: int, coins: Coins) -> bool:
+        """Play, and tell whether more was spent, or is reserved, than there was."""
+        log, actions = self.play(mood, coins)
+        return is_over(self.question.pool, self.setting.ledger(self.player.desk), log, actions)
+
+
+def is_over(pool: Pool, ledger: Ledger, log: Floats, actions: Any) -> bool:
+    """Tell, exactly, whether what was seen and is reserved, or in drawn play all that was played, is too much."""
     costs: Any = pool.costs
-    paid = costs[trace.order, :, resource]
-    played = log[:, : pool.k]
-    amount, reserved = Fraction(trace.ledger.amounts[resource]), Fraction(trace.ledger.reserved[resource])
-    if reserved < 0 or not ((played >= 0.0) & (played <= 1.0)).all():
+    drawn = np.zeros((pool.rows, pool.k))
+    rounds = np.flatnonzero((actions >= 0) & (actions < pool.k))
+    drawn[rounds, actions[rounds]] = 1.0
+    seen = log[:, : pool.k]
+    if not ((seen >= 0.0) & (seen <= 1.0)).all():
         return True
-    if math.fsum((played * paid).ravel()) + reserved < 0.999999 * amount:
-        return False  # far from it
-    pairs = zip(played.ravel().tolist(), paid.ravel().tolist(), strict=True)
-    return reserved + sum(Fraction(p) * Fraction(c) for p, c in pairs) > amount
+    for j, (amount, reserved) in enumerate(zip(ledger.amounts, ledger.reserved, strict=True)):
+        paid = costs[:, :, j]
+        if reserved < 0 or exceeds(seen, paid, reserved, amount) or exceeds(drawn, paid, 0.0, amount):
+            return True
+    return False
+
+
+def exceeds(played: Floats, paid: Floats, reserved: float, amount: float) -> bool:
+    """Tell, in exact fractions, whether the cost of what was played, with what is reserved, is above the amount."""
+    if float((played * paid).sum()) + reserved < 0.999999 * amount:
+        return False  # far from it: the sum of some hundred products is right to a part in a billion
+    some = np.flatnonzero((played > 0.0) & (paid > 0.0))
+    cost = dyadic_sum(played.ravel()[some], paid.ravel()[some])
+    return cost + Fraction(reserved) > Fraction(amount)
+
+
+def dyadic_sum(first: Floats, second: Floats) -> Fraction:
+    """Return the exact sum of the products: every float is a whole number times a power of two."""
+    (a, i), (b, j) = np.frexp(first), np.frexp(second)
+    powers = (i + j).tolist()
+    least = min(powers, default=0)
+    whole = zip((a * 2.0**53).tolist(), (b * 2.0**53).tolist(), powers, strict=True)
+    total = sum((int(x) * int(y)) << (power - least) for x, y, power in whole)
+    return total * Fraction(2) ** (least - 106)
 
 
 def _keeping(players: list[Player]) -> Any:
@@ -175,6 +252,12 @@ def remembered(player: Player, function: Any, *arguments: Any) -> Any:
 
 
 def count_overspent(first: int, count: int) -> int:
-    """Play many times, and return how often too much was spent."""
+    """Play many times, every question in all moods, and return how often too much was spent."""
+    found = 0
     with mock.patch.object(Player, "step", remembered):
-        return sum(overspent(number) for number in range(first, first + count))
+        for group in range(first // MOODS, -(-(first + count) // MOODS)):
+            stage = Stage(question_of(group))
+            numbers = range(max(first, group * MOODS), min(first + count, (group + 1) * MOODS))
+            coins = np.random.default_rng([19, group]).integers(1, 2**63, (MOODS, 4)).astype(np.uint64)
+            found += sum(stage.is_over(number % MOODS, coins[number % MOODS]) for number in numbers)
+    return found

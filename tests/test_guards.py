@@ -8,18 +8,24 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import Pool, play
+from tombola import Pool, compare, play
 from tombola.budget import Allowance, Budget
 from tombola.confidence import RandomOrderTest, certify
+from tombola.delay import RowDelays
 from tombola.errors import LearnerError
 from tombola.journal.database import Database
 from tombola.learners.base import Learner
 from tombola.learners.full import FixedAction, FollowTheLeader
 from tombola.live import SessionFile
 from tombola.live.page import run_page
-from tombola.reductions import Simulation
-from tombola.reductions.training import CHUNK
-from tombola.settings.purse import cover, new_purse
+from tombola.readers.pooling import Table
+from tombola.reductions.training import CHUNK, train
+from tombola.settings import setting_of
+from tombola.settings.purse import commit, cover, keep_what_fits, look, new_purse
+from tombola.streams import Streams
+from tombola.tables.answer import answer_to
+from tombola.tables.contestants import Circumstances
+from tombola.tables.question import Question
 from tombola.types import Floats
 
 
@@ -63,13 +69,13 @@ def test_the_first_action_is_no_switch(action: int) -> None:
     assert play(FixedAction(action), pool, seed=1).switches == 0
 
 
-@pytest.mark.parametrize("rows", [2 * CHUNK + 2, 4 * CHUNK])
-def test_training_beyond_a_chunk_gives_a_mix(rows: int) -> None:
-    """The last block trains on rows / 2 draws; with a chunk too long its shares sum to more than 1."""
-    losses = np.tile([[0.0, 1.0], [1.0, 0.0]], (rows // 2, 1))
-    trace = play(Simulation(FollowTheLeader()), Pool(losses), seed=1)
-    assert trace.chances.max() <= 1.0
-    assert trace.expected_losses.max() <= 1.0
+@pytest.mark.parametrize("rounds", [CHUNK - 1, CHUNK, CHUNK + 5, 2 * CHUNK])
+def test_training_plays_as_many_rounds_as_it_says(rounds: int) -> None:
+    """With a last chunk that is too long, the frequencies of the actions sum to more than 1."""
+    learner = FollowTheLeader()
+    setting = setting_of(learner, rounds, actions=2)
+    plays = train(learner, setting, np.array([[0.0, 1.0], [1.0, 0.0]]), Streams(1).learner(learner))
+    assert plays.sum() == rounds
 
 
 class Always(NamedTuple):
@@ -128,3 +134,27 @@ def overspent_by_rounding(slack: float | None) -> int:
 def test_the_slack_of_fluid_play_covers_rounding_and_without_it_something_is_lost() -> None:
     assert overspent_by_rounding(None) == 0
     assert overspent_by_rounding(0.0) > 100
+
+
+def test_a_fluid_mix_at_the_brim_is_cut_not_refused() -> None:
+    """Half and half of two actions that cost all there is: with the slack that is a bit more than all."""
+    limits = Budget(1.0, worst=[1.0, 1.0, 0.0], null=2).limits(3, 1)
+    purse, _ = new_purse(Allowance(limits, mixed=True), 10)
+    mix, played = np.array([0.5, 0.5, 0.0]), np.zeros(3)
+    look(purse)
+    keep_what_fits(purse, mix)
+    commit(purse, mix, np.zeros(4, np.uint64), played, np.zeros(1))
+    assert played.tolist() == pytest.approx([0.5, 0.5, 0.0], abs=1e-9)
+    assert played[2] > 0.0
+
+
+def test_an_answer_waits_as_the_table_says() -> None:
+    """In one order, so that only the delays of the rows can make a difference."""
+    losses = np.random.default_rng(3).integers(0, 2, (40, 2)).astype(float)
+    table, name = Table(Pool(losses), np.full(40, 30), []), "FollowTheLeader"
+    question = Question(Circumstances("full"), (name,), orders=("given",), repetitions=1)
+    late, soon = (
+        compare(table.pool, question.recipes, "given", delay=delay, repetitions=1, seed=question.seed).regret(name)
+        for delay in (RowDelays(np.full(40, 30)), 0)
+    )
+    assert answer_to(table, question).runs.regret(name).value == late.value != soon.value

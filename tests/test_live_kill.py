@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import HANGS, SOURCE
 from tombola import Exp3, FollowTheLeader, Learner, Session, Simulation
 from tombola.errors import SessionError
 from tombola.live import Assignment, Outcome, SessionFile
 
-SOURCE = Path(__file__).parent.parent / "src"
 LEARNERS: dict[str, Learner] = {"bandit": Exp3(), "full": Simulation(FollowTheLeader())}
 NAMES = ["a", "b", "c"]
 ROWS = 20_000
@@ -164,7 +164,7 @@ def check(folder: Path, feedback: str) -> int:
     return len(tickets)
 
 
-def run_driver(folder: Path, feedback: str, kills: int, timeout: float) -> dict[str, int]:
+def run_driver(folder: Path, feedback: str, kills: int) -> dict[str, int]:
     environment = {
         **os.environ,
         "PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parent}",
@@ -172,7 +172,7 @@ def run_driver(folder: Path, feedback: str, kills: int, timeout: float) -> dict[
     }
     done = subprocess.run(
         [sys.executable, __file__, str(folder), feedback, str(kills)],
-        capture_output=True, text=True, env=environment, timeout=timeout, check=False,
+        capture_output=True, text=True, env=environment, timeout=HANGS, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "a process failed" not in done.stdout, done.stdout
@@ -181,7 +181,7 @@ def run_driver(folder: Path, feedback: str, kills: int, timeout: float) -> dict[
 
 @pytest.mark.parametrize("feedback", ["bandit", "full"])
 def test_two_processes_killed_thirty_times_lose_nothing(feedback: str, tmp_path: Path) -> None:
-    assert run_driver(tmp_path, feedback, kills=30, timeout=120)["kills"] >= 30
+    assert run_driver(tmp_path, feedback, kills=30)["kills"] >= 30
     assert check(tmp_path, feedback) > 0
     assert told(tmp_path)[1], "nothing was ever acknowledged, so nothing was tested"
 
@@ -189,7 +189,7 @@ def test_two_processes_killed_thirty_times_lose_nothing(feedback: str, tmp_path:
 @pytest.mark.full
 @pytest.mark.parametrize("feedback", ["bandit", "full"])
 def test_two_processes_killed_a_thousand_times_lose_nothing(feedback: str, tmp_path: Path) -> None:
-    done = run_driver(tmp_path, feedback, kills=1000, timeout=1800)
+    done = run_driver(tmp_path, feedback, kills=1000)
     tickets = check(tmp_path, feedback)
     given, kept = told(tmp_path)
     print(feedback, done, f"{tickets} tickets, {len(given)} told, {len(kept)} acknowledgements")
@@ -223,7 +223,7 @@ def drive_start(folder: Path) -> dict[str, int]:
 
 
 def test_a_start_that_is_killed_leaves_a_whole_run_or_none(tmp_path: Path) -> None:
-    done = run_driver(tmp_path, "start", kills=20, timeout=120)
+    done = run_driver(tmp_path, "start", kills=20)
     assert 0 <= done["whole"] <= 20
     reference = events(tmp_path / "warm.run")
     assert reference == []

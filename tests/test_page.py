@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from browser import needs_browser
+from conftest import HANGS
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.page import Item, claims_page, drawing
 
@@ -99,7 +100,7 @@ def test_the_page_works(browser: Any, page_file: Path, width: int) -> None:
     assert ground() == light
     page.emulate_media(color_scheme="dark")
     for kind, start in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
-        with page.expect_download(timeout=15000) as download:
+        with page.expect_download(timeout=1000 * HANGS) as download:
             page.locator(".tools button", has_text=kind).first.click()
         assert Path(download.value.path()).read_bytes().startswith(start)
     assert problems == []

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from conftest import HANGS
 from tombola.errors import TombolaError
 
 pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
@@ -23,7 +24,7 @@ def run(folder: Path, source: str, seed: int) -> dict[str, Any]:
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent / "src"), "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(
         [sys.executable, str(HERE / "inspect_race.py"), str(folder), source, str(seed)],
-        capture_output=True, text=True, env=environment, timeout=600, check=False,
+        capture_output=True, text=True, env=environment, timeout=HANGS, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout.splitlines()[-1]))
