@@ -191,27 +191,28 @@ def _is_words(node: ast.AST) -> bool:
 
 def _changes(node: Any) -> list[Callable[[], None]]:
     """Return the changes that can be made to a node, in place."""
+    place: Any = node
     match node:
         case ast.Compare():
-            return [lambda: node.ops.__setitem__(0, OTHER[type(node.ops[0])]())]
-        case ast.BinOp() | ast.BoolOp() | ast.AugAssign() if type(node.op) in OTHER:
-            return [lambda: setattr(node, "op", OTHER[type(node.op)]())]
+            return [lambda: place.ops.__setitem__(0, OTHER[type(place.ops[0])]())]
+        case ast.BinOp() | ast.BoolOp() | ast.AugAssign() if type(place.op) in OTHER:
+            return [lambda: setattr(place, "op", OTHER[type(place.op)]())]
         case ast.Constant(value=bool()):
-            return [lambda: setattr(node, "value", not node.value)]
+            return [lambda: setattr(place, "value", not place.value)]
         case ast.Constant(value=int() | float()):
-            return [lambda: setattr(node, "value", node.value + 1), lambda: setattr(node, "value", node.value - 1)]
+            return [lambda: setattr(place, "value", place.value + 1), lambda: setattr(place, "value", place.value - 1)]
         case ast.If() | ast.While() | ast.IfExp():
-            return [lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), node.test))]
+            return [lambda: setattr(place, "test", ast.UnaryOp(ast.Not(), place.test))]
         case ast.Expr(value=ast.Call()):
-            return [lambda: setattr(node, "value", ast.Constant(None))]
+            return [lambda: setattr(place, "value", ast.Constant(None))]
         case ast.Call(func=ast.Name(id="min" | "max")):
-            return [lambda: setattr(node.func, "id", "max" if node.func.id == "min" else "min")]
+            return [lambda: setattr(place.func, "id", "max" if place.func.id == "min" else "min")]
         case ast.Call(args=[ast.Name(), ast.Name(), *_]) if not isinstance(node.func, ast.Name) or (
             node.func.id not in ("isinstance", "super", "range")
         ):
-            return [lambda: node.args.__setitem__(slice(0, 2), node.args[1::-1])]
+            return [lambda: place.args.__setitem__(slice(0, 2), place.args[1::-1])]
         case ast.UnaryOp(op=ast.USub()):
-            return [lambda: setattr(node, "op", ast.UAdd())]
+            return [lambda: setattr(place, "op", ast.UAdd())]
     return []
 
 

@@ -13,7 +13,7 @@ from tombola import play
 from tombola.budget import Budget, Ledger, Terms
 from tombola.budgets import BudgetedLearner
 from tombola.delay import delays_of
-from tombola.engine.loop import Table, new_tally
+from tombola.engine.loop import Arrivals, new_tally
 from tombola.engine.player import Player
 from tombola.engine.queue import queue_of, ring_of
 from tombola.playing import allowance_on
@@ -132,7 +132,8 @@ def budget_of(pool: Pool, coins: np.random.Generator) -> Budget:
 def overspent(number: int) -> bool:
     """Play once through `play`, and tell whether more was spent, or is reserved, than there was."""
     group, mood = divmod(number, MOODS)
-    question, players = question_of(group), []
+    question = question_of(group)
+    players: list[Player] = []
     with mock.patch.object(Player, "play", _keeping(players)):
         trace = play(
             Hostile(mood), question.pool, "given", question.delay, budget=question.budget, stop=question.stop,
@@ -172,7 +173,7 @@ class Stage:
         self.start = self.player.memory.copy()
         costs: Any = pool.costs
         labels = np.append(np.arange(pool.k), -1)[: self.setting.actions]
-        self.table = Table(
+        self.table = Arrivals(
             pool.losses, costs.reshape(pool.rows, -1), labels, np.arange(pool.rows, dtype=np.uint32), pool.best
         )
 
@@ -227,7 +228,7 @@ def dyadic_sum(first: Floats, second: Floats) -> Fraction:
     least = min(powers, default=0)
     whole = zip((a * 2.0**53).tolist(), (b * 2.0**53).tolist(), powers, strict=True)
     total = sum((int(x) * int(y)) << (power - least) for x, y, power in whole)
-    return total * Fraction(2) ** (least - 106)
+    return Fraction(total) * Fraction(2) ** (least - 106)
 
 
 def _keeping(players: list[Player]) -> Any:
