@@ -82,6 +82,22 @@ def test_a_damaged_cache_is_made_again(folder: Path, monkeypatch: pytest.MonkeyP
     assert index.read_bytes() == before
 
 
+@pytest.mark.parametrize("error", [AttributeError, ModuleNotFoundError])
+def test_code_of_an_earlier_version_is_made_again_without_a_word(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """A class that was renamed cannot be found; warnings are errors here."""
+    assert specialise(thrice, (2.0,))(2.0) == 6.0
+
+    def renamed(*arguments: object) -> None:
+        raise error("module 'tombola.engine.loop' has no attribute 'Table'")
+
+    monkeypatch.setattr(compiler, "_specialised", {})
+    monkeypatch.setattr("numba.core.caching.FunctionCache.load_overload", renamed)
+    assert specialise(thrice, (2.0,))(2.0) == 6.0
+    assert list(folder.rglob("*.nbi"))
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_warning_that_is_an_error_names_itself_and_not_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object) -> None:

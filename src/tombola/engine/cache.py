@@ -27,8 +27,9 @@ class Shelf:
         """Return the code for these types; None if there is none, or if what is there cannot be read."""
         try:
             return self._cache.load_overload(sig, target_context)
-        except Exception:  # a damaged pickle raises anything
-            _say("a file of compiled code is damaged, and is written anew.")
+        except Exception as error:  # a damaged pickle raises anything
+            if not isinstance(error, AttributeError | ImportError):  # a name that an earlier version had is no damage
+                _say("a file of compiled code is damaged, and is written anew.")
             self._try(self._cache.flush)
             return None
 
