@@ -1,25 +1,33 @@
 """Advice on real tables: the ranks behind it on one half of them, and how good it is on the other.
 
-    python benchmarks/advice.py ranks ../shared/pools     the table in src/tombola/tables/prior.py, from the first half
-    python benchmarks/advice.py check ../shared/pools     advised on 40 orders, judged on 40 fresh ones, both halves
+    python benchmarks/advice.py play ../shared/pools runs            play what is not there yet
+    python benchmarks/advice.py play ../shared/pools runs switching  one setting only
+    python benchmarks/advice.py ranks ../shared/pools runs           the table in src/tombola/tables/prior.py
+    python benchmarks/advice.py check ../shared/pools runs           advised on 40 orders, judged on 40 fresh ones
 
-The halves are every second table by name. Each line says: the table, the setting, what was advised, its regret on fresh
-orders, the best of all contestants there (one action picked blindly among them), and whether the two are tied.
+The halves are every second table by name. The runs are kept in a folder, a file for each table, setting and seed, with
+whatever code they were played by: remove those of a learner that has changed. Each line says: the table, the setting,
+what was advised, its regret on fresh orders, the best of all contestants there (one action picked blindly among them),
+and whether the two are tied.
 """
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
+from tombola.pool import Pool
 from tombola.readers import read_table
 from tombola.readers.pooling import Table
-from tombola.tables import Answer, Circumstances, Question, answer_to
+from tombola.runs import Runs
+from tombola.tables import Circumstances, Question, answer_to
+from tombola.tables.advice import advise
+from tombola.tables.chunks import Chunks
 
 REPETITIONS, DELAY, PRICE = 40, 100, 5.0
+ADVISED, FRESH = 1, 2  # the seeds
 SETTINGS = (
     Circumstances("full"),
     Circumstances("bandit"),
@@ -29,36 +37,76 @@ SETTINGS = (
 )
 
 
-def tables(folder: Path) -> list[tuple[str, Table]]:
-    return [(path.stem, read_table(path)) for path in sorted(folder.glob("*.npz")) if "logged" not in path.stem]
+class Case(NamedTuple):
+    """A table in a setting: in which half the table is, and where its runs are kept."""
+
+    name: str
+    table: Table
+    half: int
+    kind: str
+    kept: Path
+
+    def chunks(self, seed: int) -> Chunks:
+        """Return where the runs of a seed are kept."""
+        return Chunks(self.kept / f"{self.name}-{self.kind.replace(' ', '_')}-{seed}")
+
+    def runs(self, seed: int) -> Runs | None:
+        """Return the runs of a seed, if they were played."""
+        return self.chunks(seed).read(0, REPETITIONS)
+
+    @property
+    def blind(self) -> float | None:
+        """The loss of one action picked blindly; under a budget there is none."""
+        return None if self.kind == "budget" else float(self.table.pool.means.mean()) * self.table.pool.rows
 
 
-def half_way(table: Table) -> float:
+def cases(folder: Path, kept: Path) -> Iterator[Case]:
+    """Give every table in every setting, the small tables first."""
+    paths = sorted(path for path in folder.glob("*.npz") if "logged" not in path.stem)
+    tables = [(path.stem, read_table(path), place % 2) for place, path in enumerate(paths)]
+    for name, table, half in sorted(tables, key=lambda one: one[1].pool.losses.size):
+        for kind in (met.kind for met in SETTINGS):
+            yield Case(name, table, half, kind, kept)
+        if table.pool.costs is not None and table.pool.costs.shape[2] == 1:
+            yield Case(name, table, half, "budget", kept)
+
+
+def question(case: Case, seed: int) -> Question:
+    if case.kind == "budget":
+        amounts = (half_way(case.table.pool),)
+        return Question(Circumstances("full"), amounts=amounts, repetitions=REPETITIONS, seed=seed)
+    met = next(met for met in SETTINGS if met.kind == case.kind)
+    return Question(met, repetitions=REPETITIONS, seed=seed)
+
+
+def half_way(pool: Pool) -> float:
     """Return a budget half-way between playing the cheapest action always and the best one always."""
-    pool = table.pool
     assert pool.costs is not None
     means = pool.costs[:, :, 0].mean(axis=0)
     return float(pool.rows * (means.min() + means[pool.best]) / 2)
 
 
-def questions(table: Table, seed: int) -> Iterator[tuple[str, Question]]:
-    for met in SETTINGS:
-        yield met.kind, Question(met, repetitions=REPETITIONS, seed=seed)
-    if table.pool.costs is not None and table.pool.costs.shape[2] == 1:
-        yield "budget", Question(Circumstances("full"), amounts=(half_way(table),), repetitions=REPETITIONS, seed=seed)
+def play(folder: Path, kept: Path, kinds: list[str]) -> None:
+    for case in cases(folder, kept):
+        for seed in (ADVISED, FRESH):
+            if (not kinds or case.kind in kinds) and case.runs(seed) is None:
+                case.chunks(seed).write(0, REPETITIONS, answer_to(case.table, question(case, seed)).runs)
+                print(case.name, case.kind, seed, flush=True)
 
 
-def ranks(folder: Path) -> None:
+def ranks(folder: Path, kept: Path) -> None:
     places: dict[str, dict[str, list[int]]] = {}
-    for _, table in tables(folder)[::2]:
-        for kind, question in questions(table, seed=1):
-            for place, name in enumerate(answer_to(table, question, workers=2).runs.ranking(), start=1):
-                places.setdefault(kind, {}).setdefault(name, []).append(place)
+    for case in cases(folder, kept):
+        runs = case.runs(ADVISED) if case.half == 0 else None
+        for place, name in enumerate([] if runs is None else runs.ranking(), start=1):
+            places.setdefault(case.kind, {}).setdefault(name, []).append(place)
     print("RANKS: dict[str, dict[str, float]] = {")
     for kind, found in places.items():
         means = {name: float(np.mean(ones)) for name, ones in found.items()}
-        cells = ", ".join(f'"{name}": {means[name]:.2f}' for name in sorted(means, key=lambda name: means[name]))
-        print(f'    "{kind}": {{{cells}}},', flush=True)
+        print(f'    "{kind}": {{')
+        for name in sorted(means, key=lambda name: means[name]):
+            print(f'        "{name}": {means[name]:.2f},')
+        print("    },")
     print("}")
 
 
@@ -68,14 +116,15 @@ class Judged(NamedTuple):
     tied: bool
     ratio: float
     worse_than_blind: bool
+    words: str
 
 
-def judged(advised: Answer, fresh: Answer) -> tuple[Judged, str]:
-    advice, runs = advised.advice, fresh.runs
+def judged(case: Case, before: Runs, runs: Runs) -> Judged:
+    advice = advise(before, case.kind, case.blind)
     best = runs.ranking()[0]
     least = runs.regret(best)
-    optimum = float(fresh.pool.means.min()) * fresh.pool.rows
-    blind = None if fresh.blind is None else fresh.blind - optimum
+    pool = case.table.pool
+    blind = None if case.blind is None else case.blind - float(pool.means.min()) * pool.rows
     mine = blind if advice.stays and blind is not None else runs.regret(advice.learner).value
     lowest = least.value if blind is None else min(least.value, blind)
     if advice.stays and blind is not None:
@@ -85,35 +134,38 @@ def judged(advised: Answer, fresh: Answer) -> tuple[Judged, str]:
     else:
         tied = advice.learner == best or runs.difference(advice.learner, best).low <= 0
     worse = blind is not None and not advice.stays and runs.regret(advice.learner).low > blind
-    floor = 1e-3 * fresh.pool.rows  # a regret below a thousandth of the rows is none
+    floor = 1e-3 * pool.rows  # a regret below a thousandth of the rows is none
     ratio = (max(mine, 0.0) + floor) / (max(lowest, 0.0) + floor)
     words = f"{'stay' if advice.stays else advice.learner:<24} {mine:9.1f}  best {best:<24} {lowest:9.1f}"
-    return Judged(tied, ratio, worse), words
+    return Judged(tied, ratio, worse, words)
 
 
-def check(folder: Path) -> None:
+def check(folder: Path, kept: Path) -> None:
     halves: dict[int, list[Judged]] = {0: [], 1: []}
-    for index, (name, table) in enumerate(tables(folder)):
-        begun = perf_counter()
-        for (kind, first), (_, second) in zip(questions(table, 1), questions(table, 2), strict=True):
-            one, words = judged(answer_to(table, first, workers=2), answer_to(table, second, workers=2))
-            halves[index % 2].append(one)
-            mark = "" if one.tied else "   NOT TIED"
-            print(
-                f"{name:<22} {kind:<12} {words}  ratio {one.ratio:.2f}{mark}{'  WORSE' * one.worse_than_blind}",
-                flush=True,
-            )
-        print(f"  {perf_counter() - begun:.0f} s", flush=True)
-    for half, ones in halves.items():
+    for case in cases(folder, kept):
+        before, fresh = case.runs(ADVISED), case.runs(FRESH)
+        if before is None or fresh is None:
+            print(f"{case.name:<22} {case.kind:<12} not played")
+            continue
+        one = judged(case, before, fresh)
+        halves[case.half].append(one)
+        marks = "" if one.tied else "   NOT TIED"
+        marks += "  WORSE" if one.worse_than_blind else ""
+        print(f"{case.name:<22} {case.kind:<12} {one.words}  ratio {one.ratio:.2f}{marks}")
+    names = ("where the ranks come from", "the other half", "both")
+    for which, ones in zip(names, (halves[0], halves[1], halves[0] + halves[1]), strict=True):
         if ones:
             mean = float(np.exp(np.mean([np.log(one.ratio) for one in ones])))
             share = float(np.mean([one.tied for one in ones]))
             worse = sum(one.worse_than_blind for one in ones)
-            which = "where the ranks come from" if half == 0 else "the other half"
             print(
-                f"{which}: {len(ones)} pairs, best or tied in {share:.0%}, ratio {mean:.3f}, worse than blind {worse}"
+                f"{which}: {len(ones)} pairs, best or tied in {share:.1%}, ratio {mean:.3f}, worse than blind {worse}"
             )
 
 
 if __name__ == "__main__":
-    {"ranks": ranks, "check": check}[sys.argv[1]](Path(sys.argv[2]))
+    what, folder, kept, *kinds = sys.argv[1:]
+    if what == "play":
+        play(Path(folder), Path(kept), kinds)
+    else:
+        {"ranks": ranks, "check": check}[what](Path(folder), Path(kept))

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_another_question_or_table_or_code_has_another_journal(tmp_path: Path, m
     changed = LOSSES.copy()
     changed[29, 2] = np.nextafter(changed[29, 2], 1)
     assert known(changed) == 0
-    monkeypatch.setattr(chunks, "_code", lambda: "other code")
+    monkeypatch.setattr(chunks, "code_hash", lambda: "other code")
     assert known() == 0, "numbers of other code are not ours"
 
 
@@ -82,11 +83,12 @@ def test_a_stop_at_any_chunk_costs_that_chunk_only(tmp_path: Path) -> None:
     journal = Chunks(tmp_path / "one")
     counts: list[int] = []
 
-    def play(first: int, count: int) -> Runs:
-        counts.append(first)
-        if len(counts) in (2, 3, 5):
-            raise KeyboardInterrupt
-        return compare(table.pool, question.recipes, ["random", "given"], repetitions=count, first=first, seed=1)
+    def play(parts: Sequence[tuple[int, int]]) -> Iterator[Runs]:
+        for first, count in parts:
+            counts.append(first)
+            if len(counts) in (2, 3, 5):
+                raise KeyboardInterrupt
+            yield compare(table.pool, question.recipes, ["random", "given"], repetitions=count, first=first, seed=1)
 
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):

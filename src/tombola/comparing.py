@@ -1,8 +1,9 @@
 """Compare: many plays of several learners, on the same orders, in parallel, in any setting."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -65,56 +66,80 @@ def compare(
     >>> runs.ranking()
     ['FollowTheLeader', 'Uniform']
     """
-    pools: list[AnyPool] = [pool] if isinstance(pool, Pool | LabelledPool) else list(pool)
-    models = _orders(orders)
-    recipes = _names(learners)
     count = validate.whole("compare", "repetitions", repetitions, least=1)
-    price = validate.number("compare", "switching_price", switching_price, least=0)
-    workers = validate.whole("compare", "workers", workers, least=1)
-    if len({p.rows for p in pools}) != len(pools) or not pools:
-        raise ParameterError(
-            f"compare: expected one pool, or pools with different numbers of rows, got {[p.rows for p in pools]} rows; "
-            "compare pools of the same size one by one."
-        )
-    allowances = [allowance_on(p, budget, stop, best=True) for p in pools]
     first = validate.whole("compare", "first", first, least=0)
-    seeds = seeds_of(seed, first + count)[first:]
-    tasks = [
-        (p, allowance, model, r)
-        for p, allowance in zip(pools, allowances, strict=True)
-        for model in models
-        for r in range(count)
-    ]
-    play_all = partial(_repetition, recipes=recipes, delay=delay, relabel=relabel)
-    pieces = [(p, allowance, model, seeds[r]) for p, allowance, model, r in tasks]
-    results = tracked(play_all, pieces, workers=workers, label="compare")
-    entries = ([Entry(p.rows, str(model), name) for name in recipes] for p, _, model, _ in tasks)
-    amounts = () if budget is None else tuple(budget.per_resource.tolist())
-    return Runs(_collect(entries, results, count), price, _action_names(pools[0], allowances[0]), amounts)
+    workers = validate.whole("compare", "workers", workers, least=1)
+    comparison = Comparison.of(
+        pool, learners, orders, delay=delay, switching_price=switching_price, budget=budget, stop=stop, relabel=relabel,
+        seed=seed,
+    )  # fmt: skip
+    (runs,) = comparison.play([(first, count)], workers=workers)
+    return runs
 
 
-def _repetition(
-    pool: AnyPool,
-    allowance: Allowance | None,
-    model: Model,
-    seed: Seed,
-    *,
-    recipes: Mapping[str, LearnerLike],
-    delay: DelayLike | RowDelays,
-    relabel: bool,
-) -> list[Kept]:
-    """Play all learners on one order."""
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What is compared, checked: every repetition of it can be played by itself, anywhere, to the same bit."""
+
+    pools: Sequence[AnyPool]
+    allowances: Sequence[Allowance | None]
+    models: Sequence[Model]
+    recipes: Mapping[str, LearnerLike]
+    delay: DelayLike | RowDelays
+    price: float
+    amounts: tuple[float, ...]
+    relabel: bool
+    seed: Seed
+
+    @classmethod
+    def of(
+        cls,
+        pool: AnyPool | Sequence[AnyPool],
+        learners: Named,
+        orders: Sequence[OrderLike] | OrderLike = "random",
+        *,
+        delay: DelayLike | RowDelays = 0,
+        switching_price: float = 0.0,
+        budget: Budget | None = None,
+        stop: Stop = "fits",
+        relabel: bool = True,
+        seed: Seed,
+    ) -> "Comparison":
+        """Return the comparison that is asked for in the words of `compare`."""
+        pools = _pools(pool)
+        price = validate.number("compare", "switching_price", switching_price, least=0)
+        allowances = [allowance_on(p, budget, stop, best=True) for p in pools]
+        amounts = () if budget is None else tuple(budget.per_resource.tolist())
+        return cls(pools, allowances, _orders(orders), _names(learners), delay, price, amounts, relabel, seed)
+
+    def play(self, parts: Sequence[tuple[int, int]], *, workers: int = 1) -> Iterator[Runs]:
+        """Yield the runs of every part (the first repetition, how many), each when it is done; all are in work."""
+        seeds = seeds_of(self.seed, max((first + count for first, count in parts), default=0))
+        cases = [(p, m) for p in range(len(self.pools)) for m in range(len(self.models))]
+        pieces = [(*case, seeds[first + r]) for first, count in parts for case in cases for r in range(count)]
+        results = tracked(partial(_repetition, self), pieces, workers=workers, label="compare")
+        names = _action_names(self.pools[0], self.allowances[0])
+        for _, count in parts:
+            cells = {}
+            for p, m in cases:
+                entries = [Entry(self.pools[p].rows, str(self.models[m]), name) for name in self.recipes]
+                cells.update(_collect(entries, islice(results, count), count))
+            yield Runs(cells, self.price, names, self.amounts)
+
+
+def _repetition(comparison: Comparison, which: int, how: int, seed: Seed) -> list[Kept]:
+    """Play all learners on one order of one pool."""
+    pool, allowance = comparison.pools[which], comparison.allowances[which]
     streams = Streams(seed)
-    rows = model.arrange(pool.rows, streams.order())
-    columns = _columns(pool, streams, relabel=relabel)
+    rows = comparison.models[how].arrange(pool.rows, streams.order())
+    columns = _columns(pool, streams, relabel=comparison.relabel)
     marks = np.union1d(log_spaced(rows.size), slices(rows.size))
-    return [
-        _kept(
-            run(_made(recipe, rows.size), pool, rows, columns, delay, streams, allowance, marks=marks, kept=False),
-            columns,
-        )
-        for recipe in recipes.values()
-    ]
+    found = []
+    for recipe in comparison.recipes.values():
+        learner = _made(recipe, rows.size)
+        played = run(learner, pool, rows, columns, comparison.delay, streams, allowance, marks=marks, kept=False)
+        found.append(_kept(played, columns))
+    return found
 
 
 def _columns(pool: AnyPool, streams: Streams, *, relabel: bool) -> Rounds:
@@ -136,22 +161,30 @@ def _kept(played: Played, columns: Rounds) -> Kept:
     return Kept(tally.marks, tally.curve, tally.shares[:, back], tally.plays[back])
 
 
-def _collect(entries: Iterable[list[Entry]], results: Iterable[list[Kept]], count: int) -> dict[Entry, Cell]:
-    """Gather the repetitions of every entry, each as it comes."""
+def _collect(entries: Sequence[Entry], results: Iterable[list[Kept]], count: int) -> dict[Entry, Cell]:
+    """Gather the repetitions of a pool and an order, each as it comes."""
     cells: dict[Entry, Cell] = {}
-    done: Counter[Entry] = Counter()
-    for keys, kept in zip(entries, results, strict=True):
-        for entry, one in zip(keys, kept, strict=True):
+    for repetition, kept in enumerate(results):
+        for entry, one in zip(entries, kept, strict=True):
             if entry not in cells:
                 shape = one.curve.shape
                 cells[entry] = Cell(
                     one.marks, np.zeros((count, *shape)), np.zeros((count, one.plays.size)), np.zeros(one.shares.shape)
                 )
-            cell, repetition = cells[entry], done[entry]
+            cell = cells[entry]
             cell.sums[repetition], cell.plays[repetition] = one.curve, one.plays
             cell.shares[:] += one.shares / count
-            done[entry] += 1
     return cells
+
+
+def _pools(pool: AnyPool | Sequence[AnyPool]) -> list[AnyPool]:
+    pools: list[AnyPool] = [pool] if isinstance(pool, Pool | LabelledPool) else list(pool)
+    if len({p.rows for p in pools}) != len(pools) or not pools:
+        raise ParameterError(
+            f"compare: expected one pool, or pools with different numbers of rows, got {[p.rows for p in pools]} rows; "
+            "compare pools of the same size one by one."
+        )
+    return pools
 
 
 def _action_names(pool: AnyPool, allowance: Allowance | None) -> tuple[str, ...]:

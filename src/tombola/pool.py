@@ -65,6 +65,9 @@ class Pool:
     def __len__(self) -> int:
         return self.rows
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pool, (self.losses, self.actions, self.ids, self.costs)
+
     @property
     def rows(self) -> int:
         """The number of rows, T."""

@@ -18,18 +18,33 @@ def tracked(
 ) -> Iterator[Result]:
     """Yield work(*piece) in the order of the pieces; threads share them, since compiled loops release the GIL.
 
-    Inside `joblib.parallel_config(backend=...)` the pieces go to that backend instead: a Dask or Ray cluster, say.
+    Inside `joblib.parallel_config(backend=...)` the pieces go to that backend instead: processes, or a Dask cluster.
 
     >>> list(tracked(pow, [(1, 2), (2, 2), (3, 2)], workers=2, label="squares"))
     [1, 4, 9]
     """
-    if workers == 1:
-        yield from _shown((work(*piece) for piece in pieces), len(pieces), label)
-        return
+    yield from _shown(_results(work, pieces, workers), len(pieces), label)
+
+
+def _results(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Iterable[Result]:
+    backend, jobs = _configured()
+    if hasattr(backend, "client"):
+        from tombola.cluster import each
+
+        return each(backend.client, work, pieces)
+    if workers == jobs == 1:
+        return (work(*piece) for piece in pieces)
     from joblib import Parallel, delayed
 
-    parallel = Parallel(n_jobs=workers, prefer="threads", return_as="generator")
-    yield from _shown(parallel(delayed(work)(*piece) for piece in pieces), len(pieces), label)
+    parallel = Parallel(n_jobs=None if workers == 1 else workers, prefer="threads", return_as="generator")
+    found: Iterable[Result] = parallel(delayed(work)(*piece) for piece in pieces)
+    return found
+
+
+def _configured() -> tuple[Any, int]:
+    """Return the backend that joblib is configured for, and how many jobs; one without joblib, which loads slowly."""
+    joblib = sys.modules.get("joblib")
+    return (None, 1) if joblib is None else joblib.parallel.get_active_backend()
 
 
 def _shown(results: Iterable[Result], total: int, label: str) -> Iterator[Result]:

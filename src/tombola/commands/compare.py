@@ -1,6 +1,7 @@
 """`tombola compare`: which learner to use for a table."""
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +47,9 @@ def compare(
     rescale: reading.Rescale = False,  # noqa: FBT002 - a flag
     missing: reading.Missing = "error",
     fresh: Annotated[bool, typer.Option("--fresh", help="Use nothing that was kept of an earlier run.")] = False,  # noqa: FBT002 - a flag
+    cluster: Annotated[
+        str, typer.Option(help="The address of a Dask scheduler, such as tcp://HOST:8786: its workers do the work.")
+    ] = "",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -68,7 +72,8 @@ def compare(
     )  # fmt: skip
     read = read_table(table, rescale=rescale, missing=missing, **said)
     name = "standard input" if table == "-" else Path(table).name
-    answer = answer_to(read, question, name=name, workers=workers, keep=None if fresh else usual_folder())
+    with _workers_at(cluster):
+        answer = answer_to(read, question, name=name, workers=workers, keep=None if fresh else usual_folder())
     if out is not None:
         write_page(answer, out)
     if as_json:
@@ -79,6 +84,21 @@ def compare(
         show(f"{answer.known} of {repetitions} repetitions were kept from an earlier run; --fresh plays them again")
     if out is not None:
         show(f"the page is {out}")
+
+
+def _workers_at(address: str) -> AbstractContextManager[object]:
+    """Return where the work is done: on this machine, or on the cluster at this address."""
+    from tombola.errors import ParameterError
+
+    if not address:
+        return nullcontext()
+    try:
+        from tombola.cluster import connected
+    except ImportError:
+        raise ParameterError(
+            "--cluster: expected Dask, which is not installed; write pip install 'tombola[cluster]'."
+        ) from None
+    return connected(address)
 
 
 def _amounts(text: str) -> tuple[float, ...]:

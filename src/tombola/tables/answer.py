@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from tombola import statistics
 from tombola.budget import Budget
-from tombola.comparing import compare
+from tombola.comparing import Comparison
 from tombola.confidence import OrderVerdict, examine
 from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
@@ -232,15 +232,13 @@ def answer_to(
     budget = _budget(pool, question.amounts) if question.amounts else None
     learners: dict[str, Any] = dict(question.recipes if budget is None else question.budgeted_recipes)
 
-    def play(first: int, count: int) -> Runs:
-        return compare(
-            pool, learners, list(question.orders), repetitions=count, first=first, delay=late(table, question),
-            switching_price=question.met.switching_price, budget=budget, workers=workers, seed=question.seed,
-        )  # fmt: skip
-
+    comparison = Comparison.of(
+        pool, learners, list(question.orders), delay=late(table, question),
+        switching_price=question.met.switching_price, budget=budget, seed=question.seed,
+    )  # fmt: skip
     settings = (question.met, question.orders, question.amounts, question.seed)
     chunks = chunks_of(keep, (pool.losses, pool.costs, table.delays), settings, learners)
-    runs, known = played(play, question.repetitions, chunks)
+    runs, known = played(partial(comparison.play, workers=workers), question.repetitions, chunks)
     return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), known)
 
 

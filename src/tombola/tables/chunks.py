@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,9 +19,11 @@ import numpy as np
 
 from tombola.files import make_folder, write_whole
 from tombola.runs import Cell, Entry, Runs
+from tombola.source import code_hash
 
 CHUNK = 4  # repetitions in a file
-Play = Callable[[int, int], Runs]  # from the first repetition, how many
+Part = tuple[int, int]  # the first repetition, how many
+Play = Callable[[Sequence[Part]], Iterable[Runs]]
 
 
 class Chunks(NamedTuple):
@@ -47,19 +48,16 @@ class Chunks(NamedTuple):
 
 
 def played(play: Play, repetitions: int, chunks: Chunks | None) -> tuple[Runs, int]:
-    """Return all repetitions, and how many of them were known before."""
-    parts, known = [], 0
-    for first in range(0, repetitions, CHUNK):
-        count = min(CHUNK, repetitions - first)
-        part = None if chunks is None else chunks.read(first, count)
-        if part is None:
-            part = play(first, count)
-            if chunks is not None:
-                chunks.write(first, count, part)
-        else:
-            known += count
-        parts.append(part)
-    return joined(parts), known
+    """Return all repetitions, and how many of them were known before; each part is kept as soon as it is played."""
+    parts = [(first, min(CHUNK, repetitions - first)) for first in range(0, repetitions, CHUNK)]
+    found: dict[Part, Runs | None] = {part: None if chunks is None else chunks.read(*part) for part in parts}
+    missing = [part for part in parts if found[part] is None]
+    for part, runs in zip(missing, play(missing), strict=True):
+        found[part] = runs
+        if chunks is not None:
+            chunks.write(*part, runs)
+    known = repetitions - sum(count for _, count in missing)
+    return joined([runs for runs in found.values() if runs is not None]), known
 
 
 def joined(parts: Sequence[Runs]) -> Runs:
@@ -79,7 +77,7 @@ def chunks_of(folder: Path | None, arrays: Iterable[Any], settings: Any, learner
     """Return the folder of a comparison: it is named by all that its numbers depend on."""
     if folder is None:
         return None
-    digest = hashlib.sha256(f"{_code()} {settings!r}".encode())
+    digest = hashlib.sha256(f"{code_hash()} {settings!r}".encode())
     for name, learner in learners.items():
         source = getattr(sys.modules[type(learner).__module__], "__file__", None)
         digest.update(f"{name} {learner!r} ".encode() + (Path(source).read_bytes() if source else b""))
@@ -98,13 +96,6 @@ def usual_folder() -> Path:
     """
     cache_home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
     return Path(os.environ.get("TOMBOLA_CACHE") or Path(cache_home) / "tombola") / "compare"
-
-
-@cache
-def _code() -> str:
-    """Return a hash of all source files of the package: numbers of other code are not ours."""
-    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def _packed(runs: Runs) -> bytes:

@@ -1,0 +1,204 @@
+"""A cluster gives the numbers of one machine, to the bit: real processes, one of them killed, one with other code."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster, Scheduler, SpecCluster
+from typer.testing import CliRunner
+
+from tombola import FollowTheLeader, Pool, compare
+from tombola.cli import app
+from tombola.cluster import Shared, connected, each
+from tombola.errors import ParameterError
+from tombola.readers import read_table
+from tombola.runs import Runs
+from tombola.source import makings
+
+LOSSES = np.random.default_rng(4).random((40, 3))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL") as found:
+        yield found
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Iterator[Client]:
+    with Client(cluster, set_as_default=False) as found:
+        found.wait_for_workers(2)
+        yield found
+
+
+def same(one: Runs, other: Runs) -> bool:
+    pairs = [(a, b) for entry in one.cells for a, b in zip(one.cells[entry], other.cells[entry], strict=True)]
+    return list(one.cells) == list(other.cells) and all(a.tobytes() == b.tobytes() for a, b in pairs)
+
+
+def runs(pool: Pool, **others: Any) -> Runs:
+    return compare(pool, [FollowTheLeader()], ["random", "iid"], repetitions=6, delay=2, seed=1, **others)
+
+
+def test_the_configuration_of_joblib_is_enough_and_changes_no_bit(client: Client) -> None:
+    pool = Pool(LOSSES)
+    with joblib.parallel_config("dask", client=client):
+        far = runs(pool)
+    assert same(far, runs(pool))
+    assert same(far, runs(pool, workers=2))
+
+
+@pytest.mark.full
+def test_processes_of_this_machine_by_joblib_change_no_bit() -> None:
+    with joblib.parallel_config("loky", n_jobs=2):
+        assert same(runs(Pool(LOSSES)), runs(Pool(LOSSES)))
+
+
+class Counted:
+    """What all pieces share, which writes a line whenever it is unpacked."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+
+    def __call__(self, number: int, *pause: float) -> tuple[int, int]:
+        time.sleep(sum(pause))
+        return number, os.getpid()
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
+        with self.log.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+
+
+def test_what_is_shared_travels_once_to_each_worker(client: Client, tmp_path: Path) -> None:
+    found = list(each(client, Counted(tmp_path / "log"), [(n, 0.01) for n in range(40)]))
+    assert [number for number, _ in found] == list(range(40)), "in the order of the pieces"
+    unpacked = (tmp_path / "log").read_text().split()
+    assert sorted(unpacked) == sorted({str(who) for _, who in found})
+    assert len(unpacked) == 2
+    assert not [name for plugins in client.run(_plugins).values() for name in plugins], "nothing is left behind"
+
+
+def _plugins(dask_worker: Any) -> list[str]:
+    return [name for name in dask_worker.plugins if name.startswith("tombola")]
+
+
+def test_a_killed_worker_costs_time_and_nothing_else(client: Client, tmp_path: Path) -> None:
+    pieces = [(n, 0.02) for n in range(60)]
+    numbers, killed = [], 0
+    for number, who in each(client, Counted(tmp_path / "log"), pieces):
+        numbers.append(number)
+        if number in (5, 20) and who != killed:
+            os.kill(who, signal.SIGKILL)
+            killed = who
+    assert killed
+    assert numbers == list(range(60))
+    assert len((tmp_path / "log").read_text().split()) >= 3, "the one that came in its place got all it needs"
+
+
+def test_a_worker_with_other_code_is_refused(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tombola.cluster.makings", lambda: {**makings(), "tombola": "0123"})
+    with pytest.raises(ParameterError, match=r"expected the same code on every worker, but tcp://.* instead of 0123"):
+        list(each(client, pow, [(2, 3)]))
+
+
+def test_an_error_on_a_worker_is_the_error_here(client: Client) -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(each(client, divmod, [(1, 1), (1, 0)]))
+
+
+def test_a_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> None:
+    np.save(tmp_path / "t.npy", LOSSES)
+    pool = read_table(tmp_path / "t.npy").pool
+    assert isinstance(pool.losses, np.memmap)
+    with joblib.parallel_config("dask", client=client):
+        far = runs(pool)
+    assert same(far, runs(Pool(LOSSES)))
+
+
+def test_a_mapped_table_that_is_another_on_a_worker_is_refused(tmp_path: Path) -> None:
+    from tombola.cluster import _file_hash, _packed
+
+    np.save(tmp_path / "t.npy", LOSSES)
+    packed = _packed(read_table(tmp_path / "t.npy").pool.losses.sum)
+    assert len(packed) < 900 < LOSSES.nbytes
+    shared = Shared(packed, makings())
+    shared.setup(SimpleNamespace(address="tcp://far"))
+    np.save(tmp_path / "t.npy", LOSSES / 2)
+    _file_hash.cache_clear()
+    with pytest.raises(ParameterError, match="mapped and not sent, got another file"):
+        shared.ready()
+    (tmp_path / "t.npy").unlink()
+    with pytest.raises(ParameterError, match="mapped and not sent, got none"):
+        shared.ready()
+
+
+OWN = """
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+import numpy as np
+from tombola import Learner
+
+class State(NamedTuple):
+    last: np.ndarray
+
+@dataclass(frozen=True)
+class Second(Learner):
+    feedback: ClassVar = "bandit"
+    def init(self, actions, horizon):
+        return State(np.zeros(1))
+    @staticmethod
+    def act(state, coins):
+        return 1, 1.0
+    @staticmethod
+    def observe(state, action, loss, chance):
+        state.last[0] = loss
+"""
+
+
+@pytest.mark.usefixtures("client")
+def test_the_command_line_on_a_cluster_says_the_same(
+    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOMBOLA_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "own_second.py").write_text(OWN)
+    np.savetxt(tmp_path / "t.csv", LOSSES, delimiter=",", header="a,b,c", comments="")
+    command = [
+        "compare", str(tmp_path / "t.csv"), "--learners", f"FollowTheLeader,{tmp_path}/own_second.py:Second",
+        "--repetitions", "6", "--json", "--fresh",
+    ]  # fmt: skip
+    here = CliRunner().invoke(app, [*command, "--workers", "1"], catch_exceptions=False)
+    far = CliRunner().invoke(app, [*command, "--cluster", cluster.scheduler_address], catch_exceptions=False)
+    assert len(json.loads(far.output)["rankings"]["random"]) == 2
+    assert far.output == here.output
+
+
+def test_an_address_where_nobody_is_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tombola.cluster.PATIENCE", 0.2)
+    with pytest.raises(ParameterError, match=r"expected the address of a Dask scheduler, got 'tcp://127.0.0.1:9'"):
+        connected("tcp://127.0.0.1:9").__enter__()
+    with pytest.raises(ParameterError, match="expected the address of a Dask scheduler, got 'no address'"):
+        connected("no address").__enter__()
+
+
+def test_a_scheduler_without_workers_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tombola.cluster.PATIENCE", 0.5)
+    alone = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
+    with SpecCluster(scheduler=alone) as empty, pytest.raises(ParameterError, match="but none came"):
+        connected(empty.scheduler_address).__enter__()
+
+
+def test_without_dask_the_option_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tombola.cluster", None)
+    (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
+    with pytest.raises(ParameterError, match=r"write pip install 'tombola\[cluster\]'"):
+        CliRunner().invoke(app, ["compare", str(tmp_path / "t.csv"), "--cluster", "x"], catch_exceptions=False)
