@@ -152,13 +152,13 @@ class State(NamedTuple):
     last: np.ndarray
 
 @dataclass(frozen=True)
-class Second(Learner):
+class Third(Learner):
     feedback: ClassVar = "bandit"
     def init(self, actions, horizon):
         return State(np.zeros(1))
     @staticmethod
     def act(state, coins):
-        return 1, 1.0
+        return 2, 1.0
     @staticmethod
     def observe(state, action, loss, chance):
         state.last[0] = loss
@@ -170,10 +170,10 @@ def test_the_command_line_on_a_cluster_says_the_same(
     cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOMBOLA_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "own_second.py").write_text(OWN)
+    (tmp_path / "third.py").write_text(OWN)
     np.savetxt(tmp_path / "t.csv", LOSSES, delimiter=",", header="a,b,c", comments="")
     command = [
-        "compare", str(tmp_path / "t.csv"), "--learners", f"FollowTheLeader,{tmp_path}/own_second.py:Second",
+        "compare", str(tmp_path / "t.csv"), "--learners", f"FollowTheLeader,{tmp_path}/third.py:Third",
         "--repetitions", "6", "--json", "--fresh",
     ]  # fmt: skip
     here = CliRunner().invoke(app, [*command, "--workers", "1"], catch_exceptions=False)

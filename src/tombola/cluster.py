@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from types import ModuleType
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -30,6 +31,7 @@ Result = TypeVar("Result")
 
 AHEAD = 1000  # pieces that are with the scheduler at a time
 PATIENCE = 30  # seconds to wait for a scheduler, and for its first worker
+_LOADED: dict[str, str] = {}  # files of one's own that came from elsewhere, by the names of their modules
 
 
 @contextmanager
@@ -105,7 +107,7 @@ class Shared(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
         with self.lock:
             if self.work is None:
                 self._check()
-                self.work, self.packed = cloudpickle.loads(self.packed), b""
+                self.work, self.packed = _unpacked(self.packed), b""
             return self.work
 
     def _check(self) -> None:
@@ -135,12 +137,25 @@ class _Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no 
 
 
 def _packed(work: Callable[..., Any]) -> bytes:
-    for name, module in list(sys.modules.items()):
-        if name.startswith("own_"):  # a file of one's own: no worker can import it
-            cloudpickle.register_pickle_by_value(module)
+    """Return the work as it travels, after the files of one's own that it may need: no worker can import those."""
+    own = [(name, str(module.__file__)) for name, module in sys.modules.items() if name.startswith("own_")]
+    files = [(name, path, Path(path).read_text(encoding="utf-8")) for name, path in own]
     buffer = io.BytesIO()
+    cloudpickle.dump(files, buffer)
     _Packer(buffer).dump(work)
     return buffer.getvalue()
+
+
+def _unpacked(packed: bytes) -> Callable[..., Any]:
+    buffer = io.BytesIO(packed)
+    for name, path, text in cloudpickle.load(buffer):
+        if _LOADED.get(name) != text:
+            sys.modules[name] = module = ModuleType(name)
+            module.__file__ = path
+            exec(compile(text, path, "exec"), module.__dict__)
+            _LOADED[name] = text
+    work: Callable[..., Any] = cloudpickle.load(buffer)
+    return work
 
 
 def _is_whole_file(array: Any) -> bool:
