@@ -3,12 +3,13 @@
 import json
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tombola.claims import finished as module
+from tombola.claims import code
 from tombola.claims.finished import Finished, key_of
 from tombola.errors import TombolaWarning
 
@@ -91,17 +92,52 @@ def test_a_line_is_on_the_disk_before_it_counts(path: Path, monkeypatch: pytest.
     assert finished.rows("d/4") is None
 
 
-def test_the_key_names_claim_unit_seed_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = {key_of("a", {"T": 1}, 1), key_of("b", {"T": 1}, 1), key_of("a", {"T": 2}, 1), key_of("a", {"T": 1}, 2)}
-    monkeypatch.setattr(module, "_code", lambda: "other code")
-    assert len(keys | {key_of("a", {"T": 1}, 1)}) == 5
+def test_the_key_names_claim_unit_seed_and_code() -> None:
+    settings = [("a", {"T": 1}, 1, "x"), ("b", {"T": 1}, 1, "x"), ("a", {"T": 2}, 1, "x"), ("a", {"T": 1}, 2, "x")]
+    assert len({key_of(*setting) for setting in (*settings, ("a", {"T": 1}, 1, "y"))}) == 5
 
 
-def test_the_code_in_the_key_is_every_source_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "claims").mkdir()
-    (tmp_path / "engine").mkdir()
-    (tmp_path / "engine" / "loops.py").write_text("one")
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "claims" / "finished.py"))
-    before = module._code.__wrapped__()
-    (tmp_path / "engine" / "loops.py").write_text("two")
-    assert module._code.__wrapped__() != before
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a package of three files: one imports the next, inside a function, and the third stands alone."""
+    files = {
+        "one.py": "from tombola.rooms import two\n",
+        "rooms/__init__.py": "",
+        "rooms/two.py": "def f():\n    import tombola.three\n",
+        "three.py": "X = 1\n",
+        "alone.py": "import os\n",
+    }
+    for name, text in files.items():
+        (tmp_path / "tombola" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tombola" / name).write_text(text)
+    monkeypatch.setattr(code, "PACKAGE", tmp_path / "tombola")
+    _forget()
+    yield tmp_path / "tombola"
+    _forget()
+
+
+def _forget() -> None:
+    for remembered in (code.code_of, code._imported, code._file):
+        remembered.cache_clear()
+
+
+@pytest.mark.parametrize(("file", "matters"), [("one", True), ("rooms/two", True), ("three", True), ("alone", False)])
+def test_the_code_in_the_key_is_all_that_is_imported(package: Path, file: str, *, matters: bool) -> None:
+    before = code.code_of("tombola.one")
+    changed = package / f"{file}.py"
+    changed.write_text(changed.read_text() + "Y = 2\n")
+    _forget()
+    assert (code.code_of("tombola.one") != before) == matters
+
+
+def test_the_code_of_a_claim_has_its_learners_the_engine_and_nothing_of_other_rooms() -> None:
+    reached, ahead = set[Path](), [code._file("tombola.claims.switching")]
+    while ahead:
+        file = ahead.pop()
+        assert file is not None
+        if file not in reached:
+            reached.add(file)
+            ahead += code._imported(file)
+    names = {str(file.relative_to(code.PACKAGE)) for file in reached}
+    assert {"engine/loop.py", "learners/switching/frugal_ucb.py", "bounds/switching.py", "comparing.py"} <= names
+    assert not {"racing/best.py", "claims/constraints.py", "tables/page.py", "cli.py"} & names

@@ -48,14 +48,14 @@ def test_finished_units_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_line_cut_short_is_run_again_and_the_rest_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Finished(path)
-    journal.record(key_of("a", {"T": 1}, 1), [{"x": 1.5}])
-    journal.record(key_of("a", {"T": 2}, 1), [{"x": 2.5}])
+    journal.record(key_of("a", {"T": 1}, 1, ""), [{"x": 1.5}])
+    journal.record(key_of("a", {"T": 2}, 1, ""), [{"x": 2.5}])
     path.write_bytes(path.read_bytes()[:-9])
     again = Finished(path)
-    assert again.rows(key_of("a", {"T": 1}, 1)) == [{"x": 1.5}]
-    assert again.rows(key_of("a", {"T": 2}, 1)) is None
-    again.record(key_of("a", {"T": 2}, 1), [{"x": 2.5}])
-    assert Finished(path).rows(key_of("a", {"T": 2}, 1)) == [{"x": 2.5}]
+    assert again.rows(key_of("a", {"T": 1}, 1, "")) == [{"x": 1.5}]
+    assert again.rows(key_of("a", {"T": 2}, 1, "")) is None
+    again.record(key_of("a", {"T": 2}, 1, ""), [{"x": 2.5}])
+    assert Finished(path).rows(key_of("a", {"T": 2}, 1, "")) == [{"x": 2.5}]
 
 
 def test_after_kill_9_the_run_goes_on_and_ends_with_the_same_rows(tmp_path: Path) -> None:

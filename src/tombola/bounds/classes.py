@@ -53,7 +53,7 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
 
 def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
-    """Return the radius of the paper's lemma (L704), which its proof does not give (erratum 41).
+    """Return the radius of the paper's lemma (L704), which is too small for v near 2 e n (erratum 41).
 
     >>> round(uniform_convergence_printed(1000, 1, 0.05), 3)
     0.217

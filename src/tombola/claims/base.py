@@ -10,12 +10,13 @@ saboteur is a wrong part, handed in like a right one; each must change the verdi
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
 from tombola import statistics
 from tombola.claims.chances import joint
+from tombola.claims.words import words_of
 from tombola.report.chart import Band, Chart
 from tombola.statistics import Estimate
 from tombola.types import Floats, Seed
@@ -36,25 +37,40 @@ class Verdict(NamedTuple):
     corrected: str = ""
 
 
+class About(TypedDict, total=False):
+    """What a class of claims says of itself in its head; what is left out is that of its base."""
+
+    name: str
+    expected: Ruling
+    luck: float
+    judging: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Claim(ABC):
     """A statement of the paper as an executable check; `expected` is the outcome that a right program shows.
 
-    `limits` says where the limits of the verdict come from. `luck` is the chance that a right program comes out
-    otherwise, shared by all checks of the verdict; it is 0 where everything is computed exactly. `judging` names the
-    parts that only judge: the rows do not depend on them. `section` is the heading on the page, where one begins.
+    `luck` is the chance that a right program comes out otherwise, shared by all checks of the verdict; it is 0 where
+    everything is computed exactly. `judging` names the parts that only judge: the rows do not depend on them. `section`
+    is the heading on the page, where one begins. The other words are the headings of the docstring of each class:
+    title, source, statement, meaning, and limits, which says where the limits of the verdict come from.
     """
 
     name: ClassVar[str]
+    expected: ClassVar[Ruling]
+    luck: ClassVar[float] = 0.0
+    judging: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str]
     source: ClassVar[str]
     statement: ClassVar[str]
     meaning: ClassVar[str]
-    expected: ClassVar[Ruling]
+    limits: ClassVar[str]
     section: ClassVar[str] = ""
-    limits: ClassVar[str] = ""
-    luck: ClassVar[float] = 0.0
-    judging: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **about: Unpack[About]) -> None:
+        super().__init_subclass__()
+        for name, value in (*about.items(), *words_of(cls.__doc__).items()):
+            setattr(cls, name, value)
 
     @abstractmethod
     def units(self, *, full: bool) -> list[Unit]:
@@ -88,6 +104,10 @@ class Claim(ABC):
     def plays(self, rows: Measures) -> int:
         """Return how many plays, draws or computations the rows come from."""
         return len(rows)
+
+    def judged(self, checks: Iterable[float], measured: str, *texts: str, outcome: Ruling = "holds") -> Verdict:
+        """Return this outcome, or "refuted" if one of the checks fails; the texts are what is printed, and corrected."""
+        return Verdict("refuted" if self.fails(checks) else outcome, measured, *texts)
 
     def fails(self, chances: Iterable[float]) -> bool:
         """Tell whether one of the checks fails, each given as its chance under the claim (`tombola.claims.chances`)."""

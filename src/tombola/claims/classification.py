@@ -6,17 +6,17 @@ threshold, ERM errs at every record of the zeros: the mean number of mistakes is
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from tombola import bounds
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.claims.curves import lines
 from tombola.labels import ERM, AllLabellings, Intervals, LabelLearner, LabelledPool, Thresholds, attack_thresholds
 from tombola.order import OrderLike
 from tombola.playing import play
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.streams import repetitions
 from tombola.types import Seed
 
@@ -46,35 +46,29 @@ def records(T: int) -> float:
 
 
 @dataclass(frozen=True)
-class Classification(Claim):
-    """ERM over thresholds: logarithmic or sqrt(T) regret in random order, a mistake a round in Littlestone order."""
+class Classification(Claim, name="classification", expected="holds as corrected", luck=5e-4, judging=("bound",)):
+    """ERM over thresholds: logarithmic or sqrt(T) regret in random order, a mistake a round in Littlestone order.
+
+    Title: Shuffled, VC dimension is enough; in bad order, nothing is
+    Source: Theorem 6 (L782)
+    Statement: In random order the empirical risk minimiser has regret at most 8 √(v T ln(T/v)), v the VC
+        dimension.
+    Meaning: Label the rows of a shuffled list one by one, always by the rule that fits best so far. For
+        thresholds on one number that costs a dozen mistakes on a million rows. The same rows in a malicious order
+        cost a mistake each.
+    Limits: from the theorem: the corrected bound on coin labels (Student); the exact mean, a harmonic number, on
+        labels by a threshold (two sides); exactly T mistakes in bad order, exactly 99 with all labellings of 99
+        points
+    """
 
     learner: LabelLearner = field(default_factory=lambda: ERM(Thresholds()))
     order: OrderLike = "random"
     delay: int = 0
     bound: Callable[[int, int], float] = bounds.erm
 
-    name: ClassVar[str] = "classification"
-    title: ClassVar[str] = "Shuffled, VC dimension is enough; in bad order, nothing is"
-    source: ClassVar[str] = "Theorem 6 (L782)"
-    statement: ClassVar[str] = (
-        "In random order the empirical risk minimiser has regret at most 8 √(v T ln(T/v)), v the VC dimension."
-    )
-    meaning: ClassVar[str] = (
-        "Label the rows of a shuffled list one by one, always by the rule that fits best so far. For thresholds on one "
-        "number that costs a dozen mistakes on a million rows. The same rows in a malicious order cost a mistake each."
-    )
-    expected: ClassVar[Ruling] = "holds as corrected"
-    limits: ClassVar[str] = (
-        "from the theorem: the corrected bound on coin labels (Student); the exact mean, a harmonic number, on labels by a "
-        "threshold (two sides); exactly T mistakes in bad order, exactly 99 with all labellings of 99 points"
-    )
-    luck: ClassVar[float] = 5e-4
-    judging: ClassVar[tuple[str, ...]] = ("bound",)
-
     def units(self, *, full: bool) -> list[Unit]:
         """Play at doubling horizons, and on the class of all labellings of 99 points."""
-        count = 200 if full else 60
+        count = 120 if full else 60
         return [*({"T": 4**i, "plays": count} for i in range(3, 10 if full else 8)), {"T": 100, "plays": 0}]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
@@ -115,14 +109,10 @@ class Classification(Claim):
             f"{coins[last].mean() / last**0.5:.2f} √T with coins; "
             f"all labellings of 99 points, T = 100: {near:.0f} against a printed {printed:.1f}"
         )
-        if self.fails(checks):
-            return Verdict("refuted", measured, *WORDS)
-        return Verdict("holds as corrected" if near > printed else "holds", measured, *WORDS)
+        return self.judged(checks, measured, *WORDS, outcome="holds as corrected" if near > printed else "holds")
 
     def chart(self, rows: Measures) -> Chart:
         """Show mistakes above the best threshold."""
-        at, bad = levels(rows, "T", kind="coins"), levels(rows, "T", kind="bad order")
-        x = np.array(at, dtype=np.float64)
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
@@ -132,8 +122,8 @@ class Classification(Claim):
                 band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
             ),
             lines=(
-                Line("bad order", np.array(bad, dtype=np.float64), np.array(bad, dtype=np.float64)),
-                Line("corrected bound", x, np.array([self.bound(T, 1) for T in at])),
+                *lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
+                *lines(levels(rows, "T", kind="coins"), {"corrected bound": lambda T: self.bound(T, 1)}),
             ),
             alt="In bad order every round is a mistake; shuffled, mistakes grow like the square root or the logarithm of T.",
         )

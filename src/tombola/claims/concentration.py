@@ -8,13 +8,13 @@ tried: the printed tail 2 exp(-s x^2) at every deviation (valid but sqrt(2) wide
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from tombola.claims import chances
 from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
-from tombola.claims.curves import certain
+from tombola.claims.curves import exactly
 from tombola.claims.intervals import Intervals, halved, missed, with_ones
 from tombola.confidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.report.chart import Chart, Line
@@ -86,27 +86,23 @@ def excess(exact: Floats, exponents: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Concentration(Claim):
-    """The printed tail at every deviation, and misses at most the level, for all 0/1 pools."""
+class Concentration(Claim, name="concentration", expected="holds"):
+    """The printed tail at every deviation, and misses at most the level, for all 0/1 pools.
+
+    Title: How well the first rows tell the mean of the list
+    Source: Hoeffding and Serfling without replacement (L918)
+    Statement: The mean of s rows in random order is x or more away from that of the list with chance at most 2
+        exp(−s x²).
+    Meaning: However the list looks, what you have seen of it tells its mean to within a radius that you can write
+        down, and that shrinks to nothing as you come to its end. Hoeffding's own radius is the printed one over
+        √2.
+    Limits: from the theorem: exact chances of all 0/1 pools, at most the printed tail, and at most the level of
+        an interval
+    """
 
     law: Callable[[int, int], Floats] = shuffled
     rate: float = 1.0
     intervals: Mapping[str, Intervals] = field(default_factory=lambda: KINDS)
-
-    name: ClassVar[str] = "concentration"
-    title: ClassVar[str] = "How well the first rows tell the mean of the list"
-    source: ClassVar[str] = "Hoeffding and Serfling without replacement (L918)"
-    statement: ClassVar[str] = (
-        "The mean of s rows in random order is x or more away from that of the list with chance at most 2 exp(−s x²)."
-    )
-    meaning: ClassVar[str] = (
-        "However the list looks, what you have seen of it tells its mean to within a radius that you can write down, "
-        "and that shrinks to nothing as you come to its end. Hoeffding's own radius is the printed one over √2."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = (
-        "from the theorem: exact chances of all 0/1 pools, at most the printed tail, and at most the level of an interval"
-    )
 
     def units(self, *, full: bool) -> list[Unit]:
         """Take all 0/1 pools of a few sizes."""
@@ -135,22 +131,20 @@ class Concentration(Claim):
             ", ".join(f"{name} {value:.2f}" for name, value in worst.items())
         )
         words = ("2 exp(−s x²)", "2 exp(−2 s x²)")
-        if self.fails([chances.exact(max(worst.values()) <= 1)]):
-            return Verdict("refuted", measured, *words)
-        return Verdict("refuted as printed" if self.fails([chances.exact(printed <= 1)]) else "holds", measured, *words)
+        outcome: Ruling = "holds" if printed <= 1 else "refuted as printed"
+        return self.judged([chances.exact(max(worst.values()) <= 1)], measured, *words, outcome=outcome)
 
     def chart(self, rows: Measures) -> Chart:
         """Show the radii at 5 % over the rows seen, for the largest pools."""
         N = levels(rows, "N")[-1]
-        x = np.array(levels(rows, "s", N=N), dtype=np.float64)
-        names = ("exact", "printed", "hoeffding", "serfling")
-        radii = {name: np.array([pick(rows, f"{name}_radius", N=N, s=s)[0] for s in x]) for name in names}
+        names = {"exact": "exact, worst pool", "serfling": "Serfling", "printed": "printed", "hoeffding": "Hoeffding"}
+        exact, serfling, *others = (exactly(rows, words, "s", f"{name}_radius", N=N) for name, words in names.items())
         return Chart(
             title=self.title,
             x_label=f"rows seen, s (of N = {N})",
             y_label="radius at 5 %",
-            bands=(certain("exact, worst pool", x, radii["exact"]), certain("Serfling", x, radii["serfling"])),
-            lines=(Line("printed", x, radii["printed"]), Line("Hoeffding", x, radii["hoeffding"])),
+            bands=(exact, serfling),
+            lines=tuple(Line(other.name, other.x, other.middle) for other in others),
             log_x=False,
             log_y=False,
             alt="The exact radius lies below Serfling's, and that below Hoeffding's and the printed one; the first two "

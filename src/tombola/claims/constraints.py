@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from tombola import bounds
 from tombola.budget import Budget
 from tombola.budgets import BudgetedLearner, BudgetSimulation, EmpiricalLP, SerflingLP, Terms
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
 from tombola.instances import three_actions
 from tombola.order import OrderLike
 from tombola.playing import play
@@ -91,32 +91,24 @@ UNSTOPPED = ("margin 3", "Serfling LP")
 
 
 @dataclass(frozen=True)
-class Constraints(Claim):
-    """Regret of the faithful Simulation and of two linear programs, and overspending, at a rate of 0.8."""
+class Constraints(Claim, name="constraints", expected="holds as corrected", luck=5e-4, judging=("bounds",)):
+    """Regret of the faithful Simulation and of two linear programs, and overspending, at a rate of 0.8.
+
+    Title: A budget that is never exceeded
+    Source: Theorem 4 (L466)
+    Statement: With a budget for each of m resources, Simulation has regret Õ(√T) and zero violation in random
+        order.
+    Meaning: Work through a list under a dollar cap. The cap is never exceeded, not by a cent, in any run. The
+        paper's algorithm waits very long before it dares to play; solving the linear program of what was seen,
+        again and again, with what is left, loses almost nothing.
+    Limits: from the theorem: each learner's own bound, less than T OPT at these horizons, missed by 5 % of the
+        plays at most, and so the stop (binomial); nothing overspent in any play
+    """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
     bounds: Mapping[str, Callable[[int], float]] = field(default_factory=lambda: BOUNDS)
     order: OrderLike = "random"
     overdraft: float = 1.0
-
-    name: ClassVar[str] = "constraints"
-    title: ClassVar[str] = "A budget that is never exceeded"
-    source: ClassVar[str] = "Theorem 4 (L466)"
-    statement: ClassVar[str] = (
-        "With a budget for each of m resources, Simulation has regret Õ(√T) and zero violation in random order."
-    )
-    meaning: ClassVar[str] = (
-        "Work through a list under a dollar cap. The cap is never exceeded, not by a cent, in any run. The paper's "
-        "algorithm waits very long before it dares to play; solving the linear program of what was seen, again and again, "
-        "with what is left, loses almost nothing."
-    )
-    expected: ClassVar[Ruling] = "holds as corrected"
-    limits: ClassVar[str] = (
-        "from the theorem: each learner's own bound, less than T OPT at these horizons, missed by 5 % of the plays at most, "
-        "and so the stop (binomial); nothing overspent in any play"
-    )
-    luck: ClassVar[float] = 5e-4
-    judging: ClassVar[tuple[str, ...]] = ("bounds",)
 
     def units(self, *, full: bool) -> list[Unit]:
         """Play at horizons where the bounds are below T OPT."""
@@ -166,7 +158,7 @@ class Constraints(Claim):
             f"{over} of {len(rows)} runs overspent; regret at most {max(shares):.2f} of the bounds; T = {last} loses, of T OPT: "
             + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
         )
-        return Verdict("refuted" if self.fails(checks) else "holds as corrected", measured, *WORDS)
+        return self.judged(checks, measured, *WORDS, outcome="holds as corrected")
 
     def chart(self, rows: Measures) -> Chart:
         """Show what share of the optimum was collected."""

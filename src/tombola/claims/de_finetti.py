@@ -9,16 +9,16 @@ misses no more often than on the list, plus the distance.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
-from tombola.claims.curves import certain
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels, pick
+from tombola.claims.curves import exactly, lines
 from tombola.claims.intervals import ROUNDING, Intervals, halved, with_ones
 from tombola.confidence import Serfling
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.types import Floats, Seed
 
 CONSTANT = math.sqrt(2 / (math.pi * math.e))
@@ -79,29 +79,22 @@ def least_distance(law: Floats, n: int, k: int) -> float:
 
 
 @dataclass(frozen=True)
-class DeFinetti(Claim):
-    """Distance of the hypergeometric law from the binomial one, n/k times: 0.242 in total variation, 0.484 in L1."""
+class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
+    """Distance of the hypergeometric law from the binomial one, n/k times: 0.242 in total variation, 0.484 in L1.
+
+    Title: How far a shuffled list is from fresh samples
+    Source: theorem of Diaconis and Freedman (L844)
+    Statement: The law of 2k draws from 2n balls without replacement is √(2/(πe)) k/n away from that of every
+        mixture of i.i.d. draws, in total variation, as n grows.
+    Meaning: The first few rows of a long shuffled list look like fresh samples; the difference grows with the
+        share of the list that you have seen. So what holds for samples may fail on the list, but only late.
+    Limits: from the theorem: its constant up to the terms it leaves out, 1/k + k/n of it; no mixture is nearer;
+        an interval at 5 % misses at most 5 % of the lists, and of samples at most the distance more
+    """
 
     law: Law = without
     norm: Callable[[Floats, Floats], float] = variation
     interval: Intervals = Serfling
-
-    name: ClassVar[str] = "de-finetti"
-    title: ClassVar[str] = "How far a shuffled list is from fresh samples"
-    source: ClassVar[str] = "theorem of Diaconis and Freedman (L844)"
-    statement: ClassVar[str] = (
-        "The law of 2k draws from 2n balls without replacement is √(2/(πe)) k/n away from that of every mixture of "
-        "i.i.d. draws, in total variation, as n grows."
-    )
-    meaning: ClassVar[str] = (
-        "The first few rows of a long shuffled list look like fresh samples; the difference grows with the share of "
-        "the list that you have seen. So what holds for samples may fail on the list, but only late."
-    )
-    expected: ClassVar[Ruling] = "holds as corrected"
-    limits: ClassVar[str] = (
-        "from the theorem: its constant up to the terms it leaves out, 1/k + k/n of it; no mixture is nearer; an interval "
-        "at 5 % misses at most 5 % of the lists, and of samples at most the distance more"
-    )
 
     def units(self, *, full: bool) -> list[Unit]:
         """Draw more and more balls, from urns so large that k/n stays small."""
@@ -136,28 +129,24 @@ class DeFinetti(Claim):
         texts = (f"{CONSTANT:.4f} k/n + O(k/n)", f"{CONSTANT / 2:.4f} k/n + o(k/n) as k → ∞")
         sound = [chances.exact(ok) for ok in (unbeaten, missed <= LEVEL, float(gaps.max()) <= ROUNDING)]
         near = {c: [chances.exact(_near(row, c)) for row in far] for c in (CONSTANT, CONSTANT / 2)}
-        if not self.fails([*sound, *near[CONSTANT]]):
-            return Verdict("holds", measured, *texts)
-        return Verdict(
-            "refuted" if self.fails([*sound, *near[CONSTANT / 2]]) else "holds as corrected", measured, *texts
-        )
+        if not self.fails(near[CONSTANT]):
+            return self.judged(sound, measured, *texts)
+        return self.judged([*sound, *near[CONSTANT / 2]], measured, *texts, outcome="holds as corrected")
 
     def chart(self, rows: Measures) -> Chart:
         """Show n/k times the distance over k, with both constants."""
         shares = (10, 100, 1000)
-        x = np.array(levels([row for row in rows if row["n"] == 100 * row["k"]], "k"), dtype=np.float64)
-        bands = [
-            certain(f"k/n = 1/{share}", x, np.array([pick(rows, "distance", k=k, n=share * k)[0] * share for k in x]))
-            for share in shares
+        scaled = [
+            {**row, "share": row["n"] // row["k"], "scaled": row["distance"] * row["n"] / row["k"]} for row in rows
         ]
         return Chart(
             title=self.title,
             x_label="pairs of draws, k",
             y_label="n/k × total variation distance",
-            bands=tuple(bands),
-            lines=(
-                Line("printed: √(2/πe)", x, np.full(x.size, CONSTANT)),
-                Line("corrected: half of it", x, np.full(x.size, CONSTANT / 2)),
+            bands=tuple(exactly(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares),
+            lines=lines(
+                levels(rows, "k"),
+                {"printed: √(2/πe)": lambda _: CONSTANT, "corrected: half of it": lambda _: CONSTANT / 2},
             ),
             log_y=False,
             alt="With more draws the scaled distance settles at half of the printed constant.",

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from tombola import bounds
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.curves import lines
 from tombola.claims.delay_parts import LEARNERS, Learners, against, bound_of, measure
 from tombola.learners.full import Uniform
 from tombola.order import OrderLike
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.types import Seed
 
 WORDS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
@@ -24,31 +24,22 @@ def three() -> Learners:
 
 
 @dataclass(frozen=True)
-class DelayCorollary(Claim):
-    """Regret O(sqrt(T log T) + d log T): as printed, without waiting, and with no Simulation at all."""
+class DelayCorollary(Claim, name="delay-corollary", expected="holds", luck=5e-4, judging=("bound",)):
+    """Regret O(sqrt(T log T) + d log T): as printed, without waiting, and with no Simulation at all.
+
+    Title: Three ways to live with late feedback
+    Source: corollary on delayed feedback (L421)
+    Statement: Some learner has regret O(√(T log T) + d log T) in random order with feedback d rounds late.
+    Meaning: Waiting for answers before each block is not needed: learn from whatever has come back. Following the
+        leader on that has regret d + π √(2 T log k) at most, without the logarithm and without knowing d.
+    Limits: from the theorem: each learner's own bound and the printed one (Student); where actions differ by
+        1/√T, a slope in T of at most that of √(T ln T) (regression)
+    """
 
     learners: Learners = field(default_factory=three)
     order: OrderLike = "random"
     late: Callable[[int], int] = int
     bound: Callable[[str, int, int, int], float] = bound_of
-
-    name: ClassVar[str] = "delay-corollary"
-    title: ClassVar[str] = "Three ways to live with late feedback"
-    source: ClassVar[str] = "corollary on delayed feedback (L421)"
-    statement: ClassVar[str] = (
-        "Some learner has regret O(√(T log T) + d log T) in random order with feedback d rounds late."
-    )
-    meaning: ClassVar[str] = (
-        "Waiting for answers before each block is not needed: learn from whatever has come back. Following the leader "
-        "on that has regret d + π √(2 T log k) at most, without the logarithm and without knowing d."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = (
-        "from the theorem: each learner's own bound and the printed one (Student); where actions differ by 1/√T, a slope "
-        "in T of at most that of √(T ln T) (regression)"
-    )
-    luck: ClassVar[float] = 5e-4
-    judging: ClassVar[tuple[str, ...]] = ("bound",)
 
     def units(self, *, full: bool) -> list[Unit]:
         """Play growing delays at one horizon, and growing horizons with one delay."""
@@ -70,14 +61,12 @@ class DelayCorollary(Claim):
         flat = [chances.no_steeper(at, regrets, rate) for regrets in hard.values()]
         slopes = ", ".join(f"{slope(rows, 'T', 'regret', pool='hard', learner=name).value:.2f}" for name in hard)
         measured = f"at most {corrected:.2f} of their bounds, {printed:.2f} of the printed one; slopes in T {slopes}"
-        refuted = self.fails([*below, *as_printed, *flat])
-        return Verdict("refuted" if refuted else "holds", measured, *WORDS)
+        return self.judged([*below, *as_printed, *flat], measured, *WORDS)
 
     def chart(self, rows: Measures) -> Chart:
         """Show regret over the delay, with the bounds."""
         chosen = [row for row in rows if row["pool"] == "split"]
-        late, T = levels(chosen, "d"), levels(chosen, "T")[0]
-        x = np.array(late, dtype=np.float64)
+        T = levels(chosen, "T")[0]
         curves: dict[str, Callable[[int], float]] = {
             "printed bound": lambda d: bounds.simulation_printed(T, 2, d),
             "bound of Simulation": lambda d: self.bound("Simulation", T, 2, d),
@@ -88,7 +77,7 @@ class DelayCorollary(Claim):
             x_label=f"delay d, in rounds (T = {T:,} rows)",
             y_label="regret in random order",
             bands=tuple(band(chosen, name, "d", "regret", learner=name) for name in self.learners),
-            lines=tuple(Line(words, x, np.array([curve(d) for d in late])) for words, curve in curves.items()),
+            lines=lines(levels(chosen, "d"), curves),
             alt="Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below "
             "their bounds.",
         )

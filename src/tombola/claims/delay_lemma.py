@@ -7,16 +7,17 @@ draws, and the two sides of the lemma are compared row by row: which rows are dr
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels, pick
 from tombola.claims.curves import certain
 from tombola.engine.coins import new_coins
 from tombola.learners.base import Feedback, Learner
 from tombola.reductions import Lemma, Paper, Revealed, Simulation
+from tombola.reductions.schedule import Schedule
 from tombola.report.chart import Chart
 from tombola.types import Coins, Floats, Seed
 from tombola.validate import seed_sequence
@@ -54,19 +55,12 @@ class Pointer(Learner):
 
 
 @dataclass(frozen=True)
-class Stubborn(Learner):
+class Stubborn(Pointer):
     """Play the action that the first row has a loss for: as if training drew one row only, again and again."""
 
-    feedback: ClassVar[Feedback] = "full"
-
     def init(self, actions: int, horizon: int) -> State:
-        """Start with the last action, which no row points at."""
+        """Start with the last action, which no row points at, and keep it to tell that there was no row."""
         return State(last=np.full(2, actions - 1.0))
-
-    @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
-        """Play what the first row pointed at."""
-        return int(state.last[0]), 1.0
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
@@ -76,15 +70,21 @@ class Stubborn(Learner):
                 state.last[0] = action
 
 
-def schedules(delay_of: Callable[[int], int] = lambda d: d, **options: Any) -> "Schedules":
-    """Return both readings of the schedule, told this delay."""
-    return {
-        "lemma": lambda d: Simulation(Pointer(), Lemma(delay_of(d)), trainings=TRAININGS, **options),
-        "paper": lambda d: Simulation(Pointer(), Paper(delay_of(d)), trainings=TRAININGS, **options),
-    }
+Kinds: TypeAlias = Mapping[str, Callable[[int], Schedule]]
+KINDS: Kinds = {"lemma": Lemma, "paper": Paper}
 
 
-Schedules: TypeAlias = Mapping[str, Callable[[int], Simulation]]
+@dataclass(frozen=True)
+class Trained:
+    """Simulation of a base that tells what it is trained on, with a schedule of each kind."""
+
+    base: Learner = field(default_factory=Pointer)
+    kinds: Kinds = field(default_factory=lambda: KINDS)
+    past: Literal["blocks", "all"] = "blocks"
+
+    def __call__(self, kind: str, delay: int) -> Simulation:
+        """Return the learner with this schedule, told this delay."""
+        return Simulation(self.base, self.kinds[kind](delay), trainings=TRAININGS, past=self.past)
 
 
 def trained_on(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
@@ -115,38 +115,30 @@ def blocks_of(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 
 
 @dataclass(frozen=True)
-class DelayLemma(Claim):
-    """Training draws from the rows of round 1 and the blocks before, all equally, on every block of every schedule."""
+class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", luck=5e-4):
+    """Training draws from the rows of round 1 and the blocks before, all equally, on every block of every schedule.
 
-    schedules: Schedules = field(default_factory=schedules)
+    Title: What Simulation trains on
+    Source: Lemma 4.1 (L323)
+    Statement: The mean of the training distribution of block i is the mean loss of the blocks before it.
+    Meaning: Training draws from the rows already revealed, with replacement. So nothing is invented: on average,
+        the learner trains on exactly the past. As printed, the sum forgets round 1, which the past contains.
+    Limits: from the lemma: the rows drawn are those before the block, none else; that all are drawn equally often
+        is tested on every block (chi-square, two sides)
+    """
 
-    name: ClassVar[str] = "delay-lemma"
-    title: ClassVar[str] = "What Simulation trains on"
-    source: ClassVar[str] = "Lemma 4.1 (L323)"
-    statement: ClassVar[str] = (
-        "The mean of the training distribution of block i is the mean loss of the blocks before it."
-    )
-    meaning: ClassVar[str] = (
-        "Training draws from the rows already revealed, with replacement. So nothing is invented: on average, the "
-        "learner trains on exactly the past. As printed, the sum forgets round 1, which the past contains."
-    )
-    expected: ClassVar[Ruling] = "holds as corrected"
-    limits: ClassVar[str] = (
-        "from the lemma: the rows drawn are those before the block, none else; that all are drawn equally often is tested "
-        "on every block (chi-square, two sides)"
-    )
-    luck: ClassVar[float] = 5e-4
+    learner: Callable[[str, int], Simulation] = field(default_factory=Trained)
 
     def units(self, *, full: bool) -> list[Unit]:
         """Try both readings of the schedule, short and long delays, horizons that are powers of two and not."""
         horizons = (2, 3, 37, 64, 300, 1024) if full else (2, 37, 64, 150)
         delays = (0, 1, 3, 10, 40, 299)
-        return [{"schedule": name, "T": T, "d": d} for name in ("lemma", "paper") for T in horizons for d in delays]
+        return [{"schedule": name, "T": T, "d": d} for name in KINDS for T in horizons for d in delays]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Count, block by block, the draws of each row before it, and those of any other row."""
         T, d, name = unit["T"], unit["d"], unit["schedule"]
-        drawn = trained_on(self.schedules[name](d), T, d, seed)
+        drawn = trained_on(self.learner(name, d), T, d, seed)
         before = [0]
         rows: list[Measure] = []
         for i, block in blocks_of(name, T, d):
@@ -170,7 +162,7 @@ class DelayLemma(Claim):
             f"{'not all' if self.fails(even) else 'all'} equally often; as printed, 1/2^i of the mean is missing"
         )
         words = ("1/2^i Σ over blocks before i", "the same, round 1 counted as a block")
-        return Verdict("refuted" if self.fails([chances.exact(wrong == 0), *even]) else self.expected, measured, *words)
+        return self.judged([chances.exact(wrong == 0), *even], measured, *words, outcome="holds as corrected")
 
     def plays(self, rows: Measures) -> int:
         """Count the draws."""
@@ -198,19 +190,9 @@ class DelayLemma(Claim):
     def saboteurs(self) -> dict[str, Parts]:
         """Break what is kept, when, and what is drawn from it."""
         return {
-            "training on one row only": {
-                "schedules": {
-                    **self.schedules,
-                    "lemma": lambda d: Simulation(Stubborn(), Lemma(d), trainings=TRAININGS),
-                }
-            },
-            "rows between blocks kept": {"schedules": schedules(past="all")},
-            "waits one round too long": {"schedules": schedules(lambda d: d + 1)},
-            "the other schedule": {"schedules": {**self.schedules, "lemma": self.schedules["paper"]}},
-            "no blocks": {
-                "schedules": {
-                    **self.schedules,
-                    "lemma": lambda _: Simulation(Pointer(), Revealed(), trainings=TRAININGS),
-                }
-            },
+            "training on one row only": {"learner": Trained(base=Stubborn())},
+            "rows between blocks kept": {"learner": Trained(past="all")},
+            "waits one round too long": {"learner": lambda kind, d: Trained()(kind, d + 1)},
+            "the other schedule": {"learner": Trained(kinds={"lemma": Paper, "paper": Lemma})},
+            "no blocks": {"learner": Trained(kinds=dict.fromkeys(KINDS, lambda _: Revealed()))},
         }

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict
-from tombola.claims.curves import spikes
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels
+from tombola.claims.chances import exact
+from tombola.claims.curves import lines, spikes
 from tombola.claims.evidence import ERRATA, Erratum, Evidence
 from tombola.claims.evidence.base import shown
-from tombola.report.chart import Band, Chart, Line
+from tombola.report.chart import Band, Chart
 from tombola.types import Seed
 
 WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
@@ -23,23 +23,19 @@ def is_shown(row: Measure) -> bool:
 
 
 @dataclass(frozen=True)
-class Errata(Claim):
-    """Places where the paper should say something else; for each, the number that tells."""
+class Errata(Claim, name="errata", expected="holds as corrected"):
+    """Places where the paper should say something else; for each, the number that tells.
+
+    Title: What is printed, over what is true
+    Source: throughout (L210-L929)
+    Statement: Where the paper and its corrected form differ, the corrected form is the right one.
+    Meaning: Checking a paper by running it finds slips as well as truths. Its theorems survive with other
+        constants, but for the classification bound and its radius when the dimension is large, and the constant
+        of the distance to fresh samples.
+    Limits: exact: the value as printed must be wrong, or too weak, and the corrected one right, within 1 %
+    """
 
     errata: tuple[Erratum, ...] = ERRATA
-
-    name: ClassVar[str] = "errata"
-    title: ClassVar[str] = "What is printed, over what is true"
-    source: ClassVar[str] = "throughout (L210-L929)"
-    statement: ClassVar[str] = "Where the paper and its corrected form differ, the corrected form is the right one."
-    meaning: ClassVar[str] = (
-        "Checking a paper by running it finds slips as well as truths. Its theorems survive with other constants, but "
-        "for the classification bound when the dimension is near T and the constant of the distance to fresh samples."
-    )
-    expected: ClassVar[Ruling] = "holds as corrected"
-    limits: ClassVar[str] = (
-        "exact: the value as printed must be wrong, or too weak, and the corrected one right, within 1 %"
-    )
 
     def units(self, *, full: bool) -> list[Unit]:
         """Take the errata one by one."""
@@ -59,20 +55,18 @@ class Errata(Claim):
             f"{len(rows) - len(missing)} of {len(rows)} come out as corrected ({counts}); "
             f"{computed} by a computation of their own, {len(rows) - computed} by worked arithmetic"
         )
-        if missing:
-            return Verdict("refuted", f"{measured}; not shown: {', '.join(map(str, missing))}")
-        return Verdict("holds as corrected", measured)
+        told = f"{measured}; not shown: {', '.join(map(str, missing))}" if missing else measured
+        return self.judged([exact(not missing)], told, outcome="holds as corrected")
 
     def chart(self, rows: Measures) -> Chart:
         """Show printed over true value for each erratum, where both are above 0."""
         kinds = {row["severity"] for row in rows if row["printed_value"] > 0 and row["truth"] > 0}
-        last = float(max(row["number"] for row in rows))
         return Chart(
             title=self.title,
             x_label="number of the erratum",
             y_label="printed value / exact value",
             bands=tuple(_band(rows, kind, words) for kind, words in WORDS.items() if kind in kinds),
-            lines=(Line("as it is", np.array([1.0, last]), np.ones(2)),),
+            lines=lines((1, levels(rows, "number")[-1]), {"as it is": lambda _: 1.0}),
             log_x=False,
             alt="Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within "
             "a factor of ten of it, the worst a factor of a thousand away.",

@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import warnings
-from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -48,13 +47,13 @@ class Finished:
             return self._done[key]
 
 
-def key_of(claim: str, unit: Any, seed: int) -> str:
-    """Return the name of a unit: the claim, and a hash of its settings, the seed and the code of this package.
+def key_of(claim: str, unit: Any, seed: int, code: str) -> str:
+    """Return the name of a unit: the claim, and a hash of its settings, the seed and the code that it runs.
 
-    >>> key_of("birthday", {"T": 16}, 1) == key_of("birthday", {"T": 16}, 2)
+    >>> key_of("birthday", {"T": 16}, 1, "a") == key_of("birthday", {"T": 16}, 2, "a")
     False
     """
-    return f"{claim}/{_hash(_code(), claim, unit, seed)[:16]}"
+    return f"{claim}/{_hash(code, claim, unit, seed)[:16]}"
 
 
 def seed_of(claim: str, unit: Any, seed: int) -> np.random.SeedSequence:
@@ -64,13 +63,6 @@ def seed_of(claim: str, unit: Any, seed: int) -> np.random.SeedSequence:
 
 def _hash(*settings: Any) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
-@cache
-def _code() -> str:
-    """Return a hash of all source files of the package: results of other code are not ours."""
-    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def _read(path: Path) -> tuple[dict[str, list[dict[str, Any]]], int]:

@@ -6,13 +6,11 @@ And played: on the pool that is worst in random order, the mean over shuffles is
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any
 
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
-from tombola.claims.curves import certain
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels, pick
+from tombola.claims.curves import exactly
 from tombola.exact import Regrets, worst_case
 from tombola.learners.bandit import UCB1
 from tombola.learners.base import Learner
@@ -30,34 +28,26 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Hierarchy(Claim):
-    """Worst-case regrets over all inputs with two actions and losses 0 or 1, one horizon after the other."""
+class Hierarchy(Claim, name="hierarchy", expected="holds", luck=5e-4):
+    """Worst-case regrets over all inputs with two actions and losses 0 or 1, one horizon after the other.
+
+    Title: Three models of the same rows
+    Source: theorem on the hierarchy (L885)
+    Statement: Every learner's worst regret on i.i.d. rows is at most its worst in random order, and that at most
+        its worst in adversarial order.
+    Meaning: Shuffling makes any list easier than its worst order, though not quite as easy as fresh samples. A
+        promise for the worst order always holds for your shuffled list; a promise for fresh samples does not.
+    Limits: from the theorem: both inequalities between exact values; plays of the worst pool must have the exact
+        mean (Student, two sides)
+    """
 
     exact: Callable[..., Regrets] = worst_case
     order: OrderLike = "random"
 
-    name: ClassVar[str] = "hierarchy"
-    title: ClassVar[str] = "Three models of the same rows"
-    source: ClassVar[str] = "theorem on the hierarchy (L885)"
-    statement: ClassVar[str] = (
-        "Every learner's worst regret on i.i.d. rows is at most its worst in random order, and that at most its worst "
-        "in adversarial order."
-    )
-    meaning: ClassVar[str] = (
-        "Shuffling makes any list easier than its worst order, though not quite as easy as fresh samples. A promise "
-        "for the worst order always holds for your shuffled list; a promise for fresh samples does not."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = (
-        "from the theorem: both inequalities between exact values; plays of the worst pool must have the exact mean "
-        "(Student, two sides)"
-    )
-    luck: ClassVar[float] = 5e-4
-
     def units(self, *, full: bool) -> list[Unit]:
         """Walk all inputs of every length up to 6, or 8; play follow the leader on the worst of them."""
         walked = [{"learner": name, "T": T, "plays": 0} for name in LEARNERS for T in range(1, 9 if full else 7)]
-        plays = 10_000 if full else 500
+        plays = 4000 if full else 500
         return [unit | {"plays": plays} if unit["learner"] == "follow the leader" else unit for unit in walked]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
@@ -88,21 +78,18 @@ class Hierarchy(Claim):
             f"both inequalities in {sum(ordered)} of {len(exact)} exact comparisons up to T = "
             f"{levels(exact, 'T')[-1]}, both strict in {strict}; plays {'differ' if self.fails(agree) else 'agree'}"
         )
-        refuted = self.fails([*map(chances.exact, ordered), *agree])
-        return Verdict("refuted" if refuted else "holds", measured, "i.i.d. ≤ random order ≤ adversarial")
+        checks = [*map(chances.exact, ordered), *agree]
+        return self.judged(checks, measured, "i.i.d. ≤ random order ≤ adversarial")
 
     def chart(self, rows: Measures) -> Chart:
         """Show the three worst cases of one learner."""
         name = rows[0]["learner"]
         mine = [row for row in rows if row["kind"] == "exact" and row["learner"] == name]
-        x = np.array(levels(mine, "T"), dtype=np.float64)
         return Chart(
             title=f"{self.title}: {name}",
             x_label="rows of the pool, T",
             y_label="worst expected regret, exact",
-            bands=tuple(
-                certain(words, x, np.array([pick(mine, model, T=T)[0] for T in x])) for model, words in MODELS.items()
-            ),
+            bands=tuple(exactly(mine, words, "T", model) for model, words in MODELS.items()),
             log_x=False,
             log_y=False,
             alt="The worst regret in random order lies between that on i.i.d. rows and that in adversarial order.",

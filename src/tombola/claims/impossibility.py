@@ -5,22 +5,24 @@ in every play of every learner. On short lists the least regret that any learner
 computed by a linear program over all ways to spend: it is T/16, so the bound cannot be better, nor a learner.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from tombola.budget import Budget
 from tombola.budgets import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
 from tombola.claims.constraints import Idle
+from tombola.claims.curves import lines
 from tombola.instances import hindsight
 from tombola.optimum import optimum
 from tombola.order import OrderLike
 from tombola.playing import play
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.streams import repetitions
 from tombola.types import Floats, Seed
 
@@ -73,31 +75,23 @@ def least_regret(T: int) -> float:
 
 
 @dataclass(frozen=True)
-class Impossibility(Claim):
-    """The rich and the poor second half: linear regret in given order, sublinear shuffled."""
+class Impossibility(Claim, name="impossibility", expected="holds", luck=5e-4, judging=("least",)):
+    """The rich and the poor second half: linear regret in given order, sublinear shuffled.
+
+    Title: Why budgets need the shuffle
+    Source: Mannor et al. 2009; L427
+    Statement: With budgets in adversarial order, regret is linear for every learner; in random order it is not.
+    Meaning: If the first half of a list says nothing about the second, spending early and spending late are both
+        wrong on some list. Shuffled, any part of the list speaks for the rest.
+    Limits: from the theorem: T/16 in given order, in every play, and exactly as the least over all learners on
+        short lists; shuffled, below T/16 at the largest horizon (Student), with a slope of at most that of √(T ln
+        T)
+    """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
     order: OrderLike = "random"
     amount: float = 0.5
     least: float = 1 / 16
-
-    name: ClassVar[str] = "impossibility"
-    title: ClassVar[str] = "Why budgets need the shuffle"
-    source: ClassVar[str] = "Mannor et al. 2009; L427"
-    statement: ClassVar[str] = (
-        "With budgets in adversarial order, regret is linear for every learner; in random order it is not."
-    )
-    meaning: ClassVar[str] = (
-        "If the first half of a list says nothing about the second, spending early and spending late are both wrong on some "
-        "list. Shuffled, any part of the list speaks for the rest."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = (
-        "from the theorem: T/16 in given order, in every play, and exactly as the least over all learners on short lists; "
-        "shuffled, below T/16 at the largest horizon (Student), with a slope of at most that of √(T ln T)"
-    )
-    luck: ClassVar[float] = 5e-4
-    judging: ClassVar[tuple[str, ...]] = ("least",)
 
     def units(self, *, full: bool) -> list[Unit]:
         """Compute short lists, and play at growing horizons."""
@@ -140,11 +134,10 @@ class Impossibility(Claim):
             f"given order at least {given:.4f} T, the least of all learners {min(exact):.4f} T; shuffled at most {mean:.4f} T "
             f"at T = {at[-1]}, slope of the empirical LP {_slope(rows)}"
         )
-        return Verdict("refuted" if self.fails(checks) else "holds", measured, "Ω(T) against Õ(√T)")
+        return self.judged(checks, measured, "Ω(T) against Õ(√T)")
 
     def chart(self, rows: Measures) -> Chart:
         """Show both orders."""
-        x = np.array(levels(rows, "T", kind="random"), dtype=np.float64)
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
@@ -154,7 +147,7 @@ class Impossibility(Claim):
                 for kind, words in (("given", "given order"), ("random", "shuffled"))
                 for name in self.learners
             ),
-            lines=(Line("T / 16", x, x / 16), Line("√T", x, np.sqrt(x))),
+            lines=lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
             alt="In given order the regret of every learner is at least a sixteenth of T; shuffled, it grows like √T.",
         )
 

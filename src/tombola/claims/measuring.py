@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from tombola.claims.base import Claim, Measures, Unit
+from tombola.claims.code import code_of
 from tombola.claims.finished import Finished, key_of, seed_of
 from tombola.progress import tracked
 
@@ -34,7 +35,7 @@ def measured(claims: Sequence[tuple[str, Claim]], finished: Finished, work: Work
 
 def _unit(finished: Finished, name: str, _: int, claim: Claim, unit: Unit, seed: int) -> list[dict[str, Any]]:
     """Run one unit, or take its rows if it is finished."""
-    key = key_of(name, unit, seed)
+    key = key_of(name, unit, seed, code_of(*(kind.__module__ for kind in type(claim).__mro__)))
     known = finished.rows(key)
     if known is not None:
         return known

@@ -8,19 +8,19 @@ switches seldom has a rate of sqrt(T).
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from tombola import instances, statistics
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.curves import lines
 from tombola.comparing import compare
 from tombola.learners.base import Learner
 from tombola.learners.switching import BatchedExp3, FrugalUCB, SerflingElimination
 from tombola.order import OrderLike
 from tombola.pool import Pool
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.streams import repetitions
 from tombola.types import Floats, Seed
 
@@ -56,29 +56,23 @@ def walk_of(T: int, seed: Seed) -> Pool:
 
 
 @dataclass(frozen=True)
-class RandomWalk(Claim):
-    """The multi-scale random walk: T^(2/3) in its given order for three learners, less for one of them when shuffled."""
+class RandomWalk(Claim, name="random-walk", expected="holds", luck=5e-4):
+    """The multi-scale random walk: T^(2/3) in its given order for three learners, less for one of them when shuffled.
+
+    Title: The pool on which switching hurts, given and shuffled
+    Source: Dekel et al. 2014; L583
+    Statement: In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T.
+    Meaning: Losses that wander slowly can only be compared by changing back and forth. Shuffle the rows and the
+        wandering is gone.
+    Limits: from the theorems: in given order every learner's slope in T is at least that of T^(2/3) / log T;
+        shuffled, FrugalUCB's is at most that of √(T ln T) (regression), and what the shuffle saves it is above 0
+        at the level of luck
+    """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
     given: OrderLike = "given"
     order: OrderLike = "random"
     walk: Callable[[int, Seed], Pool] = walk_of
-
-    name: ClassVar[str] = "random-walk"
-    title: ClassVar[str] = "The pool on which switching hurts, given and shuffled"
-    source: ClassVar[str] = "Dekel et al. 2014; L583"
-    statement: ClassVar[str] = (
-        "In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T."
-    )
-    meaning: ClassVar[str] = (
-        "Losses that wander slowly can only be compared by changing back and forth. Shuffle the rows and the wandering is gone."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = (
-        "from the theorems: in given order every learner's slope in T is at least that of T^(2/3) / log T; shuffled, "
-        "FrugalUCB's is at most that of √(T ln T) (regression), and what the shuffle saves it is above 0 at the level of luck"
-    )
-    luck: ClassVar[float] = 5e-4
 
     def units(self, *, full: bool) -> list[Unit]:
         """Walk at doubling horizons."""
@@ -109,11 +103,10 @@ class RandomWalk(Claim):
         least = min(slope(rows, "T", "regret", order="given", learner=name).value for name in self.learners)
         measured = f"{FRUGAL}: slope {slopes[0]} given, {slopes[1]} shuffled; given, no learner below {least:.2f}"
         measured += f"; shuffling saves {statistics.mean(gains)} T^(2/3)"
-        return Verdict("refuted" if self.fails(checks) else "holds", measured, "T^(2/3) against √T")
+        return self.judged(checks, measured, "T^(2/3) against √T")
 
     def chart(self, rows: Measures) -> Chart:
         """Show both orders."""
-        x = np.array(levels(rows, "T"), dtype=np.float64)
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
@@ -122,7 +115,7 @@ class RandomWalk(Claim):
                 *(band(rows, f"{name}, given", "T", "regret", order="given", learner=name) for name in self.learners),
                 band(rows, f"{FRUGAL}, shuffled", "T", "regret", order="random", learner=FRUGAL),
             ),
-            lines=(Line("T^(2/3)", x, x ** (2 / 3)), Line("√T", x, np.sqrt(x))),
+            lines=lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
             alt="In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.",
         )
 

@@ -7,19 +7,19 @@ in random order the expected regret is a finite sum, about 1.51 sqrt(T): asked o
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from tombola import instances
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.claims.curves import lines
 from tombola.comparing import compare
 from tombola.learners.base import Learner
 from tombola.learners.full import BirthdayTest, FixedAction, FollowTheLeader
 from tombola.order import OrderLike
 from tombola.reductions import Lemma, Simulation
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.types import Seed
 
 
@@ -49,30 +49,21 @@ def repair_of(T: int) -> Learner:
 
 
 @dataclass(frozen=True)
-class Repair(Claim):
-    """Simulation(BirthdayTest) in random order: its exact regret, 1.51 sqrt(T), on both sides."""
+class Repair(Claim, name="repair", expected="holds", luck=5e-4, judging=("mean",)):
+    """Simulation(BirthdayTest) in random order: its exact regret, 1.51 sqrt(T), on both sides.
+
+    Title: Simulation repairs what random order broke
+    Source: the template (L262-L290)
+    Statement: Trained on its own past in i.i.d. order, the test has regret of order √T in random order.
+    Meaning: Past rows can be drawn again, as often as you like, with replacement. So a learner for i.i.d. data
+        can be trained on them, and what it does there is what to do next on the shuffled list.
+    Limits: from the theorem: the exact mean, a finite sum of birthday means, on both sides (Student); that sum is
+        at most 2 √T at every horizon
+    """
 
     learner: Callable[[int], Learner] = repair_of
     order: OrderLike = "random"
     mean: Callable[[int], float] = repaired
-
-    name: ClassVar[str] = "repair"
-    title: ClassVar[str] = "Simulation repairs what random order broke"
-    source: ClassVar[str] = "the template (L262-L290)"
-    statement: ClassVar[str] = (
-        "Trained on its own past in i.i.d. order, the test has regret of order √T in random order."
-    )
-    meaning: ClassVar[str] = (
-        "Past rows can be drawn again, as often as you like, with replacement. So a learner for i.i.d. data can be "
-        "trained on them, and what it does there is what to do next on the shuffled list."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = (
-        "from the theorem: the exact mean, a finite sum of birthday means, on both sides (Student); that sum is at most "
-        "2 √T at every horizon"
-    )
-    luck: ClassVar[float] = 5e-4
-    judging: ClassVar[tuple[str, ...]] = ("mean",)
 
     def units(self, *, full: bool) -> list[Unit]:
         """Play at growing horizons."""
@@ -95,21 +86,17 @@ class Repair(Claim):
         measured = f"regret / √T between {min(ratios):.3f} and {max(ratios):.3f}, exact mean at T = {at[-1]} " + (
             f"{self.mean(at[-1]) / at[-1] ** 0.5:.3f}; plays {'differ' if self.fails(agree) else 'agree'}"
         )
-        return Verdict("refuted" if self.fails([*agree, chances.exact(worst <= 2)]) else "holds", measured, "√T")
+        return self.judged([*agree, chances.exact(worst <= 2)], measured, "√T")
 
     def chart(self, rows: Measures) -> Chart:
         """Show the regret with and without Simulation."""
-        at = levels(rows, "T")
-        x = np.array(at, dtype=np.float64)
+        without, inside = "shuffled, without: (T+1)/2", "exact mean with Simulation"
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret of the birthday test",
             bands=(band(rows, "shuffled, with Simulation", "T", "regret"),),
-            lines=(
-                Line("shuffled, without: (T+1)/2", x, (x + 1) / 2),
-                Line("exact mean with Simulation", x, np.array([self.mean(T) for T in at])),
-            ),
+            lines=lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
             alt="Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.",
         )
 

@@ -7,19 +7,20 @@ play; with one loss that comes twice the test fires where that loss comes again,
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from tombola import bounds, instances
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.claims.curves import lines
 from tombola.comparing import compare
 from tombola.learners.base import Learner
 from tombola.learners.full import BirthdayTest, FixedAction, FollowTheLeader
 from tombola.order import OrderLike
 from tombola.pool import Pool
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.streams import repetitions
 from tombola.types import Floats, Seed
 
@@ -76,36 +77,28 @@ def iid_bound(T: int) -> float:
 
 
 @dataclass(frozen=True)
-class Separation(Claim):
-    """Regret of the birthday test: below its bound on the worst i.i.d. input found, T/2 and more in random order."""
+class Separation(Claim, name="separation", expected="holds", luck=5e-4, judging=("bound",)):
+    """Regret of the birthday test: below its bound on the worst i.i.d. input found, T/2 and more in random order.
+
+    Title: One learner, one pool: drawn with replacement, and shuffled
+    Source: Theorem 2 (L257)
+    Statement: The birthday test has regret O(√(T log T)) on every i.i.d. input, and linear regret on some pool in
+        random order.
+    Meaning: What works on fresh samples can fail on a shuffled list, although every row looks the same. A
+        guarantee for i.i.d. data says nothing about your list until somebody proves it for random order.
+    Limits: from the theorem: 2 √T + 1 + √(2 ln 2) Σ 1/√n on the worst of eight i.i.d. inputs, chosen on half of
+        the plays and judged on the other; (T+1)/2 in random order in every play; an exact mean where one loss
+        comes twice
+    """
 
     test: Callable[[int], Learner] = BirthdayTest
     iid: OrderLike = "iid"
     order: OrderLike = "random"
     bound: Callable[[int], float] = iid_bound
 
-    name: ClassVar[str] = "separation"
-    title: ClassVar[str] = "One learner, one pool: drawn with replacement, and shuffled"
-    source: ClassVar[str] = "Theorem 2 (L257)"
-    statement: ClassVar[str] = (
-        "The birthday test has regret O(√(T log T)) on every i.i.d. input, "
-        "and linear regret on some pool in random order."
-    )
-    meaning: ClassVar[str] = (
-        "What works on fresh samples can fail on a shuffled list, although every row looks the same. A guarantee "
-        "for i.i.d. data says nothing about your list until somebody proves it for random order."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = (
-        "from the theorem: 2 √T + 1 + √(2 ln 2) Σ 1/√n on the worst of eight i.i.d. inputs, chosen on half of the plays and "
-        "judged on the other; (T+1)/2 in random order in every play; an exact mean where one loss comes twice"
-    )
-    luck: ClassVar[float] = 5e-4
-    judging: ClassVar[tuple[str, ...]] = ("bound",)
-
     def units(self, *, full: bool) -> list[Unit]:
         """Play at growing horizons."""
-        return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 1 if full else 2)]
+        return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play the test on i.i.d. inputs, and on two pools in random order."""
@@ -145,12 +138,11 @@ class Separation(Claim):
             f"{', exactly' if off <= 1e-9 * last else f' is off by {off:.3g}'}, and {pair[last].mean() / last:.3f} T with "
             f"one loss twice (exact {twice_mean(last) / last:.3f} T)"
         )
-        return Verdict("refuted" if self.fails(checks) else "holds", measured, "√(T log T) against T")
+        return self.judged(checks, measured, "√(T log T) against T")
 
     def chart(self, rows: Measures) -> Chart:
         """Show the regret in both models."""
         at = levels(rows, "T")
-        x = np.array(at, dtype=np.float64)
         worst_rows = [{"T": T, "regret": float(value)} for T in at for value in worst(rows, T)[1]]
         return Chart(
             title=self.title,
@@ -161,7 +153,7 @@ class Separation(Claim):
                 band(rows, "random order, one loss twice", "T", "regret", kind="twice"),
                 band(worst_rows, "worst i.i.d. input", "T", "regret"),
             ),
-            lines=(Line("bound on i.i.d. inputs", x, np.array([self.bound(T) for T in at])),),
+            lines=lines(at, {"bound on i.i.d. inputs": self.bound}),
             alt="In random order the regret grows in proportion to T; on the worst i.i.d. input like the square root of T.",
         )
 

@@ -8,14 +8,15 @@ As listed, the pools show the losses of the best action first, so that whoever d
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from tombola import bounds, instances
 from tombola.bounds.switching import elimination_counts
 from tombola.claims import chances
-from tombola.claims.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
+from tombola.claims.curves import lines
 from tombola.comparing import compare
 from tombola.confidence.radius import serfling
 from tombola.learners.bandit import UCB1, UCB2
@@ -24,7 +25,7 @@ from tombola.learners.switching import FrugalUCB, SerflingElimination, Simulatio
 from tombola.learners.switching.stages import State
 from tombola.order import OrderLike
 from tombola.pool import Pool
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.types import Seed
 
 DELTA, GAPS = 0.1, (0.5, 8.0, 16.0)
@@ -71,32 +72,24 @@ def faithful_regret(T: int, gap: float) -> float:
 
 
 @dataclass(frozen=True)
-class Switching(Claim):
-    """Regret plus switches on pools with two actions and gaps of 1/2, 8 and 16 over sqrt(T)."""
+class Switching(Claim, name="switching", expected="holds as corrected", luck=5e-4, judging=("bound",)):
+    """Regret plus switches on pools with two actions and gaps of 1/2, 8 and 16 over sqrt(T).
+
+    Title: When every change costs
+    Source: Theorem 5 (L622)
+    Statement: In random order, regret and switches together are O(√(k T log³ T)), with k log T switches.
+    Meaning: Loading another model, retooling a line: each change of action costs as much as a whole loss. Playing
+        in long blocks keeps changes few. The printed radius is so wide that nothing is ever dropped at a usual
+        horizon; radii for finite lists are valid too, and drop actions early.
+    Limits: from the theorem: the bound of Serfling elimination at δ = 0.1, its slope in T and its switches; the
+        best action dropped in 10 % of the plays at most (binomial); the exact regret of the faithful one
+        (Student, two sides)
+    """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
     order: OrderLike = "random"
     bound: Callable[..., float] = bounds.elimination
     price: float = 1.0
-
-    name: ClassVar[str] = "switching"
-    title: ClassVar[str] = "When every change costs"
-    source: ClassVar[str] = "Theorem 5 (L622)"
-    statement: ClassVar[str] = (
-        "In random order, regret and switches together are O(√(k T log³ T)), with k log T switches."
-    )
-    meaning: ClassVar[str] = (
-        "Loading another model, retooling a line: each change of action costs as much as a whole loss. Playing in long "
-        "blocks keeps changes few. The printed radius is so wide that nothing is ever dropped at a usual horizon; "
-        "radii for finite lists are valid too, and drop actions early."
-    )
-    expected: ClassVar[Ruling] = "holds as corrected"
-    limits: ClassVar[str] = (
-        "from the theorem: the bound of Serfling elimination at δ = 0.1, its slope in T and its switches; the best action "
-        "dropped in 10 % of the plays at most (binomial); the exact regret of the faithful one (Student, two sides)"
-    )
-    luck: ClassVar[float] = 5e-4
-    judging: ClassVar[tuple[str, ...]] = ("bound",)
 
     def units(self, *, full: bool) -> list[Unit]:
         """Play at growing horizons, with gaps that shrink."""
@@ -138,7 +131,7 @@ class Switching(Claim):
             f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, gap {widest:g}/√T: "
             f"{improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); best dropped in {lost} of {plays} plays"
         )
-        return Verdict("refuted" if self.fails(checks) else "holds as corrected", measured, *WORDS)
+        return self.judged(checks, measured, *WORDS, outcome="holds as corrected")
 
     def _checks(self, rows: Measures, T: int, gap: float) -> list[float]:
         tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == TIGHT]
@@ -154,18 +147,17 @@ class Switching(Claim):
 
     def chart(self, rows: Measures) -> Chart:
         """Show regret plus switches at the largest gap."""
-        at, widest = levels(rows, "T"), levels(rows, "gap")[-1]
-        x = np.array(at, dtype=np.float64)
-        lines = {
-            "bound of Serfling elimination": [self.bound(T, 2, delta=DELTA) for T in at],
-            "nothing learned": [faithful_regret(T, widest / T**0.5) for T in at],
+        widest = levels(rows, "gap")[-1]
+        curves: dict[str, Callable[[int], float]] = {
+            "bound of Serfling elimination": lambda T: self.bound(T, 2, delta=DELTA),
+            "nothing learned": lambda T: faithful_regret(T, widest / T**0.5),
         }
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label=f"regret plus switches (2 actions, gap {widest:g}/√T)",
             bands=tuple(band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners),
-            lines=tuple(Line(name, x, np.array(values)) for name, values in lines.items()),
+            lines=lines(levels(rows, "T"), curves),
             alt="The faithful elimination stays on the line of those who learn nothing; the others are far below it, and "
             "all grow like the square root of T.",
         )

@@ -3,6 +3,9 @@
 The fingerprint of a function reaches everything its compiled code freezes: its own bytecode and constants, the
 functions it calls (its own, and those of a module it names), global numbers and arrays, fields of named tuples,
 closures, defaults. What it cannot see through makes it None: such a function is compiled, but never cached.
+
+A walk is remembered with its witnesses, every name it looked up and every function it entered. While these are the same
+objects the hash is the same, and to see that they are takes a tenth of the time.
 """
 
 import dis
@@ -24,11 +27,74 @@ class _OpaqueError(Exception):
     """Something the fingerprint cannot see through."""
 
 
+class _Trail:
+    """What a walk saw: functions by number, and witnesses; not `lasting` if something on it can change in place."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+        self.functions: list[tuple[types.FunctionType, tuple[Any, ...], list[int]]] = []
+        self.names: list[tuple[Mapping[str, Any], str, Any]] = []
+        self.lasting = True
+        self.digest: str | None = None
+
+    def enter(self, function: types.FunctionType) -> None:
+        """Remember what a function carries itself; the objects are kept, so that no other can take their identity."""
+        carried = _carried(function)
+        self.functions.append((function, carried, [*map(id, carried)]))
+
+    def look_up(self, table: Mapping[str, Any], name: str) -> Any:
+        """Return what a table has under a name, and remember it."""
+        value = table.get(name, _ABSENT)
+        self.names.append((table, name, value))
+        return value
+
+    def holds(self) -> bool:
+        """Tell whether another walk would see the same."""
+        return all([*map(id, _carried(function))] == identities for function, _, identities in self.functions) and all(
+            table.get(name, _ABSENT) is value for table, name, value in self.names
+        )
+
+
+_ABSENT = object()
+_trails: dict[Any, _Trail] = {}
+_MOST = 1024  # trails that are remembered
+
+
 def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]) -> str | None:
     """Return the hash of all that `function` with the globals `bound` depends on, or None if that cannot be told."""
+    key = (_identity(function), *((name, _identity(kernel)) for name, kernel in bound.items()), len(APART), len(NATIVE))
+    known = _trails.get(key)
+    if known is not None and known.holds():
+        return known.digest
+    trail = _Trail()
+    trail.digest = _digest(function, bound, trail)
+    if trail.lasting and trail.digest is not None:
+        if len(_trails) >= _MOST:
+            _trails.clear()
+        _trails[key] = trail
+    return trail.digest
+
+
+def _identity(value: Any, depth: int = 8) -> Any:
+    """What makes a kernel the same as another; of a closure, which a setting makes anew for each play, what it holds.
+
+    A closure may hold itself, so it is not followed for ever. The trail keeps alive what is told by its identity here.
+    """
+    if not isinstance(value, types.FunctionType) or value.__closure__ is None or depth == 0:
+        return id(value)
+    code, defaults, keywords, *cells = _carried(value)
+    return (*map(id, (value.__globals__, code, defaults, keywords)), *(_identity(cell, depth - 1) for cell in cells))
+
+
+def _carried(function: types.FunctionType) -> tuple[Any, ...]:
+    cells = (cell.cell_contents for cell in function.__closure__ or ())
+    return (function.__code__, function.__defaults__, function.__kwdefaults__, *cells)
+
+
+def _digest(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]], trail: _Trail) -> str | None:
     sha = hashlib.sha256(repr(sys.version_info).encode())
     try:
-        for part in _walk(function, bound, seen={}):
+        for part in _walk(function, bound, trail):
             sha.update(part.encode() if isinstance(part, str) else part)
             sha.update(b"\0")
     except _OpaqueError:
@@ -57,52 +123,54 @@ def trusted(value: Any) -> bool:
 
 
 def _walk(
-    function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]], seen: dict[int, int]
+    function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]], trail: _Trail
 ) -> Iterator[str | bytes]:
-    if id(function) in seen:
-        yield f"seen {seen[id(function)]}"
+    if id(function) in trail.numbers:
+        yield f"seen {trail.numbers[id(function)]}"
         return
-    seen[id(function)] = len(seen)
+    trail.numbers[id(function)] = len(trail.numbers)
     if not isinstance(function, types.FunctionType):
         raise _OpaqueError
+    trail.enter(function)
+    trail.lasting = trail.lasting and function.__kwdefaults__ is None
     yield from _code(function.__code__)
     if function in APART:
         yield "apart"
     if function in NATIVE:
         yield from _code(NATIVE[function].__code__)
     for default in (function.__defaults__ or ()) + tuple((function.__kwdefaults__ or {}).items()):
-        yield from _value(default, seen)
+        yield from _value(default, trail)
     for cell in function.__closure__ or ():
-        yield from _value(cell.cell_contents, seen)
+        yield from _value(cell.cell_contents, trail)
     for name, attribute in globals_used(function.__code__):
         yield f"global {name}.{attribute}"
-        value = bound[name] if name in bound else _lookup(function, name)
+        value = bound[name] if name in bound else _lookup(function, name, trail)
         if isinstance(value, types.ModuleType):
-            yield from _member(value, attribute, seen)
+            yield from _member(value, attribute, trail)
         else:
-            yield from _value(value, seen)
+            yield from _value(value, trail)
 
 
-def _lookup(function: types.FunctionType, name: str) -> Any:
-    if name in function.__globals__:
-        return function.__globals__[name]
-    builtins = function.__globals__.get("__builtins__", {})
-    table = builtins if isinstance(builtins, dict) else vars(builtins)
-    if name not in table:
+def _lookup(function: types.FunctionType, name: str, trail: _Trail) -> Any:
+    value = trail.look_up(function.__globals__, name)
+    if value is _ABSENT:
+        builtins = function.__globals__.get("__builtins__", {})
+        value = trail.look_up(builtins if isinstance(builtins, dict) else vars(builtins), name)
+    if value is _ABSENT:
         raise _OpaqueError
-    return table[name]
+    return value
 
 
-def _member(module: types.ModuleType, attribute: str | None, seen: dict[int, int]) -> Iterator[str | bytes]:
+def _member(module: types.ModuleType, attribute: str | None, trail: _Trail) -> Iterator[str | bytes]:
     if attribute is None:
         raise _OpaqueError
     if module.__name__.split(".")[0] in _TRUSTED:
         yield f"{module.__name__}.{attribute}"
         return
-    value = getattr(module, attribute, None)
-    if isinstance(value, types.ModuleType):
+    value = trail.look_up(vars(module), attribute)
+    if value is _ABSENT or isinstance(value, types.ModuleType):
         raise _OpaqueError
-    yield from _value(value, seen)
+    yield from _value(value, trail)
 
 
 @lru_cache(maxsize=4096)
@@ -119,14 +187,15 @@ def _code(code: types.CodeType) -> tuple[str | bytes, ...]:
     return tuple(parts)
 
 
-def _value(value: Any, seen: dict[int, int]) -> Iterator[str | bytes]:
+def _value(value: Any, trail: _Trail) -> Iterator[str | bytes]:
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
         yield f"{type(value).__name__} {value!r}"
     elif isinstance(value, tuple | frozenset):
         yield f"{type(value).__name__} {len(value)}"
         for element in value if isinstance(value, tuple) else sorted(value, key=repr):
-            yield from _value(element, seen)
+            yield from _value(element, trail)
     elif isinstance(value, np.ndarray):
+        trail.lasting = False
         yield f"{value.dtype} {value.shape}"
         yield np.ascontiguousarray(value).tobytes()
     elif isinstance(value, type) and issubclass(value, tuple) and value is not tuple:
@@ -134,18 +203,19 @@ def _value(value: Any, seen: dict[int, int]) -> Iterator[str | bytes]:
     elif trusted(value):
         yield f"{value.__module__} {getattr(value, '__qualname__', repr(value))}"
     elif isinstance(value, types.FunctionType):
-        yield from _walk(value, {}, seen)
+        yield from _walk(value, {}, trail)
     else:
-        yield from _numba(value, seen)
+        yield from _numba(value, trail)
 
 
-def _numba(value: Any, seen: dict[int, int]) -> Iterator[str | bytes]:
+def _numba(value: Any, trail: _Trail) -> Iterator[str | bytes]:
     """Look into what the user compiled with `njit`."""
     numba = sys.modules.get("numba")
     if numba is None:
         raise _OpaqueError
     if isinstance(value, numba.core.registry.CPUDispatcher):
+        trail.lasting = False
         yield repr(sorted(value.targetoptions.items()))
-        yield from _walk(value.py_func, {}, seen)
+        yield from _walk(value.py_func, {}, trail)
     else:
         raise _OpaqueError

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Unit, Verdict, levels
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.coin_game import Paths, game, hedge, leader, least, listed, shuffled
-from tombola.claims.curves import certain
-from tombola.report.chart import Chart, Line
+from tombola.claims.chances import exact
+from tombola.claims.curves import exactly, lines
+from tombola.report.chart import Chart
 from tombola.types import Floats, Seed
 
 LIMIT = 1.2
@@ -28,22 +28,17 @@ def everyone(T: int) -> range:
 
 
 @dataclass(frozen=True)
-class BetterOfTwo(Beyond):
-    """The value of the linear program, one horizon after the other."""
+class BetterOfTwo(Beyond, name="better-of-two", expected="holds"):
+    """The value of the linear program, one horizon after the other.
 
-    name: ClassVar[str] = "better-of-two"
-    title: ClassVar[str] = "No learner is within 1.2 of the better of two"
-    source: ClassVar[str] = "our L4 (docs/theory/lower.md)"
-    statement: ClassVar[str] = (
-        "With two actions, at T = 20, 40 and 64, every learner has a pool on which its regret in random order is more "
-        "than 1.2 times that of the better one of follow the leader and tuned Hedge."
-    )
-    meaning: ClassVar[str] = (
-        "One learner cannot be nearly best on lists with a clear winner and on lists without one. AdaHedge with kappa "
-        "= 1.5, within 1.37 on everything measured, leaves little to be gained."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = "1.2, against the exact value of a linear program over all learners"
+    Title: No learner is within 1.2 of the better of two
+    Source: our L4 (docs/theory/lower.md)
+    Statement: With two actions, at T = 20, 40 and 64, every learner has a pool on which its regret in random
+        order is more than 1.2 times that of the better one of follow the leader and tuned Hedge.
+    Meaning: One learner cannot be nearly best on lists with a clear winner and on lists without one. AdaHedge
+        with kappa = 1.5, within 1.37 on everything measured, leaves little to be gained.
+    Limits: 1.2, against the exact value of a linear program over all learners
+    """
 
     rivals: Rivals = better
     pools: Callable[[int], range] = everyone
@@ -65,17 +60,16 @@ class BetterOfTwo(Beyond):
         """Ask for a factor above 1.2 at every horizon."""
         found = ", ".join(f"{row['factor']:.4f} at T = {row['T']}" for row in sorted(rows, key=lambda row: row["T"]))
         fine = all(row["factor"] > LIMIT for row in rows)
-        return Verdict("holds" if fine else "refuted", f"least factor {found}", "more than 1.2")
+        return self.judged([exact(fine)], f"least factor {found}", "more than 1.2")
 
     def chart(self, rows: Measures) -> Chart:
         """Show the factor over the horizon."""
-        x = np.array(levels(rows, "T"), dtype=np.float64)
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="least factor of any learner",
-            bands=(certain("linear program", x, np.array([pick(rows, "factor", T=T)[0] for T in x])),),
-            lines=(Line("1.2", x, np.full(x.size, LIMIT)),),
+            bands=(exactly(rows, "linear program", "T", "factor"),),
+            lines=lines(levels(rows, "T"), {"1.2": lambda _: LIMIT}),
             log_y=False,
             alt="The least factor is above 1.2 at every horizon.",
         )

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Unit, Verdict, levels
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.coin_game import cover, game, least
 from tombola.claims.beyond.delay_shift import LEARNERS, on_time, one_early
-from tombola.claims.curves import certain
+from tombola.claims.chances import exact
+from tombola.claims.curves import exactly, lines
 from tombola.learners.base import Learner
 from tombola.playing import play
 from tombola.pool import Pool
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.types import Seed
 
 
@@ -24,22 +24,17 @@ def as_played(delay: int) -> int:
 
 
 @dataclass(frozen=True)
-class DelayFloor(Beyond):
-    """Pools on which one unknown action never loses and the others always do; and the best learner on coin pools."""
+class DelayFloor(Beyond, name="delay-floor", expected="holds"):
+    """Pools on which one unknown action never loses and the others always do; and the best learner on coin pools.
 
-    name: ClassVar[str] = "delay-floor"
-    title: ClassVar[str] = "What a delay costs every learner"
-    source: ClassVar[str] = "our L3 (docs/theory/lower.md)"
-    statement: ClassVar[str] = (
-        "With delay d every learner has a pool with regret at least (d + 1)(1 − 1/k); the least worst-case regret with "
-        "two actions is between max(V, (d+1)/2) and V + d/2, V being that without delay."
-    )
-    meaning: ClassVar[str] = (
-        "Until the first answer comes there is nothing to go by. The price d (1 − 1/k) of a delay, which our bounds "
-        "have, cannot be lowered."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = "the bounds of the statement, computed exactly"
+    Title: What a delay costs every learner
+    Source: our L3 (docs/theory/lower.md)
+    Statement: With delay d every learner has a pool with regret at least (d + 1)(1 − 1/k); the least worst-case
+        regret with two actions is between max(V, (d+1)/2) and V + d/2, V being that without delay.
+    Meaning: Until the first answer comes there is nothing to go by. The price d (1 − 1/k) of a delay, which our
+        bounds have, cannot be lowered.
+    Limits: the bounds of the statement, computed exactly
+    """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
     late: Callable[[int], int] = on_time
@@ -82,20 +77,16 @@ class DelayFloor(Beyond):
         values = ", ".join(f"{row['regret']:.2f} at d = {row['d']}" for row in sorted(game_rows, key=lambda r: r["d"]))
         measured = f"never below the floor (least margin {low:.1e}); best learner {values}"
         fine = low >= -1e-6 and high <= 1e-6 and bool(game_rows)
-        return Verdict("holds" if fine else "refuted", measured, "(d + 1)(1 − 1/k)")
+        return self.judged([exact(fine)], measured, "(d + 1)(1 − 1/k)")
 
     def chart(self, rows: Measures) -> Chart:
         """Show the mean regret over the delay for two actions."""
-        x = np.array(levels(rows, "d", learner="Hedge"), dtype=np.float64)
         return Chart(
             title=self.title,
             x_label="delay d",
             y_label="mean regret over which action is best",
-            bands=tuple(
-                certain(name, x, np.array([pick(rows, "regret", d=d, learner=name, k=2)[0] for d in x]))
-                for name in LEARNERS
-            ),
-            lines=(Line("(d + 1) / 2", x, (x + 1) / 2),),
+            bands=tuple(exactly(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS),
+            lines=lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
             log_x=False,
             log_y=False,
             alt="Every learner is on or above the line (d + 1) / 2.",

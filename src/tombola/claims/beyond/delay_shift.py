@@ -3,20 +3,19 @@
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Unit, Verdict, levels
 from tombola.claims.beyond.base import Beyond
-from tombola.claims.chances import ROUNDING
-from tombola.claims.curves import certain
+from tombola.claims.chances import ROUNDING, exact
+from tombola.claims.curves import exactly, lines
 from tombola.learners.base import Learner
 from tombola.learners.full import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime
 from tombola.playing import play
 from tombola.pool import Pool
 from tombola.reductions import Interleaved
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.types import Floats, Seed
 
 Orders = Callable[[int], list[tuple[int, ...]]]
@@ -54,23 +53,18 @@ def one_early(delay: int) -> int:
 
 
 @dataclass(frozen=True)
-class DelayShift(Beyond):
-    """Regret with every delay against the sum of its parts without delay, and against the bounds."""
+class DelayShift(Beyond, name="delay-shift", expected="holds", judging=("counted",)):
+    """Regret with every delay against the sum of its parts without delay, and against the bounds.
 
-    name: ClassVar[str] = "delay-shift"
-    title: ClassVar[str] = "Delay is a shift"
-    source: ClassVar[str] = "our Theorem 3 (docs/theory/delay.md)"
-    statement: ClassVar[str] = (
-        "In random order, for every learner whose mix depends on the revealed rows only: a delay d repeats the first "
-        "mix d times and leaves out the last d mixes, so Hedge has regret at most √(T ln k / 2) + d (1 − 1/k)."
-    )
-    meaning: ClassVar[str] = (
-        "When answers about a shuffled list come late, use the learner that you would use without delay, and do not "
-        "tune it to the delay. What late answers cost is what the first rounds cost, once."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = "the identity to 1e-9, and the bounds of the theorem"
-    judging: ClassVar[tuple[str, ...]] = ("counted",)
+    Title: Delay is a shift
+    Source: our Theorem 3 (docs/theory/delay.md)
+    Statement: In random order, for every learner whose mix depends on the revealed rows only: a delay d repeats
+        the first mix d times and leaves out the last d mixes, so Hedge has regret at most √(T ln k / 2) + d (1 −
+        1/k).
+    Meaning: When answers about a shuffled list come late, use the learner that you would use without delay, and
+        do not tune it to the delay. What late answers cost is what the first rounds cost, once.
+    Limits: the identity to 1e-9, and the bounds of the theorem
+    """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
     orders: Orders = all_orders
@@ -113,22 +107,18 @@ class DelayShift(Beyond):
             shares.append(row["regret"] / (bound or 1))
         measured = f"identity off by at most {off:.0e} in {len(rows)} cases; at most {max(shares):.2f} of the bound"
         words = "R(d) = d φ(0) + φ(0) + … + φ(T−1−d)"
-        return Verdict("holds" if off < ROUNDING and max(shares) <= 1 + ROUNDING else "refuted", measured, words)
+        return self.judged([exact(off < ROUNDING), exact(max(shares) <= 1 + ROUNDING)], measured, words)
 
     def chart(self, rows: Measures) -> Chart:
         """Show regret over delay on one pool."""
         pool = rows[0]["pool"]
-        x = np.array(levels(rows, "d", pool=pool), dtype=np.float64)
         names = [name for name in LEARNERS if any(row["learner"] == name for row in rows)]
         return Chart(
             title=f"{self.title}: pool '{pool}'",
             x_label="delay d",
             y_label="expected regret, exact",
-            bands=tuple(
-                certain(name, x, np.array([pick(rows, "regret", d=d, learner=name, pool=pool)[0] for d in x]))
-                for name in names
-            ),
-            lines=(Line("d (1 − 1/k)", x, x * (1 - 1 / rows[0]["k"])),),
+            bands=tuple(exactly(rows, name, "d", "regret", learner=name, pool=pool) for name in names),
+            lines=lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
             log_x=False,
             log_y=False,
             alt="The regret grows with the delay by no more than the regret of the first round for each round of delay.",

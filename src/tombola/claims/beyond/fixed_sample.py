@@ -3,12 +3,11 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
-from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Unit, Verdict, levels
 from tombola.claims.beyond.base import Beyond
-from tombola.claims.chances import ROUNDING
-from tombola.claims.curves import certain
+from tombola.claims.chances import ROUNDING, exact
+from tombola.claims.curves import exactly
 from tombola.report.chart import Chart
 from tombola.types import Seed
 
@@ -49,23 +48,17 @@ def half_of_ties(lower: float, equal: float) -> float:
 
 
 @dataclass(frozen=True)
-class FixedSample(Beyond):
-    """The least possible error on two lists that are each other's mirror image, against that of the sign rule."""
+class FixedSample(Beyond, name="fixed-sample", expected="holds", judging=("error",)):
+    """The least possible error on two lists that are each other's mirror image, against that of the sign rule.
 
-    name: ClassVar[str] = "fixed-sample"
-    title: ClassVar[str] = "How many rows a fixed sample needs"
-    source: ClassVar[str] = "our L7 (docs/theory/lower.md); Neyman and Pearson 1933"
-    statement: ClassVar[str] = (
-        "On a list with u wins and w losses, or the reverse, no rule that looks at n shuffled rows errs less often than "
-        "P(S < 0) + P(S = 0)/2, S being wins minus losses in the sample; the sign of S attains it."
-    )
-    meaning: ClassVar[str] = (
-        "The floor for naming the better one of two candidates from a fixed number of rows. A race that stops earlier "
-        "on clear lists is not bound by it, but on a list like these it needs about as many rows."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = "equality, to 1e-9"
-    judging: ClassVar[tuple[str, ...]] = ("error",)
+    Title: How many rows a fixed sample needs
+    Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933
+    Statement: On a list with u wins and w losses, or the reverse, no rule that looks at n shuffled rows errs less
+        often than P(S < 0) + P(S = 0)/2, S being wins minus losses in the sample; the sign of S attains it.
+    Meaning: The floor for naming the better one of two candidates from a fixed number of rows. A race that stops
+        earlier on clear lists is not bound by it, but on a list like these it needs about as many rows.
+    Limits: equality, to 1e-9
+    """
 
     law: Law = drawn
     error: Callable[[float, float], float] = half_of_ties
@@ -95,7 +88,7 @@ class FixedSample(Beyond):
             first = min(row["n"] for row in mine if row["least"] <= 0.05)
             needed.append(f"{first} of {N} rows for {mine[0]['wins']} to {mine[0]['losses']}")
         measured = f"equal to within {off:.0e} in {len(rows)} cases; error 5 % needs {', '.join(needed)}"
-        return Verdict("holds" if off < ROUNDING else "refuted", measured, "P(S < 0) + P(S = 0)/2")
+        return self.judged([exact(off < ROUNDING)], measured, "P(S < 0) + P(S = 0)/2")
 
     def chart(self, rows: Measures) -> Chart:
         """Show the least error over the size of the sample."""
@@ -104,12 +97,8 @@ class FixedSample(Beyond):
             x_label="rows in the sample",
             y_label="least error of any rule",
             bands=tuple(
-                certain(
-                    f"{pick(rows, 'wins', N=N)[0]:.0f} wins, {pick(rows, 'losses', N=N)[0]:.0f} losses of {N}",
-                    pick(rows, "n", N=N),
-                    pick(rows, "least", N=N),
-                )
-                for N in levels(rows, "N")
+                exactly(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
+                for N, u, w in sorted({(row["N"], row["wins"], row["losses"]) for row in rows})
             ),
             log_x=False,
             log_y=False,

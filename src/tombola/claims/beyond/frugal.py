@@ -2,20 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
 
 from tombola import bounds
-from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Unit, Verdict, band, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.traps import trap
 from tombola.claims.chances import at_most, exact
+from tombola.claims.curves import lines
 from tombola.comparing import compare
 from tombola.learners.bandit import Exp3, ExploreThenCommit
 from tombola.learners.base import Learner
 from tombola.learners.switching import FrugalUCB
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.types import Seed
 
 GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
@@ -38,24 +36,17 @@ def as_proved(bound: float) -> float:
 
 
 @dataclass(frozen=True)
-class Frugal(Beyond):
-    """Regret with the price of switches against the bound, and the switches against theirs."""
+class Frugal(Beyond, name="frugal-ucb", expected="holds", luck=1e-5, judging=("bound",)):
+    """Regret with the price of switches against the bound, and the switches against theirs.
 
-    name: ClassVar[str] = "frugal-ucb"
-    title: ClassVar[str] = "√(kT) with few switches"
-    source: ClassVar[str] = "our Theorem 2 (docs/theory/frugal.md)"
-    statement: ClassVar[str] = (
-        "FrugalUCB has, on every pool in random order, a regret with switches of at most C √(kT) + O(price k ln T), "
-        "without the logarithm under the root that the paper has to the power 3."
-    )
-    meaning: ClassVar[str] = (
-        "If changing what you do has a price, this learner changes a few dozen times in a hundred thousand rows, and "
-        "still finds the best action as fast as the theory allows, up to a constant."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = "the bounds of the theorem, as computed"
-    luck: ClassVar[float] = 1e-5
-    judging: ClassVar[tuple[str, ...]] = ("bound",)
+    Title: √(kT) with few switches
+    Source: our Theorem 2 (docs/theory/frugal.md)
+    Statement: FrugalUCB has, on every pool in random order, a regret with switches of at most C √(kT) + O(price k
+        ln T), without the logarithm under the root that the paper has to the power 3.
+    Meaning: If changing what you do has a price, this learner changes a few dozen times in a hundred thousand
+        rows, and still finds the best action as fast as the theory allows, up to a constant.
+    Limits: the bounds of the theorem, as computed
+    """
 
     learner: Callable[[int], Learner] = thrifty
     order: str = "random"
@@ -97,18 +88,17 @@ class Frugal(Beyond):
             shares.append(float(values.mean()) / limit)
             switches.append(most)
         measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches"
-        return Verdict("refuted" if self.fails(chances) else "holds", measured, "C √(kT) + O(price k ln T)")
+        return self.judged(chances, measured, "C √(kT) + O(price k ln T)")
 
     def chart(self, rows: Measures) -> Chart:
         """Show regret over T for two actions, with the bound."""
-        x = np.array(levels(rows, "T"), dtype=np.float64)
         pools = [pool for pool in GAPS if any(row["pool"] == pool for row in rows)]
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret with switches",
             bands=tuple(band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools),
-            lines=(Line("bound, k = 2", x, np.array([bounds.frugal_ucb(int(T), 2, PRICE) for T in x])),),
+            lines=lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, PRICE)}),
             alt="The regret is far below the bound and grows no faster.",
         )
 

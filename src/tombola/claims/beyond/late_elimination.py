@@ -3,20 +3,18 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
 
 from tombola import bounds
-from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, band, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Unit, Verdict, band, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.delay_shift import on_time
 from tombola.claims.beyond.frugal import as_proved
 from tombola.claims.beyond.traps import trap
 from tombola.claims.chances import at_most
+from tombola.claims.curves import lines
 from tombola.learners.bandit import SuccessiveElimination
 from tombola.playing import play
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.streams import repetitions
 from tombola.types import Seed
 
@@ -30,24 +28,17 @@ def share(k: int) -> float:
 
 
 @dataclass(frozen=True)
-class LateElimination(Beyond):
-    """Regret of successive elimination with delay, against its bound and against that without delay."""
+class LateElimination(Beyond, name="late-elimination", expected="holds", luck=1e-5, judging=("bound", "weight")):
+    """Regret of successive elimination with delay, against its bound and against that without delay.
 
-    name: ClassVar[str] = "late-elimination"
-    title: ClassVar[str] = "Elimination with late losses"
-    source: ClassVar[str] = "our theorem on elimination with delay (docs/theory/transfer.md)"
-    statement: ClassVar[str] = (
-        "Successive elimination in random order with delay d has the bound without delay and d (1/2 + .. + 1/k) more, "
-        "each round of it weighed with the gap."
-    )
-    meaning: ClassVar[str] = (
-        "If losses come late, go round the candidates that are still in: each wasted round then is shared by them, and "
-        "with two candidates a delay of d rounds costs d/2, once."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = "the bound; and for what delay adds, gap × (d (H_k − 1) + 3 (k − 1)), measured in pairs"
-    luck: ClassVar[float] = 1e-5
-    judging: ClassVar[tuple[str, ...]] = ("bound", "weight")
+    Title: Elimination with late losses
+    Source: our theorem on elimination with delay (docs/theory/transfer.md)
+    Statement: Successive elimination in random order with delay d has the bound without delay and d (1/2 + .. +
+        1/k) more, each round of it weighed with the gap.
+    Meaning: If losses come late, go round the candidates that are still in: each wasted round then is shared by
+        them, and with two candidates a delay of d rounds costs d/2, once.
+    Limits: the bound; and for what delay adds, gap × (d (H_k − 1) + 3 (k − 1)), measured in pairs
+    """
 
     order: str = "random"
     late: Callable[[int], int] = on_time
@@ -81,17 +72,16 @@ class LateElimination(Beyond):
             chances += [at_most(regrets, limit), at_most(regrets - prompt, allowed)]
             shares.append(f"{float((regrets - prompt).mean()) / allowed:.2f} (k = {k}, d = {d})")
         measured = f"delay adds {', '.join(shares)} of what it may"
-        return Verdict("refuted" if self.fails(chances) else "holds", measured, "d (1/2 + .. + 1/k)")
+        return self.judged(chances, measured, "d (1/2 + .. + 1/k)")
 
     def chart(self, rows: Measures) -> Chart:
         """Show the regret over the delay."""
-        x = np.array(levels(rows, "d"), dtype=np.float64)
         return Chart(
             title=self.title,
             x_label="delay d",
             y_label="regret",
             bands=tuple(band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")),
-            lines=(Line("gap d / 2", x, GAP * x / 2),),
+            lines=lines(levels(rows, "d"), {"gap d / 2": lambda d: GAP * d / 2}),
             alt="The regret grows with the delay like the line for two actions, and a little faster for five.",
         )
 

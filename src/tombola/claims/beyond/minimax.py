@@ -3,20 +3,19 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
-from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Unit, Verdict, levels
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.better_of_two import everyone
 from tombola.claims.beyond.coin_game import cover, game, least
-from tombola.claims.chances import ROUNDING
-from tombola.claims.curves import certain
+from tombola.claims.chances import ROUNDING, exact
+from tombola.claims.curves import exactly, lines
 from tombola.exact import worst_case, worst_pool
 from tombola.learners.base import Learner
 from tombola.learners.full import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.types import Seed
 
 KINDS = [[0.0, 1.0], [1.0, 0.0]]
@@ -44,23 +43,18 @@ def as_proved(bound: float) -> float:
 
 
 @dataclass(frozen=True)
-class Minimax(Beyond):
-    """The value of the game by linear programming and by Cover's formula; learners between it and their bounds."""
+class Minimax(Beyond, name="minimax", expected="holds", judging=("bound",)):
+    """The value of the game by linear programming and by Cover's formula; learners between it and their bounds.
 
-    name: ClassVar[str] = "minimax"
-    title: ClassVar[str] = "What no learner can avoid"
-    source: ClassVar[str] = "our L1 and L2 (docs/theory/lower.md); Cover 1965"
-    statement: ClassVar[str] = (
-        "With two actions and full information the best worst-case regret in random order is T C(T−1, ⌊(T−1)/2⌋) / 2^T, "
-        "about 0.4 √T, the same as in the worst order; our learners are between it and their bounds."
-    )
-    meaning: ClassVar[str] = (
-        "Shuffling a list does not lower the price of not knowing which of two equal actions will be ahead. The "
-        "bounds of Hedge and its kin cannot be improved by more than a small factor."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = "Cover's formula to 1e-6, and the proved bounds"
-    judging: ClassVar[tuple[str, ...]] = ("bound",)
+    Title: What no learner can avoid
+    Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
+    Statement: With two actions and full information the best worst-case regret in random order is T C(T−1,
+        ⌊(T−1)/2⌋) / 2^T, about 0.4 √T, the same as in the worst order; our learners are between it and their
+        bounds.
+    Meaning: Shuffling a list does not lower the price of not knowing which of two equal actions will be ahead.
+        The bounds of Hedge and its kin cannot be improved by more than a small factor.
+    Limits: Cover's formula to 1e-6, and the proved bounds
+    """
 
     pools: Callable[[int], range] = everyone
     worst: Callable[[Learner, int], float] = in_random_order
@@ -91,25 +85,17 @@ class Minimax(Beyond):
         high = max(row["regret"] / self.bound(LEARNERS[row["learner"]].bound(2, row["T"]) or 0.0) for row in played)
         measured = f"formula off by at most {off:.0e}; learners at least {low:.3f} of it, at most {high:.2f} of bounds"
         fine = off < 1e-6 and low >= 1 - ROUNDING and high <= 1 + ROUNDING
-        return Verdict("holds" if fine else "refuted", measured, "T C(T−1, ⌊(T−1)/2⌋) / 2^T")
+        return self.judged([exact(fine)], measured, "T C(T−1, ⌊(T−1)/2⌋) / 2^T")
 
     def chart(self, rows: Measures) -> Chart:
         """Show the value of the game, and the learners."""
-        x = np.array(levels(rows, "T", learner="any"), dtype=np.float64)
-        names = [name for name in LEARNERS if any(row["learner"] == name for row in rows)]
-        at = {name: np.array(levels(rows, "T", learner=name), dtype=np.float64) for name in names}
-        curves = [
-            (name, at[name], np.array([pick(rows, "regret", T=T, learner=name)[0] for T in at[name]])) for name in names
-        ]
+        names = {"any": "best of all learners"} | {name: name for name in LEARNERS}
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="worst expected regret, exact",
-            bands=(
-                certain("best of all learners", x, np.array([pick(rows, "regret", T=T, learner="any")[0] for T in x])),
-                *(certain(*curve) for curve in curves),
-            ),
-            lines=(Line("0.399 √T", x, np.sqrt(x / (2 * math.pi))),),
+            bands=tuple(exactly(rows, words, "T", "regret", learner=name) for name, words in names.items()),
+            lines=lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}),
             alt="The value of the game is on the line 0.399 √T, and every learner is above it.",
         )
 

@@ -4,23 +4,22 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from tombola import bounds
-from tombola.claims.base import Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
+from tombola.claims.base import Measure, Measures, Parts, Unit, Verdict, levels, pick
 from tombola.claims.beyond.base import Beyond
 from tombola.claims.beyond.delay_shift import Orders, all_orders, as_listed
-from tombola.claims.chances import ROUNDING
-from tombola.claims.curves import certain
+from tombola.claims.chances import ROUNDING, exact
+from tombola.claims.curves import certain, exactly, lines
 from tombola.learners.bandit import UCB1, UCB2, SuccessiveElimination
 from tombola.learners.base import Learner
 from tombola.learners.full import FixedAction, FollowTheLeader
 from tombola.learners.switching import FrugalUCB
 from tombola.playing import play
 from tombola.pool import Pool
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 from tombola.types import Seed
 
 Chance = Callable[[int, int, int, float], float]
@@ -67,23 +66,17 @@ def chernoff(rows: int, ones: int, least: int, level: float) -> float:
 
 
 @dataclass(frozen=True)
-class Deviations(Beyond):
-    """Lemma 1 on all 0/1 columns of a size: the exact chance of a deviation at any later time, over its bound."""
+class Deviations(Beyond, name="deviations", expected="holds", judging=("bound",)):
+    """Lemma 1 on all 0/1 columns of a size: the exact chance of a deviation at any later time, over its bound.
 
-    name: ClassVar[str] = "deviations"
-    title: ClassVar[str] = "Deviations are as on i.i.d. rows"
-    source: ClassVar[str] = "our Lemma 1 (docs/theory/transfer.md)"
-    statement: ClassVar[str] = (
-        "In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y > μ with chance at most "
-        "exp(−m kl(y, μ)), the bound for fresh samples at n = m alone."
-    )
-    meaning: ClassVar[str] = (
-        "Confidence bounds made for fresh samples hold for what you have seen of a shuffled list, with the same "
-        "constants, although its rows are not independent."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = "the bound itself, which is attained"
-    judging: ClassVar[tuple[str, ...]] = ("bound",)
+    Title: Deviations are as on i.i.d. rows
+    Source: our Lemma 1 (docs/theory/transfer.md)
+    Statement: In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y > μ with
+        chance at most exp(−m kl(y, μ)), the bound for fresh samples at n = m alone.
+    Meaning: Confidence bounds made for fresh samples hold for what you have seen of a shuffled list, with the
+        same constants, although its rows are not independent.
+    Limits: the bound itself, which is attained
+    """
 
     chance: Chance = shuffled
     bound: Chance = chernoff
@@ -108,21 +101,20 @@ class Deviations(Beyond):
         """Ask for no chance above the bound."""
         shares = [row["chance"] / self.bound(row["N"], row["ones"], row["m"], row["y"]) for row in rows]
         measured = f"at most {max(shares):.4f} of the bound in {len(rows)} exact cases"
-        return Verdict("holds" if max(shares) <= 1 + ROUNDING else "refuted", measured, "exp(−m kl(y, μ))")
+        return self.judged([exact(max(shares) <= 1 + ROUNDING)], measured, "exp(−m kl(y, μ))")
 
     def chart(self, rows: Measures) -> Chart:
         """Show chance and bound over the number of ones, at one time and level."""
         N = max(levels(rows, "N"))
         least = levels(rows, "m", N=N)[1]
         mine = [row for row in rows if (row["N"], row["m"]) == (N, least)][1::4]
-        x = np.array([row["ones"] for row in mine], dtype=np.float64)
-        limit = np.array([chernoff(N, row["ones"], least, row["y"]) for row in mine])
+        limits = {row["ones"]: chernoff(N, row["ones"], least, row["y"]) for row in mine}
         return Chart(
             title=self.title,
             x_label=f"ones among {N} rows",
             y_label=f"chance of a deviation after {least} rows or later",
-            bands=(certain("exact chance", x, np.array([row["chance"] for row in mine])),),
-            lines=(Line("exp(−m kl)", x, limit),),
+            bands=(exactly(mine, "exact chance", "ones", "chance"),),
+            lines=lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
             log_x=False,
             alt="The exact chance stays below the bound for every number of ones.",
         )
@@ -156,23 +148,17 @@ def allowed(T: int, k: int) -> float:
 
 
 @dataclass(frozen=True)
-class Drift(Beyond):
-    """Lemma 2 on all orders of small pools: the loss beyond that of the actions' means."""
+class Drift(Beyond, name="drift", expected="holds", judging=("allowed",)):
+    """Lemma 2 on all orders of small pools: the loss beyond that of the actions' means.
 
-    name: ClassVar[str] = "drift"
-    title: ClassVar[str] = "What random order adds"
-    source: ClassVar[str] = "our Lemma 2 (docs/theory/transfer.md)"
-    statement: ClassVar[str] = (
-        "For every learner in random order, regret = Σ gap × plays + drift, and the drift is at most "
-        "((π/2) √T + 1.31) √(ln k / 2), or (π/4) √T for two actions."
-    )
-    meaning: ClassVar[str] = (
-        "A proof that counts how often bad actions are played on fresh samples holds for a shuffled list too; what "
-        "must be added is the drift, because the rows still to come are not quite like those seen."
-    )
-    expected: ClassVar[Ruling] = "holds"
-    limits: ClassVar[str] = "the bound of the lemma; and the drift must be seen, since some is positive"
-    judging: ClassVar[tuple[str, ...]] = ("allowed",)
+    Title: What random order adds
+    Source: our Lemma 2 (docs/theory/transfer.md)
+    Statement: For every learner in random order, regret = Σ gap × plays + drift, and the drift is at most ((π/2)
+        √T + 1.31) √(ln k / 2), or (π/4) √T for two actions.
+    Meaning: A proof that counts how often bad actions are played on fresh samples holds for a shuffled list too;
+        what must be added is the drift, because the rows still to come are not quite like those seen.
+    Limits: the bound of the lemma; and the drift must be seen, since some is positive
+    """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
     orders: Orders = all_orders
@@ -204,18 +190,17 @@ class Drift(Beyond):
         ]
         measured = f"drift from {min(drifts):.3f} to {max(drifts):.3f}, at most {max(shares):.2f} of its bound"
         fine = max(shares) <= 1 + ROUNDING and max(drifts) > ROUNDING
-        return Verdict("holds" if fine else "refuted", measured, "(π/4) √T for two actions")
+        return self.judged([exact(fine)], measured, "(π/4) √T for two actions")
 
     def chart(self, rows: Measures) -> Chart:
         """Show the drift of every learner and pool, with its bound."""
-        x = np.arange(1, len(rows) + 1, dtype=np.float64)
-        limit = np.array([bounds.drift(row["T"], row["k"]) for row in rows])
+        x = range(1, len(rows) + 1)
         return Chart(
             title=self.title,
             x_label="learner and pool, by number",
             y_label="drift, exact",
-            bands=(certain("drift", x, pick(rows, "regret") - pick(rows, "gaps")),),
-            lines=(Line("bound", x, limit),),
+            bands=(certain("drift", np.array(x, dtype=np.float64), pick(rows, "regret") - pick(rows, "gaps")),),
+            lines=lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
             log_x=False,
             log_y=False,
             alt="Every drift is below the bound; some are above 0, and some below.",

@@ -3,13 +3,9 @@
 from tombola.claims.evidence import appendix, budget, classification, delay, separation, switching
 from tombola.claims.evidence.base import Erratum, Evidence
 
-ERRATA: tuple[Erratum, ...] = (
-    *separation.ERRATA,
-    *delay.ERRATA,
-    *budget.ERRATA,
-    *switching.ERRATA,
-    *classification.ERRATA,
-    *appendix.ERRATA,
+_PARTS = (separation, delay, budget, switching, classification, appendix)
+ERRATA: tuple[Erratum, ...] = tuple(
+    value for part in _PARTS for value in vars(part).values() if isinstance(value, Erratum)
 )
 
 __all__ = ["ERRATA", "Erratum", "Evidence"]

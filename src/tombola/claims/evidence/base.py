@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from tombola.claims.words import words_of
+
 Severity = Literal["false", "gap", "typo", "loose"]
 Relation = Literal["equals", "at most", "at least", "within", "tighter"]
 Way = Literal["computed", "arithmetic"]
@@ -36,6 +38,18 @@ class Erratum(NamedTuple):
     relation: Relation
     evidence: Callable[[], Evidence]
     way: Way = "computed"
+
+
+def erratum(
+    number: int, line: int, severity: Severity, relation: Relation, way: Way = "computed"
+) -> Callable[[Callable[[], Evidence]], Erratum]:
+    """Make an erratum of the function that computes its evidence; the docstring has the quantity and both texts."""
+
+    def made(evidence: Callable[[], Evidence]) -> Erratum:
+        quantity, words = (evidence.__doc__ or "").partition(".\n")[0], words_of(evidence.__doc__)
+        return Erratum(number, line, severity, words["printed"], words["correct"], quantity, relation, evidence, way)
+
+    return made
 
 
 def shown(relation: str, printed: float, corrected: float, truth: float) -> bool:
