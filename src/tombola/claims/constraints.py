@@ -90,6 +90,21 @@ BOUNDS: dict[str, Callable[[int], float]] = {
 UNSTOPPED = ("margin 3", "Serfling LP")
 
 
+def spent(
+    learner: BudgetedLearner, pool: Pool, order: OrderLike, overdraft: float, seed: Seed, *, fluid: bool
+) -> dict[str, Any]:
+    """Return regret, T OPT, and how one play at the rate of the claims ended; fluid play has the strict stop."""
+    amount = RATE * pool.rows
+    how: dict[str, Any] = {"stop": "strict", "mixed": True} if fluid else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that the horizon is too short for it; that is shown here
+        budget = Budget(amount * overdraft, worst=1.0, null=0)
+        trace = play(learner, pool, order, budget=budget, seed=seed, **how)
+    over = math.fsum([*trace.costs[:, 0].tolist(), -amount]) > 0  # a sum whose sign is exact
+    result = {"most": trace.comparator_reward, "regret": float(trace.regret)}
+    return result | {"overspent": over, "stopped": bool(trace.ledger.left[0] < 1)}
+
+
 @dataclass(frozen=True)
 class Constraints(Claim, name="constraints", expected="holds as corrected", luck=5e-4, judging=("bounds",)):
     """Regret of the faithful Simulation and of two linear programs, and overspending, at a rate of 0.8.
@@ -122,21 +137,9 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", luck
         for repetition, child in enumerate(repetitions(seed, unit["plays"])):
             pool = POOLS[unit["pool"]](T, seed=child)
             for name, learner in self.learners.items():
-                how: dict[str, Any] = {} if name == "empirical LP" else {"stop": "strict", "mixed": True}
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # it says that the horizon is too short for it; that is shown here
-                    budget = Budget(RATE * T * self.overdraft, worst=1.0, null=0)
-                    trace = play(learner, pool, self.order, budget=budget, seed=child, **how)
-                over = math.fsum([*trace.costs[:, 0].tolist(), -RATE * T]) > 0  # a sum whose sign is exact
-                about = {
-                    "T": T,
-                    "pool": unit["pool"],
-                    "learner": name,
-                    "play": repetition,
-                    "most": trace.comparator_reward,
-                }
-                ended = {"overspent": over, "stopped": bool(trace.ledger.left[0] < 1)}
-                rows.append({**about, "regret": float(trace.regret), **ended})
+                about = {"T": T, "pool": unit["pool"], "learner": name, "play": repetition}
+                fluid = name != "empirical LP"
+                rows.append(about | spent(learner, pool, self.order, self.overdraft, child, fluid=fluid))
         return rows
 
     def verdict(self, rows: Measures) -> Verdict:

@@ -3,13 +3,25 @@
 from tombola.claims.beyond.better_of_two import BetterOfTwo
 from tombola.claims.beyond.delay_floor import DelayFloor
 from tombola.claims.beyond.delay_shift import DelayShift
+from tombola.claims.beyond.empirical_lp import PracticalLP
 from tombola.claims.beyond.fixed_sample import FixedSample
 from tombola.claims.beyond.frugal import Frugal
 from tombola.claims.beyond.late_elimination import LateElimination
 from tombola.claims.beyond.minimax import Minimax
 from tombola.claims.beyond.transfer import Deviations, Drift
 
-BEYOND = (Deviations, Drift, Frugal, DelayShift, LateElimination, Minimax, DelayFloor, BetterOfTwo, FixedSample)
+BEYOND = (
+    Deviations,
+    Drift,
+    Frugal,
+    DelayShift,
+    LateElimination,
+    PracticalLP,
+    Minimax,
+    DelayFloor,
+    BetterOfTwo,
+    FixedSample,
+)
 
 __all__ = [
     "BEYOND",
@@ -22,4 +34,5 @@ __all__ = [
     "Frugal",
     "LateElimination",
     "Minimax",
+    "PracticalLP",
 ]
