@@ -25,6 +25,9 @@ class Ticket(NamedTuple):
     chance: float
 
 
+new_ticket = tuple.__new__  # what Ticket(...) does, without its Python function
+
+
 class Book:
     """All tickets of a session, their outcomes and their history.
 
@@ -37,27 +40,26 @@ class Book:
     def __init__(self, width: int, context: int = 0) -> None:
         self.width, self.context = width, context
         self.actions, self.chances = array("q"), array("d")
-        self.outcomes, self.shown = array("d"), array("d")
+        self.outcomes, self.shown = array("d"), array("d")  # outcomes go as far as the last ticket that was answered
         self.history = array("q")
         self.answered = 0
-        self._pending_outcome = array("d", [math.nan] * width)
+        self._unknown = array("d", [math.nan] * width)
+        self._add_action, self._add_chance = self.actions.append, self.chances.append  # looked up once: it is much used
+        self._add_event, self._add_number = self.history.append, self.outcomes.append
+        self._last: Ticket | None = None
 
     def __len__(self) -> int:
         return len(self.actions)
 
     def hand_out(self, action: int, chance: float, shown: Any = ()) -> Ticket:
         """Write down a ticket, and return it."""
-        actions = self.actions
-        actions.append(action)
-        self.chances.append(chance)
-        self.history.append(0)
-        if self.width == 1:
-            self.outcomes.append(math.nan)
-        else:
-            self.outcomes.extend(self._pending_outcome)
+        self._add_action(action)
+        self._add_chance(chance)
+        self._add_event(0)
         if self.context:
             self.shown.extend(shown)
-        return tuple.__new__(Ticket, (len(actions), action, chance))
+        self._last = ticket = new_ticket(Ticket, (len(self.actions), action, chance))
+        return ticket
 
     def ticket(self, index: int) -> Ticket:
         """Return the ticket with this index, from 0."""
@@ -66,9 +68,7 @@ class Book:
     def outcome(self, index: int) -> tuple[float, ...] | None:
         """Return what has been told of a ticket, or None as long as it is pending."""
         start = index * self.width
-        if math.isnan(self.outcomes[start]):
-            return None
-        return tuple(self.outcomes[start : start + self.width])
+        return None if self.is_pending(index) else tuple(self.outcomes[start : start + self.width])
 
     def shown_with(self, index: int) -> tuple[float, ...]:
         """Return what was shown of the row of a ticket."""
@@ -82,10 +82,17 @@ class Book:
     @property
     def pending(self) -> list[Ticket]:
         """The tickets of which nothing has been told yet."""
-        return [self.ticket(i) for i in range(len(self)) if math.isnan(self.outcomes[i * self.width])]
+        return [self.ticket(index) for index in range(len(self)) if self.is_pending(index)]
+
+    def is_pending(self, index: int) -> bool:
+        """Tell whether nothing has been told of a ticket yet: its outcome is NaN, or beyond the last one told."""
+        start = index * self.width
+        return start >= len(self.outcomes) or math.isnan(self.outcomes[start])
 
     def known(self, ticket: Ticket) -> int:
         """Return the index of a ticket that was handed out, to the last bit of its chance."""
+        if ticket is self._last:
+            return len(self.actions) - 1
         try:
             index = ticket.round - 1
             if index >= 0 and self.actions[index] == ticket.action:
@@ -101,14 +108,13 @@ class Book:
 
     def is_news(self, index: int, outcome: tuple[float, ...]) -> bool:
         """Tell whether nothing has been told of a ticket yet; FeedbackError if it was something else."""
-        first = self.outcomes[index * self.width]
-        if first != first:  # NaN: pending
-            return True
         before = self.outcome(index)
+        if before is None:
+            return True
         if before == outcome:
             return False
         raise FeedbackError(
-            f"Session.observe: round {index + 1} has been answered with {_short(before or ())}, got {_short(outcome)} "
+            f"Session.observe: round {index + 1} has been answered with {_short(before)}, got {_short(outcome)} "
             "now; the first answer stands."
         )
 
@@ -119,13 +125,24 @@ class Book:
             self.write(index, outcome)
         return news
 
+    def fill(self, tickets: int) -> None:
+        """Write down that so many tickets have an outcome, or are pending."""
+        self.outcomes.extend(self._unknown * (tickets - len(self.outcomes) // self.width))
+
     def write(self, index: int, outcome: tuple[float, ...]) -> None:
         """Write down what was told of a ticket that is pending."""
-        if self.width == 1:
-            self.outcomes[index] = outcome[0]
+        outcomes, width = self.outcomes, self.width
+        start, end = index * width, len(outcomes)
+        if start > end:
+            self.fill(index)
+            end = start
+        if start < end:
+            outcomes[start : start + width] = array("d", outcome)
+        elif width == 1:
+            self._add_number(outcome[0])
         else:
-            self.outcomes[index * self.width : (index + 1) * self.width] = array("d", outcome)
-        self.history.append(index + 1)
+            outcomes.extend(outcome)
+        self._add_event(index + 1)
         self.answered += 1
 
 

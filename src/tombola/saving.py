@@ -30,6 +30,7 @@ COLUMNS = {"actions": "q", "chances": "d", "outcomes": "d", "shown": "d", "histo
 def save(session: "Session", path: str | os.PathLike[str]) -> None:
     """Write a session to a file, all of it or nothing."""
     book, budget = session.book, session.budget
+    book.fill(session.round)
     about: dict[str, Any] = {
         "tombola session": "written by tombola.Session.save",
         "format": FORMAT,
@@ -100,6 +101,7 @@ def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Se
     session._start(np.array(data["coins"], np.uint64).reshape(4))
     columns = {name: _in(data["book"][name], kind) for name, kind in COLUMNS.items()}
     _go_through(session, columns)
+    session.book.fill(session.round)
     if any(getattr(session.book, name).tobytes() != columns[name].tobytes() for name in COLUMNS):
         raise SessionError(
             f"Session.load: expected {learner!r} to do what it did before, got something else; "
@@ -115,7 +117,7 @@ def _go_through(session: "Session", columns: dict[str, Any]) -> None:
     for event in columns["history"]:
         if event == 0:
             at = session.round * context
-            session._act(shown[at : at + context] if context else None)
+            session.act(shown[at : at + context] if context else None)
         else:
             at = (event - 1) * width
             if not 0 <= event - 1 < session.round:

@@ -100,30 +100,25 @@ class Session:
         self._first_coins = [int(word) for word in coins]
         self.book = Book(self.setting.width, self.setting.context)
         self._live = self.setting.live(self.learner, coins)
+        self._halts, self._choose, self._learn = self._live.halts, self._live.act, self._live.learn
+        self._played, self._hand_out, self._known = self.book.actions, self.book.hand_out, self.book.known
+        self._context, self._one_loss = self.setting.context, self.setting.one_loss
 
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round, and return its ticket; a learner of labels is shown the features."""
         with self._lock:
             if self._process is not _process:
                 self._refuse_fork()
-            return self._act(features)
-
-    def _act(self, features: Any) -> Ticket:
-        book, live = self.book, self._live
-        played = len(book.actions)
-        if played >= self.horizon:
-            raise SessionError(
-                f"Session: all {self.horizon} rounds have been played; start another Session, "
-                f"or one with a larger horizon."
-            )
-        while live.halts is not None and live.halts():
-            live.player.plan(played)
-        if features is None and not book.context:
-            action, chance = live.act()
-            return book.hand_out(action, chance)
-        shown = self.setting.show(features)
-        action, chance = live.act(shown)
-        return book.hand_out(action, chance, shown)
+            if len(self._played) >= self.horizon:
+                self._refuse_more()
+            while self._halts is not None and self._halts():
+                self._live.player.plan(len(self._played))
+            if features is None and not self._context:
+                action, chance = self._choose()
+                return self._hand_out(action, chance)
+            shown = self.setting.show(features)
+            action, chance = self._choose(shown)
+            return self._hand_out(action, chance, shown)
 
     def observe(
         self,
@@ -141,20 +136,22 @@ class Session:
         budget also the costs, one for each action, or actions x resources (an added null action is not listed).
         Learners of labels take the true label, and what a mistake weighs.
         """
-        given = {"loss": loss, "reward": reward}
-        if cost is not None or label is not None or weight is not None:
-            given.update(cost=cost, label=label, weight=weight)
         with self._lock:
             if self._process is not _process:
                 self._refuse_fork()
-            index = self.book.known(ticket)
+            index = self._known(ticket)
+            others = not (reward is cost is label is weight is None)
+            if self._one_loss and type(loss) is float and 0.0 <= loss <= 1.0 and not others:
+                return self._observe(index, (loss,))  # the common case, quickly
+            given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
             return self._observe(index, self.setting.parse(index + 1, given))
 
     def _observe(self, index: int, outcome: tuple[float, ...]) -> bool:
         book = self.book
-        if not book.is_news(index, outcome):
+        if index * book.width < len(book.outcomes) and not book.is_news(index, outcome):
             return False
-        self._live.learn(index + 1, book.actions[index], book.chances[index], outcome, book.shown_with(index))
+        shown = book.shown_with(index) if self._context else ()
+        self._learn(index + 1, book.actions[index], book.chances[index], outcome, shown)
         book.write(index, outcome)
         return True
 
@@ -240,6 +237,11 @@ class Session:
 
     def __reduce__(self) -> NoReturn:
         raise SessionError("Session: expected to stay in its process, got pickled or copied; write session.save(path).")
+
+    def _refuse_more(self) -> NoReturn:
+        raise SessionError(
+            f"Session: all {self.horizon} rounds have been played; start another Session, or one with a larger horizon."
+        )
 
     def _refuse_fork(self) -> NoReturn:
         raise SessionError(

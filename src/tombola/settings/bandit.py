@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Desk(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Bandit(Setting):
     """The loss of the action played is seen."""
+
+    one_loss: ClassVar[bool] = True
 
     @property
     def width(self) -> int:
@@ -66,9 +68,6 @@ class Bandit(Setting):
 
     def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
         """Return the loss of the action played."""
-        loss = given.get("loss")
-        if type(loss) is float and 0.0 <= loss <= 1.0 and len(given) == 2 and given["reward"] is None:
-            return (loss,)  # the common case, quickly
         return (number_of(*either(round, given)),)
 
     def as_given(self, outcome: Numbers) -> dict[str, Any]:

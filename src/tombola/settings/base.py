@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class Setting(ABC):
 
     actions: int
     horizon: int
+
+    one_loss: ClassVar[bool] = False  # whether one number in [0, 1] is a whole outcome, just as it is
 
     @property
     @abstractmethod
@@ -159,13 +161,12 @@ class Setting(ABC):
 
 def either(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
     """Return the loss or the reward that was given, and which it is; nothing but `others` may come with it."""
-    if len(given) > 2:
-        for name, value in given.items():
-            if value is not None and name not in ("loss", "reward", *others):
-                raise FeedbackError(
-                    f"Session.observe: expected nothing but a loss or a reward for round {round}, got {name}; "
-                    "write observe(ticket, loss=...)."
-                )
+    for name, value in given.items():
+        if value is not None and name not in ("loss", "reward", *others):
+            raise FeedbackError(
+                f"Session.observe: expected nothing but a loss or a reward for round {round}, got {name}; "
+                "write observe(ticket, loss=...)."
+            )
     loss, reward = given.get("loss"), given.get("reward")
     if (loss is None) == (reward is None):
         with_others = "".join(f", {name}=..." for name in others)
