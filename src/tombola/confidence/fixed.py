@@ -21,20 +21,6 @@ class Moments(NamedTuple):
     level: float
 
 
-def moments(confidence: Confidence) -> Moments:
-    """Return the state before the first value."""
-    k = confidence.actions
-    return Moments(
-        counts=np.zeros(k),
-        total=np.zeros(k),
-        low=np.zeros(k),
-        high=np.ones(k),
-        squares=np.zeros(k),
-        population=confidence.population,
-        level=confidence.level,
-    )
-
-
 def add(state: Any, action: int, value: float) -> None:
     """Count a value, and its squared distance from the mean (Welford 1962); forget the interval before it."""
     before = state.total[action] / max(state.counts[action], 1.0)
@@ -44,7 +30,24 @@ def add(state: Any, action: int, value: float) -> None:
     state.low[action], state.high[action] = 0.0, 1.0
 
 
-class Hoeffding(Confidence):
+def settle(state: Any, action: int, half: float) -> None:
+    """Write the interval of this half width around the mean."""
+    mean = state.total[action] / state.counts[action]
+    narrow(state, action, mean - half, mean + half, state.population)
+
+
+class FixedCount(Confidence):
+    """Holds at one count, which was fixed in advance."""
+
+    uniform: ClassVar[bool] = False
+
+    def init(self) -> Moments:
+        """Return the state before the first value."""
+        empty = np.zeros(self.actions)
+        return Moments(empty, empty, empty, np.ones(self.actions), empty, self.population, self.level)
+
+
+class Hoeffding(FixedCount):
     """mean +- sqrt(ln(2 / level) / (2 n)), the same with and without replacement.
 
     >>> seen = Hoeffding(population=1000)
@@ -53,22 +56,14 @@ class Hoeffding(Confidence):
     Interval(low=0.364..., high=0.635...)
     """
 
-    uniform: ClassVar[bool] = False
-
-    def init(self) -> Moments:
-        """Return the state before the first value."""
-        return moments(self)
-
     @staticmethod
     def take(state: Moments, action: int, value: float) -> None:
         """Take in one value of one action, and write its interval."""
         add(state, action, value)
-        mean = state.total[action] / state.counts[action]
-        half = hoeffding(state.counts[action], state.level)
-        narrow(state, action, mean - half, mean + half, state.population)
+        settle(state, action, hoeffding(state.counts[action], state.level))
 
 
-class Serfling(Confidence):
+class Serfling(FixedCount):
     """mean +- sqrt(f ln(2 / level) / (2 n)) with f about the share of the pool that is not yet seen.
 
     >>> seen = Serfling(population=200)
@@ -77,22 +72,14 @@ class Serfling(Confidence):
     Interval(low=0.403..., high=0.596...)
     """
 
-    uniform: ClassVar[bool] = False
-
-    def init(self) -> Moments:
-        """Return the state before the first value."""
-        return moments(self)
-
     @staticmethod
     def take(state: Moments, action: int, value: float) -> None:
         """Take in one value of one action, and write its interval."""
         add(state, action, value)
-        mean = state.total[action] / state.counts[action]
-        half = serfling(state.counts[action], state.population, state.level)
-        narrow(state, action, mean - half, mean + half, state.population)
+        settle(state, action, serfling(state.counts[action], state.population, state.level))
 
 
-class EmpiricalBernsteinSerfling(Confidence):
+class EmpiricalBernsteinSerfling(FixedCount):
     """mean +- sqrt(2 f v l / n) + 4.45 l / n with the empirical variance v and l = ln(7 / level): for small v.
 
     >>> seen = EmpiricalBernsteinSerfling(population=2000)
@@ -101,17 +88,9 @@ class EmpiricalBernsteinSerfling(Confidence):
     Interval(low=0.482..., high=0.527...)
     """
 
-    uniform: ClassVar[bool] = False
-
-    def init(self) -> Moments:
-        """Return the state before the first value."""
-        return moments(self)
-
     @staticmethod
     def take(state: Moments, action: int, value: float) -> None:
         """Take in one value of one action, and write its interval."""
         add(state, action, value)
-        mean = state.total[action] / state.counts[action]
         variance = state.squares[action] / state.counts[action]
-        half = bernstein_serfling(state.counts[action], state.population, variance, state.level)
-        narrow(state, action, mean - half, mean + half, state.population)
+        settle(state, action, bernstein_serfling(state.counts[action], state.population, variance, state.level))

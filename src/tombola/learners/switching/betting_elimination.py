@@ -1,43 +1,24 @@
 """Elimination with betting intervals, which hold at all counts at once (Waudby-Smith and Ramdas 2024)."""
 
 import math
+from collections import namedtuple
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tombola import validate
 from tombola.bounds.switching import elimination_counts
-from tombola.confidence.betting import gamble, gamblers
+from tombola.confidence.betting import Gamblers, gamble, gamblers
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.stages import next_play, next_stage, stage_over
-from tombola.types import Coins, Floats
+from tombola.types import Coins
+
+STAGE = ("target", "stretch", "rest", "turn", "left", "active")  # as in `stages.State`; then the gamblers
+State: Any = namedtuple("State", (*STAGE, *Gamblers._fields))  # type: ignore[misc]
 
 
-class State(NamedTuple):
-    """The stage and the active actions, as in `stages.State`, and then the gamblers of `tombola.confidence.betting`."""
-
-    target: Floats
-    stretch: Floats
-    rest: Floats
-    turn: Floats
-    left: Floats
-    active: Floats
-    counts: Floats
-    total: Floats
-    low: Floats
-    high: Floats
-    squares: Floats
-    points: Floats
-    wealth: Floats
-    head: Floats
-    tail: Floats
-    floor: Floats
-    population: float
-    goal: float
-
-
-def least_high(state: State) -> float:
+def least_high(state: Any) -> float:
     """Return the smallest upper end of the active actions."""
     ceiling = math.inf
     for place in range(int(state.left[0])):
@@ -45,7 +26,7 @@ def least_high(state: State) -> float:
     return ceiling
 
 
-def drop_at_once(state: State) -> None:
+def drop_at_once(state: Any) -> None:
     """Drop the active actions above another one, in the middle of a stage; the next in turn begins a stretch."""
     ceiling, turn, kept = least_high(state), int(state.turn[0]), 0
     for place in range(int(state.left[0])):
@@ -82,7 +63,7 @@ class BettingElimination(Learner):
         if self.delta is not None:
             validate.number("BettingElimination", "delta", self.delta, above=0, below=1)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> Any:
         """Start with all actions active, and gamblers that have not yet bet."""
         first = float(elimination_counts(horizon, actions, self.delta)[0])
         delta = 1 / horizon if self.delta is None else self.delta
@@ -95,7 +76,7 @@ class BettingElimination(Learner):
         return State._make((*lengths, np.zeros(1), left, everyone, *betting))
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, coins: Coins) -> tuple[int, float]:
         """Drop what is surely worse, and play the action whose stretch it is."""
         if state.left[0] > 1.0:
             drop_at_once(state)
@@ -104,7 +85,7 @@ class BettingElimination(Learner):
         return next_play(state), 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: Any, action: int, chance: float, loss: float) -> None:
         """Let the gamblers of the action bet, as long as there is anything to find out."""
         if state.left[0] > 1.0:
             gamble(state, action, loss)
