@@ -145,8 +145,8 @@ def ranks(values: Any, coins: Any) -> Any:
     ]
 
 
-def order_wealth(ranked: Any, gamblers: Any, rates: Any, jump: Any) -> Any:
-    """Return the wealth of all gamblers together after every rank; followers bet on the drift that they remember."""
+def order_wealth(ranked: Any, gamblers: Any, rates: Any, turns: Any, jump: Any) -> Any:
+    """Return the wealth of all gamblers together after every rank; followers bet on what they remember."""
     shares = [share for _, _, share in gamblers] + [0.1] * len(rates)
     purse, totals, drifts, side = shares, [], [0.0] * len(rates), 0.0
     for p in ranked:
@@ -156,10 +156,34 @@ def order_wealth(ranked: Any, gamblers: Any, rates: Any, jump: Any) -> Any:
         gains += [min(max(12 * drift, -1.9), 1.9) * off for drift in drifts]
         all_ = sum(purse)
         purse = [((1 - jump) * w + jump * all_ * s) * (1 + g) for w, s, g in zip(purse, shares, gains, strict=True)]
-        drifts = [drift + rate * (off - drift) for drift, rate in zip(drifts, rates, strict=True)]
+        drifts = [turn * (drift + rate * (off - drift)) for drift, rate, turn in zip(drifts, rates, turns, strict=True)]
         side = 1.0 if off > 0 else -1.0
         totals.append(sum(purse))
     return totals
+
+
+def striking(values: Any) -> Any:
+    """Return the larger exponent of a list: of its CUSUM as a Brownian bridge, of its first ten autocorrelations."""
+    n, mean = len(values), sum(values) / len(values)
+    off = [x - mean for x in values]
+    square = sum(x * x for x in off)
+    if square / n <= 1e-18:
+        return 0.0
+    furthest = max(abs(sum(off[: i + 1])) for i in range(n))
+    found = [sum(off[i] * off[i - lag] for i in range(lag, n)) / square for lag in range(1, min(11, n))]
+    Q = n * (n + 2) * sum(r * r / (n - lag) for lag, r in enumerate(found, start=1))
+    tail = math.exp(-Q / 2) * sum((Q / 2) ** i / math.factorial(i) for i in range(5))  # of chi-square, ten degrees
+    return max(2 * furthest**2 / square - math.log(2), -math.log(tail))
+
+
+def rank_among(own: Any, others: Any, kept: Any) -> Any:
+    """Return the share that is as large as `own`, itself counted; h / l once h = `kept` of l are."""
+    found = 0
+    for done, other in enumerate(others, start=1):
+        found += other >= own - 1e-9
+        if found == kept:
+            return kept / done
+    return (found + 1) / (len(others) + 1)
 
 
 def renumber(order: Any, rule: Any) -> Any:

@@ -32,13 +32,13 @@ def examine(
 
     Exit status 0: nothing speaks against it; 1: they are not.
     """
-    from tombola.confidence import RandomOrderTest
+    from tombola.confidence.exchangeability import WATCHED, RandomOrderTest, on_the_whole
 
     arriving = Arriving(table)
     names, values, skipped = _numbers(arriving, words(columns))
-    test = RandomOrderTest(len(names), level, seed=seed)
+    test = RandomOrderTest(len(names), WATCHED * level, seed=seed)
     path = _watched(test, values)
-    verdict = test.verdict()
+    verdict = on_the_whole(test, values, level, seed=seed)
     said = _said(verdict, names, len(values))
     facts = {
         "random": not verdict.refuted, "column": names[verdict.column] if verdict.refuted else None,
@@ -126,6 +126,7 @@ def _said(verdict: "OrderVerdict", names: list[str], rows: int) -> str:
 def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "Floats"]], name: str) -> None:
     import numpy as np
 
+    from tombola.confidence.exchangeability import WATCHED
     from tombola.files import write_whole
     from tombola.report.chart import Band, Chart, Line
     from tombola.report.evidence_page import Shown, Statement, evidence_page
@@ -133,7 +134,7 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
     x, table = np.array([row for row, _ in path], np.float64), np.array([found for _, found in path])
     table = np.minimum(table, 300.0)
     ranked = np.argsort(-table.max(axis=0), kind="stable")[:SHOWN]
-    goal = np.log10(len(facts["columns"]) / facts["level"])
+    goal = np.log10(len(facts["columns"]) / (WATCHED * facts["level"]))
     bands = tuple(Band(facts["columns"][j], x, table[:, j], table[:, j], table[:, j]) for j in ranked)
     line = Line("an alarm", np.array([x[0], x[-1]]), np.full(2, goal))
     alt = f"The evidence against random order, row by row; {said}"
@@ -141,7 +142,8 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
     found = () if facts["random"] else (("column", facts["column"]), ("clear by row", f"{facts['row']:,}"))
     page = Statement(
         title=f"Was {name} shuffled?",
-        lead="A sequential test of random order: gamblers bet on the rank of each value among those before it.",
+        lead="Gamblers bet on the rank of each value among those before it, and at the end the list is compared with "
+        "shuffles of itself: each may raise an alarm with half of the stated probability.",
         verdict=f"{said[:1].upper()}{said[1:]}.",
         tone="good" if facts["random"] else "bad",
         facts=(
@@ -155,7 +157,7 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
             Shown(
                 "Statement against random order",
                 f"The wealth of the gamblers so far, for the {SHOWN} columns with most of it at most. In random order "
-                "it ever reaches the dashed line with at most the stated probability.",
+                "it ever reaches the dashed line with at most half of the stated probability.",
                 chart,
             ),
         ),

@@ -2,7 +2,8 @@
 
 Conformal test martingales (Vovk, Gammerman and Shafer 2005): in random order the rank of each value among those before
 it, with ties broken by a coin, is uniform and independent of the ranks before. Gamblers bet against that. Their wealth
-passes 1 / level with probability at most `level`, whatever the values (Ville 1939).
+passes 1 / level with probability at most `level`, whatever the values (Ville 1939). Of a list that is at hand as a
+whole, half of the level goes to them, who say by which row it is clear, and half to one `look` at all of it.
 """
 
 import math
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import validate
+from tombola.confidence.look import look
 from tombola.engine.coins import new_coins, uniform
 from tombola.engine.compiler import Kernel, specialise
 from tombola.engine.memory import pack, viewer
@@ -23,11 +25,16 @@ if TYPE_CHECKING:  # bound by `specialise`
 BINS = 256  # values are ranked by bins of [0, 1]: any function of a value may be ranked
 JUMP = 0.001  # the share of the wealth that changes hands between gamblers in every round
 SHAPES = 5  # what a gambler may bet on: see `shape`
-RATES = (0.02, 0.004)  # of those who bet on a drift as large as it was of late, and forget at this rate
+RATES = (0.02, 0.004, 0.01)  # of those who bet on a drift as large as it was of late, and forget at this rate
+TURNS = (
+    1.0,
+    1.0,
+    -1.0,
+)  # what becomes of that drift from one row to the next: the last of them bets that rows alternate
 BOLDEST = 1.9  # their largest stake, of 2
 FAMILIES = (  # a shape, its stakes, and their share of the wealth: most for drifts, which are often small
-    (0, (0.5, -0.5, 0.15, -0.15, 0.05, -0.05), 0.36),
-    (1, (0.5, -0.5, 0.15, -0.15), 0.12),
+    (0, (0.5, -0.5, 0.15, -0.15, 0.05, -0.05), 0.3),
+    (1, (0.5, -0.5, 0.15, -0.15), 0.08),
     (2, (0.25, -0.25), 0.08),
     (3, (0.5, 0.125), 0.12),
     (4, (0.5, 0.125), 0.12),
@@ -37,6 +44,7 @@ GAMBLERS = np.array(
 )
 FOLLOWERS = 0.1  # the share of each of those who follow the drift
 LARGE = 1e100
+WATCHED = 0.5  # the share of the level for watching row by row, if the whole list is looked at as well
 
 
 class Ranks(NamedTuple):
@@ -158,9 +166,20 @@ def examine(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
     table = table.reshape(-1, 1) if table.ndim == 1 else table
     if table.ndim != 2 or table.size == 0:
         _refuse("examine", "a table of rows", f"shape {table.shape}")
-    test = RandomOrderTest(table.shape[1], level, seed=seed)
+    test = RandomOrderTest(table.shape[1], WATCHED * level, seed=seed)
     test.extend(table)
-    return test.verdict()
+    return on_the_whole(test, table, level, seed=seed)
+
+
+def on_the_whole(watched: RandomOrderTest, table: Floats, level: float, *, seed: int) -> Verdict:
+    """Return the verdict on a whole table that was watched at its share of the level: of the look too, if need be."""
+    verdict, left = watched.verdict(), (1.0 - WATCHED) * level
+    if verdict.refuted:
+        return verdict._replace(chance=min(1.0, verdict.chance / WATCHED))
+    chance, column = look(table, left, np.random.SeedSequence(seed, spawn_key=(1,)))
+    if chance <= left:
+        return Verdict(refuted=True, column=column, values=len(table), chance=chance / (1.0 - WATCHED))
+    return verdict._replace(chance=min(1.0, verdict.chance / WATCHED, chance / (1.0 - WATCHED)))
 
 
 def _refuse(method: str, expected: str, came: str) -> None:
@@ -239,7 +258,7 @@ def bet(state: Any, column: int, ranked: float) -> None:
         wealth[j] = ((1.0 - JUMP) * wealth[j] + JUMP * before * state.shares[j]) * (1.0 + gain)
         total += wealth[j]
     for q in range(drifts.size):
-        drifts[q] += RATES[q] * (off - drifts[q])
+        drifts[q] = TURNS[q] * (drifts[q] + RATES[q] * (off - drifts[q]))
     state.last[column] = 1.0 if ranked > 0.5 else -1.0
     note(state, column, total)
 

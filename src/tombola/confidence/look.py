@@ -1,4 +1,4 @@
-"""One look at a whole list: is its order unlike that of its shuffles?
+"""One look at a whole list, which tells whether its order is unlike that of its shuffles.
 
 Of every column two numbers are taken: its largest sum of deviations from the mean (CUSUM), which sees steps and drifts,
 and its first autocorrelations (Ljung and Box 1978), which see rows that echo or alternate. Each is turned into its
@@ -8,7 +8,6 @@ for any length, any values and any ties (Besag and Clifford 1991).
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -36,8 +35,8 @@ def look(table: Floats, level: float, seed: np.random.SeedSequence) -> tuple[flo
     rows = prepared(table)
     if shuffles > MOST or not rows.size:
         return 1.0, 0
-    order, own = np.arange(len(rows)), np.zeros(rows.shape[1])
-    arguments = (rows, order, own, new_coins(seed), shuffles, KEPT)
+    own = np.zeros(rows.shape[1])
+    arguments = (rows, np.arange(len(rows)), np.zeros(len(rows)), own, new_coins(seed), shuffles, KEPT)
     chance = specialise(compare, arguments)(*arguments)
     return float(chance), int(np.argmax(own))
 
@@ -51,52 +50,60 @@ def prepared(table: Floats) -> Floats:
     return np.ascontiguousarray(np.where(size > 1e-9, off / np.maximum(size, 1e-9), 0.0))
 
 
-def compare(rows: Floats, order: Order, own: Floats, coins: Coins, shuffles: int, kept: int) -> float:
+def compare(rows: Floats, order: Order, line: Floats, own: Floats, coins: Coins, shuffles: int, kept: int) -> float:
     """Return the share of orders that are as striking as this one, which counts itself; enough to tell it from `kept`.
 
-    What each column says of this order is written into `own`.
+    What each column says of this order is written into `own`; `line` is a place for a column to stand in.
     """
     most = 0.0
-    for column in range(rows.shape[1]):
-        own[column] = striking(rows, order, column)
+    for column in range(own.size):
+        stand(line, rows, order, column)
+        own[column] = max(step_exponent(line), echo_exponent(line))
         most = max(most, own[column])
     found = 0
     for done in range(shuffles):
         for i in range(order.size - 1, 0, -1):
             j = below(coins, i + 1)
             order[i], order[j] = order[j], order[i]
-        column = 0
-        while column < rows.shape[1] and striking(rows, order, column) < most - 1e-9:
-            column += 1
-        if column < rows.shape[1]:
+        if as_striking(line, rows, order, most - 1e-9):
             found += 1
         if found == kept:
             return kept / (done + 1.0)
     return (found + 1.0) / (shuffles + 1.0)
 
 
-def striking(rows: Floats, order: Order, column: int) -> float:
-    """Return the larger exponent of a column in this order."""
-    return max(step_exponent(rows, order, column), echo_exponent(rows, order, column))
+def as_striking(line: Floats, rows: Floats, order: Order, most: float) -> bool:
+    """Tell whether any column in this order has so large an exponent."""
+    for column in range(rows.shape[1]):
+        stand(line, rows, order, column)
+        if step_exponent(line) >= most or echo_exponent(line) >= most:
+            return True
+    return False
 
 
-def step_exponent(rows: Floats, order: Order, column: int) -> float:
+def stand(line: Floats, rows: Floats, order: Order, column: int) -> None:
+    """Let a column stand in this order."""
+    for i in range(order.size):
+        line[i] = rows[order[i], column]
+
+
+def step_exponent(line: Floats) -> float:
     """Return 2 D^2 - ln 2, D being the largest sum of deviations over sqrt(n): the tail of a Brownian bridge."""
     total = most = 0.0
-    for i in range(order.size):
-        total += rows[order[i], column]
+    for i in range(line.size):
+        total += line[i]
         most = max(most, abs(total))
-    return 2.0 * most * most / order.size - math.log(2.0)
+    return 2.0 * most * most / line.size - math.log(2.0)
 
 
-def echo_exponent(rows: Floats, order: Order, column: int) -> float:
+def echo_exponent(line: Floats) -> float:
     """Return -ln of the tail of chi-square, with as many degrees as lags, at the statistic of Ljung and Box."""
-    n, half = float(order.size), 0.0
-    for lag in range(1, LAGS + 1):
+    n, half = float(line.size), 0.0
+    for lag in range(1, min(LAGS + 1, line.size)):
         product = 0.0
-        for i in range(lag, order.size):
-            product += rows[order[i], column] * rows[order[i - lag], column]
-        half += (n + 2.0) * product * product / (2.0 * n * max(n - lag, 1.0))
+        for i in range(lag, line.size):
+            product += line[i] * line[i - lag]
+        half += (n + 2.0) * product * product / (2.0 * n * (n - lag))
     term = tail = 1.0
     for i in range(1, LAGS // 2):
         term *= half / i
