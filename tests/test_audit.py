@@ -11,6 +11,8 @@ import pytest
 from tombola.confidence import (
     Assertion,
     Audit,
+    Betting,
+    Course,
     Strata,
     asserted,
     differ_at_most,
@@ -135,6 +137,23 @@ def test_an_audit_in_strata() -> None:
     audit = Audit([asserted("mean(a) > 0.5")], strata={"x": 100, "y": 300})
     audit.extend({"a": [0.0] * 10 + [0.9] * 200}, ["x"] * 10 + ["y"] * 200)
     assert audit.findings()[0].outcome == "proved"
+
+
+def test_the_course_of_a_mean_is_that_of_its_interval() -> None:
+    rng = np.random.default_rng(0)
+    rows = {"a": rng.random(60), "b": rng.random(60)}
+    course, seen = Course(differ_at_most("a", "b", 0.1), 100, 0.1), Betting(population=100, level=0.1)
+    for start in range(0, 60, 20):
+        course.extend({name: cells[start : start + 20] for name, cells in rows.items()})
+        seen.extend((1 + rows["a"][start : start + 20] - rows["b"][start : start + 20]) / 2)
+        expected = [2 * x - 1 for x in (seen.means[0], *seen.interval())]
+        assert course.stops[-1] == pytest.approx((start + 20, *expected))
+    assert course.thresholds == (0.1, -0.1)
+    parts = Course(mean_above("a", 0.5), level=0.1, strata={"x": 50, "y": 50})
+    parts.extend({"a": rows["a"][:10]}, ["x"] * 10)
+    assert math.isnan(parts.stops[0].mean)
+    parts.extend({"a": rows["a"][10:20]}, ["y"] * 10)
+    assert parts.stops[1].low <= parts.stops[1].mean <= parts.stops[1].high
 
 
 def test_the_plan_is_about_right() -> None:

@@ -128,6 +128,7 @@ def test_audit_proves_refutes_and_says_what_is_open(table: Path, tmp_path: Path)
     assert status == 0
     assert text.count("proved") == 3
     assert "3 proved, 0 refuted, 0 open" in page.read_text()
+    assert page.read_text().count("<svg") == 3
     status, text = run("audit", table, "mean(bad) < 0.6", "--json")
     assert (status, json.loads(text)["findings"][0]["outcome"]) == (3, "refuted")
     status, text = run("audit", table, "mean(bad) > 0.79", "--rows", 50_000, "--json")

@@ -14,7 +14,10 @@ from tombola.commands.options import Json, Page, Seeds, words
 from tombola.commands.printing import grid, show
 
 if TYPE_CHECKING:
-    from tombola.confidence import Audit, Finding
+    from tombola.confidence import Audit, Course, Finding
+    from tombola.report.evidence_page import Shown
+
+SHOWN, POINTS = 8, 240  # pictures on a page, and points of a curve
 
 
 def audit(
@@ -41,7 +44,7 @@ def audit(
 
     Exit status 0: all are settled, and none is refuted; 1: some are open; 3: some are refuted.
     """
-    from tombola.confidence import Audit, asserted
+    from tombola.confidence import Audit, Course, asserted
     from tombola.errors import ParameterError
 
     if rows is None and not sizes and (table == "-" or follow):
@@ -56,12 +59,15 @@ def audit(
     if rows is None and not sizes:
         everything = list(source)
         rows, source = max(len(everything), 1), _shuffled(everything, seed)
-    checked = Audit(assertions, rows, level, strata=_sizes(sizes)) if sizes else Audit(assertions, rows, level)
-    taken = _feed(checked, source, arriving.header, strata)
+    parts = _sizes(sizes) if sizes else None
+    checked = Audit(assertions, rows, level, strata=parts)
+    share = level / len(assertions)
+    courses = [Course(one, rows, share, strata=parts) for one in assertions[:SHOWN]] if out is not None else []
+    taken = _feed(checked, courses, source, arriving.header, strata)
     findings = checked.findings()
     guesses = [_more(one, rows, level / len(findings), assertions[i].parts, seed) for i, one in enumerate(findings)]
     if out is not None:
-        _write(out, findings, taken, checked, Path(arriving.source).name)
+        _write(out, findings, taken, checked, courses, Path(arriving.source).name)
     if as_json:
         facts = [
             {**one._asdict(), "mean": None if math.isnan(one.mean) else one.mean, "probably in all": guess}
@@ -110,7 +116,7 @@ def _sizes(text: str) -> dict[str, int]:
     return found
 
 
-def _feed(checked: "Audit", source: Any, header: list[str], strata: str) -> int:
+def _feed(checked: "Audit", courses: list["Course"], source: Any, header: list[str], strata: str) -> int:
     """Take in rows until every assertion is settled, and return how many were taken."""
     from tombola.errors import TableError
 
@@ -120,17 +126,18 @@ def _feed(checked: "Audit", source: Any, header: list[str], strata: str) -> int:
     for cells in source:
         batch.append(cells)
         if len(batch) >= taken / 200:
-            taken += _take(checked, batch, header, strata)
+            taken += _take([checked, *courses], batch, header, strata)
             batch = []
             if all(one.outcome != "open" for one in checked.findings()):
                 return taken
-    return taken + _take(checked, batch, header, strata)
+    return taken + _take([checked, *courses], batch, header, strata)
 
 
-def _take(checked: "Audit", batch: list[list[str]], header: list[str], strata: str) -> int:
+def _take(all_of: "list[Audit | Course]", batch: list[list[str]], header: list[str], strata: str) -> int:
     if batch:
         rows = dict(zip(header, zip(*batch, strict=True), strict=True))
-        checked.extend(rows, [cell.strip() for cell in rows[strata]] if strata else None)
+        for one in all_of:
+            one.extend(rows, [cell.strip() for cell in rows[strata]] if strata else None)
     return len(batch)
 
 
@@ -159,7 +166,35 @@ def _chance(chance: float) -> str:
     return "never: certain" if chance == 0 else f"{chance:.2g} at most"
 
 
-def _write(out: Path, findings: list["Finding"], taken: int, checked: "Audit", name: str) -> None:
+def _picture(course: "Course", finding: "Finding", share: float) -> "Shown":
+    """Return how the mean of an assertion went, with its interval and what it is compared with, around its finding."""
+    import numpy as np
+
+    from tombola.report.chart import Band, Chart, Line
+    from tombola.report.evidence_page import Shown
+
+    near = [stop for stop in course.stops if finding.rows / 20 <= stop.rows <= 2 * finding.rows]
+    every = np.unique(np.linspace(0, len(near) - 1, POINTS).round().astype(int))
+    x, mean, low, high = np.array(near, np.float64)[every].T
+    mean = np.where(np.isnan(mean), (low + high) / 2, mean)
+    lines = tuple(Line(f"{at:g}", x[[0, -1]], np.full(2, at)) for at in course.thresholds)
+    alt = (
+        f"{finding}; the mean after {int(x[-1]):,} rows is {mean[-1]:.3g}, for all rows {low[-1]:.3g} to {high[-1]:.3g}"
+    )
+    name = "difference" if course.assertion.parts[0].difference else "mean"
+    chart = Chart(course.assertion.words, "rows", name, (Band(name, x, mean, low, high),), lines,
+                  log_x=False, log_y=False, alt=alt)  # fmt: skip
+    words = (
+        f"{finding.outcome.capitalize()} after {finding.rows:,} rows. The band holds the {name} of the whole list at "
+        f"all times at once with probability {1 - share:.3g}; dashed: what it is compared with. A finding looks at one "
+        "side only, so it may come a little before the band has left the line."
+    )
+    return Shown(course.assertion.words, words, chart)
+
+
+def _write(
+    out: Path, findings: list["Finding"], taken: int, checked: "Audit", courses: list["Course"], name: str
+) -> None:
     from tombola.files import write_whole
     from tombola.report.evidence_page import Listing, Statement, evidence_page
 
@@ -183,7 +218,11 @@ def _write(out: Path, findings: list["Finding"], taken: int, checked: "Audit", n
             ("level", f"{checked.level:g}"),
         ),
         listings=(Listing("Findings", ("statement", "finding", "rows", "wrong by chance", "mean so far"), rows),),
-        pictures=(),
+        pictures=tuple(
+            _picture(*pair, checked.level / len(findings))
+            for pair in zip(courses, findings, strict=False)
+            if pair[0].stops
+        ),
         command=shlex.join(["tombola", *sys.argv[1:]]),
     )
     write_whole(out, evidence_page(page))

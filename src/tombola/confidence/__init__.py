@@ -14,6 +14,7 @@ from tombola.confidence.bet import Bet
 from tombola.confidence.betting import Betting
 from tombola.confidence.certificate import RowWatch, Watch, certify, certify_trace
 from tombola.confidence.certified import Certificate
+from tombola.confidence.course import Course
 from tombola.confidence.exchangeability import OrderVerdict, RandomOrderTest, examine
 from tombola.confidence.fixed import EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.confidence.pairs import Pairs
@@ -28,6 +29,7 @@ __all__ = [
     "Betting",
     "Certificate",
     "Confidence",
+    "Course",
     "Effort",
     "EmpiricalBernsteinSerfling",
     "Finding",

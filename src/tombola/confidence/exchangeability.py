@@ -171,14 +171,15 @@ def examine(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
     return on_the_whole(test, table, level, seed=seed)
 
 
-def on_the_whole(watched: RandomOrderTest, table: Floats, level: float, *, seed: int) -> Verdict:
+def on_the_whole(watched: RandomOrderTest, table: Floats, level: float, *, seed: int) -> OrderVerdict:
     """Return the verdict on a whole table that was watched at its share of the level: of the look too, if need be."""
-    verdict, left = watched.verdict(), (1.0 - WATCHED) * level
+    left = (1.0 - WATCHED) * validate.number("examine", "level", level, above=0, below=1)
+    verdict = watched.verdict()
     if verdict.refuted:
         return verdict._replace(chance=min(1.0, verdict.chance / WATCHED))
-    chance, column = look(table, left, np.random.SeedSequence(seed, spawn_key=(1,)))
+    chance, column = look(table, left, validate.seed_sequence("examine", seed).spawn(1)[0])
     if chance <= left:
-        return Verdict(refuted=True, column=column, values=len(table), chance=chance / (1.0 - WATCHED))
+        return OrderVerdict(refuted=True, column=column, values=len(table), chance=chance / (1.0 - WATCHED))
     return verdict._replace(chance=min(1.0, verdict.chance / WATCHED, chance / (1.0 - WATCHED)))
 
 
