@@ -16,6 +16,7 @@ import numpy as np
 
 from tombola.budget import Allowance, Ledger, ticks_in_one
 from tombola.engine.coins import draw
+from tombola.engine.native import apart
 from tombola.errors import ParameterError
 from tombola.types import Coins, Floats
 
@@ -95,6 +96,7 @@ def ticks(cost: float, in_one: float) -> float:
     return 1.0 if cost > 0.0 else 0.0  # a product too small to be represented
 
 
+@apart
 def cover(purse: Purse, played: Floats, costs: Floats, resource: int) -> float:
     """Return the ticks that cover the cost of what is played: those of one action, or of a mix."""
     total, shares, whole, paid = 0.0, 0, False, False
@@ -132,6 +134,7 @@ def look(purse: Purse) -> None:
     purse.flags[AMPLE] = 1.0 if ample else 0.0
 
 
+@apart
 def try_each(purse: Purse) -> None:
     """Write down which actions fit; with a fluid mix, all that cost no more than everything."""
     for action in range(purse.fits.size):
@@ -154,6 +157,7 @@ def keep_what_fits(purse: Purse, mix: Floats) -> None:
         shrink(purse, mix)
 
 
+@apart
 def shrink(purse: Purse, mix: Floats) -> None:
     """Move from all actions to the null action until the worst cost of the mix fits."""
     for _ in range(3):
@@ -172,6 +176,7 @@ def shrink(purse: Purse, mix: Floats) -> None:
     only_null(purse, mix)
 
 
+@apart
 def only_null(purse: Purse, mix: Floats) -> None:
     """Write the mix that plays the null action."""
     for action in range(mix.size):
