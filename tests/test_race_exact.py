@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from itertools import combinations_with_replacement, permutations, product
+from itertools import chain, combinations_with_replacement, permutations, product
 from typing import Any
 
 import numpy as np
@@ -28,43 +28,99 @@ def pools(values: tuple[float, ...], N: int, k: int) -> Any:
     return np.array(list(combinations_with_replacement(rows, N)))
 
 
-def orders(N: int) -> Any:
-    return np.array(list(permutations(range(N))), np.uint32)
+def differing(values: tuple[float, ...], N: int, k: int) -> tuple[Any, Any]:
+    """Return rows, and all pools of N of them, by number, that differ for a race.
+
+    To add the same to all losses in a row changes no difference, so the least of a row is 0; and of pools that only
+    name the candidates differently there is one.
+    """
+    rows = [row for row in product(values, repeat=k) if min(row) == 0.0]
+    numbers = {row: number for number, row in enumerate(rows)}
+    every = combinations_with_replacement(range(len(rows)), N)
+    found = np.fromiter(chain.from_iterable(every), np.int16).reshape(-1, N)
+    base = len(rows) ** np.arange(N, dtype=np.int64)[::-1]
+    first = np.ones(len(found), bool)
+    for names in permutations(range(k)):
+        renamed = np.array([numbers[tuple(row[a] for a in names)] for row in rows], np.int16)
+        first &= found @ base <= np.sort(renamed[found], axis=1) @ base
+    return np.array(rows), found[first]
 
 
-def drops(memory: Any, start: Any, tables: Any, orders: Any, best: Any, row: Any, count: Any) -> None:
-    """Count, for every pool and every best candidate, the orders in which it is dropped."""
+def drops(memory: Any, start: Any, rows: Any, pools: Any, best: Any, row: Any, stack: Any, count: Any) -> None:
+    """Write into `count` the share of orders in which a best candidate is dropped, for every pool and candidate.
+
+    Goes through the different orders of a pool as through a tree, and leaves a branch when nothing can change.
+    """
     state = view(memory)  # type: ignore[name-defined]  # noqa: F821
-    for p in range(tables.shape[0]):
-        for q in range(orders.shape[0]):
-            for j in range(memory.size):
-                memory[j] = start[j]
-            for i in range(orders.shape[1]):
-                if state.done[0] == 0.0:
-                    for a in range(row.size):
-                        row[a] = tables[p, orders[q, i], a]
-                    take(state, row)  # type: ignore[name-defined]  # noqa: F821
-            for a in range(row.size):
-                if best[p, a] and state.active[a] == 0.0:
-                    count[p, a] += 1.0
+    N, k = pools.shape[1], row.size
+    left, chosen = np.zeros(rows.shape[0], np.int64), np.zeros(N, np.int64)
+    for p in range(pools.shape[0]):
+        left[:] = 0
+        for i in range(N):
+            left[pools[p, i]] += 1
+        everything, depth, at = completions(left, pools[p], N), 0, -1
+        stack[0, :] = start
+        while depth >= 0:
+            at += 1
+            if at == N:  # back to the row before
+                depth -= 1
+                if depth >= 0:
+                    at = chosen[depth]
+                    left[pools[p, at]] += 1
+                continue
+            which = pools[p, at]
+            if left[which] == 0 or (at > 0 and pools[p, at - 1] == which):
+                continue
+            left[which] -= 1
+            memory[:] = stack[depth]
+            row[:] = rows[which]
+            take(state, row)  # type: ignore[name-defined]  # noqa: F821
+            standing = False
+            for a in range(k):
+                standing = standing or (best[p, a] and state.active[a] > 0.0)
+            if depth == N - 1 or state.done[0] > 0.0 or not standing:
+                share = completions(left, pools[p], N - depth - 1) / everything
+                for a in range(k):
+                    if best[p, a] and state.active[a] == 0.0:
+                        count[p, a] += share
+                left[which] += 1
+            else:
+                stack[depth + 1, :] = memory
+                chosen[depth] = at
+                depth, at = depth + 1, -1
 
 
-def worst_drop(field: Field, tables: Any) -> float:
+def completions(left: Any, pool: Any, size: int) -> float:
+    """Return in how many different orders the rows that are left can come."""
+    ways = 1.0
+    for i in range(1, size + 1):
+        ways *= i
+    for i in range(pool.size):
+        if i == 0 or pool[i] != pool[i - 1]:
+            for j in range(2, left[pool[i]] + 1):
+                ways /= j
+    return ways
+
+
+def worst_drop(field: Field, rows: Any, pools: Any) -> float:
     """Return the largest probability, over pools and their best candidates, that one is dropped."""
-    everything = orders(tables.shape[1])
-    totals = tables.sum(axis=1)
+    totals = np.zeros((len(pools), field.candidates))
+    for place in range(pools.shape[1]):
+        totals += rows[pools[:, place]]
     best = totals <= totals.min(axis=1, keepdims=True) + 1e-9
-    count = np.zeros(totals.shape)
-    arguments = (field._memory, field._first, tables, everything, best, np.zeros(field.candidates), count)
-    specialise(drops, arguments, **field._kernels)(*arguments)
-    return float(count.max() / len(everything))
+    stack, count = np.zeros((pools.shape[1], field._memory.size)), np.zeros(totals.shape)
+    arguments = (field._memory, field._first, rows, pools, best, np.zeros(field.candidates), stack, count)
+    specialise(drops, arguments, **field._kernels, completions=completions)(*arguments)
+    return float(count.max())
 
 
 def check(values: tuple[float, ...], N: int, k: int) -> None:
-    tables = pools(values, N, k)
+    rows, found = differing(values, N, k)
     for level in LEVELS:
         field = Best(candidates=k, rows=N, population=N, level=level)
-        assert worst_drop(field, tables) <= level, (N, k, level)
+        worst = worst_drop(field, rows, found)
+        print(f"N = {N}, k = {k}, {len(values)} values, {len(found):,} pools, level {level}: at most {worst:.6f}")
+        assert worst <= level + 1e-12, (N, k, level)
 
 
 @pytest.mark.parametrize("N", range(1, 7))
@@ -72,20 +128,35 @@ def test_a_best_candidate_is_dropped_no_more_often_than_the_level_allows(N: int)
     """All 0/1 pools of two and three candidates, and thirds, exact over all orders; no false alarm is possible."""
     check(BITS, N, 2)
     check(BITS, N, 3)
-    if N <= 5:
-        check(THIRDS, N, 2)
+    check(THIRDS, N, 2)
+    if N <= 3:
+        check(THIRDS, N, 3)
 
 
 @pytest.mark.full
-def test_the_same_of_larger_pools() -> None:
-    check(THIRDS, 6, 2)
-    check(THIRDS, 3, 3)
-    check(BITS, 7, 2)
+@pytest.mark.parametrize(("values", "N", "k"), [(THIRDS, 4, 3), (THIRDS, 5, 3), (THIRDS, 6, 3), (BITS, 8, 2)])
+def test_the_same_of_larger_pools(values: tuple[float, ...], N: int, k: int) -> None:
+    check(values, N, k)
+
+
+def test_the_tree_of_orders_counts_what_all_orders_give() -> None:
+    """All orders of all pools of four rows, one by one, against the tree; with clones and ties."""
+    rows, found = differing(BITS, 4, 3)
+    for level in (0.2, 0.9):
+        field, worst = Best(candidates=3, rows=4, population=4, level=level), 0.0
+        for pool in found:
+            table, gone = rows[pool], np.zeros(3)
+            for order in permutations(range(4)):
+                field.play(table, np.array(order, np.uint32))
+                gone += field.state.active == 0.0
+            totals = table.sum(axis=0)
+            worst = max(worst, (gone[totals == totals.min()] / 24).max())
+        assert worst_drop(field, rows, found) == pytest.approx(worst, abs=1e-12)
 
 
 def test_the_bound_is_not_met_for_want_of_trying() -> None:
     """With a level of 1/2, some best candidate of some pool of six rows is dropped in a tenth of the orders."""
-    assert worst_drop(Best(candidates=2, rows=6, population=6, level=0.5), pools(BITS, 6, 2)) > 0.09
+    assert worst_drop(Best(candidates=2, rows=6, population=6, level=0.5), *differing(BITS, 6, 2)) > 0.09
 
 
 def fields(N: int, k: int, level: float) -> Iterator[Field]:
@@ -99,7 +170,7 @@ def fields(N: int, k: int, level: float) -> Iterator[Field]:
 
 def worst_answer(field: Field, tables: Any) -> float:
     """Return the largest probability, over pools, of a wrong answer."""
-    everything, worst = orders(tables.shape[1]), 0
+    everything, worst = np.array(list(permutations(range(tables.shape[1]))), np.uint32), 0
     for table in tables:
         totals, wrong = table.sum(axis=0), 0
         for order in everything:
@@ -135,6 +206,24 @@ def raced(table: Any, order: Any, level: float, rng: Any, *, failing: Any = ()) 
         cell = call.place, int(call.candidate)
         race.record(call, **({"failed": True} if cell in failing else {"loss": float(table[cell])}))
     return race
+
+
+@pytest.mark.parametrize("values", [BITS, THIRDS])
+def test_answers_out_of_order_and_failed_calls_leave_the_evidence_as_it_is(values: tuple[float, ...]) -> None:
+    """The evidence is that of the table as recorded, row by row, to the bit: so what is enumerated above holds here."""
+    rng = np.random.default_rng(3)
+    for _ in range(150):
+        N, k, level = int(rng.integers(1, 7)), int(rng.integers(2, 4)), float(rng.choice(LEVELS))
+        table, order = rng.choice(values, (N, k)), rng.permutation(N)
+        failing = {(int(row), int(a)) for row, a in np.argwhere(rng.random((N, k)) < 0.15)}
+        recorded = table.copy()
+        for cell in failing:
+            recorded[cell] = 1.0
+        field = Best(candidates=k, rows=N, population=N, level=level)
+        field.play(recorded, order.astype(np.uint32))
+        race = raced(table, order, level, rng, failing=failing)
+        np.testing.assert_array_equal(race.field._memory, field._memory)
+        assert race.active == tuple(str(a) for a in field.active)
 
 
 @pytest.mark.parametrize("failing", [(), ((0, 0), (2, 0)), ((1, 1), (3, 0))])
