@@ -11,6 +11,7 @@ the sign of the sum of ranks. `python benchmarks/race_irace.py FOLDER NAME` comp
 """
 
 import argparse
+import math
 import shutil
 import subprocess
 import tempfile
@@ -98,7 +99,7 @@ class Ranks:
     """The rows of those in the race as ranks; `order` sorts the candidates, the best first."""
 
     def __init__(self, rows: Any) -> None:
-        self.rows = list(rows)
+        self.count, self.ahead = len(rows), [float(row[0] - row[-1]) for row in rows]
         ranks = stats.rankdata(rows, axis=1) if len(rows) else np.zeros((0, rows.shape[1]))
         self.order = ranks.sum(axis=0)
         self.squares = float((ranks**2).sum())
@@ -106,7 +107,8 @@ class Ranks:
     def add(self, row: Any) -> None:
         """Count one more row."""
         ranks = stats.rankdata(row)
-        self.rows.append(row)
+        self.count += 1
+        self.ahead.append(float(row[0] - row[-1]))
         self.order = self.order + ranks
         self.squares += float((ranks**2).sum())
 
@@ -115,7 +117,7 @@ class Ranks:
         return self._wilcoxon() if len(self.order) == 2 else self._friedman()
 
     def _friedman(self) -> Any:
-        n, k, alpha = len(self.rows), len(self.order), 1 - CONFIDENCE
+        n, k, alpha = self.count, len(self.order), 1 - CONFIDENCE
         spread = self.squares - n * k * (k + 1) ** 2 / 4  # Friedman's denominator, corrected for ties
         if spread <= 1e-9 * n:
             return np.ones(k, bool)
@@ -127,20 +129,23 @@ class Ranks:
         return self.order - self.order.min() <= reach
 
     def _wilcoxon(self) -> Any:
-        first, second = np.array(self.rows).T
-        if (first <= second).all():
+        d = np.array(self.ahead)
+        if (d <= 0).all():
             return np.array([True, False])
-        if (second <= first).all():
+        if (d >= 0).all():
             return np.array([False, True])
-        d = first - second
-        d = d[d != 0]
-        ranks = stats.rankdata(abs(d))
-        exact = len(d) < 50 and len(d) == len(first) and len(np.unique(ranks)) == len(ranks)
-        method: Any = "exact" if exact else "approx"
-        if stats.wilcoxon(d, correction=not exact, method=method).pvalue >= 1 - CONFIDENCE:
+        rest = d[d != 0]
+        ranks, n = stats.rankdata(abs(rest)), len(rest)
+        above = ranks[rest > 0].sum() - n * (n + 1) / 4
+        if n < 50 and n == len(d) and len(np.unique(ranks)) == n:
+            p = float(stats.wilcoxon(rest, method="exact").pvalue)
+        else:
+            ties = np.unique(ranks, return_counts=True)[1].astype(float)
+            deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48)
+            p = math.erfc(abs(above - 0.5 * np.sign(above)) / deviation / math.sqrt(2))
+        if p >= 1 - CONFIDENCE:
             return np.ones(2, bool)
-        worse = ranks[d > 0].sum() > ranks[d < 0].sum()
-        return np.array([not worse, worse])
+        return np.array([above <= 0, above > 0])
 
 
 class Means:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola.commands.options import Seeds
 from tombola.commands.printing import grid, show, tell
 from tombola.commands.race import app
+from tombola.commands.race_question import Ask, asking
 from tombola.text import clean
 
 if TYPE_CHECKING:
-    from tombola.racing import Race, RaceFile, Settings
+    from tombola.racing import Race, RaceFile
     from tombola.racing.programs import Programs
 
 __all__ = ["app"]
@@ -27,30 +27,15 @@ File = Annotated[Path, typer.Argument(help="The file of the race.")]
 RowsFile = Annotated[Path, typer.Argument(help="The rows: CSV or TSV with a column id, or a .txt with one a line.")]
 Column = Annotated[str, typer.Option(help="The column with the rows, if it is not called id.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Level = Annotated[float, typer.Option(help="The probability with which the answer may be wrong.")]
-Within = Annotated[float, typer.Option(help="So much worse than the best (or the baseline) is good enough.")]
-Top = Annotated[int, typer.Option(help="Ask for the best so many.", min=1)]
-Baseline = Annotated[str, typer.Option(help="Ask whether the others are better than this candidate: a gate.")]
-Future = Annotated[bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")]
-MaxCalls = Annotated[int | None, typer.Option(help="Stop after so many calls; the answer is who is left.", min=1)]
-MaxCost = Annotated[float | None, typer.Option(help="Stop when the answers have cost so much.", min=0)]
-OnFailure = Annotated[str, typer.Option(help="worst: a failed call counts as loss 1; stop: it ends the race.")]
 
 
 @app.command()
+@asking
 def start(
+    ask: Ask,
     rows: RowsFile,
     candidates: Annotated[str, typer.Option(help="Their names, with commas between; quote one with a comma.")],
     out: Annotated[Path, typer.Option(help="The file to write; one that exists is never overwritten.")],
-    seed: Seeds = 1,
-    level: Level = 0.05,
-    within: Within = 0.0,
-    top: Top = 1,
-    baseline: Baseline = "",
-    future: Future = False,  # noqa: FBT002 - a flag
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    on_failure: OnFailure = "worst",
     column: Column = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -59,15 +44,14 @@ def start(
     from tombola.live.intake import read_ids
     from tombola.racing import RaceFile
 
-    settings = _settings(
-        names_in(candidates), seed, level, within, top, baseline, max_calls, max_cost, on_failure, future=future
-    )
+    settings = ask(names_in(candidates))
     with RaceFile.start(out, settings, read_ids(rows, column or None)) as file:
         count, k = len(file.rows), len(settings.candidates)
     if as_json:
         typer.echo(json.dumps({"file": str(out), "rows": count, "race": settings.to_json()}))
     else:
-        show(f"{out}: {k} candidates on {count:,} rows in random order (seed {seed}), at most {k * count:,} calls")
+        order = f"in random order (seed {settings.seed})"
+        show(f"{out}: {k} candidates on {count:,} rows {order}, at most {k * count:,} calls")
         show(f"ask for the first calls with: tombola race next {out}", soft=True)
 
 
@@ -169,7 +153,9 @@ def report(
 
 
 @app.command()
+@asking
 def run(
+    ask: Ask,
     rows: RowsFile,
     candidate: Annotated[list[str], typer.Option(help="'name=COMMAND {row}', once for each candidate.")],
     file: Annotated[Path, typer.Option(help="The file that keeps the answers; run again, the race goes on.")],
@@ -180,21 +166,12 @@ def run(
     retries: Annotated[int, typer.Option(help="How often a failing command is tried again.", min=0)] = 0,
     shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,  # noqa: FBT002
     max_seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds; run again to go on.")] = None,
-    seed: Seeds = 1,
-    level: Level = 0.05,
-    within: Within = 0.0,
-    top: Top = 1,
-    baseline: Baseline = "",
-    future: Future = False,  # noqa: FBT002 - a flag
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    on_failure: OnFailure = "worst",
     column: Column = "",
     out: Annotated[Path | None, typer.Option(help="A page to write, such as race.html.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line for every row.")] = False,  # noqa: FBT002 - a flag
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Run commands on this machine, few of them, until it is proved which is best; killed, it goes on."""
+    """Run commands on this machine until it is proved which is best; killed, it goes on; ends as `status` does."""
     from tombola.live.intake import read_ids
     from tombola.racing import RaceFile
     from tombola.racing.lines import run_programs
@@ -203,10 +180,7 @@ def run(
     commands = _commands(candidate)
     programs = Programs(commands, loss, cap, timeout, retries, shell)  # type: ignore[arg-type]
     programs.check()
-    settings = _settings(
-        list(commands), seed, level, within, top, baseline, max_calls, max_cost, on_failure, future=future
-    )
-    with RaceFile.at(file, settings, read_ids(rows, column or None), _means(programs)) as race_file:
+    with RaceFile.at(file, ask(commands), read_ids(rows, column or None), _means(programs)) as race_file:
         _note(race_file)
         run_programs(race_file, programs, workers, max_seconds, None if quiet else tell)
         now = race_file.race
@@ -254,28 +228,6 @@ def _finish(file: "RaceFile", now: "Race", out: Path | None, *, as_json: bool) -
 def _means(programs: "Programs") -> dict[str, Any]:
     """Return what of the programs belongs to the race: how often they are tried may change from run to run."""
     return {name: value for name, value in programs.to_json().items() if name not in ("retries", "timeout")}
-
-
-def _settings(
-    names: list[str],
-    seed: int,
-    level: float,
-    within: float,
-    top: int,
-    baseline: str,
-    max_calls: int | None,
-    max_cost: float | None,
-    on_failure: str,
-    *,
-    future: bool,
-) -> "Settings":
-    from tombola.racing import Settings
-
-    population = math.inf if future else None
-    return Settings(
-        tuple(names), seed, level, within, top, baseline or None, population, max_calls, max_cost,
-        on_failure,  # type: ignore[arg-type]
-    )  # fmt: skip
 
 
 def _commands(texts: list[str]) -> dict[str, str]:

@@ -15,8 +15,7 @@ the task with score_on_error=True, or fail_on_error=True.
 import math
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from inspect_ai.dataset import Sample
 from inspect_ai.model import get_model
@@ -26,9 +25,9 @@ from inspect_ai.util import EarlyStop
 
 from tombola.errors import ParameterError
 from tombola.racing.ask_and_tell import Race
-from tombola.racing.events import Event, Keeper, Notes
-from tombola.racing.file import RaceFile
-from tombola.racing.settings import Settings
+from tombola.racing.events import Event, Keeper
+from tombola.racing.file import journal_at
+from tombola.racing.settings import Asked, Settings, asking
 
 CANDIDATE, TICKET = "tombola_candidate", "tombola_ticket"
 
@@ -40,6 +39,7 @@ class EarlyStoppingRace:
     ("C" is 1, "I" is 0), and must be in [0, 1].
     """
 
+    @asking
     def __init__(
         self,
         candidates: Sequence[str],
@@ -48,12 +48,12 @@ class EarlyStoppingRace:
         seed: int,
         scorer: str | None = None,
         journal: Keeper | str | PathLike[str] | None = None,
-        **settings: Any,
+        **asked: Unpack[Asked],
     ) -> None:
         rows = list(dataset)
         names = [str(sample.id) if sample.id is not None else str(place) for place, sample in enumerate(rows, start=1)]
-        decided = Settings(tuple(candidates), seed, **settings)
-        self._journal = _journal(journal, decided, names)
+        decided = Settings(tuple(candidates), seed, **asked)
+        self._journal = journal_at(journal, decided, names)
         self.race = Race.restore(decided, names, self._journal.replay())
         self._scorer, self._to_float = scorer, value_to_float()
         tickets = range(len(rows) * len(decided.candidates))
@@ -149,12 +149,6 @@ def ask_candidate() -> Solver:
         return state
 
     return solve
-
-
-def _journal(given: Keeper | str | PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> Keeper:
-    if given is None:
-        return Notes()
-    return RaceFile.at(Path(given), settings, rows) if isinstance(given, str | PathLike) else given
 
 
 def _ticket(id: str | int) -> int:

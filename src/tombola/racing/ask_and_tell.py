@@ -13,7 +13,7 @@ failed               counts as the worst loss, 1; or ends the race, with on_fail
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from tombola.errors import FeedbackError
 from tombola.order import rows_in
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.forecast import rows_needed
-from tombola.racing.settings import Settings, distinct
+from tombola.racing.settings import Asked, Settings, asking, distinct
 from tombola.racing.verdict import answer_of, proved_by, verdict_of
 from tombola.streams import Streams
 
@@ -46,25 +46,11 @@ class Race:
     (('large',), True)
     """
 
+    @asking
     def __init__(
-        self,
-        candidates: Sequence[str],
-        rows: int | Sequence[Any],
-        *,
-        seed: int,
-        level: float = 0.05,
-        within: float = 0.0,
-        top: int = 1,
-        baseline: str | None = None,
-        population: float | None = None,
-        max_calls: int | None = None,
-        max_cost: float | None = None,
-        on_failure: Literal["worst", "stop"] = "worst",
+        self, candidates: Sequence[str], rows: int | Sequence[Any], *, seed: int, **asked: Unpack[Asked]
     ) -> None:
-        settings = Settings(
-            tuple(candidates), seed, level, within, top, baseline, population, max_calls, max_cost, on_failure
-        )
-        self._begin(settings, rows)
+        self._begin(Settings(tuple(candidates), seed, **asked), rows)
 
     @classmethod
     def restore(cls, settings: Settings, rows: int | Sequence[Any], events: Iterable[Event] = ()) -> "Race":

@@ -7,15 +7,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from tombola import validate
 from tombola.errors import FeedbackError, SessionError
 from tombola.racing.ask_and_tell import Race
-from tombola.racing.events import Call, Event, Keeper, Notes
-from tombola.racing.file import RaceFile
-from tombola.racing.settings import Settings, distinct
+from tombola.racing.events import Call, Event, Keeper
+from tombola.racing.file import journal_at
+from tombola.racing.settings import Asked, Settings, asking, distinct
 from tombola.racing.ticker import Ticker
 
 Evaluate: TypeAlias = Callable[[Any, Any], Any]
@@ -29,23 +28,17 @@ class Interrupted(KeyboardInterrupt):
         self.race, self.journal = race, journal
 
 
+@asking
 def race(
     candidates: Sequence[Any] | Mapping[str, Any],
     rows: Sequence[Any],
     evaluate: Evaluate,
     *,
     seed: int,
-    level: float = 0.05,
-    within: float = 0.0,
-    top: int = 1,
-    baseline: str | None = None,
-    population: float | None = None,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    on_failure: Literal["worst", "stop"] = "worst",
     workers: int = 8,
     journal: Keeper | str | os.PathLike[str] | None = None,
     progress: bool = True,
+    **asked: Unpack[Asked],
 ) -> Race:
     """Find the best of the candidates on the rows, calling `evaluate` as rarely as the level allows.
 
@@ -61,8 +54,8 @@ def race(
     named = candidates if isinstance(candidates, Mapping) else {str(one): one for one in candidates}
     names = distinct("candidates", list(candidates))
     ids = [str(row) for row in rows] if all(isinstance(row, str) for row in rows) else list(map(str, range(len(rows))))
-    settings = Settings(names, seed, level, within, top, baseline, population, max_calls, max_cost, on_failure)
-    kept = _journal(journal, settings, ids)
+    settings = Settings(names, seed, **asked)
+    kept = journal_at(journal, settings, ids)
     run = Driver(Race.restore(settings, ids, kept.replay()), kept, Ticker(show=progress))
 
     def ask(call: Call) -> Any:
@@ -75,12 +68,6 @@ def race(
         with ThreadPoolExecutor(count) as pool:
             _finish(run, run.drive(lambda call: asyncio.get_running_loop().run_in_executor(pool, ask, call), count))
     return run.race
-
-
-def _journal(given: Keeper | str | os.PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> Keeper:
-    if given is None:
-        return Notes()
-    return RaceFile.at(Path(given), settings, rows) if isinstance(given, str | os.PathLike) else given
 
 
 def _finish(run: "Driver", work: Any) -> None:

@@ -6,6 +6,7 @@ and every call and answer as it happened, each sealed by a digest. The race itse
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -14,7 +15,7 @@ from typing import Any
 from tombola import __version__, journal
 from tombola.errors import ParameterError, SessionError
 from tombola.racing.ask_and_tell import Race
-from tombola.racing.events import Call, Event
+from tombola.racing.events import Call, Event, Keeper, Notes
 from tombola.racing.settings import Settings, distinct
 from tombola.text import encodable
 
@@ -58,7 +59,7 @@ class RaceFile:
 
     @classmethod
     def start(
-        cls, path: str | Path, settings: Settings, rows: Sequence[Any], means: dict[str, Any] | None = None
+        cls, path: str | PathLike[str], settings: Settings, rows: Sequence[Any], means: dict[str, Any] | None = None
     ) -> "RaceFile":
         """Write a new file; one that exists is never overwritten. `means` may say how the calls are made."""
         names = distinct("rows", rows)
@@ -69,7 +70,7 @@ class RaceFile:
         return cls(journal.Journal.create(Path(path), "Race", about, names, VIEWS))
 
     @classmethod
-    def open(cls, path: str | Path) -> "RaceFile":
+    def open(cls, path: str | PathLike[str]) -> "RaceFile":
         """Open the file of a race."""
         kept = journal.Journal.open(Path(path), "Race", "race")
         try:
@@ -80,14 +81,14 @@ class RaceFile:
 
     @classmethod
     def at(
-        cls, path: str | Path, settings: Settings, rows: Sequence[Any], means: dict[str, Any] | None = None
+        cls, path: str | PathLike[str], settings: Settings, rows: Sequence[Any], means: dict[str, Any] | None = None
     ) -> "RaceFile":
         """Open the file of this very race, or start it."""
         if not Path(path).exists():
             return cls.start(path, settings, rows, means)
         file = cls.open(path)
-        given = {**settings.to_json(), "rows": distinct("rows", rows), "means": means or {}}
-        found = {**file.settings.to_json(), "rows": file.rows, "means": file.means}
+        given = {**settings.to_json(), "rows": distinct("rows", rows), "commands": means or {}}
+        found = {**file.settings.to_json(), "rows": file.rows, "commands": file.means}
         other = [name for name in given if given[name] != found[name]]
         if other:
             file.close()
@@ -203,3 +204,10 @@ class RaceFile:
         value = None if event.kind == "call" else {"loss": event.loss, "cost": event.cost, "failed": event.failed}
         self._kept.append(event.kind, event.ticket, value)
         self._events.append(event)
+
+
+def journal_at(given: Keeper | str | PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> Keeper:
+    """Return where the events of a race are kept: a journal, the file at a path, or, if nothing is given, in memory."""
+    if given is None:
+        return Notes()
+    return RaceFile.at(given, settings, rows) if isinstance(given, str | PathLike) else given

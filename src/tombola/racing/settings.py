@@ -3,9 +3,10 @@
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from inspect import signature
+from typing import Any, Literal, TypedDict, TypeVar
 
 from tombola import validate
 from tombola.errors import ParameterError
@@ -14,6 +15,19 @@ from tombola.racing.field import Field
 from tombola.racing.gate import Gate
 from tombola.racing.top import Top
 from tombola.racing.within import Within
+
+
+class Asked(TypedDict, total=False):
+    """What may be asked of a race, and its limits: settings by their names, each with a default in `Settings`."""
+
+    level: float
+    within: float
+    top: int
+    baseline: str | None
+    population: float | None
+    max_calls: int | None
+    max_cost: float | None
+    on_failure: Literal["worst", "stop"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +96,18 @@ class Settings:
         """Return the settings that `to_json` gave."""
         population = math.inf if about.get("population") == "inf" else None
         return cls(**{**about, "candidates": tuple(about["candidates"]), "population": population})
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def asking(function: Function) -> Function:
+    """Show the settings as keywords of a function that takes them as **asked, with the defaults they have here."""
+    known = signature(Settings).parameters
+    asked = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in Asked.__annotations__]
+    own = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    function.__signature__ = signature(function).replace(parameters=[*own, *asked])  # type: ignore[attr-defined]
+    return function
 
 
 def distinct(what: str, names: Sequence[Any]) -> tuple[str, ...]:

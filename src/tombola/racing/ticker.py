@@ -17,7 +17,7 @@ def line_of(race: "Race") -> str:
     leader = race.leader
     ahead = f", {leader} leads with {race.means[leader]:.4g}" if leader is not None else ""
     more = race.forecast
-    guess = f", about {more:,} rows to go" if more else ""
+    guess = f", about {more:,} row{'s' * (more > 1)} to go" if more else ""
     return (
         f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the race{ahead}, "
         f"{race.calls_made:,} calls, {share:.0%} saved{guess}"
