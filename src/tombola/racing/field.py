@@ -6,6 +6,7 @@ read. The state after n rows depends on the first n rows of the shuffled list an
 """
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -69,7 +70,6 @@ class Field(ABC):
         self._view = viewer(state)
         self.state = self._view(self._memory)
         self._kernels = {"view": self._view, "take": type(self).take}
-        self._take = specialise(take_row, (self._memory, self._row), **self._kernels)
         self._loops: dict[Any, Kernel] = {}
 
     @abstractmethod
@@ -96,12 +96,18 @@ class Field(ABC):
         """Take in the next row of the shuffled list."""
         self._take(self._memory, losses)
 
+    @cached_property
+    def _take(self) -> Kernel:
+        return specialise(take_row, (self._memory, self._row), **self._kernels)
+
     def play(self, table: Rows, order: Order) -> int:
         """Start again, run a whole race on a table of losses, and return the number of calls it makes."""
         self._memory[:] = self._first
-        if table.dtype not in self._loops:
-            self._loops[table.dtype] = specialise(take_rows, (self._memory, table, order, self._row), **self._kernels)
-        return int(self._loops[table.dtype](self._memory, table, order, self._row))
+        rows = table.view()
+        rows.flags.writeable = False  # as those of a pool are: for others the race would be compiled once more
+        if rows.dtype not in self._loops:
+            self._loops[rows.dtype] = specialise(take_rows, (self._memory, rows, order, self._row), **self._kernels)
+        return int(self._loops[rows.dtype](self._memory, rows, order, self._row))
 
     @property
     def active(self) -> list[int]:
