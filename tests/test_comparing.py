@@ -1,6 +1,7 @@
 """Compare and its runs: the same for any number of workers, paired, relabelled; and the statistics beneath."""
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Pool, Runs, compare, play
-from tombola.errors import OrderError, ParameterError
+from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Pool, Runs, Session, check_learner, compare, play
+from tombola.errors import LearnerError, OrderError, ParameterError, PoolError
 from tombola.full import Uniform
 from tombola.report.figures import save
 from tombola.runs import Cell, Entry
@@ -286,3 +287,55 @@ def test_coins_of_a_learner_depend_on_what_it_is_only() -> None:
     ]
     assert len(set(words)) == 4
     assert tuple(Streams(3).learner(UCB1(scale=2.0)).tolist()) == words[2]
+
+
+def test_arrays_are_pools() -> None:
+    losses = np.random.default_rng(0).random((12, 2))
+    pool = Pool(losses)
+    for given in (losses, losses.tolist()):
+        assert play(UCB1(), given, seed=1).loss == play(UCB1(), pool, seed=1).loss
+        assert (
+            compare(given, UCB1(), repetitions=2, seed=1).columns()
+            == compare(pool, [UCB1()], repetitions=2, seed=1).columns()
+        )
+    assert compare([losses, losses[:5]], [UCB1()], repetitions=2, seed=1).horizons == [5, 12]
+    with pytest.raises(PoolError, match=r"got int; write tombola\.Pool"):
+        play(UCB1(), 5, seed=1)
+
+
+@pytest.mark.parametrize(("given", "write"), [(UCB1, "UCB1()"), ("UCB1", "tombola.UCB1()")])
+def test_a_class_or_a_name_is_no_learner_yet(given: Any, write: str) -> None:
+    for use in (
+        lambda: play(given, [[0.0, 1.0]], seed=1),
+        lambda: compare([[0.0, 1.0]], [given], seed=1),
+        lambda: compare([[0.0, 1.0]], given, seed=1),
+        lambda: Session(given, actions=2, horizon=3, seed=1),
+        lambda: check_learner(given),
+    ):
+        with pytest.raises(LearnerError, match=re.escape(f"write {write}")):
+            use()
+
+
+def test_marks_are_a_matter_of_choice() -> None:
+    losses = np.random.default_rng(0).random((1000, 2))
+    rounds, _ = compare(losses, UCB1(), repetitions=2, marks=[7, 33, 5000], seed=1).curve("UCB1")
+    evenly = np.arange(25, 1001, 25)
+    assert rounds.tolist() == np.union1d([7, 33], evenly).tolist()
+    with pytest.raises(ParameterError, match="marks"):
+        compare(losses, UCB1(), marks=[0], seed=1)
+
+
+def test_several_orders_and_the_bound_in_axes_of_ones_own() -> None:
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots(1, 2)
+    pool = Pool(np.random.default_rng(0).random((100, 2)))
+    runs = compare(pool, [UCB1(), Exp3()], ["random", "given"], repetitions=2, seed=1)
+    chart = runs.chart(orders=["random", "given"], learners=["UCB1"], bound=True)
+    assert [band.name for band in chart.bands] == ["UCB1, random", "UCB1, given"]
+    (line,) = chart.lines
+    assert line.y.tolist() == [UCB1().bound(2, 100)] * 2, "proved in random order only"
+    assert runs.plot(ax=axes[1], orders=["random", "given"], learners=["UCB1"], bound=True) is axes[1].figure
+    assert (len(axes[0].lines), len(axes[1].lines)) == (0, 3)
+    assert not runs.chart(bound=False).lines
+    assert not compare(pool, [UCB1()], repetitions=2, delay=[1] * 100, seed=1).chart(bound=True).lines

@@ -34,13 +34,14 @@ def test_a_how_to_prints_what_its_page_shows(script: Path, run_python: Run) -> N
     assert ran.stdout == (DOCS / "howto" / "output" / f"{script.stem}.txt").read_text(encoding="utf-8")
 
 
-def test_the_learner_of_twenty_lines_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_learners_of_twenty_lines_are_learners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    code = re.search(r"A whole learner:\n\n```python\n(.*?)```", text, re.DOTALL)
-    assert code is not None
-    (tmp_path / "imitate.py").write_text(code.group(1), encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    (tmp_path / "twenty_lines.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    tombola.check_learner(importlib.import_module("imitate").Imitate())
+    own = importlib.import_module("twenty_lines")
+    tombola.check_learner(own.Imitate())
+    tombola.check_learner(own.Curious())
 
 
 def test_the_pages_name_nothing_that_is_not_there() -> None:

@@ -343,3 +343,28 @@ def test_every_law_has_its_broken_learner() -> None:
 def test_a_learner_out_of_range_is_refused_before_compiled_code_goes_there() -> None:
     with pytest.raises(LearnerError, match="IndexError"):
         check_learner(Outside())
+
+
+class Total(NamedTuple):
+    total: float
+
+
+@dataclass(frozen=True)
+class Adds(Learner):
+    feedback: ClassVar = "bandit"
+
+    def init(self, actions: int, horizon: int) -> Total:
+        return Total(0.0)
+
+    @staticmethod
+    def act(state: Total, coins: Coins) -> tuple[int, float]:
+        return 0, 1.0
+
+    @staticmethod
+    def observe(state: Any, action: int, loss: float, chance: float) -> None:
+        state.total += loss
+
+
+def test_a_number_of_the_state_that_is_assigned_to_gets_a_sentence() -> None:
+    with pytest.raises(LearnerError, match=r"an assignment to one of them; keep .* write state.total\[0\] \+= loss"):
+        check_learner(Adds())

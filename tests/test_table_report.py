@@ -10,13 +10,13 @@ import pytest
 from pools import OWN, REAL, npz_of
 from tombola import EmpiricalLP, Pool, compare, demo, play
 from tombola.budget import Budget
+from tombola.comparing import bound_of
 from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
 from tombola.readers import read_table
 from tombola.readers.pooling import Table
 from tombola.report.compare_page import Mean, limits, strips
 from tombola.streams import repetitions
-from tombola.tables.advice import bound_of
 from tombola.tables.answer import Answer, answer_to
 from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
 from tombola.tables.page import means, page_of, share_chart
@@ -165,13 +165,14 @@ def test_the_bound_is_that_of_the_learner_and_is_left_out_where_it_does_not_hold
     for met in (Circumstances("full"), Circumstances(), Circumstances("bandit", 0, 3.0)):
         for name, learner in contestants(met).items():
             dear = met.switching_price > 0 and not hasattr(learner, "price")
-            assert bound_of(learner, met, 4, 500) == (None if dear else learner.bound(4, 500)), name
+            bound = bound_of(learner, 4, 500, met.delay, met.switching_price)
+            assert bound == (None if dear else learner.bound(4, 500)), name
     leader = contestants(Circumstances("full"))["FollowTheLeader"]
-    late = bound_of(leader, Circumstances("full", 9), 4, 500)
+    late = bound_of(leader, 4, 500, 9, 0.0)
     assert late is not None
     assert late == leader.bound(4, 500, 9)
-    assert bound_of(contestants(Circumstances())["TsallisInf"], Circumstances("bandit", 9), 4, 500) is None
-    assert bound_of(leader, Circumstances("full", 0, 1.0), 4, 500) is None
+    assert bound_of(contestants(Circumstances())["TsallisInf"], 4, 500, 9, 0.0) is None
+    assert bound_of(leader, 4, 500, 0, 1.0) is None
 
 
 def test_one_action_picked_blindly_has_its_exact_place() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from tombola import bandit as bandit
 from tombola import bounds as bounds
 from tombola import budgets as budgets
+from tombola import coins as coins
 from tombola import confidence as confidence
 from tombola import demo as demo
 from tombola import exact as exact

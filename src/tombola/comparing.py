@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tombola import validate
 from tombola.budget import Allowance, Budget, Stop
@@ -16,16 +17,18 @@ from tombola.errors import ParameterError
 from tombola.hypotheses.labelled_pool import LabelledPool
 from tombola.order import MODELS, Model, OrderLike, model_of
 from tombola.playing import Played, allowance_on, log_spaced, run
-from tombola.pool import Pool
+from tombola.pool import Pool, pool_of
 from tombola.progress import tracked
 from tombola.runs import Cell, Entry, Runs, slices
+from tombola.settings import kind_of
 from tombola.streams import Streams
 from tombola.streams import repetitions as seeds_of
 from tombola.types import Floats, Rounds, Seed
 
 LearnerLike: TypeAlias = Any  # a learner, or a function of the horizon that makes one
-Named: TypeAlias = Mapping[str, LearnerLike] | Sequence[Any]
+Named: TypeAlias = Mapping[str, LearnerLike] | Sequence[Any] | LearnerLike
 AnyPool: TypeAlias = Pool | LabelledPool
+PoolLike: TypeAlias = AnyPool | ArrayLike
 
 
 class Kept(NamedTuple):
@@ -38,7 +41,7 @@ class Kept(NamedTuple):
 
 
 def compare(
-    pool: AnyPool | Sequence[AnyPool],
+    pool: PoolLike | Sequence[AnyPool],
     learners: Named,
     orders: Sequence[OrderLike] | OrderLike = "random",
     *,
@@ -49,6 +52,7 @@ def compare(
     budget: Budget | None = None,
     stop: Stop = "fits",
     relabel: bool = True,
+    marks: Sequence[int] | None = None,
     workers: int = 1,
     seed: Seed,
 ) -> Runs:
@@ -57,8 +61,9 @@ def compare(
     A learner may be a function of the horizon. The actions are relabelled at random in every repetition, because real
     tables often list their best action first and ties go to the lowest index; `relabel=False` keeps the labels.
     With a `budget`, the comparator is the best fixed mix within it. The result does not depend on the number of
-    workers. `first` leaves out as many repetitions at the beginning: those of `first=40` are further ones of the same
-    comparison.
+    workers. Sums are kept at the rounds in `marks` (about twelve in every power of ten, if left out), at the end, and
+    after each fortieth of the rounds. `first` leaves out as many repetitions at the beginning: those of `first=40` are
+    further ones of the same comparison. Arrays of losses will do as pools.
 
     >>> from tombola import FollowTheLeader
     >>> from tombola.full import Uniform
@@ -71,7 +76,7 @@ def compare(
     workers = validate.whole("compare", "workers", workers, least=1)
     comparison = Comparison.of(
         pool, learners, orders, delay=delay, switching_price=switching_price, budget=budget, stop=stop, relabel=relabel,
-        seed=seed,
+        marks=marks, seed=seed,
     )  # fmt: skip
     (runs,) = comparison.play([(first, count)], workers=workers)
     return runs
@@ -89,12 +94,13 @@ class Comparison:
     price: float
     amounts: tuple[float, ...]
     relabel: bool
+    marks: tuple[int, ...] | None
     seed: Seed
 
     @classmethod
     def of(
         cls,
-        pool: AnyPool | Sequence[AnyPool],
+        pool: PoolLike | Sequence[AnyPool],
         learners: Named,
         orders: Sequence[OrderLike] | OrderLike = "random",
         *,
@@ -103,14 +109,16 @@ class Comparison:
         budget: Budget | None = None,
         stop: Stop = "fits",
         relabel: bool = True,
+        marks: Sequence[int] | None = None,
         seed: Seed,
     ) -> "Comparison":
         """Return the comparison that is asked for in the words of `compare`."""
         pools = _pools(pool)
         price = validate.number("compare", "switching_price", switching_price, least=0)
         allowances = [allowance_on(p, budget, stop, best=True) for p in pools]
+        chosen = None if marks is None else tuple(validate.whole("compare", "marks", mark, least=1) for mark in marks)
         amounts = () if budget is None else tuple(budget.per_resource.tolist())
-        return cls(pools, allowances, _orders(orders), _names(learners), delay, price, amounts, relabel, seed)
+        return cls(pools, allowances, _orders(orders), _names(learners), delay, price, amounts, relabel, chosen, seed)
 
     def play(self, parts: Sequence[tuple[int, int]], *, workers: int = 1) -> Iterator[Runs]:
         """Yield the runs of every part (the first repetition, how many), each when it is done; all are in work."""
@@ -124,7 +132,18 @@ class Comparison:
             for p, m in cases:
                 entries = [Entry(self.pools[p].rows, str(self.models[m]), name) for name in self.recipes]
                 cells.update(_collect(entries, islice(results, count), count))
-            yield Runs(cells, self.price, names, self.amounts)
+            yield Runs(cells, self.price, names, self.amounts, self._bounds())
+
+    def _bounds(self) -> dict[Entry, float]:
+        """Return what is proved of the expected regret in random order, where anything is."""
+        if self.amounts or not isinstance(self.delay, int) or "random" not in map(str, self.models):
+            return {}
+        found = {}
+        for pool in (one for one in self.pools if isinstance(one, Pool)):
+            for name, recipe in self.recipes.items():
+                bound = bound_of(_made(recipe, pool.rows), pool.k, pool.rows, self.delay, self.price)
+                found.update({} if bound is None else {Entry(pool.rows, "random", name): bound})
+        return found
 
 
 def _repetition(comparison: Comparison, which: int, how: int, seed: Seed) -> list[Kept]:
@@ -133,13 +152,30 @@ def _repetition(comparison: Comparison, which: int, how: int, seed: Seed) -> lis
     streams = Streams(seed)
     rows = comparison.models[how].arrange(pool.rows, streams.order())
     columns = _columns(pool, streams, relabel=comparison.relabel)
-    marks = np.union1d(log_spaced(rows.size), slices(rows.size))
+    marks = np.union1d(_marks(comparison.marks, rows.size), slices(rows.size))
     found = []
     for recipe in comparison.recipes.values():
         learner = _made(recipe, rows.size)
         played = run(learner, pool, rows, columns, comparison.delay, streams, allowance, marks=marks, kept=False)
         found.append(_kept(played, columns))
     return found
+
+
+def bound_of(learner: Any, actions: int, horizon: int, delay: int, price: float) -> float | None:
+    """Return the proved bound on the expected regret of a learner in random order, or None where none is proved.
+
+    >>> from tombola import FollowTheLeader
+    >>> round(bound_of(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)
+    47.0
+    """
+    if price > 0 and getattr(learner, "price", None) != price:
+        return None
+    found: float | None = learner.bound(actions, horizon, delay)
+    return found
+
+
+def _marks(chosen: tuple[int, ...] | None, horizon: int) -> Rounds:
+    return log_spaced(horizon) if chosen is None else np.array([m for m in chosen if m <= horizon], np.int64)
 
 
 def _columns(pool: AnyPool, streams: Streams, *, relabel: bool) -> Rounds:
@@ -177,8 +213,9 @@ def _collect(entries: Sequence[Entry], results: Iterable[list[Kept]], count: int
     return cells
 
 
-def _pools(pool: AnyPool | Sequence[AnyPool]) -> list[AnyPool]:
-    pools: list[AnyPool] = [pool] if isinstance(pool, Pool | LabelledPool) else list(pool)
+def _pools(pool: Any) -> list[AnyPool]:
+    several = isinstance(pool, list | tuple) and all(isinstance(one, Pool | LabelledPool | np.ndarray) for one in pool)
+    pools: list[AnyPool] = [pool_of(one) for one in (pool if several else [pool])]
     if len({p.rows for p in pools}) != len(pools) or not pools:
         raise ParameterError(
             f"compare: expected one pool, or pools with different numbers of rows, got {[p.rows for p in pools]} rows; "
@@ -209,6 +246,7 @@ def _names(learners: Named) -> dict[str, LearnerLike]:
     if isinstance(learners, Mapping):
         named = dict(learners)
     else:
+        learners = [learners] if isinstance(learners, str) or not isinstance(learners, Sequence) else learners
         kinds = [type(learner).__name__ for learner in learners]
         named = {
             kind if kinds.count(kind) == 1 else repr(learner): learner
@@ -216,6 +254,9 @@ def _names(learners: Named) -> dict[str, LearnerLike]:
         }
         if len(named) != len(kinds):
             raise ParameterError(f"compare: expected different learners, got {learners!r}; name them with a dict.")
+    for value in named.values():
+        if isinstance(value, str | type):
+            kind_of(value)  # says what to write
     if not named or not all(_plays(value) for value in named.values()):
         raise ParameterError(
             f"compare: expected at least one learner, or a function of the horizon that makes one, got {learners!r}; "

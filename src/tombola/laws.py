@@ -335,6 +335,15 @@ def _safely(learner: Learner, pool: Pool, delay: DelayLike) -> Trace:
     try:
         with plain():
             return _play(learner, pool, delay=delay, seed=1)
+    except AttributeError as error:
+        if "set attribute" not in str(error):
+            raise
+        _broken(
+            learner,
+            "a state whose numbers stay as they are",
+            "an assignment to one of them",
+            "keep what changes in an array, total: np.ndarray, and write state.total[0] += loss",
+        )
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise LearnerError(
             f"{type(learner).__name__}: expected a play on losses of shape {pool.losses.shape}, "

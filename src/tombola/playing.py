@@ -2,9 +2,10 @@
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tombola import validate
 from tombola.budget import NOTHING, Allowance, Budget, Ledger, Stop, resources_of
@@ -17,7 +18,7 @@ from tombola.labels.learner import LabelLearner
 from tombola.labels.predicting import best_losses, predict_all
 from tombola.optimum import optimum
 from tombola.order import OrderLike, model_of
-from tombola.pool import Pool
+from tombola.pool import Pool, pool_of
 from tombola.regret import best_action
 from tombola.settings import setting_of
 from tombola.streams import Streams
@@ -38,7 +39,7 @@ class Played(NamedTuple):
 
 def play(
     learner: Any,
-    pool: "Pool | LabelledPool",
+    pool: "Pool | LabelledPool | ArrayLike",
     order: OrderLike = "random",
     delay: DelayLike | RowDelays = 0,
     switching_price: float = 0.0,
@@ -54,6 +55,7 @@ def play(
     the null action is played when less than one maximal cost is left of a resource; `stop="fits"` plays whatever has a
     worst cost that still fits. A play whose feedback is on its way has its worst cost reserved. `mixed=True` is the
     fluid play of the paper: every action is played a little, as the mix says. On a labelled pool, the learner predicts.
+    An array of losses will do as a pool.
 
     >>> from tombola import FollowTheLeader
     >>> trace = play(FollowTheLeader(), Pool([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), order="given", seed=0)
@@ -67,6 +69,7 @@ def play(
     (4.0, 0.0, (False,))
     """
     price = validate.number("play", "switching_price", switching_price, least=0)
+    pool = cast("Pool | LabelledPool", pool_of(pool))
     allowance = allowance_on(pool, budget, stop, mixed=mixed)
     streams, model = Streams(seed), model_of(order)
     rows = model.arrange(pool.rows, streams.order())

@@ -108,6 +108,22 @@ class Pool:
         return table
 
 
+def pool_of(given: Any) -> Any:
+    """Return a pool as it is, and a table of losses (an array, or lists of numbers) as a pool.
+
+    >>> pool_of([[0.0, 1.0], [0.5, 0.0]])
+    Pool(2 rows, 2 actions)
+    """
+    if hasattr(given, "rows") and hasattr(given, "__len__"):
+        return given
+    if isinstance(given, np.ndarray | list | tuple):
+        return Pool(given)
+    raise PoolError(
+        f"Pool: expected a pool, or an array of losses with a column for each action, got {type(given).__name__}; "
+        "write tombola.Pool(losses), or tombola.read_table(...).pool."
+    )
+
+
 def _array(name: str, values: Any) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise PoolError(

@@ -1,7 +1,7 @@
 """Runs: many plays of several learners on the same orders, and their statistics."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,9 +13,10 @@ from tombola.statistics import Estimate
 from tombola.types import Floats, Rounds
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tombola.report.chart import Chart
+    from tombola.report.chart import Band, Chart, Line
 
 SLICES = 40
 
@@ -46,13 +47,14 @@ class Runs:
 
     Without `order` or `horizon`, the first order and the largest horizon are meant. Regret includes the switching
     price; `expected=True` averages over the learner's own coins. `actions` are their names, an added null action among
-    them; `amounts` what could be spent, if there was a budget.
+    them; `amounts` what could be spent, if there was a budget; `bounds` what is proved of the expected regret.
     """
 
     cells: dict[Entry, Cell]
     switching_price: float
     actions: tuple[str, ...] = ()
     amounts: tuple[float, ...] = ()
+    bounds: Mapping[Entry, float] = field(default_factory=dict)
 
     @property
     def learners(self) -> list[str]:
@@ -153,35 +155,78 @@ class Runs:
             "Runs.to_frame: expected pandas or polars, got neither; install one of them, or use Runs.columns()."
         )
 
-    def chart(self, order: str | None = None) -> "Chart":
-        """Return the mean regret of every learner with its band: over three horizons or more, else over rounds."""
-        from tombola.report.chart import Band, Chart
+    def chart(
+        self,
+        order: str | None = None,
+        *,
+        orders: Sequence[str] | None = None,
+        learners: Sequence[str] | None = None,
+        bound: bool = False,
+    ) -> "Chart":
+        """Return the mean regret of every learner with its band: over three horizons or more, else over rounds.
 
-        order = self.orders[0] if order is None else order
+        `orders` puts several orders into one chart; `learners` says which learners, and in which sequence. `bound` adds
+        what is proved of the expected regret at the end, where anything is.
+        """
+        from tombola.report.chart import Chart
+
+        which = [self.orders[0] if order is None else order] if orders is None else list(orders)
+        cases = [(name, one) for name in (self.learners if learners is None else learners) for one in which]
         over_horizons = len(self.horizons) > 2
-        bands = []
-        for name in self.learners:
-            if over_horizons:
-                x = np.array(self.horizons, dtype=np.float64)
-                estimates = [self.regret(name, order, T) for T in self.horizons]
-            else:
-                rounds, regrets = self.curve(name, order)
-                x, estimates = rounds.astype(np.float64), [statistics.mean(column) for column in regrets.T]
-            bands.append(Band(name, x, *(np.array([e[i] for e in estimates]) for i in range(3))))
+        bands = [self._band(name, one, f"{name}, {one}" if len(which) > 1 else name) for name, one in cases]
+        found = [self._bound_line(name, one) for name, one in cases] if bound else []
         return Chart(
-            title=f"Regret in {order} order",
+            title=f"Regret in {' and '.join(which)} order",
             x_label="rows of the pool, T" if over_horizons else "round",
             y_label="regret: loss above the best fixed action",
             bands=tuple(bands),
+            lines=tuple(line for line in found if line is not None),
             log_x=over_horizons,
             log_y=over_horizons and all((b.middle > 0).all() for b in bands),
         )
 
-    def plot(self, order: str | None = None) -> "Figure":
-        """Draw `chart(order)`."""
+    def _band(self, learner: str, order: str, called: str) -> "Band":
+        from tombola.report.chart import Band
+
+        if len(self.horizons) > 2:
+            x = np.array(self.horizons, dtype=np.float64)
+            estimates = [self.regret(learner, order, T) for T in self.horizons]
+        else:
+            rounds, regrets = self.curve(learner, order)
+            x, estimates = rounds.astype(np.float64), [statistics.mean(column) for column in regrets.T]
+        return Band(called, x, *(np.array([estimate[i] for estimate in estimates]) for i in range(3)))
+
+    def _bound_line(self, learner: str, order: str) -> "Line | None":
+        """Return the proved bounds over the horizons, or the one at the end as a level; None where there is none."""
+        from tombola.report.chart import Line
+
+        known = {T: self.bounds[entry] for T in self.horizons if (entry := Entry(T, order, learner)) in self.bounds}
+        if len(self.horizons) > 2:
+            x, y = list(known), list(known.values())
+        else:
+            x, y = [1, self.horizons[-1]], 2 * [known.get(self.horizons[-1], np.nan)]
+        usable = bool(y) and bool(np.isfinite(y).all())
+        return Line(f"bound, {learner}", np.array(x, np.float64), np.array(y)) if usable else None
+
+    def plot(
+        self,
+        order: str | None = None,
+        *,
+        ax: "Axes | None" = None,
+        orders: Sequence[str] | None = None,
+        learners: Sequence[str] | None = None,
+        bound: bool = False,
+    ) -> "Figure":
+        """Draw `chart(...)`: a figure of its own, or into `ax`, axes of matplotlib; return the figure.
+
+        >>> from tombola import UCB2, compare, instances
+        >>> runs = compare(instances.gap(100, 2, 0.2, seed=0), [UCB2()], ["random", "given"], repetitions=3, seed=1)
+        >>> len(runs.plot(orders=["random", "given"], bound=True).axes[0].lines)
+        3
+        """
         from tombola.report.figures import draw
 
-        return draw(self.chart(order))
+        return draw(self.chart(order, orders=orders, learners=learners, bound=bound), axes=ax)
 
     def __str__(self) -> str:
         lines = []

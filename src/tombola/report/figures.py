@@ -2,7 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -30,14 +30,9 @@ class Spot(NamedTuple):
     text: str
 
 
-def draw(chart: Chart, *, titled: bool = True) -> "Figure":
-    """Draw a chart, each curve named at its right end."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.4), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+def draw(chart: Chart, *, titled: bool = True, axes: "Axes | None" = None) -> "Figure":
+    """Draw a chart, each curve named at its right end, into these axes or into a figure of its own."""
+    axes = _new_axes() if axes is None else axes
     for index, band in enumerate(chart.bands):
         colour = COLOURS[index % len(COLOURS)]
         low, high = (np.where(np.isfinite(edge), edge, band.middle) for edge in (band.low, band.high))
@@ -50,7 +45,16 @@ def draw(chart: Chart, *, titled: bool = True) -> "Figure":
     _dress(axes, chart)
     if titled:
         axes.set_title(chart.title, loc="left", fontsize=12, color=INK, parse_math=False)
-    return figure
+    return cast("Figure", axes.figure)
+
+
+def _new_axes() -> "Axes":
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure.add_subplot()
 
 
 def save(figure: "Figure", path: str | Path) -> Path:

@@ -33,9 +33,16 @@ def kind_of(learner: Any) -> type[Setting]:
     feedback = getattr(learner, "feedback", None)
     kind = feedback if isinstance(feedback, type) else SETTINGS.get(str(feedback))
     if isinstance(learner, type) or kind is None or not issubclass(kind, Setting):
-        name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
-        raise LearnerError(
-            f"{name}: expected a learner, whose feedback is one of {', '.join(map(repr, SETTINGS))}, got {learner!r}; "
-            "write for example UCB1()."
-        )
+        raise LearnerError(_no_learner(learner))
     return kind
+
+
+def _no_learner(given: Any) -> str:
+    if isinstance(given, type):
+        return f"{given.__name__}: expected a learner, got its class; write {given.__name__}()."
+    if isinstance(given, str):
+        return f"{given!r}: expected a learner, got a name; write tombola.{given}(), without quotes."
+    return (
+        f"{type(given).__name__}: expected a learner, whose feedback is one of {', '.join(map(repr, SETTINGS))}, got "
+        f"{given!r}; write for example UCB1()."
+    )

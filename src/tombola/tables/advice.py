@@ -5,10 +5,8 @@ from typing import NamedTuple
 
 from tombola import statistics
 from tombola.engine.loop import LOSS, SWITCHES
-from tombola.learners.base import Learner
 from tombola.runs import Runs
 from tombola.statistics import Estimate
-from tombola.tables.contestants import Circumstances
 from tombola.tables.prior import RANKS
 from tombola.types import Floats
 
@@ -77,18 +75,6 @@ def suffered(runs: Runs, learner: str, order: str) -> Floats:
     end = runs.cell(learner, order).sums[:, -1]
     total: Floats = end[:, LOSS] + runs.switching_price * end[:, SWITCHES]
     return total
-
-
-def bound_of(learner: Learner, met: Circumstances, actions: int, horizon: int) -> float | None:
-    """Return the proved bound on the expected regret of a learner in random order here, or None where none is proved.
-
-    >>> from tombola import FollowTheLeader
-    >>> round(bound_of(FollowTheLeader(), Circumstances("full", delay=5), 2, 1000), 1)
-    47.0
-    """
-    if met.switching_price > 0 and getattr(learner, "price", None) != met.switching_price:
-        return None
-    return learner.bound(actions, horizon, met.delay)
 
 
 def _tied(runs: Runs, name: str, other: str, order: str) -> bool:

@@ -17,9 +17,9 @@ from tombola.optimum import optimum
 from tombola.pool import Pool
 from tombola.readers.pooling import Table
 from tombola.report.compare_page import Placing
-from tombola.runs import Runs
+from tombola.runs import Entry, Runs
 from tombola.statistics import Estimate
-from tombola.tables.advice import Advice, advise, bound_of, suffered
+from tombola.tables.advice import Advice, advise, suffered
 from tombola.tables.chunks import chunks_of, played
 from tombola.tables.contestants import Kind
 from tombola.tables.question import Question, late
@@ -114,11 +114,7 @@ class Answer:
     @property
     def bound(self) -> float | None:
         """The proved bound on the expected regret of the advised learner here, if there is one."""
-        learner = None if self.runs.amounts else self.question.recipes.get(self.advice.learner)
-        shuffled = self.advice.order == "random" and self.table.delays is None
-        if learner is None or not shuffled:
-            return None
-        return bound_of(learner, self.question.met, self.pool.k, self.pool.rows)
+        return self.runs.bounds.get(Entry(self.pool.rows, self.advice.order, self.advice.learner))
 
     def spent(self, learner: str, order: str) -> list[float]:
         """Return the mean spending of a learner at the end, by resource; nothing where there is no budget."""

@@ -103,7 +103,8 @@ def _packed(runs: Runs) -> bytes:
     cells = list(runs.cells.values())
     arrays = {f"{i} {name}": array for i, cell in enumerate(cells) for name, array in cell._asdict().items()}
     facts = {"price": runs.switching_price, "actions": runs.actions, "amounts": runs.amounts}
-    about = np.array(json.dumps({"entries": list(runs.cells), **facts}))
+    bounds = [(*entry, bound) for entry, bound in runs.bounds.items()]
+    about = np.array(json.dumps({"entries": list(runs.cells), "bounds": bounds, **facts}))
     buffer = io.BytesIO()
     np.savez(buffer, about=about, **arrays)
     return hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue()
@@ -119,4 +120,5 @@ def _unpacked(content: bytes) -> Runs:
             Entry(*entry): Cell(*(arrays[f"{i} {name}"] for name in Cell._fields))
             for i, entry in enumerate(facts["entries"])
         }
-    return Runs(cells, facts["price"], tuple(facts["actions"]), tuple(facts["amounts"]))
+    bounds = {Entry(*entry): bound for *entry, bound in facts["bounds"]}
+    return Runs(cells, facts["price"], tuple(facts["actions"]), tuple(facts["amounts"]), bounds)
