@@ -11,7 +11,7 @@ import numpy as np
 
 from tombola import play
 from tombola.budget import Budget, Ledger, Terms
-from tombola.budgets import BudgetedLearner
+from tombola.budgets import BudgetedBanditLearner, BudgetedLearner
 from tombola.delay import delays_of
 from tombola.engine.loop import Arrivals, new_tally
 from tombola.engine.player import Player
@@ -46,33 +46,7 @@ class Hostile(BudgetedLearner):
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
         """Write anything but a mix, mostly."""
-        mood, last, k = int(state.mood), mix.size - 1, float(mix.size)
-        if mood == 12:
-            mood = int(state.seen[0]) % 12
-        for action in range(mix.size):
-            mix[action] = 0.0
-            if mood == 1:
-                mix[action] = math.nan
-            elif mood == 2:
-                mix[action] = math.inf
-            elif mood == 3:
-                mix[action] = -1.0
-            elif mood == 4:
-                mix[action] = 1e300
-            elif mood == 5:
-                mix[action] = 1.0 / k + 1e-7
-            elif mood == 6:
-                mix[action] = 1.0 / k
-            elif mood == 7:
-                mix[action] = 2.0 if action == 0 else -1.0 / max(k - 1.0, 1.0)
-            elif mood == 8:
-                mix[action] = 1.0 if action == 0 else 1e-17
-            elif mood == 9:
-                mix[action] = 1.0 if action == int(state.seen[0]) % mix.size else 0.0
-            elif mood == 10:
-                mix[action] = 1e-320 if action < last else 1.0
-            elif mood == 11:
-                mix[action] = math.nan if action == int(state.null) else 1.0
+        write_nonsense(state, mix)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
@@ -88,9 +62,7 @@ class Hostile(BudgetedLearner):
     @staticmethod
     def due(state: State, fits: Floats) -> bool:
         """Say that everything fits, and ask to plan now and then."""
-        for action in range(fits.size):
-            fits[action] = 1.0
-        return int(state.seen[0]) % 5 == 3
+        return ask_now_and_then(state, fits)
 
     def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
         """Write into all that is shown."""
@@ -98,13 +70,68 @@ class Hostile(BudgetedLearner):
         state.seen[0] += 1.0
 
 
-@lru_cache(maxsize=2)
-def pool_of(number: int) -> Pool:
-    """Return a small pool with costs of some ugly kind."""
-    coins = np.random.default_rng([17, number])
-    T, k, m = (int(coins.integers(1, top)) for top in (24, 5, 3))
-    costs = coins.random((T, k, m))
-    kind = coins.integers(7)
+@dataclass(frozen=True)
+class HostileBandit(BudgetedBanditLearner):
+    """The same, but told only of what it plays."""
+
+    mood: int
+
+    init = Hostile.init
+    mix = staticmethod(Hostile.mix)
+    due = staticmethod(Hostile.due)
+    plan = Hostile.plan
+
+    @staticmethod
+    def observe(state: State, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+        """Write down what was played, then write into everything."""
+        state.seen[0] += 1.0
+        state.log[round - 1, action] = 1.0
+        for j in range(costs.size):
+            costs[j] = -1e300
+
+
+def write_nonsense(state: State, mix: Floats) -> None:
+    """Write anything but a mix, mostly."""
+    mood, last, k = int(state.mood), mix.size - 1, float(mix.size)
+    if mood == 12:
+        mood = int(state.seen[0]) % 12
+    for action in range(mix.size):
+        mix[action] = 0.0
+        if mood == 1:
+            mix[action] = math.nan
+        elif mood == 2:
+            mix[action] = math.inf
+        elif mood == 3:
+            mix[action] = -1.0
+        elif mood == 4:
+            mix[action] = 1e300
+        elif mood == 5:
+            mix[action] = 1.0 / k + 1e-7
+        elif mood == 6:
+            mix[action] = 1.0 / k
+        elif mood == 7:
+            mix[action] = 2.0 if action == 0 else -1.0 / max(k - 1.0, 1.0)
+        elif mood == 8:
+            mix[action] = 1.0 if action == 0 else 1e-17
+        elif mood == 9:
+            mix[action] = 1.0 if action == int(state.seen[0]) % mix.size else 0.0
+        elif mood == 10:
+            mix[action] = 1e-320 if action < last else 1.0
+        elif mood == 11:
+            mix[action] = math.nan if action == int(state.null) else 1.0
+
+
+def ask_now_and_then(state: State, fits: Floats) -> bool:
+    """Say that everything fits, and ask to plan now and then."""
+    for action in range(fits.size):
+        fits[action] = 1.0
+    return int(state.seen[0]) % 5 == 3
+
+
+def ugly_costs(coins: np.random.Generator, shape: tuple[int, int, int], far: int = 290) -> Floats:
+    """Return costs of some ugly kind: tiny, huge (10^far), decimal, whole, rare, almost 1, changing, or of 32 bits."""
+    costs = coins.random(shape)
+    kind = coins.integers(9)
     if kind == 1:
         costs = np.round(costs)
     elif kind == 2:
@@ -112,11 +139,24 @@ def pool_of(number: int) -> Pool:
     elif kind == 3:
         costs = costs**-3.0
     elif kind == 4:
-        costs *= 10.0 ** coins.integers(-290, 290, size=m)
+        costs *= 10.0 ** coins.integers(-far, far, size=shape[2])
     elif kind == 5:
-        costs[coins.random((T, k, m)) < 0.7] = 0.0
+        costs[coins.random(shape) < 0.7] = 0.0
     elif kind == 6:
         costs = 1.0 - costs * 2.0**-50
+    elif kind == 7:
+        costs[: shape[0] // 2] *= 1e-9
+    elif kind == 8:
+        costs = costs.astype(np.float32).astype(np.float64)
+    return costs
+
+
+@lru_cache(maxsize=2)
+def pool_of(number: int) -> Pool:
+    """Return a small pool with costs of some ugly kind."""
+    coins = np.random.default_rng([17, number])
+    T, k, m = (int(coins.integers(1, top)) for top in (24, 5, 3))
+    costs = ugly_costs(coins, (T, k, m))
     return Pool(coins.integers(0, 3, (T, k)) / 2, costs=costs)
 
 
@@ -164,12 +204,13 @@ def question_of(group: int) -> Question:
 class Stage:
     """A question with a player that can be put back to the start: many plays, for the price of one set-up."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, kind: Any = Hostile) -> None:
         pool, budget, stop, delay, mixed = self.question = question
+        learner, mixed = kind(0), mixed and kind is Hostile
         allowance = allowance_on(pool, budget, stop, mixed=mixed)
-        self.setting = setting_of(Hostile(0), pool.rows, actions=pool.k, allowance=allowance)
+        self.setting = setting_of(learner, pool.rows, actions=pool.k, allowance=allowance)
         self.queue = queue_of(delays_of(delay, np.arange(pool.rows, dtype=np.uint32)))
-        self.player = Player(Hostile(0), self.setting, np.zeros(4, np.uint64), ring_of(self.queue))
+        self.player = Player(learner, self.setting, np.zeros(4, np.uint64), ring_of(self.queue))
         self.start = self.player.memory.copy()
         costs: Any = pool.costs
         labels = np.append(np.arange(pool.k), -1)[: self.setting.actions]
@@ -252,12 +293,12 @@ def remembered(player: Player, function: Any, *arguments: Any) -> Any:
     return _steps[key]
 
 
-def count_overspent(first: int, count: int) -> int:
+def count_overspent(first: int, count: int, kind: Any = Hostile) -> int:
     """Play many times, every question in all moods, and return how often too much was spent."""
     found = 0
     with mock.patch.object(Player, "step", remembered):
         for group in range(first // MOODS, -(-(first + count) // MOODS)):
-            stage = Stage(question_of(group))
+            stage = Stage(question_of(group), kind)
             numbers = range(max(first, group * MOODS), min(first + count, (group + 1) * MOODS))
             coins = np.random.default_rng([19, group]).integers(1, 2**63, (MOODS, 4)).astype(np.uint64)
             found += sum(stage.is_over(number % MOODS, coins[number % MOODS]) for number in numbers)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hostile import MOODS, Hostile, Stage, count_overspent, dyadic_sum, exceeds, overspent, question_of
+from hostile import MOODS, Hostile, HostileBandit, Stage, count_overspent, dyadic_sum, exceeds, overspent, question_of
 from tombola import Session, play
 from tombola.budget import Allowance, Budget
 from tombola.engine.coins import draw
@@ -51,9 +51,14 @@ def test_dyadic_sums_are_exact(seed: int) -> None:
     assert exceeds(first, second, 0.0, float(amount)) == (dyadic_sum(first, second) > amount)
 
 
+def test_no_hostile_learner_overspends_with_bandit_feedback() -> None:
+    assert count_overspent(0, 3_000, HostileBandit) == 0
+
+
 @pytest.mark.full
-def test_no_hostile_learner_overspends_in_many_runs() -> None:
-    assert count_overspent(10_000, 1_000_000) == 0
+@pytest.mark.parametrize("kind", [Hostile, HostileBandit])
+def test_no_hostile_learner_overspends_in_many_runs(kind: Any) -> None:
+    assert count_overspent(10_000, 1_000_000, kind) == 0
 
 
 def trusting(purse_: purse.Purse, mix: Floats, coins: Coins, played: Floats, reserved: Floats) -> tuple[int, float]:

@@ -7,18 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hostile import remembered, ugly_costs
 from tombola import EmpiricalLP, play
 from tombola.budget import Budget
-from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, PrimalDual, SerflingLP
+from tombola.budgets import BudgetSimulation, DualDescent, OptimisticLP, PrimalDual, SerflingLP, ThriftyLP
 from tombola.engine.player import Player
 from tombola.pool import Pool
 
-LEARNERS: list[BudgetedLearner] = [
+LEARNERS: list[Any] = [
     PrimalDual(),
     DualDescent(),
     EmpiricalLP(),
     EmpiricalLP(growth=3.0),
     SerflingLP(delta=0.99),
+    OptimisticLP(delta=0.99),
+    ThriftyLP(),
     BudgetSimulation(delta=0.9, margin=0.0),
     BudgetSimulation(DualDescent(), delta=0.9, margin=0.0, delay=2),
 ]
@@ -27,20 +30,7 @@ LEARNERS: list[BudgetedLearner] = [
 def pool_of(rng: np.random.Generator) -> Pool:
     """Return a small pool with costs of some ugly kind."""
     T, k, m = int(rng.integers(1, 40)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
-    kind = rng.integers(6)
-    costs = rng.random((T, k, m))
-    if kind == 1:
-        costs = np.round(costs)
-    elif kind == 2:
-        costs = np.ceil(costs * 3) / 10
-    elif kind == 3:
-        costs = costs**-2.0
-    elif kind == 4:
-        costs *= 10.0 ** rng.integers(-12, 12, size=m)
-    elif kind == 5:
-        costs[rng.random((T, k, m)) < 0.7] = 0.0
-    if rng.integers(2):
-        costs = costs.astype(np.float32).astype(np.float64)
+    costs = ugly_costs(rng, (T, k, m), far=12)
     return Pool(rng.integers(0, 3, (T, k)) / 2, costs=costs)
 
 
@@ -65,7 +55,7 @@ def run_once(number: int) -> None:
     budget = budget_of(pool, rng)
     learner = LEARNERS[number % len(LEARNERS)]
     stop: Any = ["strict", "fits"][int(rng.integers(2))]
-    mixed = bool(rng.integers(2))
+    mixed = bool(rng.integers(2)) and not isinstance(learner, OptimisticLP | ThriftyLP)
     order = ["random", "iid", "given"][int(rng.integers(3))]
     trace = play(learner, pool, order, delay_of(pool.rows, rng), budget=budget, stop=stop, mixed=mixed, seed=number)
     amounts = [Fraction(amount) for amount in trace.ledger.amounts]
@@ -83,14 +73,6 @@ def run_once(number: int) -> None:
 
 def run_many(first: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run, with every loop looked up once: the compiler's fingerprint of a learner takes longer than these plays."""
-    step, known = Player.step, {}
-
-    def remembered(player: Player, function: Any, *arguments: Any) -> Any:
-        key = (function, type(player.learner))
-        if key not in known:
-            known[key] = step(player, function, *arguments)
-        return known[key]
-
     monkeypatch.setattr(Player, "step", remembered)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that a horizon is too short for Simulation

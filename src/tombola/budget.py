@@ -34,7 +34,9 @@ class Budget:
     `worst` is the most that a play can cost: a number, one for each resource, or a table of actions x resources. A play
     whose worst cost does not fit is not made. Without it, `play` takes the largest costs in the pool; a
     `Session` has to be told. `null` is the action that costs nothing: an index, "add" for one that is added as
-    the last action and loses 1, or None for the first action whose worst cost is 0.
+    the last action and loses 1, or None for the first action whose worst cost is 0. `prices` are costs known in
+    advance, for each action (and resource), None or NaN where a cost is only known after the call: what has a price
+    always costs just that, so that much is reserved, and learners are told.
 
     Inside, learners see one scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (its largest
     worst cost), at most T. So costs are in [0, 1], and every resource has the same budget B and the same rate B / T. A
@@ -42,11 +44,14 @@ class Budget:
 
     >>> Budget(90.0, null="add").per_resource.tolist()
     [90.0]
+    >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).limits(actions=3, resources=1).worst.ravel().tolist()
+    [0.0, 3.0, 0.25]
     """
 
     amounts: float | Sequence[float]
     worst: Any = None
     null: Null = None
+    prices: Any = None
 
     def __post_init__(self) -> None:
         amounts = _numbers("amounts", self.amounts)
@@ -57,6 +62,8 @@ class Budget:
             )
         if self.worst is not None:
             _numbers("worst", self.worst)
+        if self.prices is not None:
+            _numbers("prices", np.nan_to_num(self.price_list, nan=0.0, posinf=math.inf), shown=self.prices)
         number = isinstance(self.null, int) and not isinstance(self.null, bool)
         if not (number or self.null is None or self.null == "add"):
             raise ParameterError(
@@ -67,6 +74,14 @@ class Budget:
     def per_resource(self) -> Floats:
         """The amounts as a vector."""
         return np.atleast_1d(_numbers("amounts", self.amounts))
+
+    @property
+    def price_list(self) -> Floats:
+        """The prices as they were given, NaN where there is none."""
+        try:
+            return np.array(self.prices, dtype=np.float64)
+        except (TypeError, ValueError):
+            return np.full(1, math.inf)
 
     def limits(self, actions: int, resources: int, costs: Rows | None = None) -> "Limits":
         """Return the amounts, the worst costs and the null action, for these numbers of actions and resources.
@@ -80,13 +95,43 @@ class Budget:
                 f"Budget: amounts must be {resources}, one for each resource of the costs, got {amounts.size}; "
                 f"write Budget({[1.0] * resources})."
             )
-        worst = self._worst(actions, resources, costs)
+        prices = self._prices(actions, resources, costs)
+        worst = self._worst(actions, resources, costs, prices)
+        prices = np.where(worst == 0, 0.0, prices)
         if self.null == "add":
-            return Limits(amounts, np.vstack([worst, np.zeros(resources)]), actions, added=True)
-        return Limits(amounts, worst, self._null(worst), added=False)
+            worst, prices = (np.vstack([table, np.zeros(resources)]) for table in (worst, prices))
+            return Limits(amounts, worst, actions, added=True, prices=prices)
+        return Limits(amounts, worst, self._null(worst), added=False, prices=prices)
 
-    def _worst(self, actions: int, resources: int, costs: Rows | None) -> Floats:
+    def _prices(self, actions: int, resources: int, costs: Rows | None) -> Floats:
+        """Return the price list, actions x resources, NaN where a cost is only known after the call."""
+        if self.prices is None:
+            return np.full((actions, resources), math.nan)
+        given = self.price_list
+        given = given[:, None] if given.ndim == 1 and resources == 1 else given
+        if given.shape != (actions, resources):
+            raise ParameterError(
+                f"Budget: prices must be a table of {actions} actions x {resources} resources, got shape "
+                f"{given.shape}; write None where a cost is only known after the call."
+            )
+        if costs is not None:
+            self._compare(given, costs)
+        return given
+
+    def _compare(self, prices: Floats, costs: Rows) -> None:
+        """Refuse a price that is not what every row costs."""
+        for action, resource in np.argwhere(~np.isnan(prices)).tolist():
+            price, column = float(prices[action, resource]), costs[:, action, resource]
+            if (others := column[column != price]).size:
+                raise ParameterError(
+                    f"Budget: prices must be what every row costs, got {price!r} for action {action}, resource "
+                    f"{resource}, which once costs {float(others[0])!r}; write None there."
+                )
+
+    def _worst(self, actions: int, resources: int, costs: Rows | None, prices: Floats) -> Floats:
         seen = np.zeros((actions, resources)) if costs is None else np.asarray(costs.max(axis=0), dtype=np.float64)
+        if self.worst is None and not np.isnan(prices).any():
+            return prices
         if self.worst is None and costs is not None:
             return seen
         if self.worst is None:
@@ -98,7 +143,7 @@ class Budget:
         if given.ndim == 1 and resources == 1 and given.size == actions:
             given = given[:, None]
         try:
-            worst = np.broadcast_to(given, (actions, resources)).copy()
+            worst = np.where(np.isnan(prices), np.broadcast_to(given, (actions, resources)), prices)
         except ValueError:
             raise ParameterError(
                 f"Budget: worst must be a number, {resources} of them, or a table of {actions} actions x {resources} "
@@ -130,12 +175,16 @@ class Budget:
 
 
 class Limits(NamedTuple):
-    """A budget made definite; with an added null action, `worst` has one more row than there were actions."""
+    """A budget made definite; with an added null action, tables have one more row than there were actions.
+
+    `prices` is NaN where a cost is only known after the call; what costs at most 0 has the price 0.
+    """
 
     amounts: Floats
     worst: Floats
     null: int
     added: bool
+    prices: Floats
 
     def relabelled(self, columns: Rounds) -> "Limits":
         """Return the limits for actions that stand for these columns, an added null action last.
@@ -144,7 +193,8 @@ class Limits(NamedTuple):
         1
         """
         order = np.append(columns, columns.size) if self.added else columns
-        return self._replace(worst=self.worst[order], null=int(np.flatnonzero(order == self.null)[0]))
+        null = int(np.flatnonzero(order == self.null)[0])
+        return self._replace(worst=self.worst[order], null=null, prices=self.prices[order])
 
 
 class Allowance(NamedTuple):
@@ -157,13 +207,19 @@ class Allowance(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What a learner under a budget knows beforehand; `rate` is the budget for one round in the common scale."""
+    """What a learner under a budget knows beforehand; `rate` is the budget for one round in the common scale.
+
+    `prices` are the costs known in advance, actions x resources in the common scale, NaN where they are not; a null
+    action that was `added` is known to lose 1.
+    """
 
     actions: int
     resources: int
     horizon: int
     rate: float
     null: int
+    prices: Floats | None = None
+    added: bool = False
 
 
 @dataclass(frozen=True)
@@ -199,14 +255,15 @@ def resources_of(pool: Pool) -> int:
     return int(pool.costs.shape[2])
 
 
-def _numbers(name: str, values: Any) -> Floats:
+def _numbers(name: str, values: Any, shown: Any = None) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         array = np.full(1, math.nan)
     if not (np.isfinite(array) & (array >= 0)).all():
         raise ParameterError(
-            f"Budget: {name} must be finite numbers, 0 or more, got {values!r}; write for example {name}=10.0."
+            f"Budget: {name} must be finite numbers, 0 or more, got {values if shown is None else shown!r}; "
+            f"write for example {name}=10.0."
         )
     if ((array > 0) & (array < LEAST)).any():
         raise ParameterError(

@@ -265,7 +265,7 @@ class _Tree:
     def _told(self, memory: Floats, played: int, action: int, chance: float, row: Floats) -> Floats:
         """Return the memory of a learner that was told of an action and its row."""
         self._player.memory[:] = memory
-        outcome = self._setting.parse(played, self._setting.answer(row, action))
+        outcome = self._setting.parse(played, action, self._setting.answer(row, action))
         self._live.learn(played, action, chance, outcome, ())
         return self._player.memory.copy()
 

@@ -325,7 +325,7 @@ def _after(learner: Learner, rounds: int) -> tuple[Live, list[Any]]:
         action, chance = live.act()
         if live.player.mix is not None:
             mixes.append(live.player.mix.copy())
-        outcome = setting.parse(t + 1, setting.answer(np.array(pool.losses[t]), action, _costs(pool, t)))
+        outcome = setting.parse(t + 1, action, setting.answer(np.array(pool.losses[t]), action, _costs(pool, t)))
         live.learn(t + 1, action, chance, outcome, ())
     return live, mixes
 

@@ -122,7 +122,8 @@ def _go_through(session: "Session", columns: dict[str, Any]) -> None:
             at = (event - 1) * width
             if not 0 <= event - 1 < session.round:
                 raise ValueError("an answer before its ticket")
-            outcome = session.setting.checked(tuple(outcomes[at : at + width]))
+            action = session.book.actions[event - 1]
+            outcome = session.setting.checked(action, tuple(outcomes[at : at + width]))
             session._observe(event - 1, outcome)
 
 
@@ -146,4 +147,10 @@ def _in(text: str, kind: str) -> Any:
 
 def _budget_out(budget: Budget) -> list[Any]:
     worst = None if budget.worst is None else np.asarray(budget.worst, np.float64).tolist()
-    return [budget.per_resource.tolist(), worst, budget.null]
+    prices = None if budget.prices is None else _with_none(budget.price_list)
+    return [budget.per_resource.tolist(), worst, budget.null, prices]
+
+
+def _with_none(table: Any) -> Any:
+    """Return a table of numbers as lists, with None where there is none."""
+    return np.where(np.isnan(table), np.array(None), table).tolist()

@@ -59,6 +59,11 @@ class Session:
     >>> session.names[session.act().action], session.ledger.left
     ('null', (10.0,))
 
+    >>> from tombola.budgets import ThriftyLP
+    >>> session = Session(ThriftyLP(), ["weak", "strong"], horizon=100, budget=budget, seed=0)
+    >>> session.observe(session.act(), loss=0.25, cost=0.125), session.ledger.left
+    (True, (9.875,))
+
     >>> from tombola.labels import ERM, Thresholds
     >>> session = Session(ERM(Thresholds()), horizon=100, seed=0)
     >>> session.observe(session.act(0.3), label=1), session.act(0.4).action
@@ -133,7 +138,9 @@ class Session:
         """Tell the learner what came of a ticket; True if that is news.
 
         Bandit learners take one loss (or reward, 1 - loss), full-information learners one for every action; under a
-        budget also the costs, one for each action, or actions x resources (an added null action is not listed).
+        budget also the costs: of the action played, a number or one for each resource, or one for each action, or
+        actions x resources. An added null action is not listed, and a ticket of it goes back as it is; costs on the
+        price list may be left out.
         Learners of labels take the true label, and what a mistake weighs.
         """
         with self._lock:
@@ -144,7 +151,7 @@ class Session:
             if self._one_loss and type(loss) is float and 0.0 <= loss <= 1.0 and not others:
                 return self._observe(index, (loss,))  # the common case, quickly
             given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
-            return self._observe(index, self.setting.parse(index + 1, given))
+            return self._observe(index, self.setting.parse(index + 1, self.book.actions[index], given))
 
     def _observe(self, index: int, outcome: tuple[float, ...]) -> bool:
         book = self.book

@@ -122,6 +122,66 @@ class SerflingLP(Twin):
         return self.last
 
 
+class OptimisticLP:
+    """Bandit feedback: every mix must be a best one for the highest rewards and the lowest costs that are possible."""
+
+    growth = 1.2
+
+    def __init__(self, k: int, m: int, T: int, budget: Any, delta: float) -> None:
+        self.k, self.m, self.T, self.amounts = k, m, T, [float(a) for a in budget.per_resource]
+        self.added = budget.null == "add"
+        self.null: int = k - 1 if self.added else budget.null
+        self.log = math.log(2 * (k + 1) * (m + 1) * T / delta)
+        self.plays: list[list[tuple[float, list[float]]]] = [[] for _ in range(k)]
+        self.solved: tuple[int, list[int]] | None = None
+        self.last: Mix = []
+        self.checked = 0
+
+    def observe(self, action: int, loss: float, costs: list[float]) -> None:
+        """Remember the play."""
+        self.plays[action].append((loss, costs))
+
+    def low(self, values: list[float]) -> float:
+        """How low the mean may be."""
+        if not values:
+            return 0.0
+        p = sum(values) / len(values)
+        v = p * (1 - p) if p <= 0.5 else 0.25
+        return max(0.0, p - math.sqrt(2 * v * self.log / len(values)))
+
+    def due(self) -> bool:
+        """Whether an action was played a fifth more often, or answers are a fifth more, or the rest is 1/1.44."""
+        if self.solved is None:
+            return True
+        n, counts = self.solved
+        grown = any(
+            len(plays) >= max(before + 1, math.floor(self.growth * before)) > before
+            for plays, before in zip(self.plays, counts, strict=True)
+        )
+        total = sum(len(plays) for plays in self.plays)
+        return grown or total >= max(n + 1, math.floor(min(n * 1.2, self.T - (self.T - n) / 1.44)))
+
+    def check(self, mix: Mix, spent: list[float]) -> None:
+        """A mix that is new must be feasible and as good as the best vertex; one that is not due must be the last."""
+        if not self.due():
+            assert mix == self.last
+            return
+        n = sum(len(plays) for plays in self.plays)
+        self.solved, self.last = (n, [len(plays) for plays in self.plays]), mix
+        rewards = [1 - self.low([loss for loss, _ in plays]) for plays in self.plays]
+        costs = [[self.low([c[j] for _, c in plays]) for j in range(self.m)] for plays in self.plays]
+        costs[self.null] = [0.0] * self.m
+        rewards[self.null] = 0.0 if self.added else rewards[self.null]
+        scale = min(float(self.T), *self.amounts)
+        rates = [scale * (a - s) / a / (self.T - n) for a, s in zip(self.amounts, spent, strict=True)]
+        scaled = [[c * scale / a for c, a in zip(row, self.amounts, strict=True)] for row in costs]
+        best = best_mix(rewards, scaled, rates, list(range(self.k)))
+        assert all(sum(x * scaled[a][j] for a, x in enumerate(mix)) <= rates[j] + 1e-7 for j in range(self.m))
+        value, top = (sum(x * r for x, r in zip(m_, rewards, strict=True)) for m_ in (mix, best))
+        assert abs(value - top) <= 1e-6, (value, top)
+        self.checked += 1
+
+
 def softmax(values: list[float]) -> Mix:
     """exp, normalised."""
     top = max(values)

@@ -47,6 +47,7 @@ from tombola.bounds.full import (
     hedge_anytime,
     hedge_given_order,
 )
+from tombola.bounds.optimistic_lp import optimistic_lp
 from tombola.bounds.switching import (
     batched_exp3,
     elimination,
@@ -91,6 +92,7 @@ __all__ = [
     "hedge_anytime",
     "hedge_given_order",
     "interleaved",
+    "optimistic_lp",
     "primal_dual",
     "serfling_lp",
     "serfling_lp_first_play",

@@ -85,7 +85,7 @@ class Labels(Setting):
             )
         return row
 
-    def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
+    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the label and its weight."""
         label: Any = given.get("label")
         weight: Any = given.get("weight")

@@ -147,6 +147,7 @@ def average_mix(
     resources = costs.shape[1] // actions
     worst = np.ones((actions, resources))
     worst[null] = 0.0
-    limits = Limits(np.full(resources, rate * rounds), worst, null, added=False)
+    prices = np.where(worst == 0, 0.0, np.nan)
+    limits = Limits(np.full(resources, rate * rounds), worst, null, added=False, prices=prices)
     setting = Budgeted(actions, rounds, Allowance(limits, "strict", mixed=True))
     return train(base, setting, losses, coins, costs) / rounds

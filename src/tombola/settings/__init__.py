@@ -7,11 +7,17 @@ from tombola.errors import LearnerError
 from tombola.settings.bandit import Bandit
 from tombola.settings.base import Live, Setting
 from tombola.settings.budgeted import Budgeted
+from tombola.settings.budgeted_bandit import BudgetedBandit
 from tombola.settings.full import Full
 
-SETTINGS: dict[str, type[Setting]] = {"full": Full, "bandit": Bandit, "budgeted": Budgeted}
+SETTINGS: dict[str, type[Setting]] = {
+    "full": Full,
+    "bandit": Bandit,
+    "budgeted": Budgeted,
+    "budgeted-bandit": BudgetedBandit,
+}
 
-__all__ = ["SETTINGS", "Bandit", "Budgeted", "Full", "Live", "Setting", "kind_of", "setting_of"]
+__all__ = ["SETTINGS", "Bandit", "Budgeted", "BudgetedBandit", "Full", "Live", "Setting", "kind_of", "setting_of"]
 
 
 def setting_of(

@@ -66,7 +66,7 @@ class Bandit(Setting):
 
         return learn
 
-    def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
+    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the loss of the action played."""
         return (number_of(*either(round, given)),)
 

@@ -135,16 +135,16 @@ class Setting(ABC):
         return ()
 
     @abstractmethod
-    def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
-        """Return what was told of a round as `width` numbers, or say in a sentence why it cannot be so."""
+    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
+        """Return what was told of a round, and of the action played, as `width` numbers, or say why it cannot be so."""
 
     @abstractmethod
     def as_given(self, outcome: Numbers) -> dict[str, Any]:
         """Return what `observe` may be told to have this outcome."""
 
-    def checked(self, outcome: Numbers) -> Numbers:
-        """Return an outcome that comes from a file, if it is one."""
-        return self.parse(0, self.as_given(outcome))
+    def checked(self, action: int, outcome: Numbers) -> Numbers:
+        """Return an outcome of this action that comes from a file, if it is one."""
+        return self.parse(0, action, self.as_given(outcome))
 
     @abstractmethod
     def told(self, outcome: Numbers) -> Any:

@@ -1,6 +1,7 @@
 """Budgets: actions cost resources, and after the delay the losses and costs of all actions are seen.
 
 The purse decides what may be played, for all learners alike; costs reach a learner in the common scale of `Budget`.
+What a learner is told of a round is one kernel, `tell`: `budgeted_bandit` has another one, and all else is shared.
 """
 
 from collections.abc import Mapping
@@ -31,23 +32,26 @@ from tombola.settings.purse import (
     only_null,
     settle,
 )
-from tombola.types import Coins, Floats
+from tombola.types import Coins, Floats, Rounds
 
 if TYPE_CHECKING:  # bound by `specialise`
     view: Kernel
     decide: Kernel
-    observe: Kernel
+    tell: Kernel
     due: Kernel
 
 
 class Desk(NamedTuple):
     """The purse; plays in flight and what is reserved for each, in a ring; the row at hand; the comparator's loss.
 
-    A row has its losses, its costs, and its costs in the common scale; `shown` is what a learner sees of what fits.
+    A play in flight is a mix, and if it was drawn an action with its chance. A row has its losses, its costs, and its
+    costs in the common scale; `shown` is what a learner sees of what fits.
     """
 
     purse: Purse
     played: Floats
+    actions: Rounds
+    chances: Floats
     reserved: Floats
     row: Floats
     raw: Floats
@@ -99,8 +103,10 @@ class Budgeted(Setting):
     @property
     def terms(self) -> Terms:
         """What a learner knows beforehand."""
-        _, rate = new_purse(self.allowance, self.horizon)
-        return Terms(self.actions, self.resources, self.horizon, rate, self.limits.null)
+        purse, rate = new_purse(self.allowance, self.horizon)
+        prices = self.limits.prices * purse.scale
+        limits = self.limits
+        return Terms(self.actions, self.resources, self.horizon, rate, limits.null, prices, limits.added)
 
     def init(self, learner: Any) -> Any:
         """Return the first state of a learner."""
@@ -113,6 +119,8 @@ class Budgeted(Setting):
         return Desk(
             purse=purse,
             played=np.zeros((ring, k)),
+            actions=np.zeros(ring, np.int64),
+            chances=np.zeros(ring),
             reserved=np.zeros((ring, m)),
             row=np.zeros(k),
             raw=np.zeros((k, m)),
@@ -123,16 +131,24 @@ class Budgeted(Setting):
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         """Return the kernels of the loop and of the live steps."""
-        decide = decider(learner.mix)
+        decide, tell = decider(learner.mix), self.teller(learner.observe)
         return {
             "look_ahead": look_ahead,
-            "reveal": revealer(learner.observe),
+            "reveal": revealer(tell),
             "halts": halter(learner.due),
-            "turn": turner(decide, learner.observe),
+            "turn": turner(decide, tell),
             "decide": decide,
-            "observe": learner.observe,
+            "tell": tell,
             "due": learner.due,
         }
+
+    def teller(self, observe: Kernel) -> Kernel:
+        """Return the kernel that tells a learner of a round: here the whole row."""
+
+        def tell(state: Any, round: int, desk: Desk, slot: int) -> None:
+            observe(state, round, desk.played[slot], desk.row, desk.scaled)
+
+        return tell
 
     def ledger(self, desk: Desk) -> Ledger:
         """Return what is spent, reserved and left."""
@@ -170,40 +186,55 @@ class Budgeted(Setting):
     def learn_step(self, player: Player) -> Learn:
         """Return the step that takes in a row with its costs; the worst cost of the play is given back."""
         memory, desk = player.memory, player.desk
-        purse, row, raw, scaled = desk.purse, desk.row, desk.raw, desk.scaled
-        played, reserved = np.zeros(self.actions), np.zeros(self.resources)
-        step = player.step(step_observe, memory, purse, 1, played, reserved, row, raw, scaled)
-        split = self.listed
+        step = player.step(step_observe, memory, desk, 1)
 
         def learn(round: int, action: int, chance: float, outcome: Numbers, shown: Numbers) -> None:
-            row[:], raw[:] = 1.0, 0.0  # what an added null action loses and costs
-            row[:split] = outcome[:split]
-            raw[:split] = np.reshape(outcome[split:], (split, -1))
-            scaled[:] = raw * purse.scale
-            played[:] = 0.0
-            played[action] = 1.0
-            reserved[:] = purse.worst[action]
-            step(memory, purse, round, played, reserved, row, raw, scaled)
+            self.lay_out(desk, action, outcome)
+            desk.scaled[:] = desk.raw * desk.purse.scale
+            desk.played[0] = 0.0
+            desk.played[0, action] = 1.0
+            desk.actions[0], desk.chances[0] = action, chance
+            desk.reserved[0] = desk.purse.worst[action]
+            step(memory, desk, round)
 
         return learn
 
-    def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
+    def lay_out(self, desk: Desk, action: int, outcome: Numbers) -> None:
+        """Write an outcome into the row at hand; an added null action loses 1 and costs nothing."""
+        split = self.listed
+        desk.row[:], desk.raw[:] = 1.0, 0.0
+        desk.row[:split] = outcome[:split]
+        desk.raw[:split] = np.reshape(outcome[split:], (split, -1))
+
+    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the losses, then the costs, of all actions that are listed."""
         losses = row_of(self.listed, *either(round, given, "cost"))
-        return (*losses.tolist(), *self._costs(given.get("cost")).ravel().tolist())
+        listed = slice(0, self.listed)
+        return (*losses.tolist(), *self.costs_of(given.get("cost"), listed).ravel().tolist())
 
-    def _costs(self, cost: Any) -> Floats:
+    def costs_of(self, cost: Any, which: slice) -> Floats:
+        """Return the costs of these actions, as given or, where nothing is given, as the price list has them."""
+        worst, prices = self.limits.worst[which], self.limits.prices[which]
+        if cost is None and not np.isnan(prices).any():
+            return prices
         try:
             table = np.array(cost, dtype=np.float64)
         except (TypeError, ValueError):
             table = np.full(0, np.nan)
-        table = table[:, None] if table.ndim == 1 else table
-        worst = self.limits.worst[: self.listed]
+        if table.ndim < 2 and table.size == worst.size and 1 in worst.shape:
+            table = table.reshape(worst.shape)
         if table.shape != worst.shape or not ((table >= 0) & (table <= worst)).all():
             raise FeedbackError(
-                f"Session.observe: cost must be {worst.shape[0]} actions x {worst.shape[1]} resources, from 0 to the "
-                f"worst cost declared, got {' '.join(repr(cost).split())}; declare a larger Budget(worst=...) from the "
-                "start."
+                f"Session.observe: cost must be {_count(worst.shape[0], 'action')} x "
+                f"{_count(worst.shape[1], 'resource')}, from 0 to the worst cost declared, got "
+                f"{' '.join(repr(cost).split())}; declare a larger Budget(worst=...) from the start."
+            )
+        if (other := np.argwhere((table != prices) & ~np.isnan(prices))).size:
+            row, resource = other[0].tolist()
+            raise FeedbackError(
+                f"Session.observe: cost must be the price declared, {prices[row, resource]:g} for action "
+                f"{which.start + row}, got {table[row, resource]:g}; leave that price out of Budget(prices=...), and "
+                "declare its worst cost."
             )
         return table
 
@@ -211,7 +242,7 @@ class Budgeted(Setting):
         """Return what `observe` may be told to have this outcome."""
         return {"loss": outcome[: self.listed], "cost": np.reshape(outcome[self.listed :], (self.listed, -1))}
 
-    def told(self, outcome: Numbers) -> tuple[Numbers, Numbers]:
+    def told(self, outcome: Numbers) -> tuple[Any, Numbers]:
         """Return the losses of all actions, and their costs one after the other."""
         return outcome[: self.listed], outcome[self.listed :]
 
@@ -222,6 +253,10 @@ class Budgeted(Setting):
     def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the whole row with its costs."""
         return {"loss": losses, "cost": costs}
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def look_ahead(table: Arrivals, t: int) -> None:
@@ -260,19 +295,19 @@ def show(purse: Purse, shown: Floats) -> None:
         shown[action] = purse.fits[action]
 
 
-def revealer(observe: Kernel) -> Kernel:
-    """Return the kernel that settles the play of round s, and shows the learner its row."""
+def revealer(tell: Kernel) -> Kernel:
+    """Return the kernel that settles the play of round s, and tells the learner of it."""
 
     def reveal(state: Any, table: Arrivals, desk: Desk, s: int) -> None:
         slot = s % desk.played.shape[0]
         fetch(table, desk, s)
         settle(desk.purse, desk.played[slot], desk.reserved[slot], desk.raw)
-        observe(state, s + 1, desk.played[slot], desk.row, desk.scaled)
+        tell(state, s + 1, desk, slot)
 
     return reveal
 
 
-def turner(decide: Kernel, observe: Kernel) -> Kernel:
+def turner(decide: Kernel, tell: Kernel) -> Kernel:
     """Return the kernel of a turn."""
 
     def turn(
@@ -280,11 +315,12 @@ def turner(decide: Kernel, observe: Kernel) -> Kernel:
     ) -> None:
         slot = t % desk.played.shape[0]
         action, chance = decide(state, mix, coins, desk.purse, desk.played[slot], desk.reserved[slot])
+        desk.actions[slot], desk.chances[slot] = action, chance
         fetch(table, desk, t)
         note_play(tally, t, action, chance, desk, slot)
         if at_once(queue, tally, t):
             settle(desk.purse, desk.played[slot], desk.reserved[slot], desk.raw)
-            observe(state, t + 1, desk.played[slot], desk.row, desk.scaled)
+            tell(state, t + 1, desk, slot)
 
     return turn
 
@@ -337,9 +373,7 @@ def step_decide(memory: Floats, coins: Coins, purse: Purse, played: Floats, rese
     return action, chance
 
 
-def step_observe(
-    memory: Floats, purse: Purse, round: int, played: Floats, reserved: Floats, row: Floats, raw: Floats, scaled: Floats
-) -> None:
-    """Take in the row of a round, live."""
-    settle(purse, played, reserved, raw)
-    observe(view(memory), round, played, row, scaled)
+def step_observe(memory: Floats, desk: Desk, round: int) -> None:
+    """Take in what lies on the desk, live."""
+    settle(desk.purse, desk.played[0], desk.reserved[0], desk.raw)
+    tell(view(memory), round, desk, 0)

@@ -66,7 +66,7 @@ class Full(Setting):
 
         return learn
 
-    def parse(self, round: int, given: Mapping[str, Any]) -> Numbers:
+    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the losses of all actions."""
         return tuple(row_of(self.actions, *either(round, given)).tolist())
 

@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from dataclasses import MISSING, fields
+from inspect import isabstract
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from tombola import reductions
 from tombola.errors import ParameterError
 from tombola.learners import bandit, budgeted, full, switching
 from tombola.learners.base import Learner
-from tombola.learners.budgeted import BudgetedLearner
+from tombola.learners.budgeted import Spender
 from tombola.live.naming import learner_named
 
 
@@ -118,19 +119,22 @@ def listing() -> list[Listed]:
     for module in (full, bandit, switching, reductions, budgeted):
         for name in module.__all__:
             kind = getattr(module, name)
-            if isinstance(kind, type) and issubclass(kind, Learner | BudgetedLearner) and kind is not BudgetedLearner:
+            if isinstance(kind, type) and issubclass(kind, Learner | Spender) and not isabstract(kind):
                 found.append(_listed(name, kind))
     return found
 
 
+_SEES = {
+    "full": "whole rows",
+    "bandit": "the loss played",
+    "budgeted": "rows and costs",
+    "budgeted-bandit": "loss and costs played",
+}
+
+
 def _listed(name: str, kind: Any) -> Listed:
-    base = Learner if issubclass(kind, Learner) else BudgetedLearner
-    if base is BudgetedLearner:
-        sees = "rows and costs"
-    else:
-        sees = {"full": "whole rows", "bandit": "the loss played"}.get(
-            getattr(kind, "feedback", ""), "what its base sees"
-        )
+    base = Learner if issubclass(kind, Learner) else Spender
+    sees = _SEES.get(getattr(kind, "feedback", ""), "what its base sees")
     parameters = ", ".join(_parameter(field) for field in fields(kind))
     return Listed(name, sees, parameters, kind.bound is not base.bound, _sentence(kind))
 

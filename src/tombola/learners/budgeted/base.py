@@ -1,12 +1,17 @@
-"""What a budgeted learner is: an immutable recipe like any learner, which sees costs beside losses.
+"""What a learner under budgets is: an immutable recipe like any learner, which sees costs beside losses.
 
 It gives a mix in every round; the kernels are plain functions over its state, which compile under Numba:
 
     mix(state, mix)                                write the chance of every action
+    due(state, fits)                               tell whether `plan` is wanted; fits[a] is 1 if action a may be played
+
+and one of these two, by what it sees of a round:
+
     observe(state, round, played, losses, costs)   learn from a row: what was played in that round (a mix in fluid play,
                                                    all on one action when the action was drawn), the losses of all
                                                    actions, and their costs, actions x resources
-    due(state, fits)                               tell whether `plan` is wanted; fits[a] is 1 if action a may be played
+    observe(state, round, action, chance, loss, costs)   learn from a play: the action, the chance it had, its loss, and
+                                                   its cost for every resource
 
 Costs are in the common scale of `Budget`: in [0, 1], and every resource has the same rate. Learners do not enforce the
 budget: the loop does, for all of them alike, so none can overspend. Feedback may come late, out of order or never.
@@ -21,10 +26,9 @@ from tombola.types import Coins, Floats
 
 
 @dataclass(frozen=True)
-class BudgetedLearner(ABC):
-    """A learner under budgets: subclass it as a frozen dataclass with `init`, and the static `mix` and `observe`."""
+class Spender(ABC):
+    """A learner under budgets, whatever it sees: `init` and the static `mix`, and `due` and `plan` if it plans."""
 
-    feedback: ClassVar[str] = "budgeted"
     mixes: ClassVar[bool] = True
 
     @abstractmethod
@@ -37,11 +41,6 @@ class BudgetedLearner(ABC):
         """Write the chance of every action into `mix`."""
 
     @staticmethod
-    @abstractmethod
-    def observe(state: Any, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Learn from the row of a round."""
-
-    @staticmethod
     def due(state: Any, fits: Floats) -> bool:
         """Tell whether `plan` is wanted before the next round; some learners never plan."""
         return False
@@ -52,8 +51,32 @@ class BudgetedLearner(ABC):
     @property
     def plans(self) -> bool:
         """Whether this learner ever plans."""
-        return type(self).due is not BudgetedLearner.due
+        return type(self).due is not Spender.due
 
     def bound(self, terms: Terms, delta: float) -> float | None:
         """Return the proved bound on the regret in random order, of probability 1 - delta, or None if none is known."""
         return None
+
+
+@dataclass(frozen=True)
+class BudgetedLearner(Spender):
+    """A learner under budgets that sees whole rows: subclass it as a frozen dataclass."""
+
+    feedback: ClassVar[str] = "budgeted"
+
+    @staticmethod
+    @abstractmethod
+    def observe(state: Any, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Learn from the row of a round."""
+
+
+@dataclass(frozen=True)
+class BudgetedBanditLearner(Spender):
+    """A learner under budgets that sees what came of the action played: subclass it as a frozen dataclass."""
+
+    feedback: ClassVar[str] = "budgeted-bandit"
+
+    @staticmethod
+    @abstractmethod
+    def observe(state: Any, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+        """Learn from the play of a round."""

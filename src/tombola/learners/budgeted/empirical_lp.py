@@ -13,8 +13,7 @@ from tombola import validate
 from tombola.bounds.empirical_lp import empirical_lp, next_solve
 from tombola.budget import Terms
 from tombola.learners.budgeted.base import BudgetedLearner
-from tombola.learners.budgeted.means import add_row, means_of
-from tombola.optimum import best_mix
+from tombola.learners.budgeted.means import add_row, means_of, plan_is_due, play_planned, solve
 from tombola.types import Coins, Floats
 
 
@@ -70,8 +69,7 @@ class EmpiricalLP(BudgetedLearner):
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
         """Play the mix of the last LP."""
-        for action in range(mix.size):
-            mix[action] = state.played[action]
+        play_planned(state, mix)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
@@ -81,12 +79,7 @@ class EmpiricalLP(BudgetedLearner):
     @staticmethod
     def due(state: State, fits: Floats) -> bool:
         """Solve again when it is time, or when an action of the mix no longer fits."""
-        if state.seen[0] >= state.following[0]:
-            return True
-        for action in range(fits.size):
-            if fits[action] == 0.0 and state.played[action] > 0.0 and state.fitted[action] == 1.0:
-                return True
-        return False
+        return plan_is_due(state, state.seen[0], fits)
 
     def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
         """Solve the LP over the actions that fit."""
@@ -102,13 +95,3 @@ class EmpiricalLP(BudgetedLearner):
     def bound(self, terms: Terms, delta: float) -> float | None:
         """Bound the regret in random order without delay, in sampled or fluid play."""
         return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)
-
-
-def solve(state: State, rewards: Floats, costs: Floats, rates: Floats, actions: "np.typing.NDArray[np.intp]") -> None:
-    """Write the best mix of these actions into the state, starting from the last basis if all actions take part."""
-    everyone = actions.size == rewards.size
-    mix, basis = best_mix(rewards[actions], costs[actions], rates, state.basis if everyone else None)
-    state.played[:] = 0.0
-    state.played[actions] = mix
-    if everyone and basis.size:
-        state.basis[:] = basis

@@ -1,7 +1,12 @@
-"""What the learners share that go by empirical means: the sums of the rows seen."""
+"""What the learners share that go by empirical means: sums of what was seen, and the mix that was planned from them."""
 
 from typing import Any
 
+import numpy as np
+
+from tombola.bounds.empirical_lp import next_solve
+from tombola.budget import Terms
+from tombola.optimum import best_mix
 from tombola.types import Floats
 
 
@@ -14,7 +19,71 @@ def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats,
             costs_sum[action, j] += costs[action, j]
 
 
+def add_costs(state: Any, action: int, costs: Floats) -> None:
+    """Add the costs of a play, whose loss is counted, to the means; once seen often enough, a plan is due."""
+    state.answered[0] += 1.0
+    for j in range(costs.size):
+        state.costs[action, j] += (costs[j] - state.costs[action, j]) / state.seen[action]
+    if state.seen[action] >= state.marks[action]:
+        state.following[0] = 0.0
+
+
 def means_of(state: Any) -> tuple[Floats, Floats]:
     """Return the mean rewards and the mean costs of the rows seen."""
     seen = float(state.seen[0])
     return 1.0 - state.losses / seen, state.costs / seen
+
+
+def play_planned(state: Any, mix: Floats) -> None:
+    """Play the mix of the last plan."""
+    for action in range(mix.size):
+        mix[action] = state.played[action]
+
+
+def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
+    """Plan again when so many answers are enough, or when an action of the mix no longer fits."""
+    if answered >= state.following[0]:
+        return True
+    for action in range(fits.size):
+        if fits[action] == 0.0 and state.played[action] > 0.0 and state.fitted[action] == 1.0:
+            return True
+    return False
+
+
+def note_plan(state: Any, fits: Floats) -> float:
+    """Write down when to plan again, with bandit feedback; return how many rounds are not answered yet."""
+    answered = int(state.answered[0])
+    state.fitted[:] = fits
+    state.marks[:] = np.maximum(state.seen + 1, np.floor(state.growth * state.seen))
+    state.following[0] = next_solve(answered, int(state.horizon), state.growth)
+    return float(max(1.0, state.horizon - answered))
+
+
+def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: "np.typing.NDArray[np.intp]") -> None:
+    """Write the best mix of these actions into the state, starting from the last basis if all actions take part."""
+    everyone = actions.size == rewards.size
+    mix, basis = best_mix(rewards[actions], costs[actions], rates, state.basis if everyone else None)
+    state.played[:] = 0.0
+    state.played[actions] = mix
+    if everyone and basis.size:
+        state.basis[:] = basis
+
+
+def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
+    """Spread what is planned for an action never seen over all those that are taken for as good: so is the mix."""
+    unseen = (state.seen == 0.0) & (state.fitted == 1.0)
+    for action in np.flatnonzero(unseen & (state.played > 0.0)).tolist():
+        alike = np.flatnonzero(unseen & (rewards == rewards[action]) & (costs == costs[action]).all(axis=1))
+        state.played[alike] = state.played[alike].sum() / alike.size
+
+
+def known_prices(terms: Terms) -> Floats:
+    """Return the costs known in advance, NaN where they are not."""
+    return np.full((terms.actions, terms.resources), np.nan) if terms.prices is None else terms.prices
+
+
+def ceilings(terms: Terms) -> Floats:
+    """Return how much each action can earn: an added null action nothing."""
+    found = np.ones(terms.actions)
+    found[terms.null] = 0.0 if terms.added else 1.0
+    return found

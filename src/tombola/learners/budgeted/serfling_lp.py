@@ -12,8 +12,7 @@ from tombola import validate
 from tombola.bounds.budget import lp_log, lp_margin, serfling_lp, serfling_lp_first_play
 from tombola.budget import Terms
 from tombola.learners.budgeted.base import BudgetedLearner
-from tombola.learners.budgeted.means import add_row, means_of
-from tombola.optimum import best_mix
+from tombola.learners.budgeted.means import add_row, means_of, play_planned, solve
 from tombola.types import Coins, Floats
 
 
@@ -75,8 +74,7 @@ class SerflingLP(BudgetedLearner):
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
         """Play the mix of the last LP."""
-        for action in range(mix.size):
-            mix[action] = state.played[action]
+        play_planned(state, mix)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
@@ -94,14 +92,10 @@ class SerflingLP(BudgetedLearner):
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
         state.following[0] = following
         rates = (left - 1.0) / (horizon - seen) - lp_margin(seen, following - seen, horizon, state.log)
-        state.played[:] = 0.0
         if (rates <= 0.0).any():
-            state.played[int(state.null)] = 1.0
+            state.played[:] = np.eye(fits.size)[int(state.null)]
             return
-        rewards, costs = means_of(state)
-        mix, basis = best_mix(rewards, costs, rates, state.basis)
-        state.played[:] = mix
-        state.basis[: basis.size] = basis
+        solve(state, *means_of(state), rates, np.arange(fits.size))
 
     def outlook(self, terms: Terms) -> str:
         """Say from which round on it plays anything but null, if feedback is not late.

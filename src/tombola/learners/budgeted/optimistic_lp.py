@@ -1,0 +1,133 @@
+"""Optimistic LP: the best mix if every action were as good and as cheap as what was seen of it allows.
+
+Badanidiyuru, Kleinberg and Slivkins 2013 and Agrawal and Devanur 2014 for i.i.d. rows; docs/theory/budget_bandit.md has
+the theorem for random order, and its proof.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.bounds.optimistic_lp import optimistic_log, optimistic_lp
+from tombola.budget import Terms
+from tombola.learners.bandit.counts import learn
+from tombola.learners.budgeted.base import BudgetedBanditLearner
+from tombola.learners.budgeted.means import (
+    add_costs,
+    ceilings,
+    known_prices,
+    note_plan,
+    plan_is_due,
+    play_planned,
+    share_unseen,
+    solve,
+)
+from tombola.types import Coins, Floats
+
+
+class State(NamedTuple):
+    """Growth, horizon, ln(1/delta'); what is known; plays answered, of each action too; when to plan; the plan."""
+
+    growth: float
+    horizon: float
+    log: float
+    prices: Floats
+    ceilings: Floats
+    answered: Floats
+    seen: Floats
+    means: Floats
+    costs: Floats
+    marks: Floats
+    following: Floats
+    played: Floats
+    fitted: Floats
+    basis: Floats
+
+
+@dataclass(frozen=True)
+class OptimisticLP(BudgetedBanditLearner):
+    """Solve the LP of the highest rewards and the lowest costs that what was seen allows, with what is left.
+
+    For an action answered n times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if
+    p > 1/2, and g = ln(2 (k+1) (m+1) T / delta); costs with a price are known. Solved again when the plays of an action
+    have grown by a factor. In random order without delay its regret is at most `bounds.optimistic_lp(...)`, of
+    order sqrt(k T g) ln(T) / rate. Few rows and many actions need less caution: see `ThriftyLP`.
+
+    >>> from tombola.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(OptimisticLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)
+    >>> trace.regret < 400, trace.overspent
+    (True, (False,))
+    """
+
+    delta: float = 0.05
+    growth: float = 1.2
+
+    def __post_init__(self) -> None:
+        validate.number("OptimisticLP", "delta", self.delta, above=0, below=1)
+        validate.number("OptimisticLP", "growth", self.growth, above=1)
+
+    def init(self, terms: Terms) -> State:
+        """Start knowing the prices at most."""
+        k, m, T = terms.actions, terms.resources, terms.horizon
+        return State(
+            growth=float(self.growth),
+            horizon=float(T),
+            log=optimistic_log(T, k, m, self.delta),
+            prices=known_prices(terms),
+            ceilings=ceilings(terms),
+            answered=np.zeros(1),
+            seen=np.zeros(k),
+            means=np.zeros(k),
+            costs=np.zeros((k, m)),
+            marks=np.zeros(k),
+            following=np.zeros(1),
+            played=np.eye(k)[terms.null],
+            fitted=np.ones(k),
+            basis=np.full(k + m + 1, -1.0),
+        )
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Play the mix of the last LP."""
+        play_planned(state, mix)
+
+    @staticmethod
+    def observe(state: State, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+        """Add the play to the means."""
+        learn(state.seen, state.means, action, loss)
+        add_costs(state, action, costs)
+
+    @staticmethod
+    def due(state: State, fits: Floats) -> bool:
+        """Solve again when an action was played often enough, when it is time, or when an action no longer fits."""
+        return plan_is_due(state, state.answered[0], fits)
+
+    def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
+        """Solve the optimistic LP over the actions that fit."""
+        rates = left / note_plan(state, fits)
+        rewards = np.minimum(state.ceilings, 1.0 - lower(state.means, state.seen, state.log))
+        costs = lower(state.costs, state.seen[:, None], state.log)
+        costs = np.where(np.isnan(state.prices), costs, state.prices)
+        solve(state, rewards, costs, rates, np.flatnonzero(fits))
+        share_unseen(state, rewards, costs)
+
+    def bound(self, terms: Terms, delta: float) -> float | None:
+        """Bound the regret; a smaller delta than that of the learner has no bound."""
+        if delta < self.delta:
+            return None
+        k, m = terms.actions, terms.resources
+        return optimistic_lp(terms.horizon, k, m, terms.rate, self.delta, self.growth)
+
+
+def lower(means: Floats, counts: Floats, log: float) -> Floats:
+    """Return how low the means of the pool may be, after so many plays: 0 where there were none.
+
+    >>> lower(np.array([0.5, 0.5]), np.array([0.0, 200.0]), 4.0).round(9).tolist()
+    [0.0, 0.4]
+    """
+    variances = np.where(means <= 0.5, means * (1.0 - means), 0.25)
+    radii = np.sqrt(2.0 * variances * log / np.maximum(counts, 1.0))
+    return np.where(counts > 0, np.maximum(0.0, means - radii), 0.0)

@@ -1,0 +1,163 @@
+"""Thrifty LP: the best mix for what is believed of every action, with a little more for what was rarely played.
+
+The beliefs are those of `Thrifty` (an empirical-Bayes prior), the little more is the index of MOSS (Audibert and Bubeck
+2009) with the rounds that are left; the mix comes from the linear program with what is left, as in `EmpiricalLP`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola import validate
+from tombola.budget import Terms
+from tombola.learners.budgeted.base import BudgetedBanditLearner
+from tombola.learners.budgeted.means import (
+    add_costs,
+    ceilings,
+    known_prices,
+    note_plan,
+    plan_is_due,
+    play_planned,
+    share_unseen,
+    solve,
+)
+from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
+from tombola.types import Coins, Floats
+
+MORE = 1.0  # what an action to be tried is taken to earn above all others
+
+
+class State(NamedTuple):
+    """Growth, horizon; what is known; answers, what they say and what is believed; when to plan; the plan."""
+
+    growth: float
+    horizon: float
+    prices: Floats
+    ceilings: Floats
+    answered: Floats
+    within: Floats
+    prior: Floats
+    seen: Floats
+    means: Floats
+    guesses: Floats
+    doubts: Floats
+    noises: Floats
+    errors: Floats
+    costs: Floats
+    marks: Floats
+    following: Floats
+    played: Floats
+    fitted: Floats
+    basis: Floats
+
+
+@dataclass(frozen=True)
+class ThriftyLP(BudgetedBanditLearner):
+    """Solve the LP of believed rewards and costs with what is left; the learner to use with bandit feedback.
+
+    Mean losses are shrunk to those of the other actions, as far as these are alike, and an action seen n times is taken
+    to earn sqrt(s/n ln(R/(k n))) more, where s is the variance of a loss and R the rounds left. Costs are means, with
+    half a play at the mean of all actions. An action never seen is tried, whatever it may cost, as long as that can
+    pay: it is the best yet with the chance 1 / (tried + 1), then better by the spread of the means, in as many plays as
+    rounds and money are left for. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
+
+    >>> from tombola.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(ThriftyLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)
+    >>> trace.regret < 200, trace.overspent
+    (True, (False,))
+    """
+
+    growth: float = 1.2
+
+    def __post_init__(self) -> None:
+        validate.number("ThriftyLP", "growth", self.growth, above=1)
+
+    def init(self, terms: Terms) -> State:
+        """Start knowing the prices at most."""
+        k, m = terms.actions, terms.resources
+        return State(
+            growth=float(self.growth),
+            horizon=float(terms.horizon),
+            prices=known_prices(terms),
+            ceilings=ceilings(terms),
+            answered=np.zeros(1),
+            within=np.zeros(1),
+            prior=np.zeros(3),
+            seen=np.zeros(k),
+            means=np.zeros(k),
+            guesses=np.zeros(k),
+            doubts=np.zeros(k),
+            noises=np.zeros(k),
+            errors=np.zeros(k),
+            costs=np.zeros((k, m)),
+            marks=np.zeros(k),
+            following=np.zeros(1),
+            played=np.eye(k)[terms.null],
+            fitted=np.ones(k),
+            basis=np.full(k + m + 1, -1.0),
+        )
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Play the mix of the last LP."""
+        play_planned(state, mix)
+
+    @staticmethod
+    def observe(state: State, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+        """Add the play to the means."""
+        notice(state, action, loss)
+        add_costs(state, action, costs)
+
+    @staticmethod
+    def due(state: State, fits: Floats) -> bool:
+        """Solve again when an action was seen often enough, when it is time, or when an action no longer fits."""
+        if not plan_is_due(state, state.answered[0], fits):
+            return False
+        believe(state)  # here, for here it is compiled
+        return True
+
+    def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
+        """Solve the LP of what is believed, over the actions that fit."""
+        rest = note_plan(state, fits)
+        costs, usual = expected_costs(state)
+        rewards = np.minimum(state.ceilings, 1.0 - state.guesses + bonuses(state, rest))
+        if worth_trying(state, min(rest, affordable(left, usual))):
+            unseen = (state.seen == 0.0) & (state.ceilings > 0.0)
+            rewards[unseen] = 1.0 + MORE
+            costs[unseen] = np.nan_to_num(state.prices[unseen], nan=0.0)
+        solve(state, rewards, costs, left / rest, np.flatnonzero(fits))
+        share_unseen(state, rewards, costs)
+
+
+def expected_costs(state: State) -> tuple[Floats, Floats]:
+    """Return what every action is expected to cost, and what is usual."""
+    tried = state.seen > 0.0
+    usual = state.costs[tried].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
+    often = state.seen[:, None]
+    costs = (often * state.costs + 0.5 * usual) / (often + 0.5)
+    return np.where(np.isnan(state.prices), costs, state.prices), usual
+
+
+def bonuses(state: State, rest: float) -> Floats:
+    """Return by how much each action may earn more than is believed, as far as that is worth finding out."""
+    often = np.maximum(state.seen, 1.0)
+    logs = np.log(np.maximum(1.0, rest / (state.seen.size * often)))
+    return np.asarray(np.sqrt(state.noises / often * logs))
+
+
+def affordable(left: Floats, usual: Floats) -> float:
+    """Return how many plays of usual cost the money is left for."""
+    some = usual > 0.0
+    return float((left[some] / usual[some]).min()) if some.any() else math.inf
+
+
+def worth_trying(state: State, plays: float) -> bool:
+    """Tell whether an action never seen is expected to win more, in so many plays, than one play of it loses."""
+    tried = state.seen > 0.0
+    if tried.sum() < 2 or tried.all():
+        return not bool(tried.all())
+    gain = plays * math.sqrt(state.prior[SPREAD]) / (state.prior[TRIED] + 1.0)
+    return bool(gain >= state.prior[CENTRE] - state.guesses[tried].min())

@@ -1,0 +1,84 @@
+"""Budgets with bandit feedback: after the delay, the loss and the costs of the action played are seen, and no more."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from tombola.budget import Allowance
+from tombola.engine.compiler import Kernel
+from tombola.errors import FeedbackError, ParameterError
+from tombola.settings.base import Numbers, either, number_of
+from tombola.settings.budgeted import Budgeted, Desk
+from tombola.types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetedBandit(Budgeted):
+    """The loss and the costs of the action played are seen, and no more is spent than allowed.
+
+    Costs on the price list need not be told, nor what an added null action loses and costs.
+    """
+
+    @property
+    def width(self) -> int:
+        """How many numbers an outcome has: a loss, and a cost for each resource."""
+        return 1 + self.resources
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether an outcome tells the losses of all actions: it does not."""
+        return False
+
+    @classmethod
+    def made(
+        cls, learner: Any, horizon: int, *, actions: int, allowance: Allowance | None, features: int | None
+    ) -> Self:
+        """Return the setting of a learner that sees what it plays, so one action is played at a time."""
+        if allowance is not None and allowance.mixed:
+            raise ParameterError(
+                f"play: mixed is for learners that see whole rows, got {type(learner).__name__}, which sees the action "
+                "played; leave mixed out."
+            )
+        return super().made(learner, horizon, actions=actions, allowance=allowance, features=features)
+
+    def teller(self, observe: Kernel) -> Kernel:
+        """Return the kernel that tells a learner of a round: what came of the action played."""
+
+        def tell(state: Any, round: int, desk: Desk, slot: int) -> None:
+            action = desk.actions[slot]
+            observe(state, round, action, desk.chances[slot], desk.row[action], desk.scaled[action])
+
+        return tell
+
+    def lay_out(self, desk: Desk, action: int, outcome: Numbers) -> None:
+        """Write an outcome into the row at hand."""
+        desk.row[action] = outcome[0]
+        desk.raw[action] = outcome[1:]
+
+    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
+        """Return the loss of the action played, then its costs."""
+        costs = self.costs_of(given.get("cost"), slice(action, action + 1)).ravel().tolist()
+        if action < self.listed:
+            return (number_of(*either(round, given, "cost")), *costs)
+        if any(value is not None for value in given.values()) and number_of(*either(round, given, "cost")) != 1.0:
+            raise FeedbackError(
+                f"Session.observe: the null action of round {round} was added, and loses 1, got {dict(given)}; "
+                "write observe(ticket)."
+            )
+        return (1.0, *costs)
+
+    def as_given(self, outcome: Numbers) -> dict[str, Any]:
+        """Return what `observe` may be told to have this outcome."""
+        return {"loss": outcome[0], "cost": outcome[1:]}
+
+    def told(self, outcome: Numbers) -> tuple[Any, Numbers]:
+        """Return the loss, and the costs."""
+        return outcome[0], outcome[1:]
+
+    def loss(self, action: int, outcome: Numbers) -> float:
+        """Return the loss of the action that was played."""
+        return outcome[0]
+
+    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+        """Return the loss and the costs of the action; nothing, if it is an added null action."""
+        return {"loss": float(losses[action]), "cost": costs[action]} if action < self.listed else {}

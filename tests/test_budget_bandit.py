@@ -1,0 +1,279 @@
+"""Budgets with bandit feedback: what is told, what is reserved, price lists, and that live use is play to the bit."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from naive import budget as naive
+from tombola import Pool, RowDelays, Session, Ticket, compare, play
+from tombola.budget import Budget, Terms
+from tombola.budgets import BudgetedBanditLearner, EmpiricalLP, OptimisticLP, ThriftyLP
+from tombola.errors import FeedbackError, ParameterError
+from tombola.laws import check_learner
+from tombola.playing import allowance_on
+from tombola.settings import BudgetedBandit, setting_of
+from tombola.types import Floats
+
+T, K, M = 60, 3, 2
+RNG = np.random.default_rng(8)
+COSTS = RNG.random((T, K, M)) * np.array([1.0, 50.0])
+POOL = Pool(RNG.random((T, K)), costs=COSTS)
+BUDGET = Budget([9.0, 600.0], worst=COSTS.max(axis=0), null="add")
+
+
+class Log(NamedTuple):
+    """All that was told: round, action, chance, loss, costs."""
+
+    told: Floats
+
+
+@dataclass(frozen=True)
+class Scribe(BudgetedBanditLearner):
+    """Play every action alike, and write down what is told."""
+
+    def init(self, terms: Terms) -> Log:
+        """Make room."""
+        return Log(np.zeros((terms.horizon, 4 + terms.resources)))
+
+    @staticmethod
+    def mix(state: Log, mix: Floats) -> None:
+        """Play every action alike."""
+        for action in range(mix.size):
+            mix[action] = 1.0 / mix.size
+
+    @staticmethod
+    def observe(state: Log, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+        """Write it down."""
+        told = state.told[round - 1]
+        told[0], told[1], told[2], told[3] = round, action, chance, loss
+        for j in range(costs.size):
+            told[4 + j] = costs[j]
+            costs[j] = -1.0  # harmless
+
+
+def test_the_action_played_is_told_and_no_other() -> None:
+    setting = setting_of(Scribe(), T, actions=K, allowance=allowance_on(POOL, BUDGET))
+    assert isinstance(setting, BudgetedBandit)
+    assert not setting.whole_rows
+    session = Session(Scribe(), K, T, budget=BUDGET, seed=3)
+    for delay in (0, 5):
+        trace = play(Scribe(), POOL, "given", delay, budget=BUDGET, seed=3)
+        session = Session(Scribe(), K, T, budget=BUDGET, seed=3)
+        tickets: list[Ticket] = []
+        for t in range(T):
+            if delay and t > delay:
+                answer(session, tickets[t - delay - 1])
+            tickets.append(session.act())
+            if not delay:
+                answer(session, tickets[-1])
+        assert [ticket.action for ticket in tickets] == trace.actions.tolist()
+        scale = min(9.0 / COSTS[:, :, 0].max(), 600.0 / COSTS[:, :, 1].max(), T) / np.array([9.0, 600.0])
+        for row in session.state.told:
+            if row[0] > 0 and row[1] < K:
+                t, action = int(row[0]) - 1, int(row[1])
+                assert row[2] == trace.chances[t]
+                assert row[3] == POOL.losses[t, action]
+                assert row[4:].tolist() == (COSTS[t, action] * scale).tolist()
+            elif row[0] > 0:
+                assert row[3:].tolist() == [1.0, 0.0, 0.0], "what an added null action loses and costs"
+
+
+def answer(session: Session, ticket: Ticket) -> bool:
+    if session.names[ticket.action] == "null":
+        return session.observe(ticket)
+    row = ticket.round - 1
+    return session.observe(ticket, loss=POOL.losses[row, ticket.action], cost=COSTS[row, ticket.action])
+
+
+@pytest.mark.parametrize("learner", [OptimisticLP(), ThriftyLP()], ids=repr)
+def test_the_learners_obey_every_law(learner: Any) -> None:
+    assert "survives_save_and_load" in check_learner(learner)
+
+
+def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: Any) -> None:
+    session = Session(Scribe(), K, horizon=T, budget=BUDGET, seed=0)
+    ticket = next(ticket for _ in range(T) if (ticket := session.act()).action < K)
+    memory, ledger = session._live.player.memory.copy(), session.ledger
+    wrong: list[dict[str, Any]] = [
+        {"loss": POOL.losses[0], "cost": COSTS[0]},
+        {"loss": 0.5},
+        {"loss": 0.5, "cost": 0.1},
+        {"loss": 0.5, "cost": [0.1, -1.0]},
+        {"loss": 0.5, "cost": [0.1, np.nan]},
+        {"loss": 0.5, "cost": [100.0, 0.1]},
+        {"loss": 1.5, "cost": [0.1, 0.1]},
+        {"cost": [0.1, 0.1]},
+        {"loss": 0.5, "reward": 0.5, "cost": [0.1, 0.1]},
+        {"loss": 0.5, "cost": [0.1, 0.1], "label": 1},
+    ]
+    for feedback in wrong:
+        with pytest.raises(FeedbackError) as caught:
+            session.observe(ticket, **feedback)
+        one_sentence(caught.value)
+    assert session._live.player.memory.tolist() == memory.tolist()
+    assert session.ledger == ledger
+    assert session.observe(ticket, reward=0.25, cost=[0.1, 0.2])
+    assert session.outcomes[ticket.round - 1] == (0.75, (0.1, 0.2))
+    assert not session.observe(ticket, loss=0.75, cost=(0.1, 0.2))
+    assert session.ledger.spent == pytest.approx((0.1, 0.2))
+
+
+def test_an_added_null_action_is_told_without_cost(one_sentence: Any) -> None:
+    session = Session(Scribe(), K, horizon=T, budget=Budget(0.0, worst=1.0, null="add"), seed=0)
+    ticket = session.act()
+    assert session.names[ticket.action] == "null"
+    with pytest.raises(FeedbackError) as caught:
+        session.observe(ticket, loss=0.5)
+    one_sentence(caught.value)
+    assert session.observe(ticket)
+    assert session.outcomes == ((1.0, (0.0,)),)
+    assert session.loss == 1.0
+
+
+def test_fluid_play_has_no_action_to_see(one_sentence: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        play(OptimisticLP(), POOL, budget=BUDGET, mixed=True, seed=0)
+    one_sentence(caught.value)
+    with pytest.raises(ParameterError):
+        play(OptimisticLP(), POOL, seed=0)
+
+
+# prices
+
+
+PRICES = [0.0, 0.1, None]
+LIST = Budget(3.0, worst=2.0, prices=PRICES)
+
+
+def test_a_price_is_what_is_reserved_and_what_a_learner_knows() -> None:
+    limits = LIST.limits(3, 1)
+    assert limits.worst.ravel().tolist() == [0.0, 0.1, 2.0]
+    assert limits.null == 0
+    assert limits.relabelled(np.array([2, 0, 1])).prices.ravel().tolist()[1:] == [0.0, 0.1]
+    session = Session(Scribe(), 3, 100, budget=LIST, seed=1)
+    terms = session.setting.terms  # type: ignore[attr-defined]
+    scale = 1.5 / 3.0
+    assert terms.prices.ravel()[:2].tolist() == [0.0, 0.1 * scale]
+    assert np.isnan(terms.prices[2, 0])
+    assert not terms.added
+    for _ in range(20):
+        before = session.ledger.left[0]
+        ticket = session.act()
+        assert before - session.ledger.left[0] == pytest.approx([0.0, 0.1, 2.0][ticket.action])
+
+
+def test_a_cost_with_a_price_need_not_be_told_and_must_not_differ(tmp_path: Path, one_sentence: Any) -> None:
+    session = Session(Scribe(), 3, 100, budget=LIST, seed=1)
+    tickets = [session.act() for _ in range(40)]
+    cheap = next(ticket for ticket in tickets if ticket.action == 1)
+    with pytest.raises(FeedbackError) as caught:
+        session.observe(cheap, loss=0.5, cost=0.2)
+    one_sentence(caught.value)
+    with pytest.raises(FeedbackError, match=r"price declared, 0\.1 for action 1, got 0\.05"):
+        session.observe(cheap, loss=0.5, cost=0.05)
+    for ticket in tickets:
+        cost = 0.7 if ticket.action == 2 else None
+        assert session.observe(ticket, loss=0.5, cost=cost)
+    session.save(tmp_path / "s.json")
+    again = Session.load(tmp_path / "s.json", Scribe())
+    assert again.ledger == session.ledger
+    assert again.budget is not None
+    assert again.budget.prices == PRICES
+    assert [again.act() for _ in range(9)] == [session.act() for _ in range(9)]
+
+
+def test_whole_rows_know_price_lists_too() -> None:
+    budget = Budget(3.0, prices=[0.0, 0.1, 0.2])
+    session = Session(EmpiricalLP(), 3, 100, budget=budget, seed=1)
+    assert session.observe(session.act(), loss=[1.0, 0.5, 0.25])
+    assert session.outcomes == (((1.0, 0.5, 0.25), (0.0, 0.1, 0.2)),)
+    with pytest.raises(FeedbackError):
+        session.observe(session.act(), loss=[1.0, 0.5, 0.25], cost=[0.0, 0.1, 0.1])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Budget(1.0, prices=[-1.0]),
+        lambda: Budget(1.0, prices=[np.inf]),
+        lambda: Budget(1.0, prices="cheap"),
+        lambda: Budget(1.0, prices=[0.0, 1.0]).limits(3, 1),
+        lambda: Budget(1.0, prices=0.5).limits(3, 1),
+        lambda: Budget(1.0, prices=[0.0, None]).limits(2, 1),
+        lambda: Budget(1.0, prices=[[0.0, 1.0]]).limits(2, 1),
+        lambda: Budget(1.0, prices=[1.0, 1.0]).limits(2, 1),
+        lambda: play(ThriftyLP(), POOL, budget=Budget([1.0, 1.0], null="add", prices=COSTS[0]), seed=0),
+    ],
+)
+def test_bad_prices_are_refused_in_one_sentence(wrong: Any, one_sentence: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        wrong()
+    one_sentence(caught.value)
+
+
+def test_known_prices_are_not_explored() -> None:
+    """Two actions alike but for a price above all that is left: known, it is never played; unknown, it is."""
+    T = 400
+    costs = np.tile([0.0, 1.0, 90.0], (T, 1))
+    pool = Pool.from_rewards(np.tile([0.0, 0.6, 0.7], (T, 1)), costs=costs)
+    told = play(OptimisticLP(), pool, budget=Budget(100.0, prices=costs[0]), seed=0)
+    blind = play(OptimisticLP(), pool, budget=Budget(100.0), seed=0)
+    assert told.plays[2] == 0 < blind.plays[2]
+    assert told.reward > blind.reward
+
+
+# delays, switching
+
+
+def test_late_rows_and_switching_prices_under_a_budget() -> None:
+    delays = RowDelays(np.arange(T) % 7)
+    for learner in (OptimisticLP(), ThriftyLP()):
+        trace = play(learner, POOL, delay=delays, switching_price=0.5, budget=BUDGET, seed=0)
+        assert not any(trace.overspent)
+        assert trace.regret == pytest.approx(trace.loss + 0.5 * trace.switches - trace.comparator_loss)
+    runs = compare(POOL, [ThriftyLP()], delay=delays, switching_price=0.5, budget=BUDGET, repetitions=2, seed=0)
+    plain = compare(POOL, [ThriftyLP()], delay=delays, budget=BUDGET, repetitions=2, seed=0)
+    assert (runs.regrets("ThriftyLP") > plain.regrets("ThriftyLP")).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (9, 1), (13, 60)])
+@pytest.mark.parametrize("amount", [0.0, 1e-9, 3.0])
+def test_one_row_one_action_and_no_money(shape: tuple[int, int], amount: float) -> None:
+    rng = np.random.default_rng(0)
+    pool = Pool(rng.integers(0, 3, shape) / 2, costs=np.ceil(rng.random((*shape, 1)) * 3) / 10)
+    for learner in (OptimisticLP(), ThriftyLP()):
+        trace = play(learner, pool, delay=2, budget=Budget(amount, null="add"), seed=0)
+        assert not any(trace.overspent)
+        assert trace.plays.sum() == shape[0]
+
+
+# the naive twin
+
+
+def test_every_plan_is_a_best_mix_of_the_optimistic_program() -> None:
+    """Against `naive.OptimisticLP`, written from the theorem, on pools with ties, over whole sessions."""
+    for number, budget in enumerate(
+        [Budget([60.0, 50.0], worst=1.0, null="add"), Budget([90.0, 40.0], worst=1.0, null=0)]
+    ):
+        rng = np.random.default_rng(number)
+        losses, costs = rng.integers(0, 5, (200, 3)) / 4, rng.integers(0, 3, (200, 3, 2)) / 2
+        if budget.null == 0:
+            costs[:, 0] = 0.0
+        session = Session(OptimisticLP(delta=0.9), 3, 200, budget=budget, seed=0)
+        twin = naive.OptimisticLP(session.actions + (budget.null == "add"), 2, 200, budget, delta=0.9)
+        for t in range(200):
+            room = session.ledger.left
+            ticket = session.act()
+            assert session.mix is not None
+            if all(left > 1.0 for left in room):
+                twin.check(session.mix.tolist(), list(session.ledger.spent))
+            if ticket.action < 3:
+                session.observe(ticket, loss=losses[t, ticket.action], cost=costs[t, ticket.action])
+                twin.observe(ticket.action, float(losses[t, ticket.action]), costs[t, ticket.action].tolist())
+            else:
+                session.observe(ticket)
+                twin.observe(ticket.action, 1.0, [0.0, 0.0])
+        assert twin.checked > 20
