@@ -145,6 +145,35 @@ def test_audit_in_strata_and_in_other_units(tmp_path: Path) -> None:
     assert (status, json.loads(text)["findings"][0]["outcome"]) == (0, "proved")
 
 
+def test_audit_of_rows_in_sorted_order_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "sorted.csv"
+    path.write_text("a\n" + "".join(f"{i / 500}\n" for i in range(500)))
+    status, text = run("audit", path, "mean(a) > 0.01", "share(a < 2) >= 1", "--rows", 5000)
+    assert status == 2
+    assert "expected rows in random order" in text
+    assert run("audit", path, "mean(a) > 0.4")[0] == 0  # the whole list is shuffled first
+
+
+@pytest.mark.parametrize("command", [("certify",), ("examine",), ("audit", "mean(a) > 0.5")])
+def test_a_page_never_takes_the_place_of_the_table(command: tuple[str, ...], tmp_path: Path) -> None:
+    table = tmp_path / "table.html"
+    table.write_text("a,b\n0,1\n1,1\n")
+    for out in (table, tmp_path / "page.txt", tmp_path / "none" / "page.html"):
+        status, said = run(command[0], table, *command[1:], "--out", out)
+        assert status == 2, out
+        assert "--out" in said
+    assert table.read_text() == "a,b\n0,1\n1,1\n"
+
+
+def test_a_list_said_to_be_smaller_than_it_is_is_refused(table: Path) -> None:
+    """A size that is too small makes certain what is not."""
+    for command in (("certify", table), ("audit", table, "mean(bad) > 0.1")):
+        status, said = run(*command, "--rows", 300)
+        assert status == 2
+        assert "expected at most 300 rows" in said
+        assert "got 600" in said
+
+
 def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
     broken = {"empty": "", "header": "a,b\n", "twice": "a,a\n0,1\n", "short": "a,b\n0\n", "word": "a,b\n0,x\n",
               "large": "a,b\n0,7\n"}  # fmt: skip
@@ -154,10 +183,16 @@ def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
         status, said = run("certify", path, "--within", 0.1)
         assert status == 2, name
         assert "; " in said, name
+    ids = tmp_path / "ids.csv"
+    ids.write_text("id\n0\n")
     for arguments in (
         ("certify", tmp_path / "none.csv"),
         ("certify", table, "--level", 2),
         ("certify", table, "--range", "3"),
+        ("certify", table, "--range=-inf,1"),
+        ("certify", ids),
+        ("examine", table, "--level", 1.5),
+        ("audit", tmp_path / "header.csv", "mean(a) > 0.5"),
         ("examine", tmp_path / "header.csv"),
         ("examine", table, "--columns", "none"),
         ("examine", table, "--columns", "id"),

@@ -5,10 +5,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import sleep
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from tombola.errors import TableError
+from tombola.errors import OrderError, TableError
 
+if TYPE_CHECKING:
+    from tombola.confidence import OrderVerdict
+
+DOUBT = 0.001  # the probability of refusing rows that are in random order, at most
 PAUSE = 0.2  # seconds between two looks at a file that is growing
 LONGEST = 1 << 22  # characters in a line
 
@@ -22,6 +26,8 @@ class Arriving:
 
     def __init__(self, source: str, *, follow: bool = False, wait: Callable[[float], None] = sleep) -> None:
         self.source = "standard input" if source == "-" else source
+        self._ends = source != "-" and not follow
+        self._read = 0
         following = (self.source, follow and source != "-", wait)  # no line refers to self: files close when it goes
         self._lines = enumerate(_lines(sys.stdin, *following) if source == "-" else _opened(*following), start=1)
         first = next((text for _, text in self._lines if text.strip()), "")
@@ -44,7 +50,19 @@ class Arriving:
                     f"{self.source}: expected {len(self.header)} columns as in the header, got {len(cells)} in line "
                     f"{number}; repair that line."
                 )
+            self._read += 1
             yield number, cells
+
+    def check_size(self, rows: int) -> None:
+        """Refuse a file with more rows than the whole list is said to have; nothing can be said of what still comes."""
+        if not self._ends:
+            return
+        found = self._read + sum(1 for _, text in self._lines if text.strip())
+        if found > rows:
+            raise TableError(
+                f"{self.source}: expected at most {rows:,} rows, the size of the whole list as told, got {found:,}; "
+                "write its true size, or leave it out if this is the whole list."
+            )
 
     def _cells(self, text: str) -> list[str]:
         return next(csv.reader([text.rstrip("\r\n")], delimiter=self._mark), [])
@@ -78,6 +96,15 @@ def _lines(file: TextIO, source: str, follow: bool, wait: Callable[[float], None
             wait(PAUSE)
 
 
+def in_disorder(source: str, name: str, verdict: "OrderVerdict") -> OrderError:
+    """Return the error for rows that are not in random order."""
+    return OrderError(
+        f"{source}: expected rows in random order, got others: {name} shows it by row {verdict.values:,} (by chance "
+        f"with probability {verdict.chance:.2g} at most); take them from a shuffled list, or leave out --rows if the "
+        "table is the whole list, and it will be shuffled."
+    )
+
+
 def loss(source: str, number: int, name: str, cell: str, low: float, high: float) -> float:
     """Return a cell as a number in [0, 1], given that it must be between `low` and `high`.
 
@@ -106,6 +133,6 @@ def limits(text: str) -> tuple[float, float]:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
         low = high = 0.0
-    if not low < high < float("inf"):
+    if not float("-inf") < low < high < float("inf"):
         raise TableError(f"--range: expected the smallest and the largest number, got {text!r}; write --range 0,100.")
     return low, high

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola.commands.arriving import Arriving, limits, loss
+from tombola.commands.answers import check_page
+from tombola.commands.arriving import DOUBT, Arriving, in_disorder, limits, loss
 from tombola.commands.options import Json, Page, Seeds, words
 from tombola.commands.printing import grid, show
 
 if TYPE_CHECKING:
-    from tombola.confidence import Audit, Course, Finding
+    from tombola.confidence import Assertion, Audit, Course, Finding
     from tombola.report.evidence_page import Shown
 
 SHOWN, POINTS = 8, 240  # pictures on a page, and points of a curve
@@ -53,17 +54,23 @@ def audit(
         raise ParameterError(
             "audit: expected --strata and --sizes together, and no --rows; write --strata region --sizes a=400,b=600."
         )
+    check_page(out, table)
     arriving = Arriving(table, follow=follow)
     assertions = [asserted(statement) for statement in statements]
     source = _cells(arriving, limits(span))
-    if rows is None and not sizes:
+    given = rows is not None
+    if not given and not sizes:
         everything = list(source)
         rows, source = max(len(everything), 1), _shuffled(everything, seed)
     parts = _sizes(sizes) if sizes else None
     checked = Audit(assertions, rows, level, strata=parts)
     share = level / len(assertions)
     courses = [Course(one, rows, share, strata=parts) for one in assertions[:SHOWN]] if out is not None else []
-    taken = _feed(checked, courses, source, arriving.header, strata)
+    order = [RandomOrder(assertions, arriving.source, seed)] if given and not sizes else []
+    taken = _feed(checked, [*order, *courses], source, arriving.header, strata)
+    if not taken:
+        raise ParameterError(f"audit: expected at least one row, got none in {arriving.source}; add rows.")
+    arriving.check_size(int(checked.population))
     findings = checked.findings()
     guesses = [_more(one, rows, level / len(findings), assertions[i].parts, seed) for i, one in enumerate(findings)]
     if out is not None:
@@ -116,7 +123,25 @@ def _sizes(text: str) -> dict[str, int]:
     return found
 
 
-def _feed(checked: "Audit", courses: list["Course"], source: Any, header: list[str], strata: str) -> int:
+class RandomOrder:
+    """Lets rows pass for as long as nothing speaks against their being in random order."""
+
+    def __init__(self, assertions: "list[Assertion]", source: str, seed: int) -> None:
+        from tombola.confidence import RandomOrderTest
+
+        self._assertions, self._source = assertions, source
+        self._test = RandomOrderTest(len(assertions), DOUBT, seed=seed)
+
+    def extend(self, rows: Any, strata: Any = None) -> None:
+        """Take in rows."""
+        import numpy as np
+
+        if self._test.extend(np.column_stack([one.parts[0].values(rows) for one in self._assertions])):
+            verdict = self._test.verdict()
+            raise in_disorder(self._source, self._assertions[verdict.column].words, verdict)
+
+
+def _feed(checked: "Audit", others: "list[RandomOrder | Course]", source: Any, header: list[str], strata: str) -> int:
     """Take in rows until every assertion is settled, and return how many were taken."""
     from tombola.errors import TableError
 
@@ -126,14 +151,14 @@ def _feed(checked: "Audit", courses: list["Course"], source: Any, header: list[s
     for cells in source:
         batch.append(cells)
         if len(batch) >= taken / 200:
-            taken += _take([checked, *courses], batch, header, strata)
+            taken += _take([*others, checked], batch, header, strata)
             batch = []
             if all(one.outcome != "open" for one in checked.findings()):
                 return taken
-    return taken + _take([checked, *courses], batch, header, strata)
+    return taken + _take([*others, checked], batch, header, strata)
 
 
-def _take(all_of: "list[Audit | Course]", batch: list[list[str]], header: list[str], strata: str) -> int:
+def _take(all_of: "list[RandomOrder | Course | Audit]", batch: list[list[str]], header: list[str], strata: str) -> int:
     if batch:
         rows = dict(zip(header, zip(*batch, strict=True), strict=True))
         for one in all_of:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola.commands.arriving import Arriving, limits, loss
+from tombola.commands.answers import check_page
+from tombola.commands.arriving import DOUBT, Arriving, in_disorder, limits, loss
 from tombola.commands.options import Json, Page, Seeds
 from tombola.commands.printing import grid, show
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from tombola.confidence import Certificate
 
 IDS = ("id", "ids", "row")
-DOUBT = 0.001  # the probability of refusing rows that are in random order, at most
 
 
 def certify(
@@ -46,9 +46,12 @@ def certify(
 
     if rows is None and (table == "-" or follow):
         raise ParameterError("certify: expected the size of the whole list, got none; write --rows 5000.")
+    check_page(out, table)
     arriving = Arriving(table, follow=follow)
     places = [place for place, name in enumerate(arriving.header) if name.lower() not in IDS]
     names = [arriving.header[place] for place in places]
+    if not names:
+        raise ParameterError(f"certify: expected a column for each action, got only ids in {arriving.source}; add one.")
     low, high = limits(span)
     losses = _losses(arriving, places, low, high, rewards=rewards)
     if rows is None:
@@ -63,6 +66,7 @@ def certify(
             break
     if certificate is None:
         raise ParameterError(f"certify: expected at least one row, got none in {arriving.source}; add rows.")
+    arriving.check_size(rows)
     done = certificate.certified(within)
     facts = {"stop": done, "asked": within, "table": arriving.source, **certificate.to_json()}
     facts["forecast"] = None if done else certificate.forecast(within)
@@ -84,17 +88,12 @@ def _losses(arriving: Arriving, places: list[int], low: float, high: float, *, r
 def _in_random_order(losses: Iterator[list[float]], names: list[str], source: str, seed: int) -> Iterator[list[float]]:
     """Pass rows on for as long as nothing speaks against their being in random order."""
     from tombola.confidence import RandomOrderTest
-    from tombola.errors import OrderError
 
     test = RandomOrderTest(len(names), DOUBT, seed=seed)
     for row in losses:
         if test.extend([row]):
             verdict = test.verdict()
-            raise OrderError(
-                f"{source}: expected rows in random order, got others: column {names[verdict.column]} shows it by row "
-                f"{verdict.values:,} (by chance with probability {verdict.chance:.2g} at most); take them from a "
-                "shuffled list, or leave out --rows if the table is the whole list, and it will be shuffled."
-            )
+            raise in_disorder(source, f"column {names[verdict.column]}", verdict)
         yield row
 
 

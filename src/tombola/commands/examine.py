@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tombola.commands.answers import check_page
 from tombola.commands.arriving import Arriving
 from tombola.commands.options import Json, Page, Seeds, words
 from tombola.commands.printing import show
@@ -34,6 +35,7 @@ def examine(
     """
     from tombola.confidence.exchangeability import WATCHED, RandomOrderTest, on_the_whole
 
+    check_page(out, table)
     arriving = Arriving(table)
     names, values, skipped = _numbers(arriving, words(columns))
     test = RandomOrderTest(len(names), WATCHED * level, seed=seed)
