@@ -55,7 +55,7 @@ class PracticalLP(Beyond, name="empirical-lp", expected="holds", luck=1e-4, judg
 
     def units(self, *, full: bool) -> list[Unit]:
         """Play both pools, sampled and fluid, at horizons where the bound is below T OPT."""
-        sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**14: 40}
+        sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 40, 2**14: 40, 2**15: 20}
         settings = [(pool, way) for pool in POOLS for way in WAYS]
         return [{"T": T, "pool": pool, "way": way, "plays": n} for T, n in sizes.items() for pool, way in settings]
 

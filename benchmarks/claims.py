@@ -1,0 +1,99 @@
+"""The figures of docs/claims.md: all claims with ten seeds, all saboteurs with three, and all claims in full once.
+
+    python benchmarks/claims.py FOLDER [CLAIM...]
+
+What is finished is kept in FOLDER and not run again; the tables are written when no claim is named. Workers: 1.
+"""
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tombola.claims import CLAIMS, Claim
+from tombola.claims.reproduce import Reproduced, reproduce
+from tombola.claims.sabotage import Sabotaged
+
+PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
+BROKEN, SEEDS = (1, 2, 3), range(1, 11)
+
+
+def run(claims: Sequence[Claim], folder: Path) -> dict[str, list[Reproduced]]:
+    """Run the claims with every seed, broken ones with the first three, and in full; or take what is finished."""
+    done = {
+        f"seed {seed}": reproduce(
+            claims, folder / f"seed{seed}", full=False, seed=seed, workers=1, sabotaged=seed in BROKEN
+        )
+        for seed in SEEDS
+    }
+    return done | {"full": reproduce(claims, folder / "full", full=True, seed=1, workers=1)}
+
+
+def tables(done: dict[str, list[Reproduced]]) -> dict[str, list[str]]:
+    """Return the tables of the page, by the marks that they stand between."""
+    quick = [one for name, many in done.items() if name != "full" for one in many]
+    runs = zip(*(done[f"seed {seed}"] for seed in BROKEN), strict=True)
+    broken = [seeds for same in runs for seeds in zip(*(one.sabotaged for one in same), strict=True)]
+    expected, caught = (
+        sum(one.as_expected for one in quick),
+        [broken.caught for one in quick for broken in one.sabotaged],
+    )
+    return {
+        "seeds": [
+            f"{expected} of {len(quick)} verdicts as expected ({len(done['full'])} claims, {len(SEEDS)} seeds), "
+            f"{sum(caught)} of {len(caught)} broken programs caught ({len(caught) // len(BROKEN)} saboteurs, "
+            f"{len(BROKEN)} seeds)."
+        ],
+        "full": [
+            "| claim | verdict | measured | plays | luck |",
+            "|---|---|---|--:|--:|",
+            *(full_line(one) for one in done["full"]),
+        ],
+        "saboteurs": [
+            "| claim | saboteur | verdict, seeds 1, 2, 3 | caught |",
+            "|---|---|---|---|",
+            *map(broken_line, broken),
+        ],
+    }
+
+
+def full_line(one: Reproduced) -> str:
+    """Return a claim of the full run as a line of the table."""
+    luck = f"{100 * one.claim.luck:.2g} %" if one.claim.luck else "exact"
+    mark = "" if one.as_expected else f" (expected: {one.claim.expected})"
+    verdict = f"{one.verdict.outcome}{mark}"
+    return f"| {one.claim.name} | {verdict} | {cell(one.verdict.measured)} | {one.claim.plays(one.rows):,} | {luck} |"
+
+
+def broken_line(seeds: Sequence[Sabotaged]) -> str:
+    """Return a saboteur with its verdicts as a line of the table."""
+    outcomes, caught = [one.outcome for one in seeds], sum(one.caught for one in seeds)
+    told = outcomes[0] if len({*outcomes}) == 1 else ", ".join(outcomes)
+    return f"| {seeds[0].claim} | {cell(seeds[0].saboteur)} | {told} | {caught} of {len(seeds)} |"
+
+
+def cell(text: str) -> str:
+    """Return a text as a cell of a Markdown table."""
+    return re.sub(r"([\\`*_{}\[\]<>#|^~$])", r"\\\1", text)
+
+
+def main() -> None:
+    """Run, print what is not as it should be, and write the tables."""
+    folder, names = Path(sys.argv[1]), sys.argv[2:]
+    done = run([kind() for kind in CLAIMS if not names or kind.name in names], folder)
+    for run_name, many in done.items():
+        for one in many:
+            missed = [broken.saboteur for broken in one.sabotaged if not broken.caught]
+            if missed or not one.as_expected:
+                print(f"{run_name}: {one.claim.name}: {one.verdict.outcome}; not caught: {missed}")
+    if not names:
+        text = PAGE.read_text(encoding="utf-8")
+        for mark, lines in tables(done).items():
+            before, begin, rest = text.partition(f"<!-- {mark} -->\n")
+            _, end, after = rest.partition("<!-- end -->")
+            text = "".join([before, begin, *(f"{line}\n" for line in lines), end, after])
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
