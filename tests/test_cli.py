@@ -83,8 +83,9 @@ def test_compare_under_a_budget_writes_json_and_the_page(tombola: Callable[..., 
     losses, costs = coins.random((60, 3)), coins.random((60, 3))
     np.savez(tmp_path / "dear.npz", losses=losses, cost=costs)
     done = tombola(
-        "compare", "dear.npz", "--budget", "10", "--repetitions", "3", "--workers", "1", "--json", "--out", "page.html"
-    )
+        "compare", "dear.npz", "--budget", "10", "--feedback", "full", "--repetitions", "3", "--workers", "1", "--json",
+        "--out", "page.html",
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     data = json.loads(done.stdout)
     assert data["best_fixed_action"] == str(losses.mean(axis=0).argmin())

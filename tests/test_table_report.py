@@ -154,11 +154,21 @@ def test_every_setting_has_its_kind_and_its_prior(met: Circumstances, kind: str)
     assert set(RANKS[kind]) <= set(contestants(met)) | set(contestants(Circumstances(met.feedback)))
 
 
+def test_under_a_budget_the_feedback_says_who_plays_and_a_switch_may_cost() -> None:
+    losses = Question(Circumstances("bandit", switching_price=1.0), amounts=(5.0,))
+    rows = Question(Circumstances("full"), amounts=(5.0,))
+    assert (losses.kind, list(losses.budgeted_recipes)) == ("budget losses", ["ThriftyLP", "OptimisticLP"])
+    assert (rows.kind, next(iter(rows.budgeted_recipes))) == ("budget", "EmpiricalLP")
+    both = Question(Circumstances("bandit"), learners=("EmpiricalLP", "ThriftyLP"), amounts=(5.0,))
+    assert list(both.budgeted_recipes) == ["EmpiricalLP", "ThriftyLP"]
+
+
 def test_the_prior_ranks_add_up() -> None:
-    assert set(RANKS) == {"full", "bandit", "late rows", "late losses", "switching", "budget"}
+    assert set(RANKS) == {"full", "bandit", "late rows", "late losses", "switching", "budget", "budget losses"}
     for ranks in RANKS.values():
         assert sum(ranks.values()) == pytest.approx(sum(range(1, len(ranks) + 1)), abs=0.1)
     assert set(RANKS["budget"]) == set(budgeted_contestants())
+    assert set(RANKS["budget losses"]) == set(budgeted_contestants("bandit"))
 
 
 def test_the_bound_is_that_of_the_learner_and_is_left_out_where_it_does_not_hold() -> None:

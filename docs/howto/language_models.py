@@ -3,6 +3,7 @@
 import numpy as np
 
 from tombola import Budget, EmpiricalLP, demo, play
+from tombola.budgets import ThriftyLP
 
 DOLLARS = 5.0
 
@@ -14,6 +15,7 @@ for action, name in enumerate(pool.actions):
 
 budget = Budget(DOLLARS, null="add")  # null: leave a prompt unanswered, which costs nothing and counts as wrong
 trace = play(EmpiricalLP(), pool, budget=budget, order="random", seed=1)
+alone = play(ThriftyLP(), pool, budget=budget, order="random", seed=1)  # sees the model that it calls, and no other
 
 print(f"\nWith ${DOLLARS:.2f}, in random order:")
 for action, name in enumerate(pool.actions):
@@ -21,6 +23,7 @@ for action, name in enumerate(pool.actions):
     right = (1 - pool.losses[trace.order, action])[affordable].sum()
     print(f"  only {name:>6}, until the money is gone: {right:5.0f} right")
 print(f"  EmpiricalLP:                           {trace.reward:5.0f} right")
+print(f"  ThriftyLP, one call a prompt:          {alone.reward:5.0f} right")
 print(f"  the best fixed mix, known beforehand:  {trace.comparator_reward:5.0f} right")
 
 print("\nplays:", {name: int(n) for name, n in zip([*pool.actions, "unanswered"], trace.plays, strict=True)})

@@ -55,9 +55,9 @@ class Answer:
     def notes(self) -> list[str]:
         """What was done to the table, and what else is to be known."""
         notes = [note for note in self.table.notes if not note.startswith("best fixed action")]
-        recipes = {} if self.runs.amounts else self.question.recipes
+        recipes: dict[str, Any] = dict(self.question.budgeted_recipes if self.runs.amounts else self.question.recipes)
         seen = {learner.feedback for learner in recipes.values()}
-        if self.runs.amounts:
+        if seen == {"budgeted"}:
             notes.append("learners under a budget see the whole row, with its costs, after each play")
         elif len(seen) > 1:
             notes.append("each learner sees what it needs: some the whole row, others the loss of the action played")
@@ -109,7 +109,7 @@ class Answer:
     @property
     def kind(self) -> Kind:
         """The setting in one word."""
-        return "budget" if self.runs.amounts else self.question.met.kind
+        return self.question.kind
 
     @property
     def bound(self) -> float | None:

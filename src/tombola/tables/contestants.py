@@ -6,12 +6,20 @@ from typing import Literal, TypeAlias
 from tombola.learners import DEFAULTS
 from tombola.learners.bandit import EpsilonGreedy
 from tombola.learners.base import Learner
-from tombola.learners.budgeted import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
+from tombola.learners.budgeted import (
+    DualDescent,
+    EmpiricalLP,
+    OptimisticLP,
+    PrimalDual,
+    SerflingLP,
+    Spender,
+    ThriftyLP,
+)
 from tombola.learners.full import FollowTheLeader, Hedge
 from tombola.learners.switching import BatchedExp3, FrugalUCB, SerflingElimination, Thrifty, TsallisSwitching
 from tombola.reductions import Interleaved, Simulation
 
-Kind: TypeAlias = Literal["full", "bandit", "late rows", "late losses", "switching", "budget"]
+Kind: TypeAlias = Literal["full", "bandit", "late rows", "late losses", "switching", "budget", "budget losses"]
 
 
 @dataclass(frozen=True)
@@ -54,13 +62,16 @@ def contestants(met: Circumstances) -> dict[str, Learner]:
     return named
 
 
-def budgeted_contestants() -> dict[str, BudgetedLearner]:
-    """Return the learners to compare under a budget, by name.
+def budgeted_contestants(feedback: str = "full") -> dict[str, Spender]:
+    """Return the learners to compare under a budget with this feedback, by name.
 
     The paper's, BudgetSimulation, is not among them: on tables of usual size it never leaves the null action.
 
     >>> list(budgeted_contestants())
     ['EmpiricalLP', 'SerflingLP', 'DualDescent', 'PrimalDual']
+    >>> list(budgeted_contestants("bandit"))
+    ['ThriftyLP', 'OptimisticLP']
     """
-    learners = (EmpiricalLP(), SerflingLP(), DualDescent(), PrimalDual())
+    rows: tuple[Spender, ...] = (EmpiricalLP(), SerflingLP(), DualDescent(), PrimalDual())
+    learners = rows if feedback == "full" else (ThriftyLP(), OptimisticLP())
     return {type(learner).__name__: learner for learner in learners}

@@ -7,10 +7,10 @@ from tombola.delay import RowDelays
 from tombola.errors import ParameterError
 from tombola.learners import DEFAULTS
 from tombola.learners.base import Learner
-from tombola.learners.budgeted import BudgetedLearner
+from tombola.learners.budgeted import Spender
 from tombola.order import model_of
 from tombola.readers.pooling import Table
-from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
+from tombola.tables.contestants import Circumstances, Kind, budgeted_contestants, contestants
 from tombola.tables.learners import learner_written
 from tombola.wording import option
 
@@ -39,11 +39,13 @@ class Question:
                 f"{option('orders')}: expected different ones of random, iid and given, got "
                 f"{', '.join(self.orders) or 'none'}; write for example random,given."
             )
-        if self.amounts and self.met.switching_price > 0:
-            raise ParameterError(
-                f"{option('switching_price')}: expected 0 with a budget, got {self.met.switching_price:g}; "
-                "leave one of them out."
-            )
+
+    @property
+    def kind(self) -> Kind:
+        """The setting in one word: a budget, seeing rows or losses, or what weighs most of the circumstances."""
+        if not self.amounts:
+            return self.met.kind
+        return "budget" if self.met.feedback == "full" else "budget losses"
 
     @cached_property
     def recipes(self) -> dict[str, Learner]:
@@ -52,16 +54,16 @@ class Question:
         return {text: suited[text] if text in suited else learner_written(text) for text in self.learners} or suited
 
     @cached_property
-    def budgeted_recipes(self) -> dict[str, BudgetedLearner]:
-        """The learners to compare under a budget."""
-        suited = budgeted_contestants()
+    def budgeted_recipes(self) -> dict[str, Spender]:
+        """The learners to compare under a budget: those that are named, or those that suit the feedback."""
+        every = {**budgeted_contestants("full"), **budgeted_contestants("bandit")}
         for name in self.learners:
-            if name not in suited:
+            if name not in every:
                 raise ParameterError(
-                    f"{option('learners')}: expected some of {', '.join(suited)} where there is a budget, got "
+                    f"{option('learners')}: expected some of {', '.join(every)} where there is a budget, got "
                     f"{name!r}; write one of those."
                 )
-        return {name: suited[name] for name in self.learners} or suited
+        return {name: every[name] for name in self.learners} or budgeted_contestants(self.met.feedback)
 
 
 def late(table: Table, question: Question) -> int | RowDelays:

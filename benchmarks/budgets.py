@@ -1,0 +1,98 @@
+"""Shares of T OPT under budgets, bandit feedback beside whole rows: `benchmarks/budgets.py FOLDER [ORDERS [NAMES]]`.
+
+FOLDER holds NAME.npz files with arrays `loss` and `cost`. The budget is 25, 50 and 75 % of what the best action costs
+on all rows; every learner meets the same 40 orders, drawn play. `fixed` is the best single action whose mean cost fits
+(its mean reward: no play), `oracle` knows all means but not which action is which. ThriftyLP was tuned on the pools
+marked with a star, and on no other. At the end of each, what a delay and a price on switches change.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from budget_peers import EpsilonFirstLP, Oracle, PrimalDualBwK
+from tombola import Budget, EmpiricalLP, Pool, compare
+from tombola.budget import Allowance
+from tombola.budgets import OptimisticLP, ThriftyLP, optimum
+from tombola.settings.purse import new_purse
+
+NAMES = (
+    "swebench_bash", "alpacaeval_v2", "routellm_gsm8k", "routellm_mmlu", "frugalml_rafdb", "frugalml_yelp",
+    "frugalml_command",
+)  # fmt: skip
+TUNED = ("routellm_gsm8k", "frugalml_command", "swebench_bash")
+SHARES = (0.25, 0.5, 0.75)
+
+
+def pool_in(folder: Path, name: str) -> Pool:
+    """Return a pool with its costs."""
+    with np.load(folder / f"{name}.npz") as arrays:
+        return Pool(arrays["loss"].astype(np.float64), costs=arrays["cost"].astype(np.float64)[:, :, None])
+
+
+def budget_for(pool: Pool, share: float) -> Budget:
+    """Return a share of what the best action costs on all rows."""
+    costs: Any = pool.costs
+    free = (costs == 0).all(axis=(0, 2)).any()
+    return Budget(share * float(costs[:, pool.best, 0].sum()), null=None if free else "add")
+
+
+def oracle(pool: Pool, budget: Budget) -> Oracle:
+    """Return the oracle of a pool."""
+    costs: Any = pool.costs
+    purse, _ = new_purse(Allowance(budget.limits(pool.k, 1, costs)), pool.rows)
+    scaled = costs[:, :, 0] * purse.scale[0]
+    losses = np.asarray(pool.losses)
+    table = np.column_stack([losses.mean(0), losses.std(0), scaled.mean(0), scaled.std(0)])
+    return Oracle(types=tuple(tuple(row) for row in table.tolist()))
+
+
+def contestants(pool: Pool, budget: Budget) -> dict[str, Any]:
+    """Return the learners by name."""
+    return {
+        "EmpiricalLP (rows)": EmpiricalLP(),
+        "ThriftyLP": ThriftyLP(),
+        "OptimisticLP": OptimisticLP(),
+        "PD-BwK": PrimalDualBwK(),
+        "PD-BwK /20": PrimalDualBwK(0.05),
+        "eps-first LP": EpsilonFirstLP(),
+        "oracle": oracle(pool, budget),
+    }
+
+
+def fixed(pool: Pool, budget: Budget) -> float:
+    """Return what the best action earns whose mean cost fits."""
+    costs: Any = pool.costs
+    fits = costs[:, :, 0].mean(axis=0) <= budget.per_resource[0] / pool.rows
+    return float(((1.0 - pool.means)[fits]).max(initial=0.0)) * pool.rows
+
+
+def line(pool: Pool, share: float, orders: int, few: int = 9, **how: Any) -> str:
+    """Return the shares of T OPT of all learners, or of the first few."""
+    budget = budget_for(pool, share)
+    best = optimum(pool, budget).value * pool.rows
+    learners = dict(list(contestants(pool, budget).items())[:few])
+    runs = compare(pool, learners, budget=budget, repetitions=orders, seed=1, **how)
+    found = []
+    for name in learners:
+        regrets = runs.regrets(name) / best
+        error = 100 * regrets.std(ddof=1) / np.sqrt(orders)
+        found.append(f"{name} {100 * (1 - regrets.mean()):.1f}±{error:.1f}")
+    return f"{share:.0%}: T OPT {best:.0f}; fixed {100 * fixed(pool, budget) / best:.1f}; " + "; ".join(found)
+
+
+def main() -> None:
+    folder, orders = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 40
+    for name in sys.argv[3].split(",") if len(sys.argv) > 3 else NAMES:
+        pool = pool_in(folder, name)
+        print(f"{name}{'*' if name in TUNED else ''}, {pool.rows} x {pool.k}", flush=True)
+        for share in SHARES:
+            print("  " + line(pool, share, orders), flush=True)
+        print("  a delay of 20 rounds, " + line(pool, 0.5, orders, few=2, delay=20), flush=True)
+        print("  a switch costs .1, " + line(pool, 0.5, orders, few=2, switching_price=0.1), flush=True)
+
+
+if __name__ == "__main__":
+    main()
