@@ -10,10 +10,10 @@ from tombola import Pool, bounds, play
 from tombola.bounds.frugal import frugal_counts, too_little, too_much
 from tombola.bounds.ucb2 import ucb2_counts
 from tombola.exact import random_order, worst_pool
-from tombola.learners.bandit import KLUCB, UCB1, UCB2, ExploreThenCommit, SuccessiveElimination
+from tombola.learners.bandit import KLUCB, UCB1, UCB2, Exp3, ExploreThenCommit, SuccessiveElimination, TsallisInf
 from tombola.learners.base import Learner
 from tombola.learners.full import AdaHedge, FlipFlop, FollowTheLeader, Hedge, HedgeAnytime
-from tombola.learners.switching import FrugalUCB, SerflingElimination
+from tombola.learners.switching import BernsteinElimination, FrugalUCB, SerflingElimination, Thrifty
 
 ROUNDING = 1e-12
 LATE: list[Learner] = [
@@ -36,7 +36,10 @@ PROMPT: list[Learner] = [
     ExploreThenCommit(),
     ExploreThenCommit(rounds=1),
     SerflingElimination(price=0.0),
+    BernsteinElimination(price=0.0),
+    Thrifty(price=0.0),
 ]
+DRAWN: list[Learner] = [Exp3(), TsallisInf()]
 
 
 def kinds(k: int) -> list[tuple[float, ...]]:
@@ -58,7 +61,7 @@ def closest(learner: Learner, k: int, horizons: range, share: float = 1.0) -> fl
     return found
 
 
-@pytest.mark.parametrize("learner", [*LATE, *PROMPT], ids=repr)
+@pytest.mark.parametrize("learner", [*LATE, *PROMPT, *DRAWN], ids=repr)
 def test_no_small_pool_has_more_regret_than_the_bound(learner: Learner) -> None:
     """All 0/1 pools with two actions up to T = 4, and with three up to T = 3, and all delays: exact."""
     assert closest(learner, 2, range(1, 5)) <= 1 + ROUNDING
@@ -79,7 +82,9 @@ def test_half_of_a_bound_is_broken_by_a_small_pool(learner: Learner) -> None:
     assert closest(learner, 2, range(1, 5), share=0.5) > 1
 
 
-@pytest.mark.parametrize("learner", [UCB1(), UCB2(), FrugalUCB(), ExploreThenCommit(), SerflingElimination()], ids=repr)
+@pytest.mark.parametrize(
+    "learner", [UCB1(), UCB2(), FrugalUCB(), Thrifty(), ExploreThenCommit(), SerflingElimination()], ids=repr
+)
 def test_bounds_proved_without_delay_are_not_claimed_with_it(learner: Learner) -> None:
     assert learner.bound(2, 100) is not None
     assert learner.bound(2, 100, delay=1) is None
@@ -177,13 +182,13 @@ def test_simulation_has_the_corrected_constant() -> None:
     assert 4.178 < largest < 4.18
 
 
-def naive_frugal(T: int, k: int, block: int, s: float) -> tuple[float, float]:
+def naive_frugal(T: int, k: int, block: int, s: float, parts: int = 2) -> tuple[float, float]:
     """A and B of Theorem 2 by plain sums: every R, and the integral on a grid of 4,000 points from the left."""
     G = []
     n = block
     while n < T:
         G.append(n)
-        n += max(block, math.ceil(n / 2))
+        n += max(block, math.ceil(n / parts))
     x = np.arange(4000) / 4000
     A = 0.0
     for R in range(1, T + 1):
@@ -217,6 +222,21 @@ def test_the_bound_of_frugal_ucb_is_the_sum_of_its_theorem(T: int, k: int, block
     assert A * 0.999 <= too_little(T, k, block, s) <= 1.04 * A + 1
     assert too_much(T, k, block, s) == pytest.approx(B)
     assert all(later - n == max(block, math.ceil(n / 2)) for n, later in itertools.pairwise(frugal_counts(T, block)))
+
+
+@pytest.mark.parametrize(("T", "k"), [(300, 2), (200, 5), (90, 40)])
+def test_the_bound_of_thrifty_is_the_sum_of_its_theorem(T: int, k: int) -> None:
+    """Purse, first plays, A and B on the list that grows by eighths, drift, tolls and switches, each by a plain sum."""
+    A, B = naive_frugal(T, k, 1, 1.0, parts=8)
+    assert A * 0.999 <= too_little(T, k, 1, 1.0, 8) <= 1.04 * A + 1
+    assert too_much(T, k, 1, 1.0, 8) == pytest.approx(B)
+    indices = k - 1 + too_little(T, k, 1, 1.0, 8) + B + bounds.drift(T, k)
+    assert bounds.thrifty_purse(T, k) == pytest.approx(indices)
+    G = [n for n in frugal_counts(T, 1, 8) if n < T / k]
+    blocks = k * (len(G) + 1) - 1  # of all actions at a count just above those of the list that are below T/k
+    regret = bounds.thrifty(T, k, 2.0) - bounds.thrifty(T, k, 0.0)
+    assert bounds.thrifty(T, k, 0.0) == pytest.approx(min(T, 2 * indices))
+    assert regret <= 2.0 * (blocks + k) + 4 * sum(1 / R for R in range(1, T + 1))
 
 
 def test_the_constant_of_frugal_ucb() -> None:

@@ -11,7 +11,7 @@ import pytest
 from naive import switching as naive
 from pools import REAL, SHARED
 from tombola import UCB2, Pool, check_learner, compare, instances, play
-from tombola.bounds import drift
+from tombola.bounds import drift, thrifty_purse
 from tombola.bounds import switching as bounds
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import plain
@@ -140,6 +140,18 @@ def follow(
 def test_does_what_the_source_says(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any]) -> None:
     for losses in ugly_tables():
         follow(learner, twin, parameters, losses, after(len(losses), 0))
+
+
+@pytest.mark.parametrize("price", [0.0, 1.0])
+def test_the_purse_of_thrifty_runs_out(price: float) -> None:
+    """Rows of 1.0 against a coin of .95: the next stretch is dearer than what is left, and the index decides."""
+    rng = np.random.default_rng(0)
+    losses = np.stack([np.ones(2500), rng.random(2500) < 0.95], axis=1).astype(float)
+    follow(Thrifty(price), naive.Thrifty, {"price": price}, losses, after(len(losses), 0))
+    player = new_player(Thrifty(price), losses)
+    list(steps(player, losses, after(len(losses), 0)))
+    state = player.state
+    assert 0 <= state.purse[0] < thrifty_purse(2500, 2) / 3
 
 
 @each_learner

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from tombola.engine.coins import gamma
+from tombola.engine.coins import below, gamma, uniform
+from tombola.learners.base import Learner
 from tombola.types import Coins
 
 CLOSE = 1e-9
@@ -257,3 +258,49 @@ class ExploreThenCommit(Twin):
         if self.explored() and not self.committed:
             self.committed = {action}
         super().acted(action)
+
+
+class OptimisticSimulation(Twin):
+    """docs/theory/optimistic.md: a fresh base in every round, in plain Python, with the learner's own coins."""
+
+    def __init__(self, k: int, T: int, base: Learner, coins: Coins) -> None:
+        super().__init__(k, T)
+        self.base, self.coins = base, coins.copy()
+
+    def looked(self, a: int) -> list[float]:
+        """Return the losses up to the last count of 1, 2, 3, 5, 8, 12, .. that was reached."""
+        count = 0
+        while (more := count + max(1, math.ceil(count / 2))) <= self.n(a):
+            count = more
+        return self.losses(a)[:count]
+
+    def index(self, a: int) -> float:
+        """Return the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), by bisection."""
+        n, left = len(self.looked(a)), self.T - len(self.plays)
+        m = math.fsum(self.looked(a)) / n
+        far = max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n
+        low, high = 0.0, m
+        for _ in range(100):
+            q = (low + high) / 2
+            low, high = (q, high) if 0 < q < 1 and kl(m, q) > far else (low, q)
+        return high
+
+    def best(self) -> set[int]:
+        """Return an action never answered, or what a fresh base plays in a round drawn blindly."""
+        if self.untried():
+            return self.untried()
+        rounds = 2 ** int(math.log2(len(self.plays) + 1))
+        means = [math.fsum(self.looked(a)) / len(self.looked(a)) for a in range(self.k)]
+        shares = [self.index(a) / means[a] if means[a] > 0 else 0.0 for a in range(self.k)]
+        with np.errstate(over="ignore"):
+            return {self.simulated(rounds, shares)}
+
+    def simulated(self, rounds: int, shares: list[float]) -> int:
+        """Return the action of the base in a round drawn blindly."""
+        state, action = self.base.init(self.k, rounds), -1
+        for _ in range(below(self.coins, rounds) + 1):
+            action, chance = self.base.act(state, self.coins)
+            kept = uniform(self.coins) < shares[action]
+            loss = self.looked(action)[below(self.coins, len(self.looked(action)))] if kept else 0.0
+            self.base.observe(state, action, chance, loss)
+        return action

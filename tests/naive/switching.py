@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from naive.bandit import UCB2, Twin, kl
+from tombola import bounds
 from tombola.confidence import Betting
 from tombola.engine.coins import draw
 from tombola.types import Coins
@@ -206,13 +207,15 @@ class FrugalUCB(Twin):
         super().acted(action)
 
 
-class Thrifty(Twin):
+class Thrifty(FrugalUCB):
     """The formulas of docs/theory/thrifty.md, with the normal distribution of scipy."""
 
     def __init__(self, k: int, T: int, price: float = 1.0) -> None:
-        super().__init__(k, T)
-        self.price, self.look, self.visit = price, 0, 0.0
+        super().__init__(k, T, price)
+        self.look, self.visit = 0, 0.0
         self.begun: dict[int, float] = {}
+        self.promising, self.astray, self.overruled = 0, False, False
+        self.purse = bounds.thrifty_purse(T, k)
 
     def believe(self) -> None:
         """Estimate centre, spread and noise, and with them guess and doubt of every action."""
@@ -224,7 +227,7 @@ class Thrifty(Twin):
         share = min(1.0, (within + 1) / (float((n * m * (1 - m)).sum()) + 1))
         damped = np.full(self.k, centre)
         damped[tried] = (n * m + 2 * centre) / (n + 2)
-        between = (2 * damped.min() + damped) / 3
+        between = (2 * min(damped[tried], default=centre) + damped) / 3
         self.noise = share * between * (1 - between)
         error = self.noise[tried] / n
         widest = spread = centre * (1 - centre) / 3
@@ -266,9 +269,25 @@ class Thrifty(Twin):
         return min(choices)
 
     def best(self) -> set[int]:
-        """Return the action of the visit, or those whose visit is cheapest."""
+        """Return the action of the stretch, or those most valuable that can be paid for, else the most promising."""
         if self.k == 1 or self.look > 0:
             return {self.plays[-1] if self.plays else 0}
+        valuable = self.valuable()
+        toll = 2 * self.price / (self.T - len(self.plays))
+        index = {a: self.index(a) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(self.untried(), 0.0)
+        for a in index:
+            index[a] += toll if self.plays[-1:] != [a] else 0.0
+        self.promising = min(index, key=lambda a: (round(index[a], 9), a not in self.untried(), a))
+        paid = {a for a in valuable if a == self.promising or self.worst(a) <= self.purse}
+        self.overruled = not paid
+        return paid or {self.promising}
+
+    def worst(self, a: int) -> float:
+        """Return the most that playing an action until the next look can cost."""
+        return self.price * (self.plays[-1:] not in ([], [a])) + max(1, math.ceil(self.plays.count(a) / 8))
+
+    def valuable(self) -> set[int]:
+        """Return the action of the visit, or those whose visit is cheapest."""
         self.believe()
         last = set(self.plays[-1:])
         outlooks = {a: self.outlook(a) for a in range(self.k) if self.n(a) > 0 or a in self.untried() | last}
@@ -281,16 +300,28 @@ class Thrifty(Twin):
         return self.smallest({a: loss for a, (loss, _) in outlooks.items()})
 
     def acted(self, action: int) -> None:
-        """Go on, or begin a visit, and count the rounds until the next look."""
-        played = self.plays.count(action)
-        if self.look == 0:
-            self.look = max(1, math.ceil(played / 8))
-            if self.begun:
-                longest = max(12 * self.price, min(1.0, self.price) * played)
-                moved = not self.plays or self.plays[-1] != action
-                self.visit = min(self.begun[action], longest) if moved else 0.0
+        """Go on, or begin a visit and pay for the way if it goes astray, and count the rounds until the next look."""
+        if self.look == 0 and self.k > 1:
+            self.astray = action != self.promising and self.worst(action) <= self.purse
+            self.purse -= self.astray * (self.worst(action) - max(1, math.ceil(self.plays.count(action) / 8)))
+            self.begin_visit(action)
+            self.look = max(1, math.ceil(self.plays.count(action) / 8))
         self.look, self.visit = self.look - 1, self.visit - 1
-        super().acted(action)
+        Twin.acted(self, action)
+
+    def begin_visit(self, action: int) -> None:
+        """Set the length of the visit that begins here, if one does; an action that was not wanted is not visited."""
+        if self.overruled:
+            self.visit = 0.0
+        elif self.begun:
+            longest = max(12 * self.price, min(1.0, self.price) * self.plays.count(action))
+            moved = not self.plays or self.plays[-1] != action
+            self.visit = min(self.begun[action], longest) if moved else 0.0
+
+    def observe(self, action: int, chance: float, loss: float) -> None:
+        """Pay the loss from the purse while astray."""
+        super().observe(action, chance, loss)
+        self.purse -= self.astray * loss
 
 
 class Drawn(Twin):

@@ -35,7 +35,7 @@ from tombola.bounds.classes import (
 from tombola.bounds.delay import follow_the_leader_iid, interleaved, simulation, simulation_printed
 from tombola.bounds.drift import drift, drift_of_counts
 from tombola.bounds.empirical_lp import empirical_lp
-from tombola.bounds.frugal import frugal_switches, frugal_ucb
+from tombola.bounds.frugal import by_indices, frugal_switches, frugal_ucb, thrifty, thrifty_purse
 from tombola.bounds.full import (
     ada_hedge,
     any_delay,
@@ -70,6 +70,7 @@ __all__ = [
     "budget_given_order",
     "budget_simulation",
     "budget_simulation_printed",
+    "by_indices",
     "drift",
     "drift_of_counts",
     "elimination",
@@ -102,6 +103,8 @@ __all__ = [
     "simulation_printed",
     "successive_elimination",
     "successive_elimination_iid",
+    "thrifty",
+    "thrifty_purse",
     "tsallis_inf",
     "tsallis_switching",
     "ucb1",

@@ -1,4 +1,8 @@
-"""The bound of FrugalUCB: C sqrt(k T) without a logarithm, computed term by term (docs/theory/frugal.md, Theorem 2)."""
+"""The bound of FrugalUCB: C sqrt(k T) without a logarithm, computed term by term (docs/theory/frugal.md, Theorem 2).
+
+The same sum bounds what everyone pays who goes by its indices, looking at an action when its count has grown by a half
+(FrugalUCB, OptimisticSimulation) or by an eighth (Thrifty).
+"""
 
 import math
 from functools import lru_cache
@@ -12,6 +16,7 @@ from tombola.types import Floats
 STRETCH = 16.0
 FINE = 1.02
 HALVINGS = 14
+HALVES, EIGHTHS = 2, 8
 
 
 def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
@@ -23,30 +28,36 @@ def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
     return max(1, math.floor(min(STRETCH * price, 2 * math.sqrt(horizon / actions))))
 
 
-def frugal_counts(horizon: int, block: int) -> list[int]:
-    """Return the counts at which FrugalUCB looks at an action again: each grows by half, and at least by a block.
+def frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
+    """Return the counts at which an action is looked at again: each grows by one of the parts, and at least a block.
 
-    >>> frugal_counts(100, 16)
-    [16, 32, 48, 72]
+    >>> frugal_counts(100, 16), frugal_counts(16, 1, parts=8)
+    ([16, 32, 48, 72], [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15])
     """
     counts = [block]
-    while (following := counts[-1] + max(block, -(-counts[-1] // 2))) < horizon:
+    while (following := counts[-1] + max(block, -(-counts[-1] // parts))) < horizon:
         counts.append(following)
     return [count for count in counts if count < horizon]
 
 
-def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
-    """Bound the switches of FrugalUCB: one for each block but the first, most when all actions share the plays.
+def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) -> float:
+    """Bound the switches of a learner with such blocks: one for each but the first, most when all share the plays.
 
     An action played N times has begun at most one block more than there are counts below N, a concave function of N
     between these counts.
+    """
+    counts = frugal_counts(horizon, block, parts)
+    blocks = np.interp(horizon / actions, [0, *counts], np.arange(len(counts) + 1) + 1.0)
+    return 0.0 if actions == 1 else min(horizon - 1.0, actions * float(blocks) - 1)
+
+
+def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
+    """Bound the switches of FrugalUCB.
 
     >>> round(frugal_switches(2**16, 2), 1)
     39.1
     """
-    counts = frugal_counts(horizon, frugal_block(horizon, actions, price))
-    blocks = np.interp(horizon / actions, [0, *counts], np.arange(len(counts) + 1) + 1.0)
-    return 0.0 if actions == 1 else min(horizon - 1.0, actions * float(blocks) - 1)
+    return blocks_begun(horizon, actions, frugal_block(horizon, actions, price))
 
 
 def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.0) -> float:
@@ -59,17 +70,52 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
     (2419, 6217)
     """
-    if actions == 1:
-        return 0.0
-    block = frugal_block(horizon, actions, price)
-    promises = too_little(horizon, actions, block, scale) + too_much(horizon, actions, block, scale)
-    toll = 2 * price * math.fsum(1 / left for left in range(1, horizon + 1))
-    regret = (actions - 1) * block + promises + drift(horizon, actions) + toll
+    regret = by_indices(horizon, actions, frugal_block(horizon, actions, price), scale) + tolls(horizon, price)
     return capped(regret, horizon, actions) + price * frugal_switches(horizon, actions, price)
 
 
+def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
+    """Bound the regret of Thrifty in random order without delay, with the price of its switches.
+
+    Its purse, and what going by FrugalUCB's indices costs with looks at every eighth: at most twice the second
+    (docs/theory/thrifty.md). Never more than T and the price of all blocks.
+
+    >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
+    (7405, 16760)
+    """
+    blocks = price * blocks_begun(horizon, actions, 1, EIGHTHS)
+    frugal = by_indices(horizon, actions, 1, parts=EIGHTHS) + tolls(horizon, price)
+    return capped(thrifty_purse(horizon, actions) + frugal, horizon, actions) + blocks
+
+
+def thrifty_purse(horizon: int, actions: int) -> float:
+    """Return what Thrifty may lose, and pay for switches, where FrugalUCB's indices ask for another action.
+
+    >>> round(thrifty_purse(2**16, 2)), round(thrifty_purse(500, 25))
+    (3615, 580)
+    """
+    return by_indices(horizon, actions, 1, parts=EIGHTHS)
+
+
+def tolls(horizon: int, price: float) -> float:
+    """Return 2 price H_T: what indices with a toll of 2 price / R on a switch can miss."""
+    return 2 * price * math.fsum(1 / left for left in range(1, horizon + 1))
+
+
+def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, parts: int = HALVES) -> float:
+    """Bound what going by the indices costs in random order: (k-1) block + A + B + drift.
+
+    >>> round(by_indices(2**16, 2)), round(by_indices(2**16, 10))
+    (2520, 6467)
+    """
+    if actions == 1:
+        return 0.0
+    promises = too_little(horizon, actions, block, scale, parts) + too_much(horizon, actions, block, scale, parts)
+    return (actions - 1) * block + promises + drift(horizon, actions)
+
+
 @lru_cache(maxsize=256)
-def too_little(horizon: int, actions: int, block: int, scale: float) -> float:
+def too_little(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
     """Bound the sum over R = 1..T of how far the best action's index with R rounds left is above its mean, on average.
 
     That mean falls in R, so it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R up to the next.
@@ -77,7 +123,7 @@ def too_little(horizon: int, actions: int, block: int, scale: float) -> float:
     marks = [1]
     while marks[-1] < horizon:
         marks.append(min(horizon, max(marks[-1] + 1, int(FINE * marks[-1]))))
-    counts = np.array(frugal_counts(horizon, block), dtype=np.float64)
+    counts = np.array(frugal_counts(horizon, block, parts), dtype=np.float64)
     excesses = [_excess(left, horizon, actions, counts, scale) for left in marks]
     return float(np.dot(excesses, np.diff([*marks, horizon + 1])))
 
@@ -101,9 +147,9 @@ def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float)
     return high + math.sqrt(math.pi) / 2 * math.fsum(tails)
 
 
-def too_much(horizon: int, actions: int, block: int, scale: float) -> float:
+def too_much(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
     """Bound how far below their means the worse actions look on average, summed over the rounds of their blocks."""
-    counts = np.array(frugal_counts(horizon, block), dtype=np.float64)
+    counts = np.array(frugal_counts(horizon, block, parts), dtype=np.float64)
     if counts.size == 0:
         return 0.0
     lengths = np.diff([*counts, horizon])

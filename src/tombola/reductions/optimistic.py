@@ -1,25 +1,26 @@
 """Simulation for bandit feedback: train a base on what was seen, made i.i.d. and optimistic.
 
 The paper's template needs whole rows to train on. Of an action played n times only n losses are known; so each action
-is simulated from its own losses, lowered by its radius, and the base finds out which of them to play. The theorem, and
-its proof: docs/theory/optimistic.md.
+is simulated from its own losses, lowered to FrugalUCB's index, and the base finds out which of them to play. The
+theorem, and its proof: docs/theory/optimistic.md.
 """
 
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
-from tombola.bounds import drift
-from tombola.engine.coins import below, new_coins, uniform
+from tombola.bounds import by_indices
+from tombola.bounds.limits import capped
+from tombola.engine.coins import below, draw, new_coins, uniform
 from tombola.engine.compiler import Kernel, compiles, specialise
 from tombola.engine.memory import blank, mix_of, pack, viewer
 from tombola.errors import ParameterError
 from tombola.learners.bandit.counts import learn, least_tried
-from tombola.learners.base import Feedback, Learner, MixedLearner
+from tombola.learners.base import Feedback, Learner
+from tombola.learners.switching.frugal_ucb import index
 from tombola.settings.base import chooser
 from tombola.types import Coins, Floats
 
@@ -30,46 +31,45 @@ if TYPE_CHECKING:  # bound by `specialise`
 
 
 class State(NamedTuple):
-    """ln(2 k T / delta), rounds acted, the action to play (-1: not simulated yet), every loss seen of each action."""
+    """Rounds acted, the action to play next (-1: not simulated yet), and every loss seen of each action, in order.
 
-    depth: float
+    `known` and `levels` are the count and the mean at which an action was looked at last. The lazy simulation keeps
+    how often the base `played` each action, the round `planned` in, and the counts at which the next is `due_at`.
+    """
+
+    horizon: float
     acted: Floats
     planned: Floats
     chosen: Floats
     seen: Floats
     means: Floats
-    past: Floats
-
-
-class LazyState(NamedTuple):
-    """The same, with the mix of the last simulation, and the counts and the round at which the next is due."""
-
-    depth: float
-    acted: Floats
-    planned: Floats
-    chosen: Floats
-    seen: Floats
-    means: Floats
-    past: Floats
+    known: Floats
+    levels: Floats
     played: Floats
     due_at: Floats
+    past: Floats
 
 
-def keep(state: Any, action: int, loss: float) -> None:
-    """Keep a loss of an action."""
+def keep(state: State, action: int, loss: float) -> None:
+    """Keep a loss of an action, and look at it if it has answered half as often again as when it was looked at."""
     state.past[action, int(state.seen[action])] = loss
     learn(state.seen, state.means, action, loss)
+    known = state.known[action]
+    if state.seen[action] >= known + max(1.0, math.ceil(0.5 * known)):
+        state.known[action] = state.seen[action]
+        state.levels[action] = state.means[action]
 
 
-def kept_share(state: Any) -> Floats:
-    """Return the chance with which a simulated loss is kept, so that its mean is (mean - radius)^+."""
-    radii = np.sqrt(state.depth / (2.0 * state.seen))
-    shares: Floats = np.maximum(0.0, state.means - radii) / np.maximum(state.means, radii)
-    return shares
+def kept_share(state: State) -> Floats:
+    """Return the chance with which a simulated loss is kept, so that its mean is the index of the action."""
+    left = max(1.0, state.horizon - state.acted[0])
+    actions = state.seen.size
+    indices = [index(state.levels[a], state.known[a], left, actions, state.horizon) for a in range(actions)]
+    return np.divide(indices, state.levels, out=np.zeros(actions), where=state.levels > 0.0)
 
 
 class Tale(NamedTuple):
-    """What simulated rounds are made of: the losses seen, how many of each action, and the share that is kept."""
+    """What simulated rounds are made of: the losses seen, how many of each action count, and the share that is kept."""
 
     past: Floats
     seen: Floats
@@ -101,13 +101,14 @@ def fresh(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[
     return memory, specialise(imagine, arguments, **names)
 
 
-def simulate(base: Learner, state: Any, horizon: int, rounds: int, coins: Coins, plays: Floats) -> int:
-    """Play so many rounds of a fresh run that the base takes for `horizon` rounds, and return the last action."""
+def simulate(base: Learner, state: State, horizon: int, rounds: int, coins: Coins) -> tuple[int, Floats]:
+    """Play so many rounds of a fresh run that the base takes for `horizon` rounds: the last action, and all plays."""
+    plays = np.zeros(state.seen.size)
     memory, run = fresh(base, plays.size, horizon, compiled=compiles())
-    return int(run(memory.copy(), coins, Tale(state.past, state.seen, kept_share(state)), rounds, plays))
+    return int(run(memory.copy(), coins, Tale(state.past, state.known, kept_share(state)), rounds, plays)), plays
 
 
-def power(state: Any) -> int:
+def power(state: State) -> int:
     """Return 2^floor(log2 t) for the round t to come."""
     return 1 << (int(state.acted[0]) + 1).bit_length() - 1
 
@@ -116,13 +117,14 @@ def power(state: Any) -> int:
 class OptimisticSimulation(Learner):
     """In every round, let a fresh `base` play simulated rounds, and play what it plays in one of them, drawn blindly.
 
-    In round t the base plays h = 2^floor(log2 t) rounds in which action a answers, with chance (m - r)^+ / m, one of
-    its n losses seen so far, drawn uniformly, and else 0: m is their mean and r = sqrt(ln(2 k T / delta) / (2 n)). So
-    its simulated mean is (m - r)^+, and rounds are i.i.d., whatever the order of the rows. Every action is played once
-    first. `base` is any bandit learner that acts round by round; delta = None is 1/T. It buys generality, not a better
-    rate: with R_A its regret on i.i.d. rounds and L = ln(2 k T / delta), the regret in random order is at most
-    k + sum R_A(2^i) + 2 sqrt(2 k T L) + delta T + drift (docs/theory/optimistic.md). It simulates T/4 rounds in every
-    round; `LazyOptimisticSimulation` far fewer, without the proof.
+    In round t the base plays h = 2^floor(log2 t) rounds in which action a answers, with chance I / m, one of its first
+    n losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which a was looked at last, m the mean
+    of these losses, and I is FrugalUCB's index with the rounds that are left, which is at most m. So the simulated
+    mean is I, and rounds are i.i.d., whatever the order of the rows. Every action is played once first. `base` is any
+    bandit learner that acts round by round. It buys generality, not a better rate: with R_A its regret on i.i.d.
+    rounds, the regret in random order is at most sum R_A(2^i) + `bounds.by_indices`, which is of order sqrt(k T)
+    (docs/theory/optimistic.md). It simulates T/4 rounds in every round; `LazyOptimisticSimulation` far fewer, without
+    the proof.
 
     >>> from tombola import UCB1, instances, play
     >>> play(OptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32
@@ -130,17 +132,32 @@ class OptimisticSimulation(Learner):
     """
 
     base: Learner
-    delta: float | None = None
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        refuse(self, self.base, self.delta)
+        if self.base.feedback != "bandit" or self.base.plans:
+            owner = type(self).__name__
+            raise ParameterError(
+                f"{owner}: base must be a bandit learner that acts round by round, got {self.base!r}; "
+                f"write for example {owner}(UCB1())."
+            )
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with nothing seen."""
-        depth = optimism(actions, horizon, self.delta)
-        chosen, seen, means = np.zeros((3, actions))
-        return State(depth, np.zeros(1), np.full(1, -1.0), chosen, seen, means, blank(actions, horizon))
+        chosen, seen, means, known, levels, played, due_at = np.zeros((7, actions))
+        return State(
+            horizon=float(horizon),
+            acted=np.zeros(1),
+            planned=np.full(1, -1.0),
+            chosen=chosen,
+            seen=seen,
+            means=means,
+            known=known,
+            levels=levels,
+            played=played,
+            due_at=due_at,
+            past=blank(actions, horizon),
+        )
 
     @staticmethod
     def due(state: State) -> bool:
@@ -150,9 +167,7 @@ class OptimisticSimulation(Learner):
     def plan(self, state: State, coins: Coins) -> None:
         """Run the base up to a round drawn blindly, and take its action there."""
         rounds = power(state)
-        state.planned[0] = simulate(
-            self.base, state, rounds, below(coins, rounds) + 1, coins, np.zeros(state.seen.size)
-        )
+        state.planned[0], _ = simulate(self.base, state, rounds, below(coins, rounds) + 1, coins)
 
     @staticmethod
     def act(state: State, coins: Coins) -> tuple[int, float]:
@@ -172,18 +187,15 @@ class OptimisticSimulation(Learner):
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Bound the regret in random order, if the base has a bound; none is known with delay."""
-        powers = [2**i for i in range(horizon.bit_length())]
-        shares = [self.base.bound(actions, rounds) for rounds in powers]
+        shares = [self.base.bound(actions, 2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
-        depth, level = optimism(actions, horizon, self.delta), 1 / horizon if self.delta is None else self.delta
-        spread = 2 * math.sqrt(2 * actions * horizon * depth) + drift(horizon, actions)
-        regret = actions + sum(share for share in shares if share is not None) + spread + level * horizon
-        return 0.0 if actions == 1 else min(float(horizon), regret)
+        regret = by_indices(horizon, actions) + sum(share for share in shares if share is not None)
+        return capped(regret, horizon, actions)
 
 
 @dataclass(frozen=True)
-class LazyOptimisticSimulation(MixedLearner):
+class LazyOptimisticSimulation(OptimisticSimulation):
     """The same with few simulations: again when the rounds have doubled, or the answers of an action grown by half.
 
     In between it plays the frequencies of the last one. No bound is proved, so `bound` is None.
@@ -193,22 +205,8 @@ class LazyOptimisticSimulation(MixedLearner):
     True
     """
 
-    base: Learner
-    delta: float | None = None
-    feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        refuse(self, self.base, self.delta)
-
-    def init(self, actions: int, horizon: int) -> LazyState:
-        """Start with nothing seen."""
-        depth = optimism(actions, horizon, self.delta)
-        chosen, seen, means, played, due_at = np.zeros((5, actions))
-        past = blank(actions, horizon)
-        return LazyState(depth, np.zeros(1), np.zeros(1), chosen, seen, means, past, played, due_at)
-
     @staticmethod
-    def due(state: LazyState) -> bool:
+    def due(state: State) -> bool:
         """Simulate when the round has doubled or an action has answered half as often again."""
         if least_tried(state.seen, state.chosen) >= 0:
             return False
@@ -217,44 +215,25 @@ class LazyOptimisticSimulation(MixedLearner):
             late = late or state.seen[action] >= state.due_at[action]
         return bool(late)
 
-    def plan(self, state: LazyState, coins: Coins) -> None:
+    def plan(self, state: State, coins: Coins) -> None:
         """Run the base, and keep how often it played each action."""
         rounds = power(state)
-        plays = np.zeros(state.seen.size)
-        simulate(self.base, state, rounds, rounds, coins, plays)
+        _, plays = simulate(self.base, state, rounds, rounds, coins)
         state.played[:] = plays / rounds
         state.planned[0] = state.acted[0] + 1.0
         state.due_at[:] = np.ceil(1.5 * state.seen)
 
     @staticmethod
-    def mix(state: LazyState, mix: Floats) -> None:
-        """Play an action never answered, or the frequencies of the last simulation."""
-        missing = least_tried(state.seen, state.chosen)
+    def act(state: State, coins: Coins) -> tuple[int, float]:
+        """Play an action never answered, or draw one by the frequencies of the last simulation."""
+        action, chance = least_tried(state.seen, state.chosen), 1.0
+        if action < 0:
+            action = draw(state.played, coins)
+            chance = state.played[action]
         state.acted[0] += 1.0
-        for action in range(mix.size):
-            mix[action] = state.played[action] if missing < 0 else 0.0
-        if missing >= 0:
-            mix[missing] = 1.0
-            state.chosen[missing] += 1.0
+        state.chosen[action] += 1.0
+        return action, chance
 
-    @staticmethod
-    def observe(state: LazyState, action: int, chance: float, loss: float) -> None:
-        """Keep the loss."""
-        keep(state, action, loss)
-
-
-def optimism(actions: int, horizon: int, delta: float | None) -> float:
-    """Return ln(2 k T / delta), with delta = 1/T if None."""
-    return math.log(2 * actions * horizon * horizon if delta is None else 2 * actions * horizon / delta)
-
-
-def refuse(learner: Learner, base: Learner, delta: float | None) -> None:
-    """Refuse a base that cannot be simulated."""
-    owner = type(learner).__name__
-    if delta is not None:
-        validate.number(owner, "delta", delta, above=0, below=1)
-    if base.feedback != "bandit" or base.plans:
-        raise ParameterError(
-            f"{owner}: base must be a bandit learner that acts round by round, got {base!r}; "
-            f"write for example {owner}(UCB1())."
-        )
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """None is proved."""
+        return None

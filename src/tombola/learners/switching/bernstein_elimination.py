@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tombola.bounds import switching
+from tombola.bounds.limits import capped
 from tombola.confidence.radius import bernstein_serfling, serfling
 from tombola.learners.switching.stages import StagedElimination, State
 
@@ -33,4 +34,5 @@ class BernsteinElimination(StagedElimination):
         """Bound the regret as for Serfling's at half the level; none is known with delay."""
         delta = 1 / horizon if self.delta is None else self.delta
         bound = switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
-        return None if delay > 0 else bound
+        most = horizon + self.price * switching.elimination_switches(horizon, actions, delta / 2)
+        return None if delay > 0 else capped(bound, most, actions)

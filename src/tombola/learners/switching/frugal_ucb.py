@@ -6,7 +6,7 @@ that are left in place of the horizon (as Lattimore 2015 has it) and ln+(R/(kn))
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -34,14 +34,13 @@ class State(NamedTuple):
     means: Floats
 
 
-def index(state: State, action: int, remaining: float) -> float:
+def index(mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0) -> float:
     """Return how low the mean of an action may still be, by what it is worth to know with so many rounds to come."""
-    seen = state.seen[action]
-    worth = math.log(max(1.0, remaining / (state.seen.size * seen)))
-    return lower(state.means[action], state.scale * max(0.0, 1.0 - seen / state.horizon) * worth / seen)
+    worth = math.log(max(1.0, remaining / (actions * seen)))
+    return lower(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)
 
 
-def most_promising(state: State) -> int:
+def most_promising(state: Any) -> int:
     """Return the action with the smallest index, once a switch there and back is paid; one never answered has 0."""
     remaining = max(1.0, state.horizon - state.acted[0])
     toll = THERE_AND_BACK * state.price / remaining
@@ -50,7 +49,8 @@ def most_promising(state: State) -> int:
     least = math.inf if best < 0 else 0.0 if best == current else toll
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
-            value = index(state, action, remaining)
+            seen, mean = state.seen[action], state.means[action]
+            value = index(mean, seen, remaining, state.seen.size, state.horizon, state.scale)
             if action != current:
                 value += toll
             if value < least:

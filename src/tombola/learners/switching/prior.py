@@ -2,8 +2,8 @@
 
 The mean losses of the actions count as draws from one distribution; its centre and spread are estimated from those
 tried (Robbins 1956), the spread by moments as in DerSimonian and Laird 1986. A loss is as noisy as a coin of the same
-mean, times the share of that noise seen in all losses so far. The mean is taken a third of the way from the lowest to
-the action's own: there the second-order form of kl(own, lowest) is closest to it.
+mean, times the share of that noise seen in all losses so far. The mean is taken a third of the way from the lowest of
+the actions tried to the action's own: there the second-order form of kl(own, lowest) is closest to it.
 """
 
 from typing import Any
@@ -55,9 +55,10 @@ def estimate_noises(state: Any) -> None:
             possible += state.seen[action] * state.means[action] * (1.0 - state.means[action])
     centre = total / (tried + 1.0)
     share = min(1.0, (state.within[0] + 1.0) / possible)
-    lowest = centre
+    lowest = centre if tried == 0.0 else 1.0
     for action in range(state.seen.size):
-        lowest = min(lowest, damped(state, action, centre))
+        if state.seen[action] > 0.0:
+            lowest = min(lowest, damped(state, action, centre))
     for action in range(state.seen.size):
         mean = (2.0 * lowest + damped(state, action, centre)) / 3.0
         state.noises[action] = share * mean * (1.0 - mean)

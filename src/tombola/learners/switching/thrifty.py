@@ -1,5 +1,7 @@
 """Thrifty: our learner for many actions; it looks only where that can pay in the rounds that are left.
 
+It may differ from FrugalUCB as long as a purse lasts, so its bound is at most twice the sum that bounds those indices.
+
 The value of information, one look ahead at a time: Frazier, Powell and Dayanik 2008 (knowledge gradient), with as many
 plays as pay best (Frazier and Powell 2010), for online play (Ryzhov, Powell and Frazier 2012); the price of a switch,
 and a prior estimated from the actions already tried, are added here.
@@ -12,21 +14,28 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import validate
+from tombola.bounds.frugal import EIGHTHS, thrifty, thrifty_purse
 from tombola.engine.native import apart
 from tombola.learners.bandit.counts import least_tried, lowest
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.switching.frugal_ucb import most_promising
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
 from tombola.types import Coins, Floats
 
 STRETCH = 12.0
-LOOKS = 0.125
 
 
 class State(NamedTuple):
-    """The action being played, the rounds until the next look and of the visit, what was seen, what is believed."""
+    """The action being played, the rounds until the next look and of the visit, what was seen, what is believed.
+
+    `purse` is what may still be lost against the advice of the indices, `astray` 1 while that is being done.
+    """
 
     horizon: float
     price: float
+    scale: float
+    purse: Floats
+    astray: Floats
     acted: Floats
     current: Floats
     left: Floats
@@ -119,6 +128,27 @@ def most_valuable(state: State) -> int:
     return best
 
 
+def stretch_of(state: State, action: int) -> float:
+    """Return the rounds until the next look: an eighth of what was played of the action."""
+    return max(1.0, float(math.ceil(state.chosen[action] / EIGHTHS)))
+
+
+@apart
+def look(state: State) -> int:
+    """Return the most valuable action, if it is the most promising one too or the purse covers the worst."""
+    valuable, promising = most_valuable(state), most_promising(state)
+    toll = state.price if valuable != state.current[0] and state.current[0] >= 0.0 else 0.0
+    state.astray[0] = 0.0
+    if valuable == promising:
+        return valuable
+    if toll + stretch_of(state, valuable) <= state.purse[0]:
+        state.purse[0] -= toll
+        state.astray[0] = 1.0
+        return valuable
+    state.visit[0] = 0.0
+    return promising
+
+
 @dataclass(frozen=True)
 class Thrifty(Learner):
     """Visit an action only if, by the spread of those tried, that can pay in the rounds that are left.
@@ -127,8 +157,11 @@ class Thrifty(Learner):
     b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are guesses of
     the mean losses, and M is what that of a will be then. The cheapest visit is begun. Guesses come from a prior with
     the centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not
-    broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. All formulas, and
-    the tables it was tuned on: docs/theory/thrifty.md. Nothing is proved, so `bound` is None.
+    broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
+    index asks for another action, the losses and the switch are paid from a purse; once it is empty the index decides.
+    So for every pool in random order without delay its regret, with the price of its switches, is at most
+    `bounds.thrifty`, of order sqrt(k T) + price k ln T. All formulas, the proof, and the tables it was tuned on:
+    docs/theory/thrifty.md.
 
     >>> from tombola import instances, play
     >>> pool = instances.gap(500, 50, 0.2, seed=0)
@@ -145,16 +178,35 @@ class Thrifty(Learner):
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing, with no action being played."""
-        place = (np.zeros(1), np.full(1, -1.0), np.zeros(1), np.zeros(1), np.zeros(1))
-        return State(float(horizon), self.price, *place, np.zeros(3), *np.zeros((7, actions)))
+        chosen, seen, means, guesses, doubts, noises, errors = np.zeros((7, actions))
+        return State(
+            horizon=float(horizon),
+            price=self.price,
+            scale=1.0,
+            purse=np.full(1, thrifty_purse(horizon, actions)),
+            astray=np.zeros(1),
+            acted=np.zeros(1),
+            current=np.full(1, -1.0),
+            left=np.zeros(1),
+            visit=np.zeros(1),
+            within=np.zeros(1),
+            prior=np.zeros(3),
+            chosen=chosen,
+            seen=seen,
+            means=means,
+            guesses=guesses,
+            doubts=doubts,
+            noises=noises,
+            errors=errors,
+        )
 
     @staticmethod
     def act(state: State, coins: Coins) -> tuple[int, float]:
         """Look whenever what was played of the action has grown by an eighth, and play on until then."""
         if state.left[0] == 0.0:
-            action = most_valuable(state) if state.seen.size > 1 else 0
+            action = look(state) if state.seen.size > 1 else 0
             state.current[0] = action
-            state.left[0] = max(1.0, float(math.ceil(LOOKS * state.chosen[action])))
+            state.left[0] = stretch_of(state, action)
         action = int(state.current[0])
         state.left[0] -= 1.0
         state.visit[0] -= 1.0
@@ -164,5 +216,10 @@ class Thrifty(Learner):
 
     @staticmethod
     def observe(state: State, action: int, chance: float, loss: float) -> None:
-        """Take in the loss."""
+        """Take in the loss, and pay it from the purse if an index had asked for another action."""
         notice(state, action, loss)
+        state.purse[0] -= state.astray[0] * loss
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in random order, with the price of the switches; none is known with delay."""
+        return thrifty(horizon, actions, self.price) if delay == 0 else None
