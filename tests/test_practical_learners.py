@@ -159,7 +159,8 @@ def test_simulated_losses_have_the_mean_of_the_index() -> None:
 def test_the_simulation_does_what_its_theorem_says(base: Learner) -> None:
     """Every action of the fresh simulation, against plain Python with the same coins; ties, constants, T < k, T = 1."""
     rng = np.random.default_rng(5)
-    for losses in (rng.random((40, 3)), np.ones((20, 2)), np.zeros((20, 2)), rng.integers(0, 2, (33, 2)), np.eye(4)[:3]):
+    tables = [rng.random((40, 3)), np.ones((20, 2)), np.zeros((20, 2)), rng.integers(0, 2, (33, 2)), np.eye(4)[:3]]
+    for losses in [*tables, np.ones((1, 2)), np.ones((9, 1))]:
         rows, k = losses.shape
         learner = OptimisticSimulation(base)
         player = Player(learner, setting_of(learner, rows, actions=k), new_coins(np.random.SeedSequence(2)))
