@@ -34,6 +34,7 @@ from tombola.reductions.optimistic import Tale, fresh, keep, kept_share
 from tombola.settings import setting_of
 from tombola.settings.bandit import step_observe as bandit_step
 from tombola.settings.base import step_choose, step_due
+from tombola.tables.contestants import Circumstances, contestants
 from tombola.types import Coins, Floats
 
 
@@ -107,6 +108,15 @@ def test_the_prior_learns_centre_and_spread() -> None:
 def test_thrift_costs_little_where_there_are_two_actions() -> None:
     pool = instances.gap(2**12, 2, 0.2, seed=0)
     assert total(pool, Thrifty(), 1.0) < 1.15 * total(pool, FrugalUCB(), 1.0)
+
+
+def test_compare_tells_learners_what_a_switch_costs() -> None:
+    """Where switches are free FrugalUCB and Thrifty are told so: the price decides how long a first block is."""
+    for price in (0.0, 3.0):
+        named = contestants(Circumstances("bandit", switching_price=price))
+        assert named["FrugalUCB"] == FrugalUCB(price=price)
+        assert named["Thrifty"] == Thrifty(price=price)
+    assert contestants(Circumstances("bandit"))["FrugalUCB"] == FrugalUCB(price=0.0)
 
 
 # Simulation for bandit feedback

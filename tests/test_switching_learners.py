@@ -142,16 +142,17 @@ def test_does_what_the_source_says(learner: Learner, twin: Callable[..., Any], p
         follow(learner, twin, parameters, losses, after(len(losses), 0))
 
 
-@pytest.mark.parametrize("price", [0.0, 1.0])
-def test_the_purse_of_thrifty_runs_out(price: float) -> None:
-    """Rows of 1.0 against a coin of .95: the next stretch is dearer than what is left, and the index decides."""
-    rng = np.random.default_rng(0)
-    losses = np.stack([np.ones(2500), rng.random(2500) < 0.95], axis=1).astype(float)
-    follow(Thrifty(price), naive.Thrifty, {"price": price}, losses, after(len(losses), 0))
+@pytest.mark.parametrize(("rows", "actions", "price"), [(3000, 2, 900.0), (2500, 3, 700.0)])
+def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) -> None:
+    """Switches so dear that nothing is tried until the purse cannot pay for more of it: then the index decides."""
+    losses = np.ones((rows, actions))
+    losses[:, 1:] = 0.97
+    follow(Thrifty(price), naive.Thrifty, {"price": price}, losses, after(rows, 0))
     player = new_player(Thrifty(price), losses)
-    list(steps(player, losses, after(len(losses), 0)))
-    state = player.state
-    assert 0 <= state.purse[0] < thrifty_purse(2500, 2) / 3
+    actions_played = [action for action, _ in steps(player, losses, after(rows, 0))]
+    assert set(actions_played[:600]) == {0}
+    assert set(actions_played) == set(range(actions))
+    assert 0 <= player.state.purse[0] < thrifty_purse(rows, actions) / 10
 
 
 @each_learner

@@ -211,7 +211,7 @@ class Thrifty(FrugalUCB):
     """The formulas of docs/theory/thrifty.md, with the normal distribution of scipy."""
 
     def __init__(self, k: int, T: int, price: float = 1.0) -> None:
-        super().__init__(k, T, price)
+        super().__init__(k, T, price, scale=0.7)
         self.look, self.visit = 0, 0.0
         self.begun: dict[int, float] = {}
         self.promising, self.astray, self.overruled = 0, False, False

@@ -1,6 +1,6 @@
 """Thrifty: our learner for many actions; it looks only where that can pay in the rounds that are left.
 
-It may differ from FrugalUCB as long as a purse lasts, so its bound is at most twice the sum that bounds those indices.
+It may differ from FrugalUCB as long as a purse lasts, so its bound is twice the sum that bounds its indices.
 
 The value of information, one look ahead at a time: Frazier, Powell and Dayanik 2008 (knowledge gradient), with as many
 plays as pay best (Frazier and Powell 2010), for online play (Ryzhov, Powell and Frazier 2012); the price of a switch,
@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import validate
-from tombola.bounds.frugal import EIGHTHS, thrifty, thrifty_purse
+from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, thrifty, thrifty_purse
 from tombola.engine.native import apart
 from tombola.learners.bandit.counts import least_tried, lowest
 from tombola.learners.base import Feedback, Learner
@@ -158,7 +158,7 @@ class Thrifty(Learner):
     the mean losses, and M is what that of a will be then. The cheapest visit is begun. Guesses come from a prior with
     the centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not
     broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
-    index asks for another action, the losses and the switch are paid from a purse; once it is empty the index decides.
+    index with scale .7 asks for another action, losses and switch come from a purse; once it is empty that decides.
     So for every pool in random order without delay its regret, with the price of its switches, is at most
     `bounds.thrifty`, of order sqrt(k T) + price k ln T. All formulas, the proof, and the tables it was tuned on:
     docs/theory/thrifty.md.
@@ -182,7 +182,7 @@ class Thrifty(Learner):
         return State(
             horizon=float(horizon),
             price=self.price,
-            scale=1.0,
+            scale=THRIFTY_SCALE,
             purse=np.full(1, thrifty_purse(horizon, actions)),
             astray=np.zeros(1),
             acted=np.zeros(1),
