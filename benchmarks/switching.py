@@ -1,9 +1,11 @@
 """Regret with switches on real tables at prices 0, 1 and 10: `python benchmarks/switching.py FOLDER`.
 
 FOLDER holds NAME.npz files with an array `loss`. Every learner meets the same 60 orders. Printed are totals (regret and
-price of the switches), the ratio of Thrifty to FrugalUCB with its standard error, runs of Thrifty above five times its
-mean, and geometric means over the half it was tuned on, over the other half, and over made-up ugly pools. The word
-`birthday` in the place of FOLDER plays the birthday test under bandit feedback, directly and simulated.
+price of the switches), the least that a player without noise could pay (`oracle`), the ratio of Thrifty to FrugalUCB
+with its standard error, how far a blind action is behind Thrifty in standard errors of that difference, runs of Thrifty
+above five times its mean, and geometric means over the tables it was tuned on and over the others. `switching.py made`
+does the same on pools made for this report and on ugly ones, `switching.py tails FOLDER` counts such runs in more
+orders, and `switching.py birthday` plays the birthday test under bandit feedback, directly and simulated.
 """
 
 import sys
@@ -18,7 +20,7 @@ from tombola.learners.switching import FrugalUCB, Thrifty
 from tombola.reductions import LazyOptimisticSimulation, OptimisticSimulation
 from tombola.types import Floats
 
-PRICES, ORDERS = (0.0, 1.0, 10.0), 60
+PRICES, ORDERS, SEED = (0.0, 1.0, 10.0), 60, 2026
 TUNED = (
     "alpacaeval_v2", "aslib_csp_mzn_2013", "aslib_qbf_2014", "aslib_sat12_indu", "frugalml_command", "frugalml_yelp",
     "limeqo_job", "routellm_gsm8k", "swebench_bash",
@@ -66,33 +68,82 @@ def oracle(pool: Pool, price: float) -> float:
     return best
 
 
+def fresh() -> dict[str, Pool]:
+    """Return pools made for this report alone: few and many rows an action; losses 0/1, beta, normal; columns alike."""
+    rng = np.random.default_rng(20_261_116)
+    pools: dict[str, Pool] = {}
+    for rows, k in ((150, 60), (600, 40), (2500, 35), (900, 12), (8000, 10), (12_000, 3)):
+        size = f"{rows} x {k}"
+        spread = rng.choice([0.03, 0.1, 0.25])
+        means = np.clip(rng.uniform(0.15, 0.85) + spread * rng.standard_normal(k), 0.02, 0.98)
+        coins = (rng.random((rows, k)) < means).astype(float)
+        alike = (0.6 * rng.random((rows, 1)) + 0.4 * rng.random((rows, k)) < means).astype(float)
+        normal = np.clip(means + 0.15 * rng.standard_normal((rows, k)), 0, 1)
+        kinds = {
+            "coins": coins,
+            "alike": alike,
+            "normal": normal,
+            "beta": rng.beta(3 * means, 3 * (1 - means), (rows, k)),
+        }
+        pools |= {f"fresh {kind} {size}": Pool(losses) for kind, losses in kinds.items()}
+    return pools
+
+
 def measure(pool: Pool, price: float) -> dict[str, Floats]:
     learners = contestants(price)
-    runs = compare(pool, learners, repetitions=ORDERS, switching_price=price, seed=0)
+    runs = compare(pool, learners, repetitions=ORDERS, switching_price=price, seed=SEED)
     return {name: runs.regrets(name) for name in learners}
+
+
+def half_of(name: str) -> str:
+    """Return which geometric mean a pool belongs to."""
+    return "tuned on" if name in TUNED else "fresh" if name.startswith("fresh") else "ugly" if " " in name else "others"
+
+
+def line(name: str, pool: Pool, price: float) -> tuple[str, float, int]:
+    """Return one line of the table, the ratio of Thrifty to FrugalUCB, and how many runs were catastrophic."""
+    totals = measure(pool, price)
+    thrifty, frugal, blind = totals["Thrifty"], totals["FrugalUCB"], totals["BlindAction"]
+    below = max(float(frugal.mean()), 1e-9)
+    ratio = float(thrifty.mean()) / below if frugal.mean() > 0 else 1.0
+    error = float((thrifty - ratio * frugal).std()) / below / ORDERS**0.5
+    ahead = float((blind - thrifty).mean()) / max(float((blind - thrifty).std()) / ORDERS**0.5, 1e-9)
+    bad = int((thrifty > 5 * thrifty.mean()).sum()) if thrifty.mean() > 0 else 0
+    cells = " | ".join(f"{total.mean():.1f}" for total in totals.values())
+    size = f"{pool.rows} x {pool.k}"
+    last = f"{oracle(pool, price):.1f} | {ratio:.2f} ± {error:.2f} | {ahead:+.1f} | {bad}"
+    return f"| {name} | {size} | {price:g} | {cells} | {last} |", ratio, bad
 
 
 def table(pools: dict[str, Pool]) -> None:
     """Print one line for each pool and price, and the geometric means."""
+    head = ["table", "rows x actions", "price", *contestants(1.0), "oracle", "Thrifty / FrugalUCB", "blind", "bad"]
+    print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     ratios: dict[tuple[str, float], list[float]] = {}
+    catastrophes = 0
     for name, pool in pools.items():
-        half = "tuned on" if name in TUNED else "made up" if " " in name else "others"
         for price in PRICES:
-            totals = measure(pool, price)
-            mean = {learner: float(total.mean()) for learner, total in totals.items()}
-            thrifty, frugal = totals["Thrifty"], totals["FrugalUCB"]
-            ratio = mean["Thrifty"] / mean["FrugalUCB"] if mean["FrugalUCB"] > 0 else 1.0
-            error = float((thrifty - ratio * frugal).std()) / max(mean["FrugalUCB"], 1e-9) / ORDERS**0.5
-            bad = int((thrifty > 5 * thrifty.mean()).sum()) if mean["Thrifty"] > 0 else 0
+            text, ratio, bad = line(name, pool, price)
+            print(text, flush=True)
+            catastrophes += bad
             if ratio > 0:
-                ratios.setdefault((half, price), []).append(ratio)
-            cells = " ".join(f"{mean[learner]:8.1f}" for learner in totals)
-            size = f"{pool.rows} x {pool.k}"
-            cells += f" {oracle(pool, price):8.1f}"
-            print(f"{name:20} {size:>11} {price:4g} {cells}  {ratio:.2f} +- {error:.2f} {bad}", flush=True)
+                ratios.setdefault((half_of(name), price), []).append(ratio)
     for (half, price), some in ratios.items():
         geometric = float(np.exp(np.mean(np.log(some))))
         print(f"{half:10} price {price:g}: geometric mean {geometric:.3f}, worst {max(some):.2f} of {len(some)} pools")
+    runs = len(pools) * len(PRICES) * ORDERS
+    print(f"{catastrophes} of {runs} runs of Thrifty above five times their mean")
+
+
+def tails(pools: dict[str, Pool], orders: int) -> None:
+    """Print how many of many runs are above five times their mean, for Thrifty and FrugalUCB."""
+    for name, pool in pools.items():
+        for price in PRICES:
+            named: dict[str, Learner] = {"Thrifty": Thrifty(price), "FrugalUCB": FrugalUCB(price)}
+            runs = compare(pool, named, repetitions=orders, switching_price=price, seed=SEED + 1)
+            totals = {learner: runs.regrets(learner) for learner in named}
+            bad = {learner: int((total > 5 * total.mean()).sum()) for learner, total in totals.items()}
+            print(f"{name:22} {price:4g} {orders} orders, above five times the mean: {bad}", flush=True)
 
 
 def birthday() -> None:
@@ -105,12 +156,20 @@ def birthday() -> None:
         print(f"| {rows:,} | {means[0]:,.1f} | {means[1]:.0f} | {means[2]:.0f} |", flush=True)
 
 
+def real(folder: str) -> dict[str, Pool]:
+    """Return the tables of a folder."""
+    files = [file for file in sorted(Path(folder).glob("*.npz")) if "loss" in np.load(file)]
+    return {file.stem: Pool(np.load(file)["loss"]) for file in files}
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["birthday"]:
         birthday()
+    elif sys.argv[1:] == ["made"]:
+        table(fresh() | ugly())
     elif len(sys.argv) == 2:
-        print(f"{'':38}{' '.join(f'{name[:8]:>8}' for name in [*contestants(1.0), 'oracle'])}  Thrifty / FrugalUCB")
-        files = [file for file in sorted(Path(sys.argv[1]).glob("*.npz")) if "loss" in np.load(file)]
-        table({file.stem: Pool(np.load(file)["loss"]) for file in files} | ugly())
+        table(real(sys.argv[1]))
+    elif len(sys.argv) == 3 and sys.argv[1] == "tails":
+        tails({name: pool for name, pool in real(sys.argv[2]).items() if pool.rows < 6000}, 300)
     else:
-        raise SystemExit("switching.py: expected one folder of tables or `birthday`; write switching.py FOLDER.")
+        raise SystemExit("switching.py: expected a folder, `tails` and a folder, `made` or `birthday`.")
