@@ -387,8 +387,8 @@ class TsallisSwitching(Drawn):
         self.price = price
 
     def length(self) -> int:
-        """Return max(1, ceil(price sqrt(n / (2 k))))."""
-        return max(1, math.ceil(self.price * math.sqrt(self.blocks / (2 * self.k))))
+        """Return max(1, ceil(1.5 price sqrt(n / k)))."""
+        return max(1, math.ceil(1.5 * self.price * math.sqrt(self.blocks / self.k)))
 
     def mix(self) -> list[float]:
         """Return 4 / (eta (L - x))^2 that sums to 1."""

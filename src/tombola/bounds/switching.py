@@ -144,12 +144,12 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
 
 
 def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
-    """Return the length of block n = 1, 2, .. of TsallisSwitching, price sqrt(n / (2 k)), rounded up.
+    """Return the length of block n = 1, 2, .. of TsallisSwitching, 1.5 price sqrt(n / k), rounded up.
 
     >>> [tsallis_block(n, actions=2) for n in (1, 4, 5, 400)]
-    [1, 1, 2, 10]
+    [2, 3, 3, 22]
     """
-    return max(1, math.ceil(price * math.sqrt(number / (2 * actions))))
+    return max(1, math.ceil(1.5 * price * math.sqrt(number / actions)))
 
 
 def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
@@ -159,7 +159,7 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
     (price k)^(1/3) T^(2/3) + sqrt(k T) (Rouyer, Seldin and Cesa-Bianchi 2021; constants from our own proof).
 
     >>> round(tsallis_switching(2**16, 2))
-    7738
+    7680
     """
     rounds, number, spread, rate = 0, 0, 0.0, math.inf
     while rounds < horizon:

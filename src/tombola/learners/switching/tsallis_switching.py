@@ -1,7 +1,7 @@
 """Tsallis-INF for switching costs: one draw for a block, and blocks that grow (Rouyer, Seldin and Cesa-Bianchi 2021).
 
 C. Rouyer, Y. Seldin and N. Cesa-Bianchi, "An algorithm for stochastic and adversarial bandits with switching costs",
-ICML 2021. Blocks and rates of their orders; the constants are those of the proof in docs/theory/switching.md.
+ICML 2021. Blocks and rates of their orders; for the constants see docs/theory/switching.md, section 4.
 """
 
 import math
@@ -36,7 +36,7 @@ class State(NamedTuple):
 class TsallisSwitching(Learner):
     """Draw an action with chance 4 / (eta (total(a) - x))^2, where x makes them sum to 1, and play it for a block.
 
-    Block n = 1, 2, .. has B = max(1, ceil(price sqrt(n / (2 k)))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up
+    Block n = 1, 2, .. has B = max(1, ceil(1.5 price sqrt(n / k))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up
     loss / chance of its plays, where the chance of every round of a block is that of its draw. No horizon is needed.
     The regret with switches is at most `bounds.switching.tsallis_switching`, in every order, of order
     (price k)^(1/3) T^(2/3) + sqrt(k T). What the authors prove for i.i.d. rows is for their constants, not for these.
