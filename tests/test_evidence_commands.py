@@ -137,6 +137,20 @@ def test_audit_proves_refutes_and_says_what_is_open(table: Path, tmp_path: Path)
     assert finding["probably in all"] >= 600
 
 
+def test_the_guess_of_an_open_statement_knows_how_far_rows_are_apart(tmp_path: Path) -> None:
+    """Scores with mean .8 and deviation .1: 60 rows are not enough; what is guessed is about what it then takes."""
+    rng, path = np.random.default_rng(3), tmp_path / "scores.csv"
+    lines = ["score", *(str(x) for _ in range(200) for x in rng.permutation(np.repeat([0.7, 0.9], 10)))]
+    guess, taken = None, 0
+    for rows in (60, 4000):
+        path.write_text("\n".join(lines[: rows + 1]) + "\n")
+        found = json.loads(run("audit", path, "mean(score) > 0.785", "--rows", 4000, "--json")[1])["findings"][0]
+        guess, taken = guess or found["probably in all"], found["rows"]
+    assert found["outcome"] == "proved"
+    assert guess is not None
+    assert taken / 3 < guess < 3 * taken
+
+
 def test_audit_in_strata_and_in_other_units(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("region,score\n" + "north,80\nsouth,90\n" * 100)

@@ -77,14 +77,18 @@ def audit(
         _write(out, findings, taken, checked, courses, Path(arriving.source).name)
     if as_json:
         facts = [
-            {**one._asdict(), "mean": None if math.isnan(one.mean) else one.mean, "probably in all": guess}
-            for one, guess in zip(findings, guesses, strict=True)
+            {**_known(one._asdict()), "probably in all": guess} for one, guess in zip(findings, guesses, strict=True)
         ]
         typer.echo(json.dumps({"rows": taken, "level": level, "findings": facts}, allow_nan=False))
     else:
         _show(findings, guesses)
     outcomes = {one.outcome for one in findings}
     raise typer.Exit(3 if "refuted" in outcomes else 1 if "open" in outcomes else 0)
+
+
+def _known(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what JSON can hold: what is not known is null."""
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in facts.items()}
 
 
 def _cells(arriving: Arriving, span: tuple[float, float]) -> Any:
@@ -170,12 +174,15 @@ def _more(finding: "Finding", rows: int | None, level: float, parts: Any, seed: 
     """Return how many rows in all an open assertion will probably take, if the mean stays as it is."""
     from tombola.confidence import plan
 
-    mean = (1 + finding.mean) / 2 if parts[0].difference else finding.mean
-    if finding.outcome != "open" or rows is None or math.isnan(mean) or mean == parts[0].threshold:
+    scale = 2.0 if parts[0].difference else 1.0
+    mean, spread = (finding.mean + scale - 1.0) / scale, finding.deviation / scale
+    if finding.outcome != "open" or rows is None or math.isnan(mean) or any(mean == part.threshold for part in parts):
         return None
-    return max(
-        finding.rows, plan(parts[0].threshold, mean, population=rows, level=level, shuffles=50, seed=seed).median
-    )
+    guesses = [
+        plan(part.threshold, mean, population=rows, deviation=spread, level=level, shuffles=50, seed=seed).median
+        for part in parts
+    ]
+    return max(finding.rows, *guesses)
 
 
 def _show(findings: list["Finding"], guesses: list[int | None]) -> None:

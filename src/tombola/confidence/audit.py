@@ -19,7 +19,8 @@ Settled = Literal["proved", "refuted", "open"]
 class Finding(NamedTuple):
     """What an audit says of an assertion, after how many rows, and the mean so far, of a difference if it is about one.
 
-    `chance` is the probability, at most, of so much evidence if the finding is wrong.
+    `chance` is the probability, at most, of so much evidence if the finding is wrong. `deviation` is that of single
+    rows so far; nan where they come from strata.
     """
 
     assertion: str
@@ -27,6 +28,7 @@ class Finding(NamedTuple):
     rows: int
     chance: float
     mean: float
+    deviation: float = math.nan
 
     def __str__(self) -> str:
         if self.outcome == "open":
@@ -39,7 +41,7 @@ class Scale:
     """Weighs one part of an assertion: a bet against its contrary, and one against itself."""
 
     def __init__(self, part: Part, population: float, prove: float, refute: float) -> None:
-        self.part, self.population, self.total, self.rows = part, population, 0.0, 0
+        self.part, self.population, self.total, self.squares, self.rows = part, population, 0.0, 0.0, 0
         self._contrary = _against(part.threshold, population, prove, at_most=part.above)
         self._itself = _against(part.threshold, population, refute, at_most=not part.above)
 
@@ -49,12 +51,18 @@ class Scale:
         self._contrary.extend(values)
         self._itself.extend(values)
         self.total += float(values.sum())
+        self.squares += float((values * values).sum())
         self.rows += values.size
 
     @property
     def mean(self) -> float:
         """The mean so far."""
         return self.total / self.rows if self.rows else math.nan
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation so far."""
+        return math.sqrt(max(self.squares / self.rows - self.mean * self.mean, 0.0)) if self.rows else math.nan
 
     @property
     def proved(self) -> tuple[int, float]:
@@ -98,6 +106,11 @@ class StratifiedScale:
     def mean(self) -> float:
         """The mean so far, each stratum with its weight."""
         return self._strata.mean
+
+    @property
+    def deviation(self) -> float:
+        """Not known: rows come from strata."""
+        return math.nan
 
     @property
     def proved(self) -> tuple[int, float]:
@@ -172,15 +185,16 @@ def _scale(
 
 
 def _finding(words: str, scales: Sequence[Scale | StratifiedScale]) -> Finding:
-    mean = scales[0].part.natural(scales[0].mean)
+    first = scales[0]
+    facts = first.part.natural(first.mean), first.deviation * (2.0 if first.part.difference else 1.0)
     wrong = [scale.refuted for scale in scales if scale.refuted[0]]
     right = [scale.proved for scale in scales]
     if wrong:
         rows, chance = min(wrong)
-        return Finding(words, "refuted", rows, min(1.0, chance * len(scales)), mean)
+        return Finding(words, "refuted", rows, min(1.0, chance * len(scales)), *facts)
     if all(rows for rows, _ in right):
-        return Finding(words, "proved", max(rows for rows, _ in right), max(chance for _, chance in right), mean)
-    return Finding(words, "open", scales[0].rows, 1.0, mean)
+        return Finding(words, "proved", max(rows for rows, _ in right), max(chance for _, chance in right), *facts)
+    return Finding(words, "open", first.rows, 1.0, *facts)
 
 
 class Effort(NamedTuple):
