@@ -111,6 +111,16 @@ def test_examine_names_the_column_and_the_row(tmp_path: Path) -> None:
     assert "nothing speaks against random order" in text
 
 
+def test_examine_says_when_only_all_rows_together_show_it(tmp_path: Path) -> None:
+    path = tmp_path / "step.csv"
+    coin = np.random.default_rng(4).random(2000) < np.where(np.arange(2000) < 1000, 0.3, 0.38)
+    path.write_text("a\n" + "".join(f"{int(x)}\n" for x in coin))
+    assert not RandomOrderTest(level=0.005, seed=1).extend(coin.astype(float))
+    status, text = run("examine", path)
+    assert status == 1
+    assert "unlike its shuffles, all 2,000 rows together" in " ".join(text.split())
+
+
 def test_columns_that_do_not_share_the_level_would_be_caught() -> None:
     """Eight columns in random order, 300 times at level .2: together rarely, one by one too often."""
     rng, together, apart = np.random.default_rng(0), 0, 0

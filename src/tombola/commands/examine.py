@@ -41,7 +41,7 @@ def examine(
     test = RandomOrderTest(len(names), WATCHED * level, seed=seed)
     path = _watched(test, values)
     verdict = on_the_whole(test, values, level, seed=seed)
-    said = _said(verdict, names, len(values))
+    said = _said(verdict, names, len(values), watched=test.alarm)
     facts = {
         "random": not verdict.refuted, "column": names[verdict.column] if verdict.refuted else None,
         "row": verdict.values if verdict.refuted else None, "chance": verdict.chance, "level": level,
@@ -115,11 +115,17 @@ def _watched(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
     return path
 
 
-def _said(verdict: "OrderVerdict", names: list[str], rows: int) -> str:
+def _said(verdict: "OrderVerdict", names: list[str], rows: int, *, watched: bool) -> str:
     if not verdict.refuted:
         return f"nothing speaks against random order in {rows:,} rows of {len(names)} columns"
+    column = names[verdict.column]
+    seen = (
+        f"column {column} made it clear by row {verdict.values:,} of {rows:,}"
+        if watched
+        else f"column {column} is unlike its shuffles, all {rows:,} rows together"
+    )
     return (
-        f"not in random order: column {names[verdict.column]} made it clear by row {verdict.values:,} of {rows:,}; by "
+        f"not in random order: {seen}; by "
         f"chance this happens with probability {verdict.chance:.2g} at most; shuffle the rows before you sample from "
         "them"
     )
@@ -140,7 +146,7 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
     bands = tuple(Band(facts["columns"][j], x, table[:, j], table[:, j], table[:, j]) for j in ranked)
     line = Line("an alarm", np.array([x[0], x[-1]]), np.full(2, goal))
     alt = f"The evidence against random order, row by row; {said}"
-    chart = Chart("Statement", "row", "powers of ten", bands, (line,), log_x=False, log_y=False, alt=alt)
+    chart = Chart("Evidence", "row", "powers of ten", bands, (line,), log_x=False, log_y=False, alt=alt)
     found = () if facts["random"] else (("column", facts["column"]), ("clear by row", f"{facts['row']:,}"))
     page = Statement(
         title=f"Was {name} shuffled?",
@@ -157,9 +163,10 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
         listings=(),
         pictures=(
             Shown(
-                "Statement against random order",
+                "Evidence against random order",
                 f"The wealth of the gamblers so far, for the {SHOWN} columns with most of it at most. In random order "
-                "it ever reaches the dashed line with at most half of the stated probability.",
+                "it ever reaches the dashed line with at most half of the stated probability; the comparison with "
+                "shuffles of the whole list, at the end, is not drawn.",
                 chart,
             ),
         ),
