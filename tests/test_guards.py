@@ -1,5 +1,6 @@
 """Guards: for each of these, a program broken on purpose once passed all other tests."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import Pool, compare, play
+from tombola import Pool, cli, compare, play
 from tombola.budget import Allowance, Budget
 from tombola.confidence import RandomOrderTest, certify
 from tombola.delay import RowDelays
@@ -158,3 +159,16 @@ def test_an_answer_waits_as_the_table_says() -> None:
         for delay in (RowDelays(np.full(40, 30)), 0)
     )
     assert answer_to(table, question).runs.regret(name).value == late.value != soon.value
+
+
+def test_the_end_of_memory_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], one_sentence: Callable[[object], str]
+) -> None:
+    def too_much(**_: object) -> None:
+        raise MemoryError("Unable to allocate 128. MiB")
+
+    monkeypatch.setattr(cli, "app", too_much)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert "memory" in one_sentence(capsys.readouterr().err.strip())

@@ -69,6 +69,12 @@ def main() -> None:
     except (TombolaError, OSError) as error:
         tell(f"tombola: {error}")
         sys.exit(2)
+    except MemoryError:
+        tell(
+            "tombola: expected enough memory for this, got to the end of it; take fewer rows or actions, or save the "
+            "table as .npy, which stays on the disk."
+        )
+        sys.exit(2)
     except (KeyboardInterrupt, SystemExit) as ended:
         if isinstance(ended, SystemExit) and ended.code != STOPPED:
             raise
