@@ -2,6 +2,7 @@
 
     python benchmarks/mutants.py 330              so many mutants, drawn from all rooms; the survivors are kept
     python benchmarks/mutants.py 66 confidence    of one room
+    python benchmarks/mutants.py watch            only see which tests go through which lines, and remember it
     python benchmarks/mutants.py again            try the kept survivors on the code and the tests of today
     python benchmarks/mutants.py named            the mutants that survived once, each with the test that must fail
 
@@ -15,6 +16,7 @@ import ast
 import contextlib
 import copy
 import gc
+import hashlib
 import importlib.abc
 import importlib.util
 import inspect
@@ -23,6 +25,7 @@ import os
 import pkgutil
 import random
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "tombola"
 KEPT = ROOT / "docs" / "mutants.json"
 SLOW = 6.0  # seconds; a test that takes longer without a mutant is left out
-PATIENCE = 12.0  # seconds of tests for one mutant, as they take without it
+PATIENCE = 5.0  # seconds of tests for one mutant, as they take without it
 HANGS = 120  # seconds of processor time after which a mutant hangs: noticed
 ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "engine": (
@@ -297,20 +300,37 @@ def in_child(work: Callable[[int], int], seconds: int = HANGS) -> tuple[int, str
 
 def watched(room: str) -> Tests:
     """Return the tests of a room that pass quickly in plain Python, without any mutant, and where they go."""
-    files, names = _files(room), [f"tests/test_{name}.py" for name in ROOMS[room][1]]
-    paths = [path for path in names if (ROOT / path).exists()] + [f"src/tombola/{file}" for file in files]
+    kept = Path(tempfile.gettempdir()) / f"tombola-mutants-{room}-{_digest(room)}.json"
+    if not kept.exists():
+        kept.write_text(watch(room))
+    found = json.loads(kept.read_text())
+    return {name: (took, {file: set(lines) for file, lines in went.items()}) for name, (took, went) in found.items()}
+
+
+def watch(room: str) -> str:
+    """Run the tests of a room, and return what passes quickly, and where it goes, as JSON."""
+    files = _files(room)
 
     def work(pipe: int) -> int:
         import pytest
 
         notes = Watching(files)
-        pytest.main([*QUIET, "-m", "not full", *paths], plugins=[notes])
+        pytest.main([*QUIET, "-m", "not full", *_tests(room)], plugins=[notes])
         with os.fdopen(pipe, "w") as file:
             json.dump(notes.tests, file)
         return 0
 
-    found = json.loads(in_child(work, 7200)[1])
-    return {name: (took, {file: set(lines) for file, lines in went.items()}) for name, (took, went) in found.items()}
+    return in_child(work, 7200)[1]
+
+
+def _digest(room: str) -> str:
+    texts = [(ROOT / path).read_bytes() for path in _tests(room)]
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
+
+
+def _tests(room: str) -> list[str]:
+    names = [f"tests/test_{name}.py" for name in ROOMS[room][1]]
+    return [path for path in names if (ROOT / path).exists()] + [f"src/tombola/{file}" for file in _files(room)]
 
 
 def _files(room: str) -> list[str]:
@@ -398,39 +418,39 @@ def drawn(room: str, count: int) -> list[Mutant]:
     return random.Random(7).sample(found, min(len(found), count))
 
 
-def survivors(mutants: list[Mutant], tests: Tests) -> list[Mutant]:
-    """Return the mutants that no test notices."""
-    unnoticed: list[Mutant] = []
-    if mutants:
-        file = mutants[0].file
-        assert not is_noticed(file, (SOURCE / file).read_text(), tests_of(mutants[0], tests)), "fails without a mutant"
-    for number, mutant in enumerate(mutants, start=1):
-        chosen = tests_of(mutant, tests)
-        if chosen and is_noticed(mutant.file, mutant.source, chosen):
-            continue
-        unnoticed.append(mutant)
-        print(f"{number}, {len(chosen)} tests, line {mutant.first}: {mutant.name}", flush=True)
-    return unnoticed
+def survives(mutant: Mutant, tests: Tests) -> bool:
+    """Tell whether no test notices a mutant."""
+    chosen = tests_of(mutant, tests)
+    if chosen and is_noticed(mutant.file, mutant.source, chosen):
+        return False
+    print(f"{len(chosen)} tests, line {mutant.first}: {mutant.name}", flush=True)
+    return True
 
 
-def keep(room: str, result: dict[str, Any]) -> None:
-    """Write down the result of a room."""
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    KEPT.write_text(json.dumps({**kept, room: result}, indent=1) + "\n")
-
-
-def try_new(room: str, count: int) -> None:
-    """Draw mutants of a room, and keep those that nobody noticed."""
-    mutants = drawn(room, count)
-    found = survivors(mutants, watched(room))
-    keep(room, {"tried": len(mutants), "survived": {mutant.name: "" for mutant in found}})
-    print(f"{room}: {len(mutants) - len(found)} of {len(mutants)} noticed", flush=True)
+def try_new(rooms: list[str], count: int) -> None:
+    """Draw mutants of the rooms, try them in turn, and keep those that nobody noticed."""
+    mutants = {room: drawn(room, count // len(rooms)) for room in rooms}
+    tests = {room: watched(room) for room in rooms}
+    results: dict[str, Any] = {room: {"tried": 0, "survived": {}} for room in rooms}
+    for room in rooms:
+        file = mutants[room][0].file
+        unchanged = (SOURCE / file).read_text()
+        assert not is_noticed(file, unchanged, tests_of(mutants[room][0], tests[room])), "fails without a mutant"
+    for number in range(max(map(len, mutants.values()))):
+        for room in rooms:
+            if number < len(mutants[room]):
+                mutant = mutants[room][number]
+                results[room]["tried"] += 1
+                if survives(mutant, tests[room]):
+                    results[room]["survived"][mutant.name] = ""
+        KEPT.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def try_again(room: str, kept: dict[str, str]) -> None:
     """Try the survivors of a room once more."""
     mutants = [mutant for file in _files(room) for mutant in mutants_of(file) if mutant.name in kept]
-    found = survivors(mutants, watched(room))
+    tests = watched(room)
+    found = [mutant for mutant in mutants if survives(mutant, tests)]
     print(f"{room}: {len(mutants) - len(found)} of {len(mutants)} survivors are noticed today", flush=True)
 
 
@@ -463,11 +483,14 @@ def main() -> None:
         try_named()
         return
     rooms = sys.argv[2:] or list(ROOMS)
-    for room in rooms:
-        if sys.argv[1:2] == ["again"]:
+    if sys.argv[1] == "watch":
+        for room in rooms:
+            print(f"{room}: {len(watched(room))} tests", flush=True)
+    elif sys.argv[1] == "again":
+        for room in rooms:
             try_again(room, json.loads(KEPT.read_text())[room]["survived"])
-        else:
-            try_new(room, int(sys.argv[1]) // len(rooms))
+    else:
+        try_new(rooms, int(sys.argv[1]))
 
 
 if __name__ == "__main__":
