@@ -320,16 +320,18 @@ class Journal:
             raise self._database.damage("events are missing at its end")
 
     def _checked(self, before: Place, row: Sequence[Any]) -> tuple[Happening, bytes]:
-        *cells, digest = row
-        if cells[0] != before.number + 1 or digest != _link(before.digest, *cells):
+        number, kind, key, again, value, digest = row
+        if number != before.number + 1 or digest != _link(before.digest, number, kind, key, again, value):
             raise self._database.damage(f"event {before.number + 1} has changed or is missing")
-        number, kind, key, again, value = cells
-        return Happening(number, kind, key, again, json.loads(value)), digest
+        return Happening(number, kind, key, again, _decode(value)), digest
 
     def _row(self, before: bytes, row: Sequence[Any]) -> str:
         if row[2] != _link(before, *row[:2]):
             raise self._database.damage(f"row {row[0]} has changed")
         return str(row[1])
+
+
+_decode = json.JSONDecoder().decode
 
 
 def _rows(ids: Iterable[str]) -> Iterator[tuple[int, str, bytes]]:
