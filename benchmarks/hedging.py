@@ -39,13 +39,16 @@ def factors(pool: Pool, orders: int) -> dict[float, tuple[float, float]]:
 
 
 def made(k: int) -> dict[str, Pool]:
-    """Return pools in which one action is better by 0, 1, .., 32 of 1/sqrt(T), and one in which rows tie in turn."""
+    """Return pools in which one action is better by 0, 1, .., 32 of 1/sqrt(T): coins, and rows that one action loses."""
     rng = np.random.default_rng(k)
-    pools = {"ties in turn": Pool(np.eye(k)[np.arange(T) % k])}
+    pools = {}
     for times in (0, 1, 2, 4, 8, 16, 32):
         chances = np.full(k, 0.5)
         chances[-1] -= min(0.5, times / 2 / T**0.5)
-        pools[f"gap {times}/sqrt(T)"] = Pool((rng.random((T, k)) < chances).astype(float))
+        pools[f"coins, gap {times}/sqrt(T)"] = Pool((rng.random((T, k)) < chances).astype(float))
+        rows = np.arange(T) % k
+        rows[rng.permutation(np.flatnonzero(rows == k - 1))[: int(times / 2 * T**0.5)]] = 0
+        pools[f"one loses, {times}"] = Pool(np.eye(k)[rows])
     return pools
 
 
@@ -74,7 +77,7 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit("hedging.py: expected one folder of tables; write hedging.py FOLDER.")
     late()
-    table("k = 2,", made(2))
-    table("k = 10,", made(10))
+    table("k = 2:", made(2))
+    table("k = 10:", made(10))
     files = [file for file in sorted(Path(sys.argv[1]).glob("*.npz")) if "loss" in np.load(file)]
     table("table", {file.stem: Pool(np.load(file)["loss"]) for file in files})

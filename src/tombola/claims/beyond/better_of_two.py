@@ -36,7 +36,7 @@ class BetterOfTwo(Beyond, name="better-of-two", expected="holds"):
     Statement: With two actions, at T = 20, 40 and 64, every learner has a pool on which its regret in random
         order is more than 1.2 times that of the better one of follow the leader and tuned Hedge.
     Meaning: One learner cannot be nearly best on lists with a clear winner and on lists without one. AdaHedge
-        with kappa = 1.5, within 1.37 on everything measured, leaves little to be gained.
+        with kappa = 1.5, measured within 1.4 but near exact ties, leaves little to be gained.
     Limits: 1.2, against the exact value of a linear program over all learners
     """
 

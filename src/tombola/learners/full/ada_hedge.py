@@ -55,8 +55,8 @@ class AdaHedge(MixedLearner):
 
     The mixability gap of a row is how much the mix loses more than the best that Hedge could hope for; its sum so far
     sets the rate. Before there is any, the rate is infinite and the mix is shared by the leaders. `kappa` = 1 is the
-    authors'; 1.5 is the one to use when nothing is known: measured in random order it stays within 1.37 of the better
-    one of follow the leader and Hedge, and within 1.2 no learner can. The regret is at most
+    authors'; 1.5 is the one to use when nothing is known: measured in random order it stays within 1.4 of the better
+    one of follow the leader and Hedge but near exact ties, and within 1.2 no learner can. The regret is at most
     (1 + 1/kappa) (sqrt(kappa T ln k) / 2 + (2/3) kappa ln k + 1) in every order, bounded by a constant when one action
     is clearly best, and in random order a delay d adds about d (docs/theory/delay.md).
 
