@@ -39,7 +39,7 @@ def factors(pool: Pool, orders: int) -> dict[float, tuple[float, float]]:
 
 
 def made(k: int) -> dict[str, Pool]:
-    """Return pools in which one action is better by 0, 1, .., 32 of 1/sqrt(T): coins, and rows that one action loses."""
+    """Return pools whose best action is better by 0, 1, .., 32 of 1/sqrt(T): coins, and rows that one action loses."""
     rng = np.random.default_rng(k)
     pools = {}
     for times in (0, 1, 2, 4, 8, 16, 32):
