@@ -1,5 +1,6 @@
 """Exact expected regrets agree with brute force over permutations and over the learner's coins."""
 
+import inspect
 import itertools
 import math
 from dataclasses import dataclass
@@ -7,16 +8,23 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from tombola import exact
+from tombola import Budget, EmpiricalLP, LabelledPool, Simulation, exact, play
+from tombola.budgets import BudgetedLearner
+from tombola.cli import app
+from tombola.commands.exact import exact as command
 from tombola.engine.coins import uniform
 from tombola.errors import ParameterError
+from tombola.labels import ERM, Experts, FiniteClass, Halving, Thresholds
+from tombola.learners.bandit.epsilon_greedy import EpsilonGreedy
 from tombola.learners.bandit.exp3 import Exp3
 from tombola.learners.bandit.thompson_sampling import ThompsonSampling
 from tombola.learners.bandit.ucb1 import UCB1
 from tombola.learners.base import Feedback, Learner, MixedLearner
 from tombola.learners.full.follow_the_leader import FollowTheLeader
 from tombola.learners.full.hedge import Hedge
+from tombola.optimum import optimum
 from tombola.pool import Pool
 from tombola.types import Floats
 
@@ -116,17 +124,6 @@ class Liar(Plain):
     @staticmethod
     def act(state, coins):
         return (0, 1.0) if uniform(coins) < 0.5 else (1, 1.0)
-
-
-@dataclass(frozen=True)
-class Planner(Plain):
-    @staticmethod
-    def act(state, coins):
-        return 0, 1.0
-
-    @staticmethod
-    def due(state):
-        return state.sums[0] > 0.0
 
 
 def naive_leader(rows):
@@ -263,11 +260,120 @@ def test_one_kind_of_row_leaves_one_input():
     assert regrets.iid_input == {(1.0, 0.25): 1.0}
 
 
-@pytest.mark.parametrize("learner", [Half(), Unknown(), Liar(), Planner(), ThompsonSampling()])
+@pytest.mark.parametrize("learner", [Unknown(), Liar(), ThompsonSampling(), Simulation(FollowTheLeader())])
 def test_a_learner_whose_coins_cannot_be_averaged_over_is_refused(learner):
     with pytest.raises(ParameterError, match=type(learner).__name__):
-        exact.expected_loss(learner, [[1.0, 0.0], [0.0, 1.0]])
+        exact.expected_loss(learner, [[1.0, 0.0], [0.0, 1.0]] * 2)
     assert exact.expected_loss(Zero(), [[1.0, 0.0], [0.0, 1.0]]) == 1.0
+
+
+def test_a_learner_without_a_mix_is_averaged_over_if_it_says_its_chances():
+    """EpsilonGreedy plays its leader with chance 1 - e + e/k, the others with e/k: the tree over all that it can do."""
+    assert exact.expected_loss(Half(), [[1.0, 0.0], [0.5, 1.0], [0.0, 0.0]]) == pytest.approx(1.25, abs=1e-12)
+    rows = [[0.9, 0.2], [0.4, 0.6], [0.1, 0.8]]
+    learner = EpsilonGreedy(0.5)
+    found = [play(learner, Pool(rows), order="given", seed=seed).loss for seed in range(1500)]
+    spread = np.std(found) / math.sqrt(len(found))
+    assert abs(np.mean(found) - exact.expected_loss(learner, rows)) < 5 * spread  # false alarm: below 1e-6
+
+
+@dataclass(frozen=True)
+class Spender(BudgetedLearner):
+    """Half of the time the dear action, as long as it fits."""
+
+    def init(self, terms):
+        return State(np.zeros(1))
+
+    @staticmethod
+    def mix(state, mix):
+        mix[0] = mix[1] = 0.5
+
+    @staticmethod
+    def observe(state, round, played, losses, costs):
+        pass
+
+
+def naive_spender(rows, amount, worst):
+    """Expected loss over all sequences of coins; rows are (cost of the dear action); the other one loses 1."""
+    if not rows:
+        return 0.0
+    if worst > amount:
+        return float(len(rows))
+    dear = naive_spender(rows[1:], amount - rows[0], worst)
+    return 0.5 * dear + 0.5 * (1.0 + naive_spender(rows[1:], amount, worst))
+
+
+@pytest.mark.parametrize("amount", [0.0, 1.0, 2.5, 3.0, 9.0])
+def test_play_within_a_budget_agrees_with_brute_force(amount):
+    costs = [1.0, 2.0, 1.0, 0.5]
+    pool = Pool([[1.0, 0.0]] * 4, costs=[[0.0, cost] for cost in costs])
+    orders = list(itertools.permutations(costs))
+    naive = sum(naive_spender(order, amount, 2.0) for order in orders) / len(orders)
+    best = 4 * (1.0 - optimum(pool, Budget(amount)).value)
+    assert exact.random_order(Spender(), pool, budget=Budget(amount)) == pytest.approx(naive - best, abs=1e-9)
+    regret, worst = exact.worst_pool(Spender(), pool, 2, budget=Budget(amount))
+    pairs = itertools.combinations_with_replacement([0.5, 1.0, 2.0], 2)
+    by_hand = []
+    for pair in pairs:
+        loss = sum(naive_spender(order, amount, 2.0) for order in (pair, pair[::-1])) / 2
+        chosen = Pool([[1.0, 0.0]] * 2, costs=[[0.0, cost] for cost in pair])
+        by_hand.append(loss - 2 * (1.0 - optimum(chosen, Budget(amount)).value))
+    assert regret == pytest.approx(max(by_hand), abs=1e-9)
+    assert worst.rows == 2
+
+
+def test_learners_that_plan_without_coins_are_known_within_a_budget():
+    """False alarm: below 1e-6."""
+    pool = Pool([[1.0, 0.2], [1.0, 0.6], [1.0, 0.0]], costs=[[0.0, 1.0], [0.0, 2.0], [0.0, 0.5]])
+    regrets = [play(EmpiricalLP(), pool, budget=Budget(2.5), seed=seed).regret for seed in range(600)]
+    spread = np.std(regrets) / math.sqrt(len(regrets))
+    regret = exact.random_order(EmpiricalLP(), pool, budget=Budget(2.5))
+    assert abs(np.mean(regrets) - regret) < 5 * spread + 1e-9
+
+
+LABELLED = LabelledPool([0, 1, 2, 1], [0, 1, 1, 0], [1.0, 0.5, 1.0, 1.0])
+CHAIN = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
+
+
+@pytest.mark.parametrize("learner", [ERM(Thresholds()), ERM(CHAIN), Halving(CHAIN)])
+@pytest.mark.parametrize("delay", [0, 2])
+def test_labels_agree_with_a_play_of_every_order(learner, delay):
+    orders = [list(order) for order in itertools.permutations(range(4))]
+    pools = [LabelledPool(LABELLED.features[o], LABELLED.labels[o], LABELLED.weights[o]) for o in orders]
+    regrets = [play(learner, pool, order="given", delay=delay, seed=0).regret for pool in pools]
+    assert exact.random_order(learner, LABELLED, delay=delay) == pytest.approx(np.mean(regrets), abs=1e-9)
+    worst = exact.worst_case(learner, LABELLED, 2, grid=4, delay=delay)
+    assert worst.random <= worst.adversarial + 1e-9
+    assert worst.adversarial_input.rows == 2
+
+
+def test_experts_are_averaged_over_their_coins():
+    def naive(rows):
+        loss, errors = 0.0, [0.0] * 4
+        for point, label, weight in rows:
+            weights = [math.exp(-RATE * error) for error in errors]
+            wrong = [weight * (CHAIN.array[h, point] != label) for h in range(4)]
+            loss += sum(w * x for w, x in zip(weights, wrong, strict=True)) / sum(weights)
+            errors = [error + x for error, x in zip(errors, wrong, strict=True)]
+        return loss
+
+    rows = list(zip([0, 1, 2, 1], [0, 1, 1, 0], [1.0, 0.5, 1.0, 1.0], strict=True))
+    mean = sum(naive(order) for order in itertools.permutations(rows)) / 24
+    best = min(sum(w * (CHAIN.array[h, x] != y) for x, y, w in rows) for h in range(4))
+    assert exact.random_order(Experts(CHAIN, Weights()), LABELLED) == pytest.approx(mean - best, abs=1e-9)
+
+
+def test_labels_that_throw_coins_without_saying_so_are_refused():
+    with pytest.raises(ParameterError, match="coins"):
+        exact.random_order(ERM(Thresholds(), ties="random"), LABELLED)
+    with pytest.raises(ParameterError, match="LabelledPool"):
+        exact.random_order(ERM(Thresholds()), Pool([[0.0, 1.0]]))
+    with pytest.raises(ParameterError, match="losses"):
+        exact.random_order(UCB1(), LABELLED)
+
+
+def test_every_row_of_zeros_and_ones():
+    assert exact.zero_one(2).tolist() == [list(row) for row in ALL]
 
 
 def test_the_limit_counts_rows_times_actions():
@@ -289,3 +395,17 @@ def test_a_tree_too_large_is_refused_at_once():
     with pytest.raises(ParameterError, match="limit=100"):
         exact.random_order(FollowTheLeader(), Pool([[1.0, 0.0]] * 49 + [[0.0, 1.0]]), limit=100)
     assert exact.expected_loss(FollowTheLeader(), np.ones((3000, 2))) == 3000.0
+
+
+def test_the_command_line_has_the_words_of_python(tmp_path):
+    """What `tombola exact` says is what the functions say, and its options are their parameters."""
+    run = CliRunner().invoke
+    table = tmp_path / "small.csv"
+    table.write_text("a,b,cost_a,cost_b\n1,0,0,1\n1,0,0,2\n")
+    assert "1.6" in run(app, ["exact", "FollowTheLeader", "--horizon", "5", "--actions", "2"]).output
+    known = exact.worst_case(Hedge(rate=0.5), exact.zero_one(2), 3, grid=4, delay=1).random
+    words = ["exact", "Hedge(rate=0.5)", "--horizon", "3", "--grid", "4", "--delay", "1"]
+    assert f"{known:.10g}" in run(app, words).output
+    assert "0.3333333333" in run(app, ["exact", "EmpiricalLP", str(table), "--budget", "2"]).output
+    names = set(inspect.signature(exact.worst_case).parameters) - {"kinds_of_rows", "stop"}
+    assert names <= set(inspect.signature(command).parameters)

@@ -138,11 +138,18 @@ def test_watch_follows_a_session_with_a_budget() -> None:
     assert watch.certificate().certified(within=0.2)
 
 
-def test_exact_refuses_in_a_sentence_what_it_cannot_average(one_sentence: Any) -> None:
+def test_exact_knows_budgets_and_labels() -> None:
+    """Thresholds on two points: right twice if the lower one, which is a 0, comes first, else wrong twice."""
+    pool = Pool([[1.0, 0.0]] * 3, costs=[[0.0, 1.0]] * 3)
+    assert exact.random_order(EmpiricalLP(), pool, budget=Budget(1.0)) >= -1e-9
+    assert exact.random_order(ERM(Thresholds()), LabelledPool([1, 2], [0, 1])) == 1.0
+
+
+def test_exact_refuses_in_a_sentence_what_does_not_fit(one_sentence: Any) -> None:
     pool = Pool([[0.0, 1.0]] * 3)
     for learner in (DualDescent(), ERM(Thresholds())):
         with pytest.raises((ParameterError, LearnerError)) as caught:
-            exact.random_order(learner, pool)  # type: ignore[arg-type]
+            exact.random_order(learner, pool)
         one_sentence(caught.value)
 
 

@@ -63,7 +63,7 @@ def compare(
 
     check_page(out, table.partition("::")[0])
     question = Question(
-        Circumstances(feedback, delay, switching_price), parted(learners), words(orders), _amounts(budget),
+        Circumstances(feedback, delay, switching_price), parted(learners), words(orders), amounts_in(budget),
         repetitions, seed,
     )  # fmt: skip
     said = reading.wanted(
@@ -101,7 +101,8 @@ def _workers_at(address: str) -> AbstractContextManager[object]:
     return connected(address)
 
 
-def _amounts(text: str) -> tuple[float, ...]:
+def amounts_in(text: str) -> tuple[float, ...]:
+    """Return the amounts of a budget, as they are written on the command line."""
     from tombola.errors import ParameterError
 
     try:

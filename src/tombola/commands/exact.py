@@ -1,25 +1,71 @@
-"""`tombola exact`: the exact worst case of small inputs."""
+"""`tombola exact`: exact expected regrets on small inputs, in the words of `tombola.exact`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola.commands.printing import grid, show
+from tombola.commands.printing import grid as table_of
+from tombola.commands.printing import show
+
+if TYPE_CHECKING:
+    from tombola.budget import Budget
 
 
 def exact(
-    learner: Annotated[str, typer.Argument(help="A learner without parameters, such as FollowTheLeader.")],
-    horizon: Annotated[int, typer.Option("--T", help="Rounds; the inputs are enumerated.", min=1)] = 5,
-    actions: Annotated[int, typer.Option("--k", help="Actions.", min=1)] = 2,
+    learner: Annotated[str, typer.Argument(help="Such as FollowTheLeader, Exp3 or Hedge(rate=0.5).")],
+    table: Annotated[
+        str, typer.Argument(help="A small table, for the regret on it in random order; left out: the worst inputs.")
+    ] = "",
+    horizon: Annotated[int, typer.Option("--horizon", "--T", help="Rounds; the inputs are enumerated.", min=1)] = 5,
+    actions: Annotated[
+        int, typer.Option("--actions", "--k", help="Actions; for a learner of labels, points of the line.", min=1)
+    ] = 2,
+    grid: Annotated[int, typer.Option(help="I.i.d. chances are multiples of 1/grid.", min=1)] = 12,
+    delay: Annotated[int, typer.Option(help="Rounds between a play and its feedback.", min=0)] = 0,
+    budget: Annotated[
+        str, typer.Option(help="What may be spent on the table; with commas for several resources.")
+    ] = "",
+    limit: Annotated[int, typer.Option(help="The largest tree to walk, in nodes.", min=1)] = 2_000_000,
 ) -> None:
-    """Give the exact worst-case regret over all 0/1 inputs of a small size, in the three input models."""
-    from itertools import product
+    """Give the exact expected regret on a small table, or the worst over all 0/1 inputs of a small size."""
+    from tombola.exact import random_order, worst_case
+    from tombola.live.naming import learner_named
 
-    from tombola.exact import worst_case
-    from tombola.recipe import learner_called
-
-    regrets = worst_case(learner_called(learner), [list(row) for row in product((0, 1), repeat=actions)], horizon)
-    table = grid("input model", "worst expected regret")
+    asked: Any = learner_named(learner)
+    if table:
+        pool = _pool(table)
+        regret = random_order(asked, pool, delay=delay, budget=_budget(pool, budget), limit=limit)
+        show(f"expected regret in random order: {regret:.10g}")
+        return
+    kinds = _kinds(asked, actions)
+    regrets = worst_case(asked, kinds, horizon, grid=grid, delay=delay, budget=_budget(kinds, budget), limit=limit)
+    found = table_of("input model", "worst expected regret")
     for model, value in zip(("i.i.d. (on a grid)", "random order", "adversarial"), regrets[:3], strict=True):
-        table.add_row(model, f"{value:.10g}")
-    show(table)
+        found.add_row(model, f"{value:.10g}")
+    show(found)
+
+
+def _pool(table: str) -> Any:
+    from tombola.readers import read_table
+
+    return read_table(table).pool
+
+
+def _budget(pool: Any, text: str) -> "Budget | None":
+    from tombola.commands.compare import amounts_in
+    from tombola.tables.answer import budget_on
+
+    return budget_on(pool, amounts_in(text)) if text else None
+
+
+def _kinds(learner: Any, actions: int) -> Any:
+    """Return all 0/1 rows; for a learner of labels, all points with either label."""
+    from tombola.exact import zero_one
+    from tombola.hypotheses.labelled_pool import LabelledPool
+    from tombola.labels.learner import LabelLearner
+    from tombola.pool import Pool
+
+    if not isinstance(learner, LabelLearner):
+        return Pool(zero_one(actions))
+    points = [point for point in range(actions) for _ in range(2)]
+    return LabelledPool(points, [0, 1] * actions)

@@ -49,7 +49,7 @@ class Answer:
     @property
     def budget(self) -> Budget | None:
         """What may be spent, if anything costs anything."""
-        return _budget(self.pool, self.question.amounts) if self.question.amounts else None
+        return budget_on(self.pool, self.question.amounts) if self.question.amounts else None
 
     @property
     def notes(self) -> list[str]:
@@ -225,7 +225,7 @@ def answer_to(
     ('0, mean loss 0.3333, 0.3333 below 1, the second', ...)
     """
     pool = table.pool
-    budget = _budget(pool, question.amounts) if question.amounts else None
+    budget = budget_on(pool, question.amounts) if question.amounts else None
     learners: dict[str, Any] = dict(question.recipes if budget is None else question.budgeted_recipes)
 
     comparison = Comparison.of(
@@ -238,7 +238,7 @@ def answer_to(
     return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), known)
 
 
-def _budget(pool: Pool, amounts: Sequence[float]) -> Budget:
+def budget_on(pool: Pool, amounts: Sequence[float]) -> Budget:
     """Return the budget, with an action that does nothing unless the table has one that is free."""
     if pool.costs is None:
         raise ParameterError(
