@@ -14,6 +14,7 @@ from tombola import (
     Budget,
     EmpiricalLP,
     FollowTheLeader,
+    Hedge,
     LabelledPool,
     Learner,
     Pool,
@@ -29,8 +30,9 @@ from tombola import (
 )
 from tombola.budgets import BudgetedLearner, DualDescent, PrimalDual, Terms
 from tombola.confidence import certify_trace
+from tombola.engine.coins import uniform
 from tombola.errors import FeedbackError, LearnerError, ParameterError, SessionError
-from tombola.labels import ERM, FiniteClass, Halving, Thresholds
+from tombola.labels import ERM, Experts, FiniteClass, Halving, LabelLearner, Thresholds
 from tombola.order import Model, RandomOrder
 from tombola.saving import _digest
 from tombola.types import Coins, Floats, Order
@@ -230,3 +232,52 @@ class Lowest(Learner):
 def test_feedback_of_no_kind_is_refused() -> None:
     with pytest.raises(LearnerError, match="Lowest: expected a learner"):
         play(Lowest(), Pool([[0.0]]), seed=0)
+
+
+@pytest.mark.parametrize("learner", [Halving(FiniteClass([[0, 0, 1], [0, 1, 1]])), ERM(Thresholds(), ties="random")])
+def test_check_learner_knows_labels(learner: Any) -> None:
+    assert len(check_learner(learner)) == 12
+
+
+class Guess:
+    """Predicts by a coin, or by how often it was asked at all."""
+
+    def __init__(self, coins: Coins | None) -> None:
+        self._coins = coins
+
+    def predict(self, row: Floats) -> tuple[int, float]:
+        if self._coins is not None:
+            return int(uniform(self._coins) < 0.5), 1.0
+        ASKED[0] += 1
+        return ASKED[0] // 100 % 2, 1.0
+
+    def learn(self, row: Floats, label: int, weight: float) -> None:
+        pass
+
+
+ASKED = [0]
+
+
+@dataclass(frozen=True)
+class Guessing(LabelLearner):
+    """A saboteur: it says that it throws no coin, or remembers what is not in its state."""
+
+    hypotheses: FiniteClass
+    throws: bool = True
+
+    def start(self, horizon: int, dimensions: int, coins: Coins) -> Guess:
+        return Guess(coins if self.throws else None)
+
+
+@pytest.mark.parametrize(("throws", "words"), [(True, "to be its frequency"), (False, "the same")])
+def test_a_learner_of_labels_that_breaks_a_law_is_caught(throws: bool, words: str) -> None:
+    with np.errstate(over="ignore"), pytest.raises(LearnerError, match=words):
+        check_learner(Guessing(FiniteClass([[0, 1], [1, 0]]), throws))
+
+
+def test_the_trace_of_labels_has_the_chances_of_its_tickets() -> None:
+    """Predictions by a coin were written down with chance 1."""
+    pool = LabelledPool([1, 2, 3], [0, 1, 1])
+    assert np.isnan(play(ERM(Thresholds(), ties="random"), pool, seed=0).chances).all()
+    experts = Experts(FiniteClass([[0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]), Hedge(rate=0.5))
+    assert ((play(experts, pool, seed=0).chances > 0) & (play(experts, pool, seed=0).chances < 1)).any()

@@ -7,7 +7,8 @@ probability below 1e-6 for each frequency compared.
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
@@ -20,7 +21,10 @@ from tombola.comparing import compare
 from tombola.delay import DelayLike
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import compiles, plain
-from tombola.errors import LearnerError, SessionError
+from tombola.errors import LearnerError, PoolError, SessionError
+from tombola.hypotheses.finite import FiniteClass
+from tombola.hypotheses.labelled_pool import LabelledPool
+from tombola.labels.learner import LabelLearner
 from tombola.learners.base import Learner
 from tombola.playing import allowance_on, play
 from tombola.pool import Pool
@@ -31,9 +35,10 @@ from tombola.trace import Trace
 Law: TypeAlias = Callable[[Learner], None]
 
 ROUNDS, ACTIONS = 60, 3
+LINE = 7  # points, for classes that know them all
 
 
-def check_learner(learner: Learner) -> list[str]:
+def check_learner(learner: Any) -> list[str]:
     """Check every law, and return their names.
 
     >>> from tombola import UCB1
@@ -81,7 +86,7 @@ def refuses_unknown_keywords(learner: Learner) -> None:
 
 def same_seed_same_run(learner: Learner) -> None:
     """The same seed gives the same play."""
-    pool = _pool(1)
+    pool = _pool(learner, 1)
     _same(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
@@ -91,16 +96,17 @@ def plays_the_same_without_jit(learner: Learner) -> None:
         return
     for delay in (0, 4):
         with plain():
-            interpreted = _play(learner, _pool(2), delay=delay, seed=3)
-        _same(learner, _play(learner, _pool(2), delay=delay, seed=3), interpreted, "compiled and in plain Python")
+            interpreted = _play(learner, _pool(learner, 2), delay=delay, seed=3)
+        compiled = _play(learner, _pool(learner, 2), delay=delay, seed=3)
+        _same(learner, compiled, interpreted, "compiled and in plain Python")
 
 
 def streams_as_it_plays(learner: Learner) -> None:
     """A session that gets the same feedback at the same times plays the same, to the bit."""
     uneven = np.random.default_rng(5).integers(0, 9, ROUNDS)
     for delay in (0, 3, uneven):
-        trace = _play(learner, _pool(3), delay=delay, seed=11)
-        tickets = _stream(learner, _pool(3), trace, delay)
+        trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
+        tickets = _stream(learner, _pool(learner, 3), trace, delay)
         for t, ticket in enumerate(tickets):
             if ticket.action != trace.actions[t] or not _equal(ticket.chance, trace.chances[t]):
                 _broken(
@@ -113,9 +119,9 @@ def streams_as_it_plays(learner: Learner) -> None:
 
 def any_number_of_workers(learner: Learner) -> None:
     """One worker or two: the same runs."""
+    pool = _pool(learner, 4)
     one, two = (
-        compare(_pool(4), [learner], repetitions=4, workers=w, seed=2, **_terms(learner, _pool(4))).columns()
-        for w in (1, 2)
+        compare(pool, [learner], repetitions=4, workers=w, seed=2, **_terms(learner, pool)).columns() for w in (1, 2)
     )
     if one != two:
         _broken(
@@ -125,15 +131,11 @@ def any_number_of_workers(learner: Learner) -> None:
 
 def unseen_feedback_has_no_influence(learner: Learner) -> None:
     """What has not been revealed cannot change an action."""
+    change = 30
+    pools = _pool(learner, 6), _turned(_pool(learner, 6), change)
     for delay in (0, 5):
-        change = 30
-        other = np.array(_pool(6).losses, dtype=np.float64)
-        other[change:] = 1.0 - other[change:]
-        one = _play(learner, _pool(6), order="given", delay=delay, seed=4).actions[: change + delay + 1]
-        two = _play(learner, Pool(other, costs=_pool(6).costs), order="given", delay=delay, seed=4).actions[
-            : change + delay + 1
-        ]
-        if not np.array_equal(one, two):
+        one, two = (_play(learner, pool, order="given", delay=delay, seed=4).actions for pool in pools)
+        if not np.array_equal(one[: change + delay + 1], two[: change + delay + 1]):
             _broken(
                 learner,
                 "actions that depend on revealed feedback only",
@@ -146,13 +148,9 @@ def chance_is_the_true_probability(learner: Learner) -> None:
     """The chance of a ticket is the frequency with which its action comes up (NaN: it has no formula)."""
     if learner.plans:
         return
-    live, _ = _after(learner, rounds=20)
-    player = live.player
-    before, throws = player.memory.copy(), 1000
+    throws = 400 if isinstance(learner, LabelLearner) else 1000
     seen: dict[int, list[float]] = {}
-    for _ in range(throws):
-        player.memory[:] = before
-        action, chance = live.act()
+    for action, chance in _throws(learner, throws):
         seen.setdefault(int(action), []).append(float(chance))
     for action, chances in seen.items():
         chance, share = chances[0], len(chances) / throws
@@ -194,12 +192,8 @@ def late_feedback_uses_the_tickets_chance(learner: Learner) -> None:
 
 def survives_ugly_pools(learner: Learner) -> None:
     """One action, one row, all losses 0 or 1, ties everywhere: actions stay in range and chances are probabilities."""
-    rng = np.random.default_rng(0)
-    ugly = [np.zeros((1, 1)), np.ones((7, 1)), np.zeros((33, 4)), np.ones((33, 4)), np.full((17, 2), 0.5)]
-    ugly += [rng.integers(0, 2, (50, 3)).astype(float), np.eye(5)[rng.integers(0, 5, 40)], np.ones((1, 3))]
-    for losses in ugly:
-        for delay in (0, 2, losses.shape[0]):
-            pool = Pool(losses, costs=losses / 2)
+    for pool in _ugly_pools(learner):
+        for delay in (0, 2, pool.rows):
             trace = _safely(learner, pool, delay)
             right = (trace.actions >= 0).all() and (trace.actions < trace.plays.size).all()
             chances = trace.chances[~np.isnan(trace.chances)]
@@ -208,13 +202,15 @@ def survives_ugly_pools(learner: Learner) -> None:
                     learner,
                     "actions in range and chances in (0, 1]",
                     repr(trace),
-                    f"look at losses of shape {losses.shape}",
+                    f"look at {pool!r}",
                 )
             _same(learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python")
 
 
 def mixes_are_probabilities(learner: Learner) -> None:
     """A mix has no negative entry and sums to 1."""
+    if isinstance(learner, LabelLearner):
+        return
     _, mixes = _after(learner, rounds=ROUNDS)
     for t, mix in enumerate(mixes):
         if not ((mix >= 0).all() and abs(float(mix.sum()) - 1.0) <= 1e-9):
@@ -223,11 +219,11 @@ def mixes_are_probabilities(learner: Learner) -> None:
 
 def survives_save_and_load(learner: Learner) -> None:
     """A session saved in the middle and loaded again goes on as if nothing had happened."""
-    pool = _pool(8)
-    session = Session(learner, actions=pool.k, horizon=pool.rows, seed=5, **_terms(learner, pool))
-    tickets = [session.act() for _ in range(2)]
+    pool = _pool(learner, 8)
+    session = _session(learner, pool, seed=5)
+    tickets = [session.act(_shown(pool, t)) for t in range(2)]
     for t in range(2, 25):
-        tickets.append(session.act())
+        tickets.append(session.act(_shown(pool, t)))
         _tell(session, pool, t - 2, tickets[t - 2])
     with tempfile.TemporaryDirectory() as folder:
         session.save(Path(folder) / "session.json")
@@ -236,7 +232,7 @@ def survives_save_and_load(learner: Learner) -> None:
         except SessionError:
             _broken(learner, "the same plays after loading", "others", "keep everything that changes in the state")
     for t in range(25, ROUNDS):
-        one, two = session.act(), again.act()
+        one, two = session.act(_shown(pool, t)), again.act(_shown(pool, t))
         if one[:2] != two[:2] or not _equal(one.chance, two.chance):
             _broken(learner, f"{one} after loading", f"{two}", "keep everything that changes in the state")
         for live in (session, again):
@@ -263,14 +259,64 @@ def _broken(learner: Learner, expected: str, came: str, remedy: str) -> NoReturn
     raise LearnerError(f"{type(learner).__name__}: expected {expected}, got {came}; {remedy}.")
 
 
-def _pool(seed: int) -> Pool:
-    """A small pool with ties: losses are multiples of 1/4, one action a little better, better plays cost more."""
-    losses = np.random.default_rng(seed).integers(0, 5, (ROUNDS, ACTIONS)) / 4
+def _pool(learner: Any, seed: int) -> Any:
+    """A small pool with ties: losses are multiples of 1/4, one action a little better, better plays cost more.
+
+    For a learner of labels: rows that come more than once, and not always with the same label or weight.
+    """
+    coins = np.random.default_rng(seed)
+    if isinstance(learner, LabelLearner):
+        return _labelled(learner, coins.integers(0, 2, ROUNDS), coins)
+    losses = coins.integers(0, 5, (ROUNDS, ACTIONS)) / 4
     losses[:, -1] *= 0.75
     return Pool(losses, costs=(1.0 - losses) / 2)
 
 
-def _terms(learner: Learner, pool: Pool, rate: float = 0.25) -> dict[str, Any]:
+def _labelled(learner: LabelLearner, labels: Any, coins: np.random.Generator) -> LabelledPool:
+    """A pool of rows that the class of a learner knows, with these labels."""
+    rows, points = len(labels), LINE
+    if isinstance(learner.hypotheses, FiniteClass):
+        points = learner.hypotheses.array.shape[1]
+    features = coins.integers(0, points, (rows, _dimensions(learner)))
+    return LabelledPool(features, labels, coins.choice([0.5, 1.0], rows))
+
+
+def _dimensions(learner: LabelLearner) -> int:
+    """Return how many features the class of a learner can do with."""
+    for dimensions in (1, 2, 3):
+        with suppress(PoolError):
+            learner.hypotheses.check(dimensions)
+            return dimensions
+    raise LearnerError(
+        f"{type(learner).__name__}: expected hypotheses on one, two or three features, got {learner.hypotheses!r}; "
+        "let its check accept one of those."
+    )
+
+
+def _turned(pool: Any, since: int) -> Any:
+    """Return a pool whose rows from this one on say the opposite."""
+    if isinstance(pool, LabelledPool):
+        late = np.arange(pool.rows) >= since
+        return LabelledPool(pool.features, np.where(late, 1 - pool.labels, pool.labels), pool.weights)
+    losses = np.array(pool.losses, dtype=np.float64)
+    losses[since:] = 1.0 - losses[since:]
+    return Pool(losses, costs=pool.costs)
+
+
+def _ugly_pools(learner: Any) -> Iterator[Any]:
+    """Yield pools with one action, one row, all losses 0 or 1, ties everywhere; or with labels all alike, or coins."""
+    rng = np.random.default_rng(0)
+    if isinstance(learner, LabelLearner):
+        for labels in (np.zeros(1), np.ones(1), np.zeros(9), np.ones(17), rng.integers(0, 2, 40)):
+            yield _labelled(learner, labels, rng)
+        return
+    ugly = [np.zeros((1, 1)), np.ones((7, 1)), np.zeros((33, 4)), np.ones((33, 4)), np.full((17, 2), 0.5)]
+    ugly += [rng.integers(0, 2, (50, 3)).astype(float), np.eye(5)[rng.integers(0, 5, 40)], np.ones((1, 3))]
+    for losses in ugly:
+        yield Pool(losses, costs=losses / 2)
+
+
+def _terms(learner: Learner, pool: Any, rate: float = 0.25) -> dict[str, Any]:
     """Return what a learner under a budget needs besides: a budget."""
     if not issubclass(kind_of(learner), Budgeted):
         return {}
@@ -281,7 +327,19 @@ def _costs(pool: Pool, row: int) -> Any:
     return None if pool.costs is None else pool.costs[row]
 
 
-def _play(learner: Learner, pool: Pool, **how: Any) -> Trace:
+def _session(learner: Any, pool: Any, seed: int) -> Session:
+    """Return a session for rows such as those of the pool."""
+    if isinstance(pool, LabelledPool):
+        return Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
+    return Session(learner, actions=pool.k, horizon=pool.rows, seed=seed, **_terms(learner, pool))
+
+
+def _shown(pool: Any, row: int) -> Any:
+    """Return what a session is shown of a row before it acts."""
+    return pool.features[row] if isinstance(pool, LabelledPool) else None
+
+
+def _play(learner: Learner, pool: Any, **how: Any) -> Trace:
     return play(learner, pool, **how, **_terms(learner, pool))
 
 
@@ -295,26 +353,46 @@ def _same(learner: Learner, one: Trace, two: Trace, how: str) -> None:
             _broken(learner, f"the same {name} {how}", "different ones", "keep everything that changes in the state")
 
 
-def _tell(session: Session, pool: Pool, row: int, ticket: Ticket) -> None:
+def _tell(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
+    if isinstance(pool, LabelledPool):
+        session.observe(ticket, label=int(pool.labels[row]), weight=float(pool.weights[row]))
+        return
     session.observe(ticket, **session.setting.answer(pool.losses[row], ticket.action, _costs(pool, row)))
 
 
-def _stream(learner: Learner, pool: Pool, trace: Trace, delay: DelayLike) -> list[Ticket]:
+def _stream(learner: Learner, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
     """Drive a session with the feedback of a play: that of round s before round s + d + 1."""
-    session = Session(learner, actions=pool.k, horizon=pool.rows, seed=11, **_terms(learner, pool))
+    session = _session(learner, pool, seed=11)
     waits = np.broadcast_to(np.asarray(delay), pool.rows)
     arrivals = np.arange(pool.rows) + waits + 1
     tickets: list[Ticket] = []
     for t in range(pool.rows):
         for s in np.flatnonzero(arrivals == t):
             _tell(session, pool, int(trace.order[s]), tickets[s])
-        tickets.append(session.act())
+        tickets.append(session.act(_shown(pool, int(trace.order[t]))))
     return tickets
+
+
+def _throws(learner: Any, throws: int) -> Iterator[tuple[int, float]]:
+    """Yield what a learner does in the same moment with other coins."""
+    if not isinstance(learner, LabelLearner):
+        live, _ = _after(learner, rounds=20)
+        before = live.player.memory.copy()
+        for _ in range(throws):
+            live.player.memory[:] = before
+            yield live.act()
+        return
+    pool = _pool(learner, 9)
+    for seed in range(throws):
+        predictor = learner.start(pool.rows, pool.dimensions, new_coins(np.random.SeedSequence(seed)))
+        for t in range(8):
+            predictor.learn(pool.features[t], int(pool.labels[t]), float(pool.weights[t]))
+        yield predictor.predict(pool.features[8])
 
 
 def _after(learner: Learner, rounds: int) -> tuple[Live, list[Any]]:
     """Return a learner that has played some rounds, with more money than it needs, and the mixes it had."""
-    pool = _pool(9)
+    pool: Pool = _pool(learner, 9)
     budget: Budget | None = _terms(learner, pool, rate=1e6).get("budget")
     setting = setting_of(learner, pool.rows, actions=pool.k, allowance=allowance_on(pool, budget))
     live = setting.live(learner, new_coins(np.random.SeedSequence(1)))
@@ -330,7 +408,7 @@ def _after(learner: Learner, rounds: int) -> tuple[Live, list[Any]]:
     return live, mixes
 
 
-def _safely(learner: Learner, pool: Pool, delay: DelayLike) -> Trace:
+def _safely(learner: Learner, pool: Any, delay: DelayLike) -> Trace:
     """Play in plain Python, which notices an action out of range; compiled code would go there."""
     try:
         with plain():
@@ -346,6 +424,6 @@ def _safely(learner: Learner, pool: Pool, delay: DelayLike) -> Trace:
         )
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise LearnerError(
-            f"{type(learner).__name__}: expected a play on losses of shape {pool.losses.shape}, "
+            f"{type(learner).__name__}: expected a play on {pool!r}, "
             f"got {type(error).__name__} ({error}); run it with NUMBA_DISABLE_JIT=1 and look."
         ) from error

@@ -41,8 +41,12 @@ class ERM(LabelLearner):
 
     def start(self, horizon: int, dimensions: int, coins: Coins) -> "ERMPredictor":
         """Start with nothing seen."""
-        chance = math.nan if self.ties == "random" else 1.0
-        return ERMPredictor(self.hypotheses.searcher(self.ties, horizon, dimensions), chance, coins)
+        return ERMPredictor(self.hypotheses.searcher(self.ties, horizon, dimensions), self.chance, coins)
+
+    @property
+    def chance(self) -> float:
+        """The chance that a prediction had: 1, or NaN where a coin breaks ties, which has no formula."""
+        return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:
         """Bound the regret in random order."""

@@ -24,7 +24,7 @@ def predict_all(
             "ERM(Thresholds())."
         )
     comparator(learner).check(pool.dimensions)
-    predictions = _predictions(learner, pool, rows, queue, coins)
+    predictions, chances = _predictions(learner, pool, rows, queue, coins)
     losses = (predictions != pool.labels[rows]) * pool.weights[rows]
     tally = new_tally(2, rows.size, marks, kept=kept, expects=False)
     sums = np.zeros((rows.size, tally.sums.size))
@@ -34,11 +34,7 @@ def predict_all(
     tally.plays[:] = np.bincount(predictions, minlength=2)
     tally.shares[:, 1] = np.cumsum(predictions)[marks - 1]
     tally.shares[:, 0] = marks - tally.shares[:, 1]
-    return (
-        tally._replace(actions=predictions, chances=np.ones(rows.size), losses=losses, expected=losses)
-        if kept
-        else tally
-    )
+    return tally._replace(actions=predictions, chances=chances, losses=losses, expected=losses) if kept else tally
 
 
 def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Floats:
@@ -47,16 +43,19 @@ def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Float
     return best[rows]
 
 
-def _predictions(learner: LabelLearner, pool: LabelledPool, rows: Order, queue: Queue, coins: Coins) -> Rounds:
-    """Predict in the compiled loop where there is one, else one round at a time."""
+def _predictions(
+    learner: LabelLearner, pool: LabelledPool, rows: Order, queue: Queue, coins: Coins
+) -> tuple[Rounds, Floats]:
+    """Predict, with the chances, in the compiled loop where there is one, else one round at a time."""
     if isinstance(learner, ERM) and isinstance(learner.hypotheses, LineHypotheses):
-        return learner.hypotheses.play(learner.ties, pool, rows, queue, coins)
+        predicted = learner.hypotheses.play(learner.ties, pool, rows, queue, coins)
+        return predicted, np.full(rows.size, learner.chance)
     predictor = learner.start(rows.size, pool.dimensions, coins)
-    predictions, revealed = np.zeros(rows.size, np.int64), 0
+    predictions, chances, revealed = np.zeros(rows.size, np.int64), np.zeros(rows.size), 0
     for t in range(rows.size):
         while arrived(queue, revealed, t):
             row = rows[round_of(queue, revealed)]
             predictor.learn(pool.features[row], int(pool.labels[row]), float(pool.weights[row]))
             revealed += 1
-        predictions[t] = predictor.predict(pool.features[rows[t]])[0]
-    return predictions
+        predictions[t], chances[t] = predictor.predict(pool.features[rows[t]])
+    return predictions, chances
