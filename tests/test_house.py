@@ -202,7 +202,7 @@ def test_a_new_order_plays_and_certificates_refuse_it_until_it_has_a_theorem() -
 
 
 def test_check_learner_knows_budgets() -> None:
-    assert len(check_learner(DualDescent())) == 12  # type: ignore[arg-type]
+    assert len(check_learner(DualDescent())) == 12
 
 
 def test_the_comparator_under_a_budget_is_the_best_mix() -> None:

@@ -25,14 +25,13 @@ from tombola.errors import LearnerError, PoolError, SessionError
 from tombola.hypotheses.finite import FiniteClass
 from tombola.hypotheses.labelled_pool import LabelledPool
 from tombola.labels.learner import LabelLearner
-from tombola.learners.base import Learner
 from tombola.playing import allowance_on, play
 from tombola.pool import Pool
 from tombola.session import Session
 from tombola.settings import Bandit, Budgeted, Live, kind_of, setting_of
 from tombola.trace import Trace
 
-Law: TypeAlias = Callable[[Learner], None]
+Law: TypeAlias = Callable[[Any], None]
 
 ROUNDS, ACTIONS = 60, 3
 LINE = 7  # points, for classes that know them all
@@ -50,7 +49,7 @@ def check_learner(learner: Any) -> list[str]:
     return [law.__name__ for law in LAWS]
 
 
-def is_a_frozen_recipe(learner: Learner) -> None:
+def is_a_frozen_recipe(learner: Any) -> None:
     """A learner is a frozen dataclass with a kind of feedback."""
     kind_of(learner)
     if not is_dataclass(learner):
@@ -73,7 +72,7 @@ def is_a_frozen_recipe(learner: Learner) -> None:
     )
 
 
-def refuses_unknown_keywords(learner: Learner) -> None:
+def refuses_unknown_keywords(learner: Any) -> None:
     """An unknown parameter is an error, never swallowed."""
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
@@ -84,13 +83,13 @@ def refuses_unknown_keywords(learner: Learner) -> None:
     _broken(learner, "a TypeError for an unknown parameter", "none", "leave **kwargs out of its constructor")
 
 
-def same_seed_same_run(learner: Learner) -> None:
+def same_seed_same_run(learner: Any) -> None:
     """The same seed gives the same play."""
     pool = _pool(learner, 1)
     _same(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
-def plays_the_same_without_jit(learner: Learner) -> None:
+def plays_the_same_without_jit(learner: Any) -> None:
     """Compiled and plain Python agree to the bit."""
     if not compiles():
         return
@@ -101,7 +100,7 @@ def plays_the_same_without_jit(learner: Learner) -> None:
         _same(learner, compiled, interpreted, "compiled and in plain Python")
 
 
-def streams_as_it_plays(learner: Learner) -> None:
+def streams_as_it_plays(learner: Any) -> None:
     """A session that gets the same feedback at the same times plays the same, to the bit."""
     uneven = np.random.default_rng(5).integers(0, 9, ROUNDS)
     for delay in (0, 3, uneven):
@@ -117,7 +116,7 @@ def streams_as_it_plays(learner: Learner) -> None:
                 )
 
 
-def any_number_of_workers(learner: Learner) -> None:
+def any_number_of_workers(learner: Any) -> None:
     """One worker or two: the same runs."""
     pool = _pool(learner, 4)
     one, two = (
@@ -129,7 +128,7 @@ def any_number_of_workers(learner: Learner) -> None:
         )
 
 
-def unseen_feedback_has_no_influence(learner: Learner) -> None:
+def unseen_feedback_has_no_influence(learner: Any) -> None:
     """What has not been revealed cannot change an action."""
     change = 30
     pools = _pool(learner, 6), _turned(_pool(learner, 6), change)
@@ -144,7 +143,7 @@ def unseen_feedback_has_no_influence(learner: Learner) -> None:
             )
 
 
-def chance_is_the_true_probability(learner: Learner) -> None:
+def chance_is_the_true_probability(learner: Any) -> None:
     """The chance of a ticket is the frequency with which its action comes up (NaN: it has no formula)."""
     if learner.plans:
         return
@@ -164,7 +163,7 @@ def chance_is_the_true_probability(learner: Learner) -> None:
             )
 
 
-def late_feedback_uses_the_tickets_chance(learner: Learner) -> None:
+def late_feedback_uses_the_tickets_chance(learner: Any) -> None:
     """No learner keeps "the last probability": what came between a play and its feedback changes nothing in it."""
     if kind_of(learner) is not Bandit or not learner.mixes or learner.plans:
         return
@@ -190,7 +189,7 @@ def late_feedback_uses_the_tickets_chance(learner: Learner) -> None:
         )
 
 
-def survives_ugly_pools(learner: Learner) -> None:
+def survives_ugly_pools(learner: Any) -> None:
     """One action, one row, all losses 0 or 1, ties everywhere: actions stay in range and chances are probabilities."""
     for pool in _ugly_pools(learner):
         for delay in (0, 2, pool.rows):
@@ -207,7 +206,7 @@ def survives_ugly_pools(learner: Learner) -> None:
             _same(learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python")
 
 
-def mixes_are_probabilities(learner: Learner) -> None:
+def mixes_are_probabilities(learner: Any) -> None:
     """A mix has no negative entry and sums to 1."""
     if isinstance(learner, LabelLearner):
         return
@@ -217,7 +216,7 @@ def mixes_are_probabilities(learner: Learner) -> None:
             _broken(learner, "a mix that sums to 1", f"{mix.tolist()} in round {t + 1}", "normalise it")
 
 
-def survives_save_and_load(learner: Learner) -> None:
+def survives_save_and_load(learner: Any) -> None:
     """A session saved in the middle and loaded again goes on as if nothing had happened."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
@@ -255,7 +254,7 @@ LAWS: tuple[Law, ...] = (
 )
 
 
-def _broken(learner: Learner, expected: str, came: str, remedy: str) -> NoReturn:
+def _broken(learner: Any, expected: str, came: str, remedy: str) -> NoReturn:
     raise LearnerError(f"{type(learner).__name__}: expected {expected}, got {came}; {remedy}.")
 
 
@@ -316,7 +315,7 @@ def _ugly_pools(learner: Any) -> Iterator[Any]:
         yield Pool(losses, costs=losses / 2)
 
 
-def _terms(learner: Learner, pool: Any, rate: float = 0.25) -> dict[str, Any]:
+def _terms(learner: Any, pool: Any, rate: float = 0.25) -> dict[str, Any]:
     """Return what a learner under a budget needs besides: a budget."""
     if not issubclass(kind_of(learner), Budgeted):
         return {}
@@ -339,7 +338,7 @@ def _shown(pool: Any, row: int) -> Any:
     return pool.features[row] if isinstance(pool, LabelledPool) else None
 
 
-def _play(learner: Learner, pool: Any, **how: Any) -> Trace:
+def _play(learner: Any, pool: Any, **how: Any) -> Trace:
     return play(learner, pool, **how, **_terms(learner, pool))
 
 
@@ -347,7 +346,7 @@ def _equal(one: float, two: float) -> bool:
     return one == two or (math.isnan(one) and math.isnan(two))
 
 
-def _same(learner: Learner, one: Trace, two: Trace, how: str) -> None:
+def _same(learner: Any, one: Trace, two: Trace, how: str) -> None:
     for name in ("actions", "chances", "losses", "expected_losses"):
         if not np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True):
             _broken(learner, f"the same {name} {how}", "different ones", "keep everything that changes in the state")
@@ -360,7 +359,7 @@ def _tell(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
     session.observe(ticket, **session.setting.answer(pool.losses[row], ticket.action, _costs(pool, row)))
 
 
-def _stream(learner: Learner, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
+def _stream(learner: Any, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
     """Drive a session with the feedback of a play: that of round s before round s + d + 1."""
     session = _session(learner, pool, seed=11)
     waits = np.broadcast_to(np.asarray(delay), pool.rows)
@@ -390,7 +389,7 @@ def _throws(learner: Any, throws: int) -> Iterator[tuple[int, float]]:
         yield predictor.predict(pool.features[8])
 
 
-def _after(learner: Learner, rounds: int) -> tuple[Live, list[Any]]:
+def _after(learner: Any, rounds: int) -> tuple[Live, list[Any]]:
     """Return a learner that has played some rounds, with more money than it needs, and the mixes it had."""
     pool: Pool = _pool(learner, 9)
     budget: Budget | None = _terms(learner, pool, rate=1e6).get("budget")
@@ -408,7 +407,7 @@ def _after(learner: Learner, rounds: int) -> tuple[Live, list[Any]]:
     return live, mixes
 
 
-def _safely(learner: Learner, pool: Any, delay: DelayLike) -> Trace:
+def _safely(learner: Any, pool: Any, delay: DelayLike) -> Trace:
     """Play in plain Python, which notices an action out of range; compiled code would go there."""
     try:
         with plain():
