@@ -1,13 +1,13 @@
 """Recipe: a learner as plain data, and back. Nothing is imported or run by what a file says."""
 
 import re
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from tombola import budgets, labels, reductions
-from tombola.errors import ParameterError, SessionError
+from tombola.errors import SessionError
 from tombola.learners import bandit, full, switching
 from tombola.settings import kind_of
 
@@ -52,23 +52,6 @@ def learner_from(recipe: dict[str, Any], given: Any = None) -> Any:
         ) from None
     kind_of(learner)  # refuses what is not a learner
     return learner
-
-
-def learner_called(name: str) -> Any:
-    """Return a learner of tombola with its default parameters.
-
-    >>> learner_called("UCB2")
-    UCB2(alpha=0.5)
-    """
-    kind = _OURS.get(name)
-    ready = [word for word, other in _OURS.items() if hasattr(other, "feedback") and _needs_nothing(other)]
-    if name not in ready or kind is None:
-        raise ParameterError(f"learner: expected one of {', '.join(sorted(ready))}, got {name!r}; write one of those.")
-    return kind()
-
-
-def _needs_nothing(kind: Any) -> bool:
-    return all(f.default is not MISSING or f.default_factory is not MISSING for f in fields(kind))
 
 
 def _out(value: Any) -> Any:

@@ -16,6 +16,7 @@ from tombola.claims import chances
 from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
 from tombola.claims.curves import lines
 from tombola.comparing import compare
+from tombola.engine.loop import SWITCHES
 from tombola.learners.base import Learner
 from tombola.learners.switching import BatchedExp3, FrugalUCB, SerflingElimination
 from tombola.order import OrderLike
@@ -86,7 +87,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", luck=5e-4):
             for kind, order in (("given", self.given), ("random", self.order)):
                 runs = compare(pool, self.learners, order, repetitions=1, switching_price=1.0, seed=child)
                 for name in self.learners:
-                    regret, switches = float(runs.regrets(name)[0]), int(runs.cell(name).sums[0, -1, 3])
+                    regret, switches = float(runs.regrets(name)[0]), int(runs.cell(name).sums[0, -1, SWITCHES])
                     about = {"T": unit["T"], "order": kind, "learner": name, "play": play}
                     rows.append({**about, "regret": regret, "switches": switches})
         return rows

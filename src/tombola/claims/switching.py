@@ -19,6 +19,7 @@ from tombola.claims.base import Claim, Measure, Measures, Parts, Unit, Verdict, 
 from tombola.claims.curves import lines
 from tombola.comparing import compare
 from tombola.confidence.radius import serfling
+from tombola.engine.loop import SWITCHES
 from tombola.learners.bandit import UCB1, UCB2
 from tombola.learners.base import Learner
 from tombola.learners.switching import FrugalUCB, SerflingElimination, SimulationSuccessiveElimination
@@ -106,7 +107,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", luck=5e-
             cell = runs.cell(name)
             for r, regret in enumerate(runs.regrets(name)):
                 about = {"T": T, "gap": unit["gap"], "learner": name, "play": r, "regret": float(regret)}
-                worse = {"worse": int(cell.plays[r, 0]), "switches": int(cell.sums[r, -1, 3])}
+                worse = {"worse": int(cell.plays[r, 0]), "switches": int(cell.sums[r, -1, SWITCHES])}
                 rows.append({**about, **worse})
         return rows
 

@@ -178,7 +178,7 @@ def run(
     from tombola.racing.programs import Programs
 
     commands = _commands(candidate)
-    programs = Programs(commands, loss, cap, timeout, retries, shell)  # type: ignore[arg-type]
+    programs = Programs(commands, loss, cap, timeout, retries, shell)
     programs.check()
     with RaceFile.at(file, ask(commands), read_ids(rows, column or None), _means(programs)) as race_file:
         _note(race_file)

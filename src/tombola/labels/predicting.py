@@ -57,5 +57,6 @@ def _predictions(
             row = rows[round_of(queue, revealed)]
             predictor.learn(pool.features[row], int(pool.labels[row]), float(pool.weights[row]))
             revealed += 1
-        predictions[t], chances[t] = predictor.predict(pool.features[rows[t]])
+        with np.errstate(over="ignore"):  # 64-bit coins overflow by design
+            predictions[t], chances[t] = predictor.predict(pool.features[rows[t]])
     return predictions, chances

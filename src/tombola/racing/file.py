@@ -189,10 +189,18 @@ class RaceFile:
             self._race, self._events = Race.restore(self.settings, self.rows), []
             self._kept.restart()
         for event in self._kept.news():
-            found = Event(event.kind, event.key, **(event.value or {}))  # type: ignore[arg-type]
+            found = self._event(event)
             self._race.repeat(found)
             self._events.append(found)
         return self._race
+
+    def _event(self, kept: journal.Happening) -> Event:
+        """Return what happened in the race, as it is kept in the file."""
+        if kept.kind == "call":
+            return Event("call", kept.key)
+        if kept.kind == "answer":
+            return Event("answer", kept.key, **kept.value)
+        raise SessionError(f"RaceFile: expected a call or an answer, got {kept.kind!r}; use a later version.")
 
     def _take_in(self, race: Race, answer: Event) -> bool:
         news = race.record(answer.ticket, loss=answer.loss, cost=answer.cost, failed=answer.failed)

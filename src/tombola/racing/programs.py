@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from tombola import validate
 from tombola.errors import ParameterError, TombolaError
@@ -38,7 +38,7 @@ class Programs:
     """
 
     commands: Mapping[str, str]
-    loss: Literal["stdout", "exit", "seconds"] = "stdout"
+    loss: str = "stdout"
     cap: float | None = None
     timeout: float | None = None
     retries: int = 0

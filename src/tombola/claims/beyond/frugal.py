@@ -10,6 +10,7 @@ from tombola.claims.beyond.traps import trap
 from tombola.claims.chances import at_most, exact
 from tombola.claims.curves import lines
 from tombola.comparing import compare
+from tombola.engine.loop import SWITCHES
 from tombola.learners.bandit import Exp3, ExploreThenCommit
 from tombola.learners.base import Learner
 from tombola.learners.switching import FrugalUCB
@@ -74,7 +75,7 @@ class Frugal(Beyond, name="frugal-ucb", expected="holds", luck=1e-5, judging=("b
         regrets = runs.regrets("it", self.order)
         return [
             {"pool": unit["pool"], "T": T, "k": k, "play": r, "regret": float(regret), "switches": int(switches)}
-            for r, (regret, switches) in enumerate(zip(regrets, cell.sums[:, -1, 3], strict=True))
+            for r, (regret, switches) in enumerate(zip(regrets, cell.sums[:, -1, SWITCHES], strict=True))
         ]
 
     def verdict(self, rows: Measures) -> Verdict:

@@ -100,10 +100,7 @@ class ThriftyLP(BudgetedBanditLearner):
             basis=np.full(k + m + 1, -1.0),
         )
 
-    @staticmethod
-    def mix(state: State, mix: Floats) -> None:
-        """Play the mix of the last LP."""
-        play_planned(state, mix)
+    mix = staticmethod(play_planned)
 
     @staticmethod
     def observe(state: State, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
