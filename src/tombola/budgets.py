@@ -1,32 +1,14 @@
 """Budgets: what may be spent, the learners that mind it, and the best fixed mix within it."""
 
-from tombola.budget import Budget, Ledger, Terms
-from tombola.learners.budgeted import (
-    BudgetedBanditLearner,
-    BudgetedLearner,
-    DualDescent,
-    EmpiricalLP,
-    OptimisticLP,
-    PrimalDual,
-    SerflingLP,
-    ThriftyLP,
-)
-from tombola.optimum import Optimum, optimum
-from tombola.reductions.budget_simulation import BudgetSimulation
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Budget",
-    "BudgetSimulation",
-    "BudgetedBanditLearner",
-    "BudgetedLearner",
-    "DualDescent",
-    "EmpiricalLP",
-    "Ledger",
-    "OptimisticLP",
-    "Optimum",
-    "PrimalDual",
-    "SerflingLP",
-    "Terms",
-    "ThriftyLP",
-    "optimum",
-]
+from tombola.budget import Budget as Budget
+from tombola.budget import Ledger as Ledger
+from tombola.budget import Terms as Terms
+from tombola.learners.budgeted import *  # noqa: F403 - a door to the learners' own rooms
+from tombola.optimum import Optimum as Optimum
+from tombola.optimum import optimum as optimum
+from tombola.reductions.budget_simulation import BudgetSimulation as BudgetSimulation
+
+if not TYPE_CHECKING:
+    __all__ = sorted(name for name in dir() if (name[0].isupper() or name == "optimum") and name != "TYPE_CHECKING")
