@@ -13,8 +13,10 @@ from tombola.commands.options import CORES, Json, Page, Seeds, Workers, words
 from tombola.commands.printing import show
 
 
+@reading.reads_a_table
 def compare(
     table: reading.Table,
+    said: reading.Said,
     feedback: Annotated[
         str, typer.Option(help="bandit: see the loss of the played action; full: see the whole row.")
     ] = "bandit",
@@ -33,17 +35,6 @@ def compare(
     budget: Annotated[
         str, typer.Option(help="What may be spent in all, in the unit of the costs; with commas for several resources.")
     ] = "",
-    actions: reading.Actions = "",
-    id: reading.Ids = "",
-    ignore: reading.Ignore = "",
-    costs: reading.Costs = "",
-    rewards: reading.Rewards = False,  # noqa: FBT002 - a flag
-    losses: reading.Losses = False,  # noqa: FBT002 - a flag
-    action_column: reading.ActionColumn = "",
-    value_column: reading.ValueColumn = "",
-    delay_column: reading.DelayColumn = "",
-    sheet: reading.Sheet = "",
-    decimal: reading.Decimal = "",
     rescale: reading.Rescale = False,  # noqa: FBT002 - a flag
     missing: reading.Missing = "error",
     fresh: Annotated[bool, typer.Option("--fresh", help="Use nothing that was kept of an earlier run.")] = False,  # noqa: FBT002 - a flag
@@ -65,10 +56,6 @@ def compare(
     question = Question(
         Circumstances(feedback, delay, switching_price), parted(learners), words(orders), amounts_in(budget),
         repetitions, seed,
-    )  # fmt: skip
-    said = reading.wanted(
-        actions=actions, id=id, ignore=ignore, costs=costs, rewards=rewards, losses=losses, sheet=sheet,
-        decimal=decimal, action_column=action_column, value_column=value_column, delay_column=delay_column,
     )  # fmt: skip
     read = read_table(table, rescale=rescale, missing=missing, **said)
     name = "standard input" if table == "-" else Path(table).name

@@ -12,19 +12,10 @@ if TYPE_CHECKING:
     from tombola.readers.look import Look
 
 
+@reading.reads_a_table
 def look(
     table: reading.Table,
-    actions: reading.Actions = "",
-    id: reading.Ids = "",
-    ignore: reading.Ignore = "",
-    costs: reading.Costs = "",
-    rewards: reading.Rewards = False,  # noqa: FBT002 - a flag
-    losses: reading.Losses = False,  # noqa: FBT002 - a flag
-    action_column: reading.ActionColumn = "",
-    value_column: reading.ValueColumn = "",
-    delay_column: reading.DelayColumn = "",
-    sheet: reading.Sheet = "",
-    decimal: reading.Decimal = "",
+    said: reading.Said,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Say what is understood of a table: rows, actions, ids, costs, ranges, what is missing; and what to run next."""
@@ -33,10 +24,6 @@ def look(
     from tombola.readers.look import look_at
     from tombola.readers.parts import Wanted
 
-    said = reading.wanted(
-        actions=actions, id=id, ignore=ignore, costs=costs, rewards=rewards, losses=losses, sheet=sheet,
-        decimal=decimal, action_column=action_column, value_column=value_column, delay_column=delay_column,
-    )  # fmt: skip
     seen = look_at(table, Wanted(**said))
     command = " ".join(["tombola compare", *map(shlex.quote, _given(table)), *seen.needed()])
     if as_json:
