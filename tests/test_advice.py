@@ -92,7 +92,7 @@ def test_the_answer_in_words() -> None:
     assert said.do.startswith("use FollowTheLeader for a list like this one: ")
     assert "less loss in all than Uniform" in said.do
     assert "the best action in it is 0, mean loss 0.08333, 0.8333 below 1, the second" in said.here
-    assert said.start.startswith("tombola session start ids.csv --actions 0,1 --learner 'FollowTheLeader(")
+    assert said.start.startswith("tombola session start ids.csv --actions 0,1 --learner FollowTheLeader --seed")
     assert [word for word, _ in said.pairs()] == ["answer", "worth", "how sure", "this table", "start"]
     assert f"at most {FollowTheLeader().bound(2, 120):.3f}"[:12] in said.sure
 

@@ -33,7 +33,7 @@ def start(
     ],
     out: Annotated[Path, typer.Option(help="The file to write; one that exists is never overwritten.")],
     seed: Annotated[int, typer.Option(help="The only source of randomness; it is recorded.", min=0)],
-    learner: Annotated[str, typer.Option(help="Such as UCB2, or with parameters: 'Exp3(rate=0.1)'.")] = "UCB2",
+    learner: Annotated[str, typer.Option(help="Such as UCB2, or with parameters: 'Exp3(rate=0.1)'.")] = "Thrifty",
     column: Annotated[str, typer.Option(help="The column with the ids, if it is not called id.")] = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:

@@ -126,13 +126,22 @@ def _dress(axes: "Axes", chart: Chart) -> None:
     axes.tick_params(which="both", colors=INK)
     for axis in (axes.xaxis, axes.yaxis):
         _space_ticks(axis)
-        axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 10 else f"{value:.3g}")
+        axis.set_major_formatter(lambda value, _: tick(value))
     if not chart.log_y and all((band.middle == np.round(band.middle)).all() for band in chart.bands):
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands)]
     _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE) for line in chart.lines)])
+
+
+def tick(value: float) -> str:
+    """Return the label of a tick, as it is.
+
+    >>> tick(0.25), tick(12.5), tick(1200.0)
+    ('0.25', '12.5', '1,200')
+    """
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _space_ticks(axis: "Axis") -> None:

@@ -181,7 +181,8 @@ def means(answer: Answer) -> list[Mean]:
 
 
 def _clipped(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    """Return a name that fits beside a curve; long ones often differ at their ends, so the middle goes."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}…{name[1 - LONGEST // 2 :]}"
 
 
 def _band(name: str, x: Floats, values: Floats) -> Band:

@@ -1,8 +1,10 @@
 """Sentences: an answer in words, what to do first; the terminal and the page print the same."""
 
 import shlex
+from contextlib import suppress
 from typing import NamedTuple
 
+from tombola.learners.base import Learner
 from tombola.statistics import Estimate
 from tombola.tables.answer import Answer
 from tombola.tables.mix import mix_words, price_words
@@ -36,16 +38,30 @@ def sentences(answer: Answer) -> Sentences:
     )
 
 
-def start_command(answer: Answer, *, most: int = 8) -> str:
+def start_command(answer: Answer, *, longest: int = 160) -> str:
     """Return the command that starts a live run with the advised learner, or nothing where it cannot."""
     advice = answer.advice
     if advice.stays or answer.runs.amounts:
         return ""
-    learner = answer.question.recipes[advice.learner]
-    names = list(answer.pool.actions)
-    actions = ",".join(f'"{name}"' if "," in name else name for name in names[:most]) + ",..." * (len(names) > most)
-    words = ["--actions", actions, "--learner", repr(learner), "--seed", "1", "--out", "my.run"]
+    names = [f'"{name}"' if "," in name else name for name in answer.pool.actions]
+    fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= longest] or names[:1]
+    actions = ",".join([*fitting, *["..."] * (len(fitting) < len(names))])
+    learner = written(answer.question.recipes[advice.learner])
+    words = ["--actions", actions, "--learner", learner, "--seed", "1", "--out", "my.run"]
     return f"tombola session start ids.csv {shlex.join(words)}"
+
+
+def written(learner: Learner) -> str:
+    """Return a learner as one writes it after --learner: its name, and its parameters if they are not the usual ones.
+
+    >>> from tombola import UCB2, FollowTheLeader
+    >>> written(UCB2(alpha=0.5)), written(FollowTheLeader(ties="random"))
+    ('UCB2', 'FollowTheLeader(ties="random")')
+    """
+    with suppress(TypeError):
+        if learner == type(learner)():
+            return type(learner).__name__
+    return repr(learner).replace("'", '"')
 
 
 def _do(answer: Answer) -> str:
