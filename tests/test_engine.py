@@ -297,6 +297,65 @@ def test_the_kinds_of_arguments_count(one: str, two: str) -> None:
     assert print_of(one) != print_of(two)
 
 
+def changed_constant(f: Any) -> None:
+    f.__globals__["C"] = 2.0
+
+
+def changed_helper(f: Any) -> None:
+    f.__globals__["g"] = lambda x: x - 1.0
+
+
+def changed_inside(f: Any) -> None:
+    f.__globals__["g"].__code__ = function_of("def f(x): return x * C").__code__
+
+
+def changed_default(f: Any) -> None:
+    f.__defaults__ = (3,)
+
+
+def changed_keyword(f: Any) -> None:
+    f.__kwdefaults__["z"] = 3
+
+
+def hidden_builtin(f: Any) -> None:
+    f.__globals__["abs"] = lambda x: x
+
+
+CHANGES = [changed_constant, changed_helper, changed_inside, changed_default, changed_keyword, hidden_builtin]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("keywords", [", *, z=2", ", z=2"])
+def test_what_is_remembered_of_a_walk_is_not_stale(change: Any, keywords: str) -> None:
+    """The same function again is told by its witnesses; each of them, changed, changes the fingerprint."""
+    if change is changed_keyword and "*" not in keywords:
+        change = changed_default
+    f = function_of(f"def g(x): return abs(x) + C\ndef f(x, y=1{keywords}): return g(x) * y + z", C=1.0)
+    before = fingerprint(f, {})
+    assert fingerprint(f, {}) == before is not None
+    change(f)
+    assert fingerprint(f, {}) not in (before, None)
+
+
+def test_closures_made_anew_are_the_same_as_long_as_they_hold_the_same() -> None:
+    made = function_of("def f(h, n):\n    def inner(x): return h(x) + n\n    return inner")
+    h = function_of("def f(x): return x + C", C=1.0)
+    loop = function_of("def f(x): return step(x)")
+    before = fingerprint(loop, {"step": made(h, 2)})
+    assert fingerprint(loop, {"step": made(h, 2)}) == before is not None
+    assert fingerprint(loop, {"step": made(h, 3)}) != before
+    h.__globals__["C"] = 2.0
+    assert fingerprint(loop, {"step": made(h, 2)}) not in (before, None)
+
+
+def test_an_array_that_is_changed_in_place_is_noticed() -> None:
+    table = np.zeros(2)
+    f = function_of("def f(x): return x + C[0]", C=table)
+    before = fingerprint(f, {})
+    table[0] = 1.0
+    assert fingerprint(f, {}) != before
+
+
 def test_closures_and_module_members_count() -> None:
     closed = "def make(c):\n def f(x): return x + c\n return f"
     make = function_of(closed, "make")
