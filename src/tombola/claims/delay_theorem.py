@@ -79,7 +79,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", luck=5e-4):
         """Play pools at several horizons and delays, and the trap at one horizon with growing delays."""
         horizons, plays = ((2**8, 2**13, 2**18), 40) if full else ((2**8, 2**12), 10)
         easy = [{"pool": pool, "T": T, "d": d, "plays": plays} for pool in EASY for T in horizons for d in (0, 10, 100)]
-        T, plays = (2**16, 300) if full else (2**14, 120)
+        T, plays = (2**16, 300) if full else (2**12, 120)
         traps = [
             {"pool": "trap", "order": order, "T": T, "d": d, "plays": plays}
             for order in ("random", "given")
