@@ -222,6 +222,9 @@ def test_the_commands_from_start_to_report(command: Callable[..., tuple[int, str
     assert "low is the best of 3" in (tmp_path / "p.html").read_text()
     command("report", "r", "--out", "p.json")
     assert json.loads((tmp_path / "p.json").read_text())["answer"] == ["low"]
+    command("report", "r", "--out", "all.csv")
+    assert (tmp_path / "all.csv").read_text().startswith("ticket,candidate,row,loss,cost,failed\n0,low,")
+    assert command("record", "r", "--csv", "all.csv")[1].startswith("0 recorded")
 
 
 def test_pending_calls_are_listed_again(command: Callable[..., tuple[int, str]]) -> None:

@@ -12,6 +12,8 @@ from tombola.commands.printing import grid, show
 if TYPE_CHECKING:
     from tombola.racing.planning import Plan
 
+MOST = 0.5  # of all calls
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -98,6 +100,8 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
     show(listed)
     for one in plans:
         show(f"answer at level {one.settings.level:g}: {_answers(one)}")
+    if first.share > MOST and first.settings.within == 0.0:
+        show("near ties take most of these calls; say with --within, such as --within 0.02, how near is good enough")
 
 
 def _percent(share: float) -> str:

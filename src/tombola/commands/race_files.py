@@ -134,17 +134,22 @@ def status(
 @app.command()
 def report(
     file: File,
-    out: Annotated[Path, typer.Option(help="The page to write, or .json.")] = Path("race.html"),
+    out: Annotated[Path, typer.Option(help="The page to write; .json, or .csv with all answers.")] = Path("race.html"),
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write the page of the race: who fell where and against whom, what was saved, how to check it again."""
     from tombola.files import write_whole
+    from tombola.racing.answers import answers_table
     from tombola.racing.page import race_page
     from tombola.racing.story import story_of
+    from tombola.text import csv_text
 
     with _file(file) as race_file:
-        story = story_of(race_file)
-        text = json.dumps(story.to_json(), indent=1) if out.suffix == ".json" else race_page(story)
+        if out.suffix == ".csv":
+            text = csv_text(answers_table(race_file))
+        else:
+            story = story_of(race_file)
+            text = json.dumps(story.to_json(), indent=1) if out.suffix == ".json" else race_page(story)
     write_whole(out, text, file)
     if as_json:
         typer.echo(json.dumps({"page": str(out)}))

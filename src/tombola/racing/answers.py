@@ -1,7 +1,7 @@
-"""Answers: many answers to the calls of a race, read from a text table."""
+"""Answers: many answers to the calls of a race, read from a text table, and written as one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tombola.errors import FeedbackError, TableError
 from tombola.racing.events import Event
@@ -40,6 +40,17 @@ def read_answers(path: Path, file: "RaceFile") -> list[Event]:
             loss = 1.0 - loss
         found.append(Event("answer", ticket, loss, _number(path, number, values.get("cost") or "0"), failed))
     return found
+
+
+def answers_table(file: "RaceFile") -> list[list[Any]]:
+    """Return all answers in a file in the order in which they came: a table that `read_answers` reads back."""
+    race = file.race
+    lines: list[list[Any]] = [["ticket", "candidate", "row", "loss", "cost", "failed"]]
+    for event in file.events:
+        if event.kind == "answer":
+            call, loss = race.call(event.ticket), "" if event.loss is None else event.loss
+            lines.append([call.ticket, call.candidate, call.row, loss, event.cost, int(event.failed)])
+    return lines
 
 
 def _named(path: Path, number: int, values: dict[str, str], tickets: dict[tuple[str, str], int]) -> int:
