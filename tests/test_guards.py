@@ -1,6 +1,8 @@
 """Guards: for each of these, a program broken on purpose once passed all other tests."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +20,7 @@ from tombola.journal.database import Database
 from tombola.learners.base import Learner
 from tombola.learners.full import FixedAction, FollowTheLeader
 from tombola.live import SessionFile
+from tombola.live.file import EVENTS
 from tombola.live.page import run_page
 from tombola.readers.pooling import Table
 from tombola.reductions.training import CHUNK, train
@@ -172,3 +175,21 @@ def test_the_end_of_memory_is_one_sentence(
         cli.main()
     assert ended.value.code == 2
     assert "memory" in one_sentence(capsys.readouterr().err.strip())
+
+
+def test_a_checkpoint_comes_after_so_many_events(tmp_path: Path) -> None:
+    """Else every command would go through everything again: the first is written on time, and so is the next."""
+    path = tmp_path / "calls.run"
+    rows = [str(row) for row in range(2 * EVENTS)]
+    with (
+        SessionFile.start(path, rows, ["a", "b"], FollowTheLeader(), seed=1) as run,
+        closing(sqlite3.connect(path)) as db,
+    ):
+        for times in (1, 2):
+            run.next(EVENTS - 1)
+            assert (
+                db.execute("SELECT number FROM state WHERE name = 'checkpoint'").fetchall()
+                == [((times - 1) * EVENTS,)][: times - 1]
+            )
+            run.next(1)
+            assert db.execute("SELECT number FROM state WHERE name = 'checkpoint'").fetchall() == [(times * EVENTS,)]
