@@ -281,3 +281,27 @@ def test_the_trace_of_labels_has_the_chances_of_its_tickets() -> None:
     assert np.isnan(play(ERM(Thresholds(), ties="random"), pool, seed=0).chances).all()
     experts = Experts(FiniteClass([[0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]), Hedge(rate=0.5))
     assert ((play(experts, pool, seed=0).chances > 0) & (play(experts, pool, seed=0).chances < 1)).any()
+
+
+@dataclass(frozen=True)
+class FirstListed(BudgetedLearner):
+    """Plays whatever is listed first."""
+
+    def init(self, terms: Terms) -> Nothing:
+        return Nothing(np.zeros(1))
+
+    @staticmethod
+    def mix(state: Nothing, mix: Floats) -> None:
+        mix[:] = 0.0
+        mix[0] = 1.0
+
+    @staticmethod
+    def observe(state: Nothing, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        pass
+
+
+def test_compare_relabels_actions_under_a_budget_too() -> None:
+    """Whoever plays what is listed first plays another action in another repetition (all alike: chance 3^-11)."""
+    pool = Pool(np.eye(3)[[0, 1, 2] * 3], costs=np.full((9, 3), 0.5))
+    runs = compare(pool, {"first": FirstListed()}, repetitions=12, budget=Budget(100.0, null="add"), seed=0)
+    assert len({tuple(plays) for plays in runs.cell("first").plays[:, :3].tolist()}) > 1
