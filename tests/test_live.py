@@ -357,9 +357,10 @@ def test_tables_of_ids(tmp_path: Path, one_sentence: Callable[[object], str]) ->
 
 
 def test_tables_of_outcomes(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    def outcomes(content: str, feedback: str = "bandit", **options: bool) -> list[Outcome]:
+    def outcomes(content: str, feedback: str = "bandit", *, rewards: bool = False) -> list[Outcome]:
         (tmp_path / "o.csv").write_text(content)
-        return read_outcomes(tmp_path / "o.csv", ("a", "b"), feedback, {"x": 3, "y": 1}.__getitem__, **options)
+        actions = ("a", "b") if feedback == "full" else None
+        return read_outcomes(tmp_path / "o.csv", actions, {"x": 3, "y": 1}.__getitem__, rewards=rewards)
 
     assert outcomes("ticket,loss\n2,0.5\n9,\n1,1\n") == [Outcome(2, "0.5"), Outcome(1, "1")]
     assert outcomes("reward,id\n0.5,x\n0.25,y\n") == [Outcome(3, None, "0.5"), Outcome(1, None, "0.25")]

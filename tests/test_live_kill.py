@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,19 +16,28 @@ import numpy as np
 import pytest
 
 from conftest import HANGS, SOURCE
-from tombola import Exp3, FollowTheLeader, Learner, Session, Simulation
+from tombola import Exp3, FollowTheLeader, Session, Simulation
+from tombola.budgets import Budget, ThriftyLP
 from tombola.errors import SessionError
 from tombola.live import Assignment, Outcome, SessionFile
 
-LEARNERS: dict[str, Learner] = {"bandit": Exp3(), "full": Simulation(FollowTheLeader())}
+LEARNERS: dict[str, Any] = {"bandit": Exp3(), "full": Simulation(FollowTheLeader()), "budget": ThriftyLP()}
+WORST = [0.01, 0.03, 0.002]
+BUDGETS = {"budget": Budget(0.7, worst=WORST, null="add")}
 NAMES = ["a", "b", "c"]
 ROWS = 20_000
 LOSSES = np.random.default_rng(0).integers(0, 9, (ROWS, 3)) / 8
 
 
-def loss_of(assignment: Assignment, feedback: str) -> Any:
+def answer_of(assignment: Assignment, feedback: str) -> dict[str, Any]:
+    """Return what is told of a ticket; a cost is the loss' share of the worst one."""
     row = LOSSES[int(assignment.id)].tolist()
-    return row if feedback == "full" else row[NAMES.index(assignment.action)]
+    if feedback == "full":
+        return {"loss": row}
+    loss = row[NAMES.index(assignment.action)]
+    if feedback == "bandit":
+        return {"loss": loss}
+    return {"loss": loss, "cost": loss * WORST[NAMES.index(assignment.action)]}
 
 
 def work(path: Path, log: Path, feedback: str, seed: int) -> None:
@@ -44,9 +54,9 @@ def work(path: Path, log: Path, feedback: str, seed: int) -> None:
             waiting = known if known and coins.random() < 0.1 else run.pending
             if waiting:
                 one = waiting[int(coins.integers(len(waiting)))]
-                loss = loss_of(one, feedback)
-                run.record(one.round, loss=loss)
-                os.write(book, (json.dumps(["kept", one.round, loss]) + "\n").encode())
+                answer = answer_of(one, feedback)
+                run.record(one.round, **answer)
+                os.write(book, (json.dumps(["kept", one.round, answer]) + "\n").encode())
                 known.append(one)
 
 
@@ -72,7 +82,8 @@ def kill(child: int) -> None:
 def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
     """Let two processes work on one file, kill one of them, or both, again and again, then finish in peace."""
     path, coins = folder / "live.run", np.random.default_rng(kills)
-    with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], seed=5) as run:
+    budget = BUDGETS.get(feedback)
+    with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
         began = time.perf_counter()
         run.next()
         life = min(0.5, 0.05 + 10 * (time.perf_counter() - began))  # a few calls, however slow the disk is
@@ -92,7 +103,7 @@ def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
         kill(worker)
     with SessionFile.open(path) as run:
         for assignment in run.pending:
-            assert run.record(assignment.round, loss=loss_of(assignment, feedback))
+            assert run.record(assignment.round, **answer_of(assignment, feedback))
         assert run.pending == []
     return {"kills": done, "torn": torn}
 
@@ -117,7 +128,8 @@ def events(path: Path) -> list[tuple[Any, ...]]:
 
 
 def bits(session: Session) -> tuple[bytes, bytes, list[Any]]:
-    return session._live.player.memory.tobytes(), session._live.player.coins.tobytes(), list(session.outcomes)
+    losses = [outcome[0] if session.budget and outcome else outcome for outcome in session.outcomes]
+    return session._live.player.memory.tobytes(), session._live.player.coins.tobytes(), losses
 
 
 def bits_of_run(run: SessionFile) -> tuple[bytes, bytes, list[Any]]:
@@ -126,16 +138,29 @@ def bits_of_run(run: SessionFile) -> tuple[bytes, bytes, list[Any]]:
     return run._mind.player.memory.tobytes(), run._mind.player.coins.tobytes(), list(outcomes)
 
 
-def undisturbed(folder: Path, learner: Learner, happened: list[tuple[Any, ...]]) -> Path:
+def undisturbed(folder: Path, feedback: str, happened: list[tuple[Any, ...]]) -> Path:
     """Do the same, in the same order, in one process that is not killed."""
-    path = folder / "undisturbed.run"
-    with SessionFile.start(path, map(str, range(ROWS)), NAMES, learner, seed=5) as run:
+    path, budget = folder / "undisturbed.run", BUDGETS.get(feedback)
+    with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
         for kind, group in groupby(happened, key=lambda event: event[1]):
             if kind == "ticket":
                 run.next(len(list(group)))
             else:
-                run.record_all(Outcome(event[2], loss=event[3]["loss"]) for event in group)
+                run.record_all(Outcome(event[2], **event[3]) for event in group)
     return path
+
+
+def check_purse(happened: list[tuple[Any, ...]]) -> None:
+    """Go through the events in exact fractions: what is spent and reserved is never above the amount."""
+    worst = [*map(Fraction, WORST), Fraction(0)]
+    amount, spent, reserved = Fraction(0.7), Fraction(0), {}
+    for _, kind, round_, value in happened:
+        if kind == "ticket":
+            reserved[round_] = worst[value[0]]
+        else:
+            del reserved[round_]
+            spent += Fraction(value.get("cost", 0.0))
+        assert spent + sum(reserved.values()) <= amount, f"overspent at ticket {round_}"
 
 
 def check(folder: Path, feedback: str) -> int:
@@ -143,24 +168,26 @@ def check(folder: Path, feedback: str) -> int:
     path, learner = folder / "live.run", LEARNERS[feedback]
     happened = events(path)
     tickets = [event for event in happened if event[1] == "ticket"]
-    outcomes = {event[2]: event[3]["loss"] for event in happened if event[1] == "outcome"}
+    outcomes = {event[2]: event[3] for event in happened if event[1] == "outcome"}
     given, kept = told(folder)
     rounds = [one.round for one in given]
     assert len(rounds) == len(set(rounds)), "a ticket was given twice"
     assert [event[2] for event in tickets] == list(range(1, len(tickets) + 1)), "a ticket was lost"
-    assert all(NAMES[tickets[one.round - 1][3][0]] == one.action for one in given)
-    assert all(outcomes[round_] == loss for round_, loss in kept), "an acknowledged outcome was lost"
+    assert all([*NAMES, "null"][tickets[one.round - 1][3][0]] == one.action for one in given)
+    assert all(outcomes[round_] == answer for round_, answer in kept), "an acknowledged outcome was lost"
     assert len(outcomes) == len(tickets)
-    alone = Session(learner, NAMES, ROWS, seed=5)
+    alone = Session(learner, NAMES, ROWS, budget=BUDGETS.get(feedback), seed=5)
     mine = {}
     for _, kind, round_, value in happened:
         if kind == "ticket":
             mine[round_] = alone.act()
         else:
-            alone.observe(mine[round_], loss=value["loss"])
+            alone.observe(mine[round_], **value)
     with SessionFile.open(path) as run:
         assert bits_of_run(run) == bits(alone), "the final state differs"
-    assert events(undisturbed(folder, learner, happened)) == happened
+    assert events(undisturbed(folder, feedback, happened)) == happened
+    if feedback == "budget":
+        check_purse(happened)
     return len(tickets)
 
 
@@ -179,7 +206,7 @@ def run_driver(folder: Path, feedback: str, kills: int) -> dict[str, int]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("feedback", ["bandit", "full"])
+@pytest.mark.parametrize("feedback", LEARNERS)
 def test_two_processes_killed_thirty_times_lose_nothing(feedback: str, tmp_path: Path) -> None:
     assert run_driver(tmp_path, feedback, kills=30)["kills"] >= 30
     assert check(tmp_path, feedback) > 0
@@ -187,7 +214,7 @@ def test_two_processes_killed_thirty_times_lose_nothing(feedback: str, tmp_path:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("feedback", ["bandit", "full"])
+@pytest.mark.parametrize("feedback", LEARNERS)
 def test_two_processes_killed_a_thousand_times_lose_nothing(feedback: str, tmp_path: Path) -> None:
     done = run_driver(tmp_path, feedback, kills=1000)
     tickets = check(tmp_path, feedback)

@@ -83,6 +83,17 @@ class Budget:
         except (TypeError, ValueError):
             return np.full(1, math.inf)
 
+    def to_json(self) -> list[Any]:
+        """Return the budget as plain data; `Budget(*data)` is the same one.
+
+        >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).to_json()
+        [[90.0], 3.0, None, [0.0, None, 0.25]]
+        """
+        worst = None if self.worst is None else np.asarray(self.worst, np.float64).tolist()
+        prices = None if self.prices is None else self.price_list
+        listed = None if prices is None else np.where(np.isnan(prices), np.array(None), prices).tolist()
+        return [self.per_resource.tolist(), worst, self.null, listed]
+
     def limits(self, actions: int, resources: int, costs: Rows | None = None) -> "Limits":
         """Return the amounts, the worst costs and the null action, for these numbers of actions and resources.
 

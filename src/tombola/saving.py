@@ -38,7 +38,7 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
         "actions": list(session.names[: session.actions]),
         "horizon": session.horizon,
         "features": session.setting.context or None,
-        "budget": None if budget is None else _budget_out(budget),
+        "budget": None if budget is None else budget.to_json(),
         "stop": session.stop,
         "ledger": None if budget is None else {name: getattr(session.ledger, name) for name in _LEDGER},
         "rounds": session.round,
@@ -143,14 +143,3 @@ def _in(text: str, kind: str) -> Any:
     if sys.byteorder == "big":
         column.byteswap()
     return column
-
-
-def _budget_out(budget: Budget) -> list[Any]:
-    worst = None if budget.worst is None else np.asarray(budget.worst, np.float64).tolist()
-    prices = None if budget.prices is None else _with_none(budget.price_list)
-    return [budget.per_resource.tolist(), worst, budget.null, prices]
-
-
-def _with_none(table: Any) -> Any:
-    """Return a table of numbers as lists, with None where there is none."""
-    return np.where(np.isnan(table), np.array(None), table).tolist()

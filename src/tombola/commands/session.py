@@ -10,7 +10,7 @@ from tombola.commands.printing import grid, show, tell
 from tombola.text import clean
 
 if TYPE_CHECKING:
-    from tombola.live.file import SessionFile
+    from tombola.live.file import Assignment, SessionFile
     from tombola.live.outcome import Losses
     from tombola.live.status import Status
 
@@ -33,23 +33,46 @@ def start(
     ],
     out: Annotated[Path, typer.Option(help="The file to write; one that exists is never overwritten.")],
     seed: Annotated[int, typer.Option(help="The only source of randomness; it is recorded.", min=0)],
-    learner: Annotated[str, typer.Option(help="Such as UCB2, or with parameters: 'Exp3(rate=0.1)'.")] = "Thrifty",
+    learner: Annotated[
+        str,
+        typer.Option(help="Such as UCB2, or with parameters: 'Exp3(rate=0.1)'; else Thrifty, with a budget ThriftyLP."),
+    ] = "",
     column: Annotated[str, typer.Option(help="The column with the ids, if it is not called id.")] = "",
+    budget: Annotated[list[float] | None, typer.Option(help="What may be spent; again for each resource.")] = None,
+    worst: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The most that one play can cost: one number, or gpt=0.03,small=0.001; again for each resource."
+        ),
+    ] = None,
+    prices: Annotated[
+        list[str] | None,
+        typer.Option(help="Costs known in advance: gpt=0.03,small=0.001; again for each resource."),
+    ] = None,
+    null: Annotated[
+        str, typer.Option(help="The action that costs nothing; else leaving a row alone, at a loss of 1, is one.")
+    ] = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Shuffle a list of rows, and start a run on it."""
+    from tombola.live.allowing import budget_named
     from tombola.live.file import SessionFile
     from tombola.live.intake import read_ids
     from tombola.live.naming import learner_named
 
     names = names_in(actions)
-    with SessionFile.start(out, read_ids(table, column or None), names, learner_named(learner), seed=seed) as run:
+    allowed = budget_named(names, budget or [], worst or [], prices or [], null)
+    chosen = learner_named(learner or ("Thrifty" if allowed is None else "ThriftyLP"))
+    ids = read_ids(table, column or None)
+    with SessionFile.start(out, ids, names, chosen, budget=allowed, seed=seed) as run:
         facts = {"file": str(out), "rows": run.horizon, "actions": names, "learner": repr(run.learner), "seed": seed}
         if as_json:
-            typer.echo(json.dumps(facts))
+            typer.echo(json.dumps(facts | ({} if allowed is None else {"budget": budget})))
         else:
             words = f"{out}: {run.horizon} rows in random order (seed {seed}), {run.learner!r} on {', '.join(names)}"
             show(words, soft=True)
+            if budget:
+                show(f"never more is spent than {', '.join(f'{amount:g}' for amount in budget)}", soft=True)
             show(f"ask for the first action with: tombola session next {out}", soft=True)
 
 
@@ -66,7 +89,7 @@ def next_(
         typer.echo(json.dumps([one.to_json() for one in assignments]))
     else:
         for one in assignments:
-            show(f"ticket {one.round}: play {one.action} on {one.id}", soft=True)
+            show(f"ticket {one.round}: {_order(run, one)}", soft=True)
 
 
 @app.command()
@@ -75,26 +98,33 @@ def record(
     ticket: Annotated[int | None, typer.Argument(help="The number of the ticket; leave it out with --csv.")] = None,
     loss: Annotated[str, typer.Option(help="In [0, 1]; one for every action, with commas, if feedback is full.")] = "",
     reward: Annotated[str, typer.Option(help="1 - loss, if that is how you count.")] = "",
-    csv: Annotated[Path | None, typer.Option(help="Many: columns ticket (or id) and loss (or reward).")] = None,
+    cost: Annotated[
+        list[float] | None, typer.Option(help="What it cost, under a budget; again for each resource.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Many: columns ticket (or id), loss (or reward), and cost under a budget.")
+    ] = None,
     rewards: Annotated[bool, typer.Option("--rewards", help="The numbers in the CSV are rewards.")] = False,  # noqa: FBT002
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Tell what came of a ticket, or of many; in any order, and twice without harm."""
     from tombola.errors import FeedbackError
-    from tombola.live.intake import read_outcomes
+    from tombola.live.intake import cost_columns, read_outcomes
     from tombola.live.outcome import Outcome
 
-    if (ticket is None) == (csv is None) or (csv is not None and bool(loss or reward)):
+    if (ticket is None) == (csv is None) or (csv is not None and bool(loss or reward or cost)):
         raise FeedbackError(
             "session record: expected either a ticket with its loss, or a table of them, got both or neither; "
             "write record FILE 17 --loss 0.25, or record FILE --csv outcomes.csv."
         )
     with _run(file) as run:
-        full = run.learner.feedback
+        whole = run.setting.whole_rows
         if csv is not None:
-            outcomes = read_outcomes(csv, run.names, full, run.round_of, rewards=rewards)
+            names = run.names[: run.setting.listed] if whole else None
+            outcomes = read_outcomes(csv, names, run.round_of, costs=cost_columns(run.budget), rewards=rewards)
         else:
-            outcomes = [Outcome(ticket or 0, _value(loss, full), _value(reward, full))]
+            told = _value(loss, whole=whole), _value(reward, whole=whole)
+            outcomes = [Outcome(ticket or 0, *told, cost or None)]
         news = run.record_all(outcomes)
     if as_json:
         typer.echo(json.dumps({"recorded": news, "known before": len(outcomes) - news}))
@@ -112,8 +142,8 @@ def amend(
 ) -> None:
     """Put a wrong outcome right: the old one stays in the history, and the learner goes through everything again."""
     with _run(file) as run:
-        full = run.learner.feedback
-        before = run.amend(ticket, loss=_value(loss, full), reward=_value(reward, full))
+        whole = run.setting.whole_rows
+        before = run.amend(ticket, loss=_value(loss, whole=whole), reward=_value(reward, whole=whole))
     if as_json:
         typer.echo(json.dumps({"ticket": ticket, "loss before": before}))
     else:
@@ -206,10 +236,18 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
-def _value(text: str, feedback: str) -> Any:
+def _order(run: "SessionFile", one: "Assignment") -> str:
+    """Return what to do with a row."""
+    if run.budget is not None and run.names.index(one.action) >= run.setting.listed:
+        done = "" if run.setting.whole_rows else " (recorded)"
+        return f"leave {one.id} alone{done}"
+    return f"play {one.action} on {one.id}"
+
+
+def _value(text: str, *, whole: bool) -> Any:
     if not text:
         return None
-    return [cell.strip() for cell in text.split(",")] if feedback == "full" or "," in text else text
+    return [cell.strip() for cell in text.split(",")] if whole or "," in text else text
 
 
 def _losses(losses: "Losses") -> str:
@@ -225,6 +263,9 @@ def _show(now: "Status") -> None:
         f"{now.switches} switches; loss so far {now.loss:.4g}",
         soft=True,
     )
+    for words in (now.money, now.plan, f"{now.left_out} rows were left alone" if now.left_out else ""):
+        if words:
+            show(words, soft=True)
     table = grid("action", "plays", "known", "mean loss", f"{1 - now.level:.0%} interval for all rows")
     for column in table.columns[1:]:
         column.justify = "right"

@@ -116,7 +116,9 @@ class Watch:
     def _catch_up(self) -> None:
         book, setting = self.session.book, self.session.setting
         for index in range(self._scanned, len(book)):
-            self._waiting[book.actions[index] % len(self._waiting)].append(index)
+            place = 0 if setting.whole_rows else book.actions[index]
+            if place < len(self._waiting):  # an added null action has no mean that is worth watching
+                self._waiting[place].append(index)
             self._pending.add(index)
         self._scanned = len(book)
         for index in sorted(self._pending):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tombola.errors import TableError
 from tombola.files import write_whole
+from tombola.live.intake import cost_columns
 from tombola.text import csv_text
 
 if TYPE_CHECKING:
@@ -43,8 +44,11 @@ def columns_of(run: "SessionFile") -> Columns:
         "amended": [round_ in book.amended for round_ in rounds],
         "cancelled": [round_ in book.cancelled for round_ in rounds],
     }
-    if book.learner.feedback == "full":
-        for action, name in enumerate(book.names):
+    costs = book.costs
+    for resource, name in enumerate(cost_columns(run.budget)):
+        columns[name] = [costs[round_][resource] if round_ in costs else None for round_ in rounds]
+    if book.setting.whole_rows:
+        for action, name in enumerate(book.names[: book.actions]):
             columns[f"loss:{name}"] = [o[action] if isinstance(o, tuple) else None for o in book.outcomes]
     return columns
 

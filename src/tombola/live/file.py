@@ -8,7 +8,8 @@ killed               a call that returned stays; one that did not happened whole
 ticket not received  its process was killed before it could say so; `pending` has it
 two processes        each call has the file to itself; no ticket is handed out twice
 a wrong outcome      `amend` puts it right: the old one stays in the history, the learner goes through everything again
-never answered       `cancel` takes the ticket from `pending`; the learner never hears of it
+never answered       `cancel` takes the ticket from `pending`; the learner never hears of it, and its worst cost
+                     stays reserved
 damaged, replaced    one sentence; nothing is read that was not written
 """
 
@@ -22,6 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tombola import __version__, validate
+from tombola.budget import Allowance, Budget
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.journal import Happening, Journal
@@ -30,7 +32,8 @@ from tombola.live.outcome import Losses, Outcome, outcome_from
 from tombola.live.record import Fact, Record
 from tombola.order import rows_in
 from tombola.recipe import learner_from, recipe_of
-from tombola.session import Session
+from tombola.settings import Setting, setting_of
+from tombola.settings.base import Numbers
 from tombola.streams import Streams
 from tombola.text import encodable
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from tombola.live.status import Status
 
 FEW = 2000  # events that plain Python repeats sooner than Numba is loaded
+NULL = "null"  # the name of an action that is added, which costs nothing and loses 1
 EVENTS, BYTES = 1000, 100  # a checkpoint comes after so many events, or one for so many bytes of it if that is more
 
 VIEWS = (
@@ -90,6 +94,9 @@ class SessionFile:
         self.learner = learner
         self.names = tuple(str(name) for name in journal.about["actions"])
         self.horizon, self.seed = journal.length, int(journal.about["seed"])
+        budget = journal.about.get("budget")  # older files have none
+        self.budget = None if budget is None else Budget(*budget)
+        self.setting = live_setting(learner, len(self.names), self.horizon, self.budget)
         self._journal, self._lock = journal, RLock()
         self._own = str(journal.about["learner"]["name"]).startswith("own ")
         self._mind: Mind | None = None
@@ -99,17 +106,29 @@ class SessionFile:
 
     @classmethod
     def start(
-        cls, path: str | Path, ids: Iterable[str], actions: Sequence[str], learner: "Learner", *, seed: int
+        cls,
+        path: str | Path,
+        ids: Iterable[str],
+        actions: Sequence[str],
+        learner: Any,
+        *,
+        budget: Budget | None = None,
+        seed: int,
     ) -> "SessionFile":
-        """Shuffle the rows, and write a new file; a file that exists is never overwritten."""
+        """Shuffle the rows, and write a new file; a file that exists is never overwritten.
+
+        A learner that minds a `budget` gets one that says its worst costs, or its prices.
+        """
         rows, names = [str(one) for one in ids], [str(name) for name in actions]
         seed = validate.whole("SessionFile.start", "seed", seed, least=0)
         check_names("SessionFile.start", "rows", rows)
+        names = [*names, NULL] if budget is not None and budget.null == "add" else names
         check_names("SessionFile.start", "actions", names)
-        Session(learner, names, len(rows), seed=seed)  # refuses what does not fit, before there is a file
+        live_setting(learner, len(names), len(rows), budget).init(learner)  # refuses what does not fit, without a file
         order = [rows[row] for row in rows_in("random", len(rows), Streams(seed).order())]
         recipe = recipe_of(learner)
         about = {"kind": "session", "tombola": __version__, "learner": recipe, "actions": names, "seed": seed}
+        about |= {} if budget is None else {"budget": budget.to_json()}
         return cls(Journal.create(Path(path), "SessionFile", about, order, VIEWS), learner)
 
     @classmethod
@@ -144,9 +163,9 @@ class SessionFile:
                 )
             return [self._hand_out(mind) for _ in range(min(count, left))]
 
-    def record(self, round: int, *, loss: Any = None, reward: Any = None) -> bool:
+    def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Take in what came of a ticket; True if that is news. When this returns, the outcome is on the disk."""
-        return self.record_all([Outcome(round, loss, reward)]) == 1
+        return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Take in many outcomes, all or none, and return how many are news."""
@@ -159,7 +178,12 @@ class SessionFile:
         What was played stays played, and the wrong outcome stays in the history.
         """
         outcome = Outcome(round, loss, reward)
-        outcome.losses(self.learner.feedback, len(self.names))
+        if not self.setting.amendable:
+            raise FeedbackError(
+                "SessionFile.amend: expected a run without a budget, got one with: money spent stays spent; record "
+                "what comes next."
+            )
+        outcome.numbers(self.setting, 0)
         with self._writing() as mind:
             if self._mark(mind, "SessionFile.amend", outcome.round) != ANSWERED:
                 raise FeedbackError(
@@ -171,7 +195,8 @@ class SessionFile:
             again = 0 if last is None else last.again + 1
             self._journal.append("amend", outcome.round, outcome.to_json(), again)
             self._replay()
-            return before
+            told: Losses = self.setting.told(before)
+            return told
 
     def cancel(self, round: int) -> bool:
         """Take back a ticket that will never be answered; True if that is news.
@@ -215,14 +240,14 @@ class SessionFile:
         from tombola.live.status import status_of
 
         book = self.book()
-        with self._journal.reading():
+        with self._reading() as mind:
             pending = [self._assignment(*ticket) for ticket in book.pending]
-        return status_of(book, pending, level)
+            return status_of(book, pending, level, mind.ledger, mind.player.mix)
 
     def book(self) -> Record:
         """Return all tickets and outcomes, as the file has them now; every digest is checked."""
         with self._reading():
-            return Record(Fact(self.learner, self.names, self.horizon, self.seed), self._journal.history())
+            return Record(Fact(self.learner, self.names, self.setting, self.seed), self._journal.history())
 
     def ids(self) -> list[str]:
         """Return the rows in the order in which they are played."""
@@ -292,7 +317,7 @@ class SessionFile:
         return mind
 
     def _new_mind(self) -> Mind:
-        return Mind(self.learner, len(self.names), self.horizon, seed=self.seed)
+        return Mind(self.learner, self.setting, seed=self.seed)
 
     def _resume(self) -> Mind:
         """Take up the learner at the checkpoint, or at the start."""
@@ -351,19 +376,21 @@ class SessionFile:
             )
 
     def _observe(self, mind: Mind, outcome: Outcome) -> None:
-        losses = outcome.losses(self.learner.feedback, len(self.names))
-        mind.observe(outcome.round, *self._ticket(outcome.round), losses)
+        action, chance = self._ticket(outcome.round)
+        mind.observe(outcome.round, action, chance, outcome.numbers(self.setting, action))
         self._tickets.pop(outcome.round, None)
 
     def _hand_out(self, mind: Mind) -> Assignment:
         action, chance = mind.act()
         self._append("ticket", mind.round, [action, _plain(chance)])
         self._tickets[mind.round] = action, chance
+        if action >= self.setting.listed and not self.setting.whole_rows:  # the added null action: nothing to wait for
+            self._take_in(mind, Outcome(mind.round, loss=1.0))
         return self._assignment(mind.round, action, chance)
 
     def _take_in(self, mind: Mind, outcome: Outcome) -> bool:
         mark = self._mark(mind, "SessionFile.record", outcome.round)
-        losses = outcome.losses(self.learner.feedback, len(self.names))
+        numbers = outcome.numbers(self.setting, self._ticket(outcome.round)[0])
         if mark == PENDING:
             self._append("outcome", outcome.round, outcome.to_json())
             self._observe(mind, outcome)
@@ -373,9 +400,10 @@ class SessionFile:
                 f"SessionFile.record: ticket {outcome.round} was cancelled; record only what is pending."
             )
         before = self._known(outcome.round)
-        if before != losses:
+        if before != numbers:
+            first, now = self.setting.told(before), self.setting.told(numbers)
             raise FeedbackError(
-                f"SessionFile.record: ticket {outcome.round} has been answered with {before!r}, got {losses!r} now, "
+                f"SessionFile.record: ticket {outcome.round} has been answered with {first!r}, got {now!r} now, "
                 "and the first answer stands; amend it if it was wrong."
             )
         return False
@@ -394,13 +422,13 @@ class SessionFile:
             )
         return int(mind.marks[round_])
 
-    def _known(self, round_: int) -> Losses:
+    def _known(self, round_: int) -> Numbers:
         event = self._journal.find("amend", round_) or self._journal.find("outcome", round_)
         if event is None:
             raise SessionError(
                 f"SessionFile: {self._journal.path} lacks the outcome of ticket {round_}; take a backup of it."
             )
-        return outcome_from(round_, event.value).losses(self.learner.feedback, len(self.names))
+        return outcome_from(round_, event.value).numbers(self.setting, self._ticket(round_)[0])
 
     def _ticket(self, round_: int) -> tuple[int, float]:
         """Return the action and the chance of a ticket."""
@@ -414,6 +442,15 @@ class SessionFile:
 
     def _assignment(self, round_: int, action: int, chance: float) -> Assignment:
         return Assignment(round_, self._journal.id_of(round_), self.names[action], chance)
+
+
+def live_setting(learner: Any, names: int, horizon: int, budget: Budget | None) -> Setting:
+    """Return the setting of a run with so many names of actions, an added null action among them."""
+    if budget is None:
+        return setting_of(learner, horizon, actions=names)
+    listed = names - (budget.null == "add")
+    allowance = Allowance(budget.limits(listed, budget.per_resource.size))
+    return setting_of(learner, horizon, actions=listed, allowance=allowance)
 
 
 def check_names(owner: str, what: str, names: list[str]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from tombola.budget import Budget
 from tombola.errors import TableError
 from tombola.live.outcome import Outcome
 from tombola.readers.delimited import text_lines, text_table
@@ -24,28 +25,47 @@ def read_ids(path: Path, column: str | None = None) -> list[str]:
     return ids
 
 
+def cost_columns(budget: Budget | None) -> tuple[str, ...]:
+    """Return the names of the columns of costs: `cost`, or `cost:1`, `cost:2`, ... if there are several resources.
+
+    >>> cost_columns(Budget([5.0, 2.0], worst=1.0))
+    ('cost:1', 'cost:2')
+    """
+    resources = 0 if budget is None else budget.per_resource.size
+    return ("cost",) if resources == 1 else tuple(f"cost:{number}" for number in range(1, resources + 1))
+
+
 def read_outcomes(
-    path: Path, actions: tuple[str, ...], feedback: str, round_of: Callable[[str], int], *, rewards: bool = False
+    path: Path,
+    actions: tuple[str, ...] | None,
+    round_of: Callable[[str], int],
+    *,
+    costs: tuple[str, ...] = (),
+    rewards: bool = False,
 ) -> list[Outcome]:
     """Return the outcomes in a CSV or TSV table: a column `ticket` or `id`, and the numbers; blank: not known yet.
 
-    The numbers are in a column `loss` or `reward`; if feedback is full, in one column for every action (losses, unless
-    `rewards` says otherwise).
+    The numbers are in a column `loss` or `reward`; if whole rows are seen, in one column for each of `actions` (losses,
+    unless `rewards` says otherwise). What the action played cost is in the columns `costs`, if they are there.
     """
     header, rows = _table(path)
     key = _place(path, header, ("ticket",) if "ticket" in header else IDS, "a header such as ticket,loss")
-    if feedback == "full":
+    if actions is not None:
         places = [_place(path, header, (action,), "a column for every action") for action in actions]
     else:
         places = [_place(path, header, ("loss", "reward"), "a header such as ticket,loss")]
         rewards = rewards or header[places[0]] == "reward"
+    priced = (
+        [_place(path, header, (name,), "a column for each resource") for name in costs] if {*costs} & {*header} else []
+    )
     outcomes = []
     for row in rows:
         cells = [row[place].strip() for place in places]
+        cost = [row[place].strip() for place in priced] or None
         if any(cells):
             round_ = _ticket(path, row[key]) if header[key] == "ticket" else round_of(row[key].strip())
-            value = cells if feedback == "full" else cells[0]
-            outcomes.append(Outcome(round_, None, value) if rewards else Outcome(round_, value))
+            value = cells if actions is not None else cells[0]
+            outcomes.append(Outcome(round_, None, value, cost) if rewards else Outcome(round_, value, None, cost))
     return outcomes
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tombola import __version__
-from tombola.settings import setting_of
+from tombola.budget import Ledger
+from tombola.settings import Setting
+from tombola.settings.base import Numbers
 from tombola.streams import Streams
-from tombola.types import Seed
+from tombola.types import Floats, Seed
 
 if TYPE_CHECKING:
     from tombola.learners.base import Learner
@@ -20,12 +22,12 @@ PENDING, ANSWERED, CANCELLED = 1, 2, 3  # what has become of a ticket; 0: not ha
 class Mind:
     """A learner at work: `act` and `observe` go on from there, `save` and `load` keep it as bytes."""
 
-    def __init__(self, learner: "Learner", actions: int, horizon: int, *, seed: Seed) -> None:
-        setting = setting_of(learner, horizon, actions=actions)
+    def __init__(self, learner: "Learner", setting: Setting, *, seed: Seed) -> None:
+        self.setting = setting
         self._live = setting.live(learner, Streams(seed).learner(learner))
         self.player = self._live.player
         self.round = 0
-        self.marks = np.zeros(horizon + 1, np.uint8)
+        self.marks = np.zeros(setting.horizon + 1, np.uint8)
 
     def act(self) -> tuple[int, float]:
         """Choose the action of the next round; return it with its chance."""
@@ -36,9 +38,9 @@ class Mind:
         self.marks[self.round] = PENDING
         return int(action), float(chance)
 
-    def observe(self, round: int, action: int, chance: float, outcome: float | tuple[float, ...]) -> None:
+    def observe(self, round: int, action: int, chance: float, outcome: Numbers) -> None:
         """Take in what came of a ticket."""
-        self._live.learn(round, action, chance, outcome if isinstance(outcome, tuple) else (outcome,), ())
+        self._live.learn(round, action, chance, outcome, ())
         self.marks[round] = ANSWERED
 
     @property
@@ -46,22 +48,32 @@ class Mind:
         """The rounds whose tickets have no outcome yet."""
         return [int(round_) for round_ in np.flatnonzero(self.marks == PENDING)]
 
+    @property
+    def ledger(self) -> Ledger:
+        """What is spent, reserved and left, under a budget."""
+        return self.setting.ledger(self.player.desk)
+
+    @property
+    def _arrays(self) -> list[Floats]:
+        """All that changes from round to round, but for the marks."""
+        return [self.player.coins, self.player.memory, *self.setting.holdings(self.player.desk)]
+
     def save(self) -> bytes:
         """Return everything as bytes."""
         marks = zlib.compress(self.marks[: self.round + 1].tobytes(), 1)
-        return b"\n".join([self._head(), self.player.coins.tobytes() + self.player.memory.tobytes() + marks])
+        return b"\n".join([self._head(), b"".join(array.tobytes() for array in self._arrays) + marks])
 
     def load(self, body: bytes) -> bool:
         """Take up what `save` gave; False if another version of tombola, or another learner, wrote it."""
         head, _, rest = body.partition(b"\n")
-        coins, memory = self.player.coins, self.player.memory
         self.round = int(json.loads(head)["round"])
         if head != self._head():
             self.round = 0
             return False
-        coins[:] = np.frombuffer(rest[: coins.nbytes], coins.dtype)
-        memory[:] = np.frombuffer(rest[coins.nbytes : coins.nbytes + memory.nbytes], memory.dtype)
-        marks = np.frombuffer(zlib.decompress(rest[coins.nbytes + memory.nbytes :]), np.uint8)
+        for array in self._arrays:
+            array[:] = np.frombuffer(rest[: array.nbytes], array.dtype)
+            rest = rest[array.nbytes :]
+        marks = np.frombuffer(zlib.decompress(rest), np.uint8)
         self.marks[: marks.size] = marks
         return True
 

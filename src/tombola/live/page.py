@@ -26,6 +26,7 @@ def run_page(run: "SessionFile") -> str:
         title=f"A run of {now.rows:,} rows",
         lead=f"{now.learner}, seed {now.seed}: rows in random order, one action for each; what is known so far.",
         headline=_headline(now),
+        plan=now.plan,
         cards=_cards(now),
         now=now,
         sure=f"{1 - now.level:.0%}",
@@ -52,8 +53,21 @@ def _cards(now: "Status") -> list[tuple[str, str]]:
         ("loss so far", f"{now.loss:,.6g}"),
         ("switches", f"{now.switches:,}"),
     ]
-    extra = (("amended", now.amended), ("cancelled", now.cancelled))
-    return cards + [(name, f"{count:,}") for name, count in extra if count]
+    extra = (("amended", now.amended), ("cancelled", now.cancelled), ("left alone", now.left_out))
+    return cards + [(name, f"{count:,}") for name, count in extra if count] + _money(now)
+
+
+def _money(now: "Status") -> list[tuple[str, str]]:
+    """Return a card for what is spent, reserved and left of each resource; none without a budget."""
+    ledger, cards = now.ledger, []
+    for number, amount in enumerate(ledger.amounts):
+        which = f" ({number + 1})" if len(ledger.amounts) > 1 else ""
+        cards += [
+            (f"spent{which}", f"{ledger.spent[number]:,.6g} of {amount:,.6g}"),
+            (f"reserved{which}", f"{ledger.reserved[number]:,.6g}"),
+            (f"left{which}", f"{ledger.left[number]:,.6g}"),
+        ]
+    return cards
 
 
 def _ends(now: "Status") -> tuple[float, float]:

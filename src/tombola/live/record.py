@@ -9,18 +9,19 @@ from tombola.book import Ticket
 from tombola.errors import SessionError
 from tombola.journal import Happening
 from tombola.live.outcome import Losses, outcome_from
-from tombola.settings import setting_of
+from tombola.settings import Setting
+from tombola.settings.base import Numbers
 
 if TYPE_CHECKING:
     from tombola.learners.base import Learner
 
 
 class Fact(NamedTuple):
-    """What a run is: who plays which actions, how often, from which seed."""
+    """What a run is: who plays which actions, in which setting, from which seed."""
 
     learner: "Learner"
     names: tuple[str, ...]
-    horizon: int
+    setting: Setting
     seed: int
 
 
@@ -28,19 +29,18 @@ class Record:
     """Tickets and outcomes in the order of rounds; an outcome that was amended is the amended one."""
 
     def __init__(self, about: Fact, events: Iterable[Happening]) -> None:
-        self.learner, self.names, self.horizon, self.seed = about
-        self.actions = len(self.names)
-        self.setting = setting_of(self.learner, self.horizon, actions=self.actions)
+        self.learner, self.names, self.setting, self.seed = about
+        self.horizon, self.actions = self.setting.horizon, self.setting.listed
         self.book = book.Book(self.setting.width)
         self.amended: set[int] = set()
         self.cancelled: set[int] = set()
-        told: dict[int, Losses] = {}
+        told: dict[int, Numbers] = {}
         for event in events:
             self._enter(event, told)
-        for round_, losses in told.items():
-            self.book.answer(round_ - 1, losses if isinstance(losses, tuple) else (losses,))
+        for round_, outcome in told.items():
+            self.book.answer(round_ - 1, outcome)
 
-    def _enter(self, event: Happening, told: dict[int, Losses]) -> None:
+    def _enter(self, event: Happening, told: dict[int, Numbers]) -> None:
         if event.kind == "ticket":
             action, chance = event.value
             self.book.hand_out(action, math.nan if chance is None else chance)
@@ -48,7 +48,7 @@ class Record:
             self.cancelled.add(event.key)
         elif event.kind in ("outcome", "amend"):
             outcome = outcome_from(event.key, event.value)
-            told[event.key] = outcome.losses(self.learner.feedback, self.actions)
+            told[event.key] = outcome.numbers(self.setting, self.book.actions[event.key - 1])
             if event.kind == "amend":
                 self.amended.add(event.key)
         else:
@@ -72,9 +72,9 @@ class Record:
     @property
     def outcomes(self) -> list[Losses | None]:
         """The loss of each ticket, or the losses of all actions if feedback is full; None if it has none."""
-        full = self.setting.whole_rows
+        full, listed = self.setting.whole_rows, self.actions
         found = [self.book.outcome(index) for index in range(self.round)]
-        return [outcome if outcome is None or full else outcome[0] for outcome in found]
+        return [None if outcome is None else outcome[:listed] if full else outcome[0] for outcome in found]
 
     @property
     def pending(self) -> list[Ticket]:
@@ -84,8 +84,16 @@ class Record:
     @property
     def losses(self) -> list[tuple[Ticket, float]]:
         """Every answered ticket with the loss of its action."""
-        pairs = zip(self.tickets, self.outcomes, strict=True)
-        return [(t, o[t.action] if isinstance(o, tuple) else o) for t, o in pairs if o is not None]
+        return [(ticket, self.setting.loss(ticket.action, outcome)) for ticket, outcome in self._answers()]
+
+    @property
+    def costs(self) -> dict[int, Numbers]:
+        """What every answered ticket cost, by its round: one number for each resource."""
+        return {ticket.round: self.setting.costs(ticket.action, outcome) for ticket, outcome in self._answers()}
+
+    def _answers(self) -> list[tuple[Ticket, Numbers]]:
+        pairs = ((ticket, self.book.outcome(ticket.round - 1)) for ticket in self.tickets)
+        return [(ticket, outcome) for ticket, outcome in pairs if outcome is not None]
 
     @property
     def switches(self) -> int:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from tombola.budget import Ledger
 from tombola.confidence.certificate import Watch
 from tombola.live.record import Record
+from tombola.types import Floats
 
 if TYPE_CHECKING:
     from tombola.live.file import Assignment
     from tombola.session import Session
+
+
+SEEN = 0.005  # smaller shares of a mix are not worth a word
 
 
 class ActionStatus(NamedTuple):
@@ -51,6 +56,24 @@ class Status:
     within: float
     regret: float
     worst_regret: float
+    ledger: Ledger
+    mix: tuple[tuple[str, float], ...]
+    left_out: int
+
+    @property
+    def money(self) -> str:
+        """What is spent, reserved and left of each resource, in one sentence; nothing without a budget."""
+        parts = zip(self.ledger.amounts, self.ledger.spent, self.ledger.reserved, self.ledger.left, strict=True)
+        found = [f"{s:.6g} spent, {r:.6g} reserved, {left:.6g} left of {a:.6g}" for a, s, r, left in parts]
+        if len(found) > 1:
+            found = [f"resource {number}: {words}" for number, words in enumerate(found, 1)]
+        return "; ".join(found)
+
+    @property
+    def plan(self) -> str:
+        """What the learner plays at the moment, in one sentence; nothing without a budget."""
+        shares = [f"{name} on {share:.0%}".replace("%", " %") for name, share in self.mix]
+        return f"the plan of the moment: {', '.join(shares)} of the rows" if shares else ""
 
     @property
     def estimate(self) -> str:
@@ -77,6 +100,8 @@ class Status:
         actions = [{name: _known(value) for name, value in action._asdict().items()} for action in self.actions]
         return {
             **vars(self),
+            "ledger": {**vars(self.ledger), "left": self.ledger.left},
+            "mix": dict(self.mix),
             "actions": actions,
             "pending": [one.to_json() for one in self.pending],
             "estimate": self.estimate,
@@ -84,14 +109,16 @@ class Status:
         }
 
 
-def status_of(book: Record, pending: Sequence["Assignment"], level: float) -> Status:
-    """Return the status of a run."""
+def status_of(
+    book: Record, pending: Sequence["Assignment"], level: float, ledger: Ledger, mix: Floats | None
+) -> Status:
+    """Return the status of a run; under a budget also of its money, and of the mix that is played."""
     certificate = Watch(cast("Session", book), level=level).certificate()  # a watch reads tickets and outcomes only
-    plays = np.bincount([ticket.action for ticket in book.tickets], minlength=book.actions)
+    plays = np.bincount([ticket.action for ticket in book.tickets], minlength=len(book.names))
     losses, used = _losses(book), certificate.counts
     actions = tuple(
         ActionStatus(name, int(plays[a]), len(losses[a]), int(used[a]), _mean(losses[a]), *certificate.interval(a))
-        for a, name in enumerate(book.names)
+        for a, name in enumerate(book.names[: book.actions])
     )
     best = certificate.best
     return Status(
@@ -111,7 +138,16 @@ def status_of(book: Record, pending: Sequence["Assignment"], level: float) -> St
         within=certificate.within(best),
         regret=certificate.regret,
         worst_regret=certificate.worst_regret,
+        ledger=ledger,
+        mix=_shares(book, mix) if ledger.amounts and mix is not None else (),
+        left_out=int(plays[book.actions :].sum()),
     )
+
+
+def _shares(book: Record, mix: Floats) -> tuple[tuple[str, float], ...]:
+    """Return the shares of a mix that are worth a word, the largest first."""
+    shares = zip(book.names, mix.tolist(), strict=True)
+    return tuple(sorted(((name, share) for name, share in shares if share >= SEEN), key=lambda one: -one[1]))
 
 
 def _losses(book: Record) -> list[list[float]]:

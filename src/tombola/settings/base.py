@@ -92,6 +92,11 @@ class Setting(ABC):
         return None
 
     @property
+    def listed(self) -> int:
+        """The number of actions that were listed, without a null action that was added."""
+        return self.actions
+
+    @property
     def amendable(self) -> bool:
         """Whether an answer may be corrected afterwards; money spent stays spent."""
         return True
@@ -99,6 +104,16 @@ class Setting(ABC):
     def ledger(self, desk: Any) -> Ledger:
         """Return what is spent, reserved and left: in most settings nothing costs anything."""
         return NOTHING
+
+    def holdings(self, desk: Any) -> tuple[Floats, ...]:
+        """Return what a desk keeps from one round to the next, besides the learner: in most settings nothing."""
+        return ()
+
+    def costs_told(self, who: str, action: int, cost: Any) -> Numbers:
+        """Return what was told of the costs of a play: in most settings nothing costs anything."""
+        if cost is not None:
+            raise FeedbackError(f"{who}: expected no cost, for there is no budget, got {cost!r}; leave it out.")
+        return ()
 
     def init(self, learner: Any) -> Any:
         """Return the first state of a learner."""
@@ -153,6 +168,10 @@ class Setting(ABC):
     @abstractmethod
     def loss(self, action: int, outcome: Numbers) -> float:
         """Return the loss of the action that was played."""
+
+    def costs(self, action: int, outcome: Numbers) -> Numbers:
+        """Return what the action that was played cost, of each resource: in most settings nothing."""
+        return ()
 
     @abstractmethod
     def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:

@@ -150,6 +150,10 @@ class Budgeted(Setting):
 
         return tell
 
+    def holdings(self, desk: Desk) -> tuple[Floats, ...]:
+        """Return what the purse holds."""
+        return desk.purse.spent, desk.purse.reserved, desk.purse.fits, desk.purse.flags
+
     def ledger(self, desk: Desk) -> Ledger:
         """Return what is spent, reserved and left."""
         return ledger_of(desk.purse, self.limits.amounts)
@@ -209,14 +213,21 @@ class Budgeted(Setting):
     def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the losses, then the costs, of all actions that are listed."""
         losses = row_of(self.listed, *either(round, given, "cost"))
-        listed = slice(0, self.listed)
-        return (*losses.tolist(), *self.costs_of(given.get("cost"), listed).ravel().tolist())
+        return (*losses.tolist(), *self.costs_told("Session.observe", action, given.get("cost")))
 
-    def costs_of(self, cost: Any, which: slice) -> Floats:
+    def costs_told(self, who: str, action: int, cost: Any) -> Numbers:
+        """Return the costs of all actions that are listed, one after the other."""
+        return self.costs_of(who, cost, slice(0, self.listed))
+
+    def costs_of(self, who: str, cost: Any, which: slice) -> Numbers:
         """Return the costs of these actions, as given or, where nothing is given, as the price list has them."""
         worst, prices = self.limits.worst[which], self.limits.prices[which]
         if cost is None and not np.isnan(prices).any():
-            return prices
+            return tuple(prices.ravel().tolist())
+        if cost is None:
+            raise FeedbackError(
+                f"{who}: expected a cost, for it is not on the price list, got none; tell what it cost."
+            )
         try:
             table = np.array(cost, dtype=np.float64)
         except (TypeError, ValueError):
@@ -225,18 +236,18 @@ class Budgeted(Setting):
             table = table.reshape(worst.shape)
         if table.shape != worst.shape or not ((table >= 0) & (table <= worst)).all():
             raise FeedbackError(
-                f"Session.observe: cost must be {_count(worst.shape[0], 'action')} x "
-                f"{_count(worst.shape[1], 'resource')}, from 0 to the worst cost declared, got "
-                f"{' '.join(repr(cost).split())}; declare a larger Budget(worst=...) from the start."
+                f"{who}: cost must be {_count(worst.shape[0], 'action')} x {_count(worst.shape[1], 'resource')}, from "
+                f"0 to the worst cost declared, got {' '.join(repr(cost).split())}; declare a larger worst cost from "
+                "the start."
             )
         if (other := np.argwhere((table != prices) & ~np.isnan(prices))).size:
             row, resource = other[0].tolist()
             raise FeedbackError(
-                f"Session.observe: cost must be the price declared, {prices[row, resource]:g} for action "
-                f"{which.start + row}, got {table[row, resource]:g}; leave that price out of Budget(prices=...), and "
-                "declare its worst cost."
+                f"{who}: cost must be the price declared, {prices[row, resource]:g} for action "
+                f"{which.start + row}, got {table[row, resource]:g}; leave that price out of the list from the "
+                "start, and declare its worst cost."
             )
-        return table
+        return tuple(table.ravel().tolist())
 
     def as_given(self, outcome: Numbers) -> dict[str, Any]:
         """Return what `observe` may be told to have this outcome."""
@@ -249,6 +260,11 @@ class Budgeted(Setting):
     def loss(self, action: int, outcome: Numbers) -> float:
         """Return the loss of the action that was played; an added null action loses 1."""
         return outcome[action] if action < self.listed else 1.0
+
+    def costs(self, action: int, outcome: Numbers) -> Numbers:
+        """Return what the action that was played cost, of each resource; an added null action nothing."""
+        first = self.listed + action * self.resources
+        return outcome[first : first + self.resources] if action < self.listed else (0.0,) * self.resources
 
     def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the whole row with its costs."""

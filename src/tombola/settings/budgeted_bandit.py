@@ -57,7 +57,7 @@ class BudgetedBandit(Budgeted):
 
     def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the loss of the action played, then its costs."""
-        costs = self.costs_of(given.get("cost"), slice(action, action + 1)).ravel().tolist()
+        costs = self.costs_told("Session.observe", action, given.get("cost"))
         if action < self.listed:
             return (number_of(*either(round, given, "cost")), *costs)
         if any(value is not None for value in given.values()) and number_of(*either(round, given, "cost")) != 1.0:
@@ -66,6 +66,10 @@ class BudgetedBandit(Budgeted):
                 "write observe(ticket)."
             )
         return (1.0, *costs)
+
+    def costs_told(self, who: str, action: int, cost: Any) -> Numbers:
+        """Return the costs of the action played."""
+        return self.costs_of(who, cost, slice(action, action + 1))
 
     def as_given(self, outcome: Numbers) -> dict[str, Any]:
         """Return what `observe` may be told to have this outcome."""
@@ -78,6 +82,10 @@ class BudgetedBandit(Budgeted):
     def loss(self, action: int, outcome: Numbers) -> float:
         """Return the loss of the action that was played."""
         return outcome[0]
+
+    def costs(self, action: int, outcome: Numbers) -> Numbers:
+        """Return what the action that was played cost, of each resource."""
+        return outcome[1:]
 
     def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the loss and the costs of the action; nothing, if it is an added null action."""

@@ -1,0 +1,195 @@
+"""Live runs under a budget: the same tickets as a session's, the cap to the last bit, and words for the commands."""
+
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tombola import Session
+from tombola.budgets import Budget, EmpiricalLP, ThriftyLP
+from tombola.commands.session import app
+from tombola.confidence import Watch
+from tombola.errors import FeedbackError, ParameterError
+from tombola.live import SessionFile, file
+from tombola.live.allowing import budget_named
+from tombola.settings import Budgeted
+
+NAMES = ["gpt", "small"]
+WORST = [0.03, 0.001]
+IDS = [f"row{i}" for i in range(60)]
+
+
+def budget(amount: float = 0.4) -> Budget:
+    return Budget(amount, worst=WORST, null="add")
+
+
+def start(path: Path, learner: Any = None, amount: float = 0.4) -> SessionFile:
+    return SessionFile.start(path, IDS, NAMES, learner or ThriftyLP(), budget=budget(amount), seed=3)
+
+
+def answer(run: Any, one: Any, rng: random.Random) -> tuple[float, float]:
+    return rng.random(), rng.random() * WORST[NAMES.index(one.action)]
+
+
+@pytest.mark.parametrize("amount", [0.0, 0.05, 0.4, 50.0])
+def test_a_run_hands_out_the_tickets_of_a_session_and_never_overspends(amount: float, tmp_path: Path) -> None:
+    """Answers come late and out of order, and the file is opened anew between two calls; all in exact fractions."""
+    rng, session = random.Random(1), Session(ThriftyLP(), NAMES, len(IDS), budget=budget(amount), seed=3)
+    start(tmp_path / "a.run", amount=amount).close()
+    open_: list[Any] = []
+    spent = Fraction(0)
+    for _ in IDS:
+        with SessionFile.open(tmp_path / "a.run") as run:
+            [one] = run.next()
+        ticket = session.act()
+        assert (one.round, one.action, one.chance) == (ticket.round, session.names[ticket.action], ticket.chance)
+        if one.action == "null":
+            session.observe(ticket)
+        else:
+            open_.append((one, ticket))
+        while open_ and rng.random() < 0.6:
+            one, ticket = open_.pop(rng.randrange(len(open_)))
+            loss, cost = answer(None, one, rng)
+            session.observe(ticket, loss=loss, cost=cost)
+            with SessionFile.open(tmp_path / "a.run") as run:
+                assert run.record(one.round, loss=loss, cost=cost)
+            spent += Fraction(cost)
+        reserved = sum((Fraction(WORST[NAMES.index(one.action)]) for one, _ in open_), Fraction(0))
+        assert spent + reserved <= Fraction(amount)
+    with SessionFile.open(tmp_path / "a.run") as run:
+        assert run.status().ledger == session.ledger
+        assert len(run.pending) == len(open_)
+
+
+@pytest.mark.parametrize("learner", [ThriftyLP(), EmpiricalLP()], ids=repr)
+def test_a_checkpoint_keeps_the_purse(learner: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file, "EVENTS", 5)
+    rng = random.Random(2)
+    with start(tmp_path / "a.run", learner) as run:
+        for _ in range(30):
+            [one] = run.next()
+            if learner.feedback == "budgeted":
+                run.record(one.round, loss=[rng.random(), rng.random()], cost=[0.03 * rng.random(), 0.001])
+            elif one.action != "null":
+                loss, cost = answer(run, one, rng)
+                run.record(one.round, loss=loss, cost=cost)
+        ledger, following = run.status().ledger, run._mind
+        assert following is not None
+    with SessionFile.open(tmp_path / "a.run") as again:
+        assert again.status().ledger == ledger
+        assert again._journal.rewind() is not None, "there was no checkpoint, so nothing was tested"
+    monkeypatch.setattr(Budgeted, "holdings", lambda self, desk: ())  # saboteur: a checkpoint that forgets the purse
+    with start(tmp_path / "b.run") as run:
+        run.record_all([])
+        for _ in range(30):
+            [one] = run.next()
+            if one.action != "null":
+                run.record(one.round, loss=0.5, cost=0.0005)
+        ledger = run.status().ledger
+    with SessionFile.open(tmp_path / "b.run") as again:
+        assert again.status().ledger != ledger
+
+
+def test_money_spent_stays_spent_and_what_is_not_told_is_said(tmp_path: Path) -> None:
+    with start(tmp_path / "a.run") as run:
+        one = next(one for one in run.next(5) if one.action != "null")
+        for told, words in (
+            ({"loss": 0.5}, "expected a cost"),
+            ({"loss": 0.5, "cost": 0.5}, "from 0 to the worst cost declared"),
+            ({"loss": 0.5, "cost": float("nan")}, "from 0 to the worst cost declared"),
+            ({"cost": 0.0}, "either a loss or a reward"),
+        ):
+            with pytest.raises(FeedbackError, match=words):
+                run.record(one.round, **told)
+        assert run.record(one.round, loss=0.5, cost=0.0005)
+        assert not run.record(one.round, loss=0.5, cost=0.0005)
+        with pytest.raises(FeedbackError, match="the first answer stands"):
+            run.record(one.round, loss=0.5, cost=0.00025)
+        with pytest.raises(FeedbackError, match="money spent stays spent"):
+            run.amend(one.round, loss=0.25)
+        reserved = run.status().ledger.reserved
+        assert run.cancel(run.pending[0].round)
+        assert run.status().ledger.reserved == reserved
+
+
+def test_a_cost_without_a_budget_is_refused(tmp_path: Path) -> None:
+    from tombola import UCB1
+
+    with SessionFile.start(tmp_path / "a.run", IDS, NAMES, UCB1(), seed=1) as run:
+        [one] = run.next()
+        with pytest.raises(FeedbackError, match="there is no budget"):
+            run.record(one.round, loss=0.5, cost=1.0)
+
+
+def test_an_added_null_action_is_no_evidence_about_the_first_one() -> None:
+    session = Session(ThriftyLP(), NAMES, 40, budget=budget(0.1), seed=0)
+    watch, plays = Watch(session), [0, 0, 0]
+    for _ in range(40):
+        ticket = session.act()
+        plays[ticket.action] += 1
+        if ticket.action == 2:
+            session.observe(ticket)
+        else:
+            session.observe(ticket, loss=0.25, cost=WORST[ticket.action])
+    assert plays[2] > 0
+    assert watch.certificate().counts.tolist() == plays[:2]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--worst", "1"], "--worst: expected a budget"),
+        (["--budget", "5", "--worst", "gpt=1"], "the most that one play of small can cost"),
+        (["--budget", "5", "--worst", "gpt=x,small=1"], "expected a cost of 0 or more, got 'x'"),
+        (["--budget", "5", "--worst", "gtp=1"], "expected the name of an action, got 'gtp'"),
+        (["--budget", "5", "--worst", "1", "--worst", "2"], "one for each of the 1 amounts"),
+        (["--budget", "5", "--worst", "1", "--null", "none"], "--null: expected one of gpt, small"),
+        (["--budget", "5", "--worst", "1", "--learner", "UCB2"], "a learner that minds a budget"),
+        (["--budget", "-5", "--worst", "1"], "finite numbers, 0 or more"),
+        (["--learner", "ThriftyLP"], "needs one, got none"),
+    ],
+)
+def test_a_bad_budget_is_a_sentence_and_leaves_no_file(options: list[str], words: str, tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text("\n".join(IDS))
+    out = tmp_path / "a.run"
+    base = ["start", str(tmp_path / "rows.txt"), "--actions", "gpt,small", "--seed", "1", "--out", str(out)]
+    result = CliRunner().invoke(app, [*base, *options])
+    assert isinstance(result.exception, ParameterError)
+    assert words in str(result.exception)
+    assert not out.exists()
+
+
+def test_the_commands_of_a_run_with_two_resources(tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text("\n".join(IDS))
+    out, table = tmp_path / "a.run", tmp_path / "told.csv"
+
+    def call(*words: Any) -> Any:
+        result = CliRunner().invoke(app, [*map(str, words), "--json"], catch_exceptions=False)
+        assert result.exit_code == 0
+        return json.loads(result.stdout)
+
+    call("start", tmp_path / "rows.txt", "--actions", "gpt,small", "--seed", 1, "--out", out,
+         "--budget", 0.5, "--budget", 90, "--worst", "gpt=0.03,small=0.001", "--worst", "20")  # fmt: skip
+    tickets = [one["ticket"] for one in call("next", out, "--count", 3) if one["action"] != "null"]
+    call("record", out, tickets[0], "--loss", 0.25, "--cost", 0.0005, "--cost", 7)
+    table.write_text("ticket,loss,cost:1,cost:2\n" + "".join(f"{t},0.5,0.0005,10\n" for t in tickets[1:]))
+    assert call("record", out, "--csv", table)["recorded"] == len(tickets) - 1
+    now = call("status", out)
+    assert now["ledger"]["spent"][1] == 7 + 10 * (len(tickets) - 1)
+    assert now["ledger"]["left"][1] == 90 - now["ledger"]["spent"][1]
+    assert abs(sum(now["mix"].values()) - 1) < 0.02
+    call("export", out, "--out", tmp_path / "all.csv")
+    assert (tmp_path / "all.csv").read_text().splitlines()[0].endswith("cost:1,cost:2")
+
+
+def test_prices_are_known_and_need_not_be_told(tmp_path: Path) -> None:
+    allowed = budget_named(NAMES, [0.4], ["gpt=0.03"], ["small=0.001"], "")
+    with SessionFile.start(tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=allowed, seed=3) as run:
+        cheap = next(one for one in run.next(20) if one.action == "small")
+        assert run.record(cheap.round, loss=0.5)
+        [spent] = run.status().ledger.spent
+        assert spent == pytest.approx(0.001)
