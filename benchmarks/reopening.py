@@ -33,7 +33,7 @@ def make_run(file: Path, tickets: int, pending: int) -> None:
                     if mind.round % every:
                         loss = (mind.round * 7919 % 101) / 100
                         run._append("outcome", mind.round, {"loss": loss})
-                        mind.observe(mind.round, action, chance, loss)
+                        mind.observe(mind.round, action, chance, (loss,))
 
 
 WORK = {
