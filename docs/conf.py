@@ -24,7 +24,7 @@ html_show_copyright = html_show_sphinx = html_copy_source = False
 pygments_style, pygments_dark_style = "friendly", "github-dark"
 
 default_role = "literal"  # docstrings write `names` as Markdown does
-autodoc_preserve_defaults = True
+autodoc_preserve_defaults = False  # it reads the source, which a signature written elsewhere is not in
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 100
 myst_enable_extensions = ["colon_fence"]
