@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pytest
 
+from hostile import Hostile
 from tombola import Pool, cli, compare, play
 from tombola.budget import Allowance, Budget
 from tombola.confidence import RandomOrderTest, certify
@@ -25,7 +26,7 @@ from tombola.live.page import run_page
 from tombola.readers.pooling import Table
 from tombola.reductions.training import CHUNK, train
 from tombola.settings import setting_of
-from tombola.settings.purse import commit, cover, keep_what_fits, look, new_purse
+from tombola.settings.purse import commit, cover, keep_what_fits, left_of, look, new_purse
 from tombola.streams import Streams
 from tombola.tables.answer import answer_to
 from tombola.tables.contestants import Circumstances
@@ -193,3 +194,17 @@ def test_a_checkpoint_comes_after_so_many_events(tmp_path: Path) -> None:
             )
             run.next(1)
             assert db.execute("SELECT number FROM state WHERE name = 'checkpoint'").fetchall() == [(times * EVENTS,)]
+
+
+def test_what_is_left_is_the_whole_amount_before_the_first_play() -> None:
+    """In the common scale, in which the amount is the rate times the horizon."""
+    limits = Budget(5.0, worst=[1.0, 0.0], null=1).limits(2, 1)
+    purse, rate = new_purse(Allowance(limits), 20)
+    assert left_of(purse).tolist() == pytest.approx([rate * 20])
+
+
+def test_the_cost_of_a_single_round_is_written_down() -> None:
+    pool = Pool([[0.0, 1.0]], costs=[[0.75, 0.0]])
+    trace = play(Hostile(6), pool, "given", budget=Budget(3.0), mixed=True, seed=0)
+    assert trace.costs.tolist() == [[pytest.approx(0.75 * trace.plays[0])]]
+    assert trace.plays[0] > 0.0
