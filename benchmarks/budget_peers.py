@@ -195,9 +195,9 @@ class Oracle(Planner):
     """Knows the mean and the deviation of the loss and of the cost of every action, but not which action is which.
 
     For every action the chance of being each of the k, by what was seen of it (normal likelihoods; that no two can be
-    the same is not used). The LP has the means of these beliefs, plus their deviation for the reward. An approximation:
-    the best possible play with this knowledge may be better. `types` has (loss, its sd, cost, its sd), costs in the
-    common scale of the budget.
+    the same is not used). The LP has the means of these beliefs, plus their deviation for the reward, once every action
+    was tried. An approximation: the best possible play with this knowledge may be better. `types` has (loss, its sd,
+    cost, its sd), costs in the common scale of the budget.
     """
 
     types: tuple[tuple[float, ...], ...] = ()
@@ -221,5 +221,7 @@ class Oracle(Planner):
         mean = chances @ (1.0 - loss)
         doubt = np.sqrt(np.maximum(0.0, chances @ (1.0 - loss) ** 2 - mean**2))
         rewards[real], costs[real, 0] = mean + doubt, chances @ cost
+        fresh = real & (state.seen == 0)
+        rewards[fresh], costs[fresh] = 2.0, 0.0
         solve(state, rewards, costs, left / rest, np.flatnonzero(fits))
         share_unseen(state, rewards, costs)

@@ -28,7 +28,7 @@ def too_low(means: Floats, counts: Floats, log: float) -> Floats:
 
 
 def worst_excess(low: Low) -> float:
-    """Return the largest P(low > mean) e^log, exactly, over all 0/1 columns of up to 24 rows and all counts."""
+    """Return the largest P(low > mean) e^log, exactly, over all 0/1 columns of 2, 7 and 24 rows and all counts."""
     worst = 0.0
     for rows in (2, 7, 24):
         for ones in range(rows + 1):

@@ -1,7 +1,7 @@
 """Thrifty LP: the best mix for what is believed of every action, with a little more for what was rarely played.
 
-The beliefs are those of `Thrifty` (an empirical-Bayes prior), the little more is the index of MOSS (Audibert and Bubeck
-2009) with the rounds that are left; the mix comes from the linear program with what is left, as in `EmpiricalLP`.
+The beliefs are those of `Thrifty` (an empirical-Bayes prior), the little more is half of MOSS's (Audibert and Bubeck
+2009) for what is left; the mix comes from the linear program with what is left, as in `EmpiricalLP`.
 """
 
 import math
@@ -20,13 +20,13 @@ from tombola.learners.budgeted.means import (
     note_plan,
     plan_is_due,
     play_planned,
-    share_unseen,
     solve,
 )
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
 from tombola.types import Coins, Floats
 
 MORE = 1.0  # what an action to be tried is taken to earn above all others
+PART = 0.5  # of the index of MOSS
 
 
 class State(NamedTuple):
@@ -37,6 +37,8 @@ class State(NamedTuple):
     prices: Floats
     ceilings: Floats
     answered: Floats
+    chosen: Floats
+    limits: Floats
     within: Floats
     prior: Floats
     seen: Floats
@@ -57,11 +59,12 @@ class State(NamedTuple):
 class ThriftyLP(BudgetedBanditLearner):
     """Solve the LP of believed rewards and costs with what is left; the learner to use with bandit feedback.
 
-    Mean losses are shrunk to those of the other actions, as far as these are alike, and an action seen n times is taken
-    to earn sqrt(s/n ln(R/(k n))) more, where s is the variance of a loss and R the rounds left. Costs are means, with
-    half a play at the mean of all actions. An action never seen is tried, whatever it may cost, as long as that can
-    pay: it is the best yet with the chance 1 / (tried + 1), then better by the spread of the means, in as many plays as
-    rounds and money are left for. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
+    Mean losses are shrunk to those of the other actions, as far as these are alike, and an action chosen n times is
+    taken to earn sqrt(d ln(R/(k n))) / 2 more, where d is the variance of what is believed of it and R the number of
+    plays that rounds and money are left for. Costs are means, with half a play at the mean of all actions. An action
+    never chosen is tried, whatever it may cost, as long as that can pay: it is the best yet with the chance
+    1 / (tried + 1), then better by the spread of the means, in R plays. Nothing is proved, so `bound` is None;
+    `OptimisticLP` has a bound.
 
     >>> from tombola.budget import Budget
     >>> from tombola import instances, play
@@ -84,6 +87,8 @@ class ThriftyLP(BudgetedBanditLearner):
             prices=known_prices(terms),
             ceilings=ceilings(terms),
             answered=np.zeros(1),
+            chosen=np.zeros(k),
+            limits=np.zeros(k),
             within=np.zeros(1),
             prior=np.zeros(3),
             seen=np.zeros(k),
@@ -100,7 +105,14 @@ class ThriftyLP(BudgetedBanditLearner):
             basis=np.full(k + m + 1, -1.0),
         )
 
-    mix = staticmethod(play_planned)
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Play the mix of the last LP; once an action was chosen often enough, a plan is due."""
+        play_planned(state, mix)
+        for action in range(mix.size):
+            state.chosen[action] += mix[action]
+            if state.chosen[action] >= state.limits[action]:
+                state.following[0] = 0.0
 
     @staticmethod
     def observe(state: State, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
@@ -119,14 +131,15 @@ class ThriftyLP(BudgetedBanditLearner):
     def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
         """Solve the LP of what is believed, over the actions that fit."""
         rest = note_plan(state, fits)
+        state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
         costs, usual = expected_costs(state)
-        rewards = np.minimum(state.ceilings, 1.0 - state.guesses + bonuses(state, rest))
-        if worth_trying(state, min(rest, affordable(left, usual))):
-            unseen = (state.seen == 0.0) & (state.ceilings > 0.0)
-            rewards[unseen] = 1.0 + MORE
-            costs[unseen] = np.nan_to_num(state.prices[unseen], nan=0.0)
+        plays = min(rest, affordable(left, usual))
+        rewards = np.minimum(state.ceilings, 1.0 - state.guesses + bonuses(state, plays))
+        fresh = (state.seen == 0.0) & (state.chosen < 1.0) & (state.ceilings > 0.0)
+        if fresh.any() and worth_trying(state, plays):
+            rewards[fresh] = 1.0 + MORE
+            costs[fresh] = np.nan_to_num(state.prices[fresh], nan=0.0)
         solve(state, rewards, costs, left / rest, np.flatnonzero(fits))
-        share_unseen(state, rewards, costs)
 
 
 def expected_costs(state: State) -> tuple[Floats, Floats]:
@@ -138,11 +151,14 @@ def expected_costs(state: State) -> tuple[Floats, Floats]:
     return np.where(np.isnan(state.prices), costs, state.prices), usual
 
 
-def bonuses(state: State, rest: float) -> Floats:
-    """Return by how much each action may earn more than is believed, as far as that is worth finding out."""
-    often = np.maximum(state.seen, 1.0)
-    logs = np.log(np.maximum(1.0, rest / (state.seen.size * often)))
-    return np.asarray(np.sqrt(state.noises / often * logs))
+def bonuses(state: State, plays: float) -> Floats:
+    """Return by how much each action may earn more than is believed, as far as so many plays can make use of it.
+
+    What was chosen and not answered yet counts as if it were: it will be known before long.
+    """
+    often = np.maximum(1.0, np.maximum(state.seen, state.chosen))
+    logs = np.log(np.maximum(1.0, plays / (state.seen.size * often)))
+    return np.asarray(PART * np.sqrt(state.doubts * np.maximum(1.0, state.seen) / often * logs))
 
 
 def affordable(left: Floats, usual: Floats) -> float:
@@ -154,7 +170,7 @@ def affordable(left: Floats, usual: Floats) -> float:
 def worth_trying(state: State, plays: float) -> bool:
     """Tell whether an action never seen is expected to win more, in so many plays, than one play of it loses."""
     tried = state.seen > 0.0
-    if tried.sum() < 2 or tried.all():
-        return not bool(tried.all())
+    if tried.sum() < 2:
+        return True
     gain = plays * math.sqrt(state.prior[SPREAD]) / (state.prior[TRIED] + 1.0)
     return bool(gain >= state.prior[CENTRE] - state.guesses[tried].min())
