@@ -34,21 +34,15 @@ def tables(done: dict[str, list[Reproduced]]) -> dict[str, list[str]]:
     quick = [one for name, many in done.items() if name != "full" for one in many]
     runs = zip(*(done[f"seed {seed}"] for seed in BROKEN), strict=True)
     broken = [seeds for same in runs for seeds in zip(*(one.sabotaged for one in same), strict=True)]
-    expected, caught = (
-        sum(one.as_expected for one in quick),
-        [broken.caught for one in quick for broken in one.sabotaged],
-    )
+    expected, caught = sum(one.as_expected for one in quick), [each.caught for one in quick for each in one.sabotaged]
     return {
         "seeds": [
-            f"{expected} of {len(quick)} verdicts as expected ({len(done['full'])} claims, {len(SEEDS)} seeds), "
+            f"{expected} of {len(quick)} verdicts as expected ({len(done['seed 1'])} claims, {len(SEEDS)} seeds), "
             f"{sum(caught)} of {len(caught)} broken programs caught ({len(caught) // len(BROKEN)} saboteurs, "
             f"{len(BROKEN)} seeds)."
         ],
-        "full": [
-            "| claim | verdict | measured | plays | luck |",
-            "|---|---|---|--:|--:|",
-            *(full_line(one) for one in done["full"]),
-        ],
+        "quick": verdicts(done["seed 1"]),
+        "full": verdicts(done["full"]),
         "saboteurs": [
             "| claim | saboteur | verdict, seeds 1, 2, 3 | caught |",
             "|---|---|---|---|",
@@ -57,8 +51,13 @@ def tables(done: dict[str, list[Reproduced]]) -> dict[str, list[str]]:
     }
 
 
-def full_line(one: Reproduced) -> str:
-    """Return a claim of the full run as a line of the table."""
+def verdicts(many: Sequence[Reproduced]) -> list[str]:
+    """Return the table of a run."""
+    return ["| claim | verdict | measured | plays | luck |", "|---|---|---|--:|--:|", *map(verdict_line, many)]
+
+
+def verdict_line(one: Reproduced) -> str:
+    """Return a claim with its verdict as a line of the table."""
     luck = f"{100 * one.claim.luck:.2g} %" if one.claim.luck else "exact"
     mark = "" if one.as_expected else f" (expected: {one.claim.expected})"
     verdict = f"{one.verdict.outcome}{mark}"
@@ -89,6 +88,8 @@ def main() -> None:
     if not names:
         text = PAGE.read_text(encoding="utf-8")
         for mark, lines in tables(done).items():
+            if f"<!-- {mark} -->" not in text:
+                continue
             before, begin, rest = text.partition(f"<!-- {mark} -->\n")
             _, end, after = rest.partition("<!-- end -->")
             text = "".join([before, begin, *(f"{line}\n" for line in lines), end, after])
