@@ -1,7 +1,7 @@
 """Thrifty LP: the best mix for what is believed of every action, with a little more for what was rarely played.
 
-The beliefs are those of `Thrifty` (an empirical-Bayes prior), the little more is half of MOSS's (Audibert and Bubeck
-2009) for what is left; the mix comes from the linear program with what is left, as in `EmpiricalLP`.
+The beliefs are those of `Thrifty` (an empirical-Bayes prior), the little more follows MOSS (Audibert and Bubeck 2009),
+with what is left; the mix comes from the linear program with what is left, as in `EmpiricalLP`.
 """
 
 import math
@@ -26,7 +26,6 @@ from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, not
 from tombola.types import Coins, Floats
 
 MORE = 1.0  # what an action to be tried is taken to earn above all others
-PART = 0.5  # of the index of MOSS
 
 
 class State(NamedTuple):
@@ -60,7 +59,7 @@ class ThriftyLP(BudgetedBanditLearner):
     """Solve the LP of believed rewards and costs with what is left; the learner to use with bandit feedback.
 
     Mean losses are shrunk to those of the other actions, as far as these are alike, and an action chosen n times is
-    taken to earn sqrt(d ln(R/(k n))) / 2 more, where d is the variance of what is believed of it and R the number of
+    taken to earn sqrt(d) ln(R/(k n)) / 2 more, where d is the variance of what is believed of it and R the number of
     plays that rounds and money are left for. Costs are means, with half a play at the mean of all actions. An action
     never chosen is tried, whatever it may cost, as long as that can pay: it is the best yet with the chance
     1 / (tried + 1), then better by the spread of the means, in R plays. Nothing is proved, so `bound` is None;
@@ -158,7 +157,7 @@ def bonuses(state: State, plays: float) -> Floats:
     """
     often = np.maximum(1.0, np.maximum(state.seen, state.chosen))
     logs = np.log(np.maximum(1.0, plays / (state.seen.size * often)))
-    return np.asarray(PART * np.sqrt(state.doubts * np.maximum(1.0, state.seen) / often * logs))
+    return np.asarray(np.sqrt(state.doubts * np.maximum(1.0, state.seen) / often) * logs / 2.0)
 
 
 def affordable(left: Floats, usual: Floats) -> float:
