@@ -66,7 +66,7 @@ def audit(
     checked = Audit(assertions, rows, level, strata=parts)
     share = level / len(assertions)
     courses = [Course(one, rows, share, strata=parts) for one in assertions[:SHOWN]] if out is not None else []
-    order = [RandomOrder(assertions, arriving.source, seed)] if given and not sizes else []
+    order = [OrderGuard(assertions, arriving.source, seed)] if given and not sizes else []
     taken = _feed(checked, [*order, *courses], source, arriving.header, strata)
     if not taken:
         raise ParameterError(f"audit: expected at least one row, got none in {arriving.source}; add rows.")
@@ -127,7 +127,7 @@ def _sizes(text: str) -> dict[str, int]:
     return found
 
 
-class RandomOrder:
+class OrderGuard:
     """Lets rows pass for as long as nothing speaks against their being in random order."""
 
     def __init__(self, assertions: "list[Assertion]", source: str, seed: int) -> None:
@@ -145,7 +145,7 @@ class RandomOrder:
             raise in_disorder(self._source, self._assertions[verdict.column].words, verdict)
 
 
-def _feed(checked: "Audit", others: "list[RandomOrder | Course]", source: Any, header: list[str], strata: str) -> int:
+def _feed(checked: "Audit", others: "list[OrderGuard | Course]", source: Any, header: list[str], strata: str) -> int:
     """Take in rows until every assertion is settled, and return how many were taken."""
     from tombola.errors import TableError
 
@@ -162,7 +162,7 @@ def _feed(checked: "Audit", others: "list[RandomOrder | Course]", source: Any, h
     return taken + _take([*others, checked], batch, header, strata)
 
 
-def _take(all_of: "list[RandomOrder | Course | Audit]", batch: list[list[str]], header: list[str], strata: str) -> int:
+def _take(all_of: "list[OrderGuard | Course | Audit]", batch: list[list[str]], header: list[str], strata: str) -> int:
     if batch:
         rows = dict(zip(header, zip(*batch, strict=True), strict=True))
         for one in all_of:

@@ -42,7 +42,7 @@ class Picture(NamedTuple):
     chart: Chart
 
 
-class Comparison(NamedTuple):
+class Compared(NamedTuple):
     """All that the page says."""
 
     title: str
@@ -71,7 +71,7 @@ class Strip(NamedTuple):
     dot: float
 
 
-def compare_page(comparison: Comparison) -> str:
+def compare_page(comparison: Compared) -> str:
     """Return the page of a comparison."""
     drawings = [drawing(f"compare-{i}", picture.chart) for i, picture in enumerate(comparison.pictures)]
     pictures = list(zip(comparison.pictures, drawings, strict=True))

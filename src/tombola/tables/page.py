@@ -5,7 +5,7 @@ import numpy as np
 from tombola import statistics
 from tombola.optimum import frontier
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.compare_page import Comparison, Mean, Picture, Ranking, compare_page
+from tombola.report.compare_page import Compared, Mean, Picture, Ranking, compare_page
 from tombola.statistics import Estimate
 from tombola.tables.answer import Answer
 from tombola.tables.sentences import sentences
@@ -26,7 +26,7 @@ def page_of(answer: Answer, *, command: str) -> str:
     if question.amounts:
         facts.append(("budget", ", ".join(short(amount) for amount in question.amounts)))
     return compare_page(
-        Comparison(
+        Compared(
             title=f"How to work through {answer.name}",
             lead=_lead(answer),
             answer=said.do,
