@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ def test_a_stop_at_any_chunk_costs_that_chunk_only(tmp_path: Path) -> None:
     journal = Chunks(tmp_path / "one")
     counts: list[int] = []
 
-    def play(parts: Sequence[tuple[int, int]]) -> Iterator[Runs]:
+    def play(parts: Sequence[tuple[int, int]]) -> Generator[Runs]:
         for first, count in parts:
             counts.append(first)
             if len(counts) in (2, 3, 5):

@@ -9,7 +9,7 @@ import hashlib
 import io
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -63,7 +63,7 @@ def _client(address: str) -> Client:
     return client
 
 
-def each(client: Client, work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> Iterator[Result]:
+def each(client: Client, work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> Generator[Result]:
     """Yield work(*piece) in the order of the pieces; what `work` carries travels once to each worker."""
     name = f"tombola-{uuid4().hex}"
     waiting: deque[Future] = deque()

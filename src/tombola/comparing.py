@@ -1,6 +1,7 @@
 """Compare: many plays of several learners, on the same orders, in parallel, in any setting."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -120,19 +121,19 @@ class Comparison:
         amounts = () if budget is None else tuple(budget.per_resource.tolist())
         return cls(pools, allowances, _orders(orders), _names(learners), delay, price, amounts, relabel, chosen, seed)
 
-    def play(self, parts: Sequence[tuple[int, int]], *, workers: int = 1) -> Iterator[Runs]:
+    def play(self, parts: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
         """Yield the runs of every part (the first repetition, how many), each when it is done; all are in work."""
         seeds = seeds_of(self.seed, max((first + count for first, count in parts), default=0))
         cases = [(p, m) for p in range(len(self.pools)) for m in range(len(self.models))]
         pieces = [(*case, seeds[first + r]) for first, count in parts for case in cases for r in range(count)]
-        results = tracked(partial(_repetition, self), pieces, workers=workers, label="compare")
         names = _action_names(self.pools[0], self.allowances[0])
-        for _, count in parts:
-            cells = {}
-            for p, m in cases:
-                entries = [Entry(self.pools[p].rows, str(self.models[m]), name) for name in self.recipes]
-                cells.update(_collect(entries, islice(results, count), count))
-            yield Runs(cells, self.price, names, self.amounts, self._bounds())
+        with closing(tracked(partial(_repetition, self), pieces, workers=workers, label="compare")) as results:
+            for _, count in parts:
+                cells = {}
+                for p, m in cases:
+                    entries = [Entry(self.pools[p].rows, str(self.models[m]), name) for name in self.recipes]
+                    cells.update(_collect(entries, islice(results, count), count))
+                yield Runs(cells, self.price, names, self.amounts, self._bounds())
 
     def _bounds(self) -> dict[Entry, float]:
         """Return what is proved of the expected regret in random order, where anything is."""

@@ -2,7 +2,9 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -15,18 +17,20 @@ PATIENCE = 2.0  # seconds before a bar appears
 
 def tracked(
     work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], *, workers: int, label: str
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """Yield work(*piece) in the order of the pieces; threads share them, since compiled loops release the GIL.
 
+    Close it if not everything is wanted: threads go on working for an iterator that is merely forgotten.
     Inside `joblib.parallel_config(backend=...)` the pieces go to that backend instead: processes, or a Dask cluster.
 
     >>> list(tracked(pow, [(1, 2), (2, 2), (3, 2)], workers=2, label="squares"))
     [1, 4, 9]
     """
-    yield from _shown(_results(work, pieces, workers), len(pieces), label)
+    with closing(_results(work, pieces, workers)) as results:
+        yield from _shown(results, len(pieces), label)
 
 
-def _results(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Iterable[Result]:
+def _results(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Generator[Result]:
     backend, jobs = _configured()
     if hasattr(backend, "client"):
         from tombola.cluster import each
@@ -37,8 +41,18 @@ def _results(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], wor
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=None if workers == 1 else workers, prefer="threads", return_as="generator")
-    found: Iterable[Result] = parallel(delayed(work)(*piece) for piece in pieces)
-    return found
+    return _stopping(parallel(delayed(work)(*piece) for piece in pieces))
+
+
+def _stopping(results: Generator[Result]) -> Generator[Result]:
+    """Yield results; when no more are wanted, stop those who work on them, without joblib's remark on it."""
+    try:
+        for result in results:  # noqa: UP028 - closing must not be passed on: it is done below, quietly
+            yield result
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
 
 
 def _configured() -> tuple[Any, int]:
@@ -47,7 +61,7 @@ def _configured() -> tuple[Any, int]:
     return (None, 1) if joblib is None else joblib.parallel.get_active_backend()
 
 
-def _shown(results: Iterable[Result], total: int, label: str) -> Iterator[Result]:
+def _shown(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
     if not sys.stderr.isatty():
         yield from results
         return

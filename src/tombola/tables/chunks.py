@@ -9,8 +9,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from tombola.source import code_hash
 
 CHUNK = 4  # repetitions in a file
 Part = tuple[int, int]  # the first repetition, how many
-Play = Callable[[Sequence[Part]], Iterable[Runs]]
+Play = Callable[[Sequence[Part]], Generator[Runs]]
 
 
 class Chunks(NamedTuple):
@@ -52,10 +52,11 @@ def played(play: Play, repetitions: int, chunks: Chunks | None) -> tuple[Runs, i
     parts = [(first, min(CHUNK, repetitions - first)) for first in range(0, repetitions, CHUNK)]
     found: dict[Part, Runs | None] = {part: None if chunks is None else chunks.read(*part) for part in parts}
     missing = [part for part in parts if found[part] is None]
-    for part, runs in zip(missing, play(missing), strict=True):
-        found[part] = runs
-        if chunks is not None:
-            chunks.write(*part, runs)
+    with closing(play(missing)) as playing:
+        for part, runs in zip(missing, playing, strict=True):
+            found[part] = runs
+            if chunks is not None:
+                chunks.write(*part, runs)
     known = repetitions - sum(count for _, count in missing)
     return joined([runs for runs in found.values() if runs is not None]), known
 
