@@ -14,11 +14,15 @@ from tombola.claims import Claim
 from tombola.claims.beyond import BEYOND
 from tombola.claims.beyond.coin_game import cover, game, hedge, leader, least
 from tombola.claims.beyond.fixed_sample import drawn
+from tombola.claims.beyond.thrifty import astray
 from tombola.claims.beyond.transfer import shuffled
 from tombola.claims.beyond.traps import trap
 from tombola.claims.finished import seed_of
+from tombola.engine.coins import new_coins
+from tombola.engine.compiler import plain
 from tombola.exact import random_order
 from tombola.learners.full import Hedge
+from tombola.learners.switching import Thrifty
 from tombola.pool import Pool
 from tombola.report.figures import draw, save
 
@@ -27,6 +31,7 @@ PAIRS = [(name, saboteur) for name in KINDS for saboteur in KINDS[name]().sabote
 SMALL: dict[str, list[dict[str, Any]]] = {
     "frugal-ucb": [{"pool": pool, "T": 2**12, "k": 2, "plays": 20} for pool in ("clear", "constant")],
     "late-elimination": [{"k": 2, "d": 1024, "plays": 5}],
+    "bandit-repair": [{"T": 512, "plays": 15}],
     "deviations": [{"N": N} for N in (6, 12)],
 }
 
@@ -93,6 +98,23 @@ def test_a_fixed_sample_is_drawn_without_replacement() -> None:
     for i, j in itertools.product(range(4), repeat=2):
         hits = sum(s.count(1) == i and s.count(-1) == j for s in subsets)
         assert i + j > 3 or drawn(6, 3, 2, 3, i, j) == pytest.approx(hits / len(subsets))
+
+
+@pytest.mark.parametrize("price", [0.0, 1.0, 30.0])
+def test_what_is_lost_astray_is_what_leaves_the_purse(price: float) -> None:
+    """Counted from the actions alone, against the learner's own books, where there are no ties."""
+    losses = np.random.default_rng(4).random((400, 3)) * [1.0, 0.9, 0.7]
+    state, coins, played = Thrifty(price).init(3, 400), new_coins(np.random.SeedSequence(0)), []
+    begun = float(state.purse[0])
+    with plain():
+        for row in losses:
+            action, chance = Thrifty.act(state, coins)
+            Thrifty.observe(state, action, chance, float(row[action]))
+            played.append(action)
+    suffered = losses[np.arange(400), played]
+    spent = astray(np.array(played), suffered, 3, price)
+    assert spent > 0
+    assert begun - state.purse[0] == pytest.approx(spent, abs=1e-9)
 
 
 def test_a_trap_has_its_gap() -> None:

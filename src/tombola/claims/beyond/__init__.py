@@ -8,12 +8,16 @@ from tombola.claims.beyond.fixed_sample import FixedSample
 from tombola.claims.beyond.frugal import Frugal
 from tombola.claims.beyond.late_elimination import LateElimination
 from tombola.claims.beyond.minimax import Minimax
+from tombola.claims.beyond.optimistic import Optimistic
+from tombola.claims.beyond.thrifty import Purse
 from tombola.claims.beyond.transfer import Deviations, Drift
 
 BEYOND = (
     Deviations,
     Drift,
     Frugal,
+    Purse,
+    Optimistic,
     DelayShift,
     LateElimination,
     PracticalLP,
@@ -34,5 +38,7 @@ __all__ = [
     "Frugal",
     "LateElimination",
     "Minimax",
+    "Optimistic",
     "PracticalLP",
+    "Purse",
 ]
