@@ -45,9 +45,11 @@ def connected(address: str) -> Iterator[Client]:
 
 def _client(address: str) -> Client:
     name = option("cluster")
+    client = Client.__new__(Client)  # at hand if it does not start: one that is left to be collected can lock up others
     try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
+        client.__init__(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
+        client.close()
         raise ParameterError(
             f"{name}: expected the address of a Dask scheduler, got {address!r} ({str(error) or 'no answer'}); start "
             f"one with 'dask scheduler', and write {option('cluster', 'tcp://HOST:8786')}."
