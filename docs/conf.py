@@ -38,4 +38,5 @@ def setup(app):
     app.connect("autodoc-process-docstring", filling.protect)
     app.connect("autodoc-process-signature", filling.shorten)
     app.connect("autodoc-skip-member", filling.skip)
+    app.connect("doctree-read", filling.twins, priority=400)  # before Sphinx collects the pictures
     app.connect("env-check-consistency", filling.check)

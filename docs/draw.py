@@ -1,4 +1,12 @@
-"""The pictures of "What random order is", drawn when the site is built."""
+"""The pictures of "What random order is", drawn when the site is built; each for a light screen and for a dark one.
+
+`python docs/draw.py reproduction` draws the one of the README, and of the first page here, from what was measured.
+"""
+
+import csv
+import re
+import sys
+from pathlib import Path
 
 import matplotlib
 
@@ -7,21 +15,47 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tombola import FollowTheLeader, instances, play
+from tombola.claims.base import band, levels
+from tombola.claims.curves import lines
+from tombola.claims.separation import worst
+from tombola.report import figures
+from tombola.report.chart import Chart
 
 ROWS, SEED = 12, 1
-INK, FAINT = "#222222", "#bbbbbb"
+INK, DARK_TILE, LIGHT_TILE = "#222222", "#fefefe", "#111111"  # of text: on paper, and on tiles
+RED, BLUE, GREEN = "#b3362b", "#1f5fa8", "#3c8d40"
+STYLE = {
+    "font.size": 12,
+    "svg.hashsalt": "tombola",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
+}
+DARK = {
+    INK: "#e8ecf1", RED: "#ff8f7a", BLUE: "#6fb4f2", GREEN: "#79cf7e",
+    "#ffffff": "none", "#dddddd": "#3d4650", "#767676": "#a3afbc", "#000000": "#e8ecf1",
+    "#0072b2": "#56a9e8", "#d55e00": "#ff8a4c", "#009e73": "#2fcf9f",
+}  # fmt: skip
 COLORS = plt.get_cmap("viridis")(np.linspace(0.05, 0.95, ROWS))
 
 
 def draw_all(folder):
     """Draw every picture into a folder."""
     folder.mkdir(exist_ok=True)
-    style = {"font.size": 12, "svg.hashsalt": "tombola", "axes.spines.top": False, "axes.spines.right": False}
-    with plt.rc_context(style):
+    with plt.rc_context(STYLE):
         for picture in (shuffled, replacement, models, orders, collapse):
-            figure = picture()
-            figure.savefig(folder / f"{picture.__name__}.svg", bbox_inches="tight", metadata={"Date": None})
+            path, figure = folder / f"{picture.__name__}.svg", picture()
+            figure.savefig(path, bbox_inches="tight", transparent=True, metadata={"Date": None})
             plt.close(figure)
+            darken(path)
+
+
+def darken(path):
+    """Write the twin of a picture for a dark screen beside it."""
+    text = path.read_text(encoding="utf-8")
+    for light, dark in DARK.items():
+        text = re.sub(light, dark, text, flags=re.IGNORECASE)
+    path.with_stem(f"{path.stem}-dark").write_text(text, encoding="utf-8")
 
 
 def shuffled():
@@ -53,7 +87,7 @@ def orders():
     """The regret of one learner on one pool in the three orders, measured."""
     pool = instances.split(2000)
     figure, axes = plt.subplots(figsize=(7, 3.6))
-    for model, color in zip(("given", "random", "iid"), ("#b3362b", "#1f5fa8", "#3c8d40"), strict=True):
+    for model, color in zip(("given", "random", "iid"), (RED, BLUE, GREEN), strict=True):
         trace = play(FollowTheLeader(), pool, order=model, seed=1)
         regret = np.cumsum(trace.losses - trace.comparator_losses)
         axes.plot(np.arange(1, trace.horizon + 1), regret, color=color, lw=2)
@@ -68,6 +102,31 @@ def orders():
     return figure
 
 
+def repair(measured):
+    """The birthday test on i.i.d. draws, shuffled, and repaired by Simulation: two claims in one picture."""
+    separation, repaired = (_rows(measured / f"{claim}.csv") for claim in ("separation", "repair"))
+    at = levels(repaired, "T")
+    drawn = [{"T": T, "regret": regret} for T in at for regret in worst(separation, T)[1]]
+    return figures.draw(
+        Chart(
+            title="Simulation repairs what random order broke",
+            x_label="rows of the pool, T",
+            y_label="regret of the birthday test",
+            bands=(
+                band(separation, "shuffled", "T", "regret", kind="birthday"),
+                band(repaired, "shuffled, with Simulation", "T", "regret"),
+                band(drawn, "worst i.i.d. draws", "T", "regret"),
+            ),
+            lines=lines(at, {"√T": lambda T: T**0.5}),
+        )
+    )
+
+
+def _rows(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{**row, "T": int(row["T"]), "regret": float(row["regret"])} for row in csv.DictReader(file)]
+
+
 def _side(model):
     return {"given": "center", "random": "bottom", "iid": "top"}[model]
 
@@ -78,7 +137,7 @@ def collapse():
     coins = np.random.default_rng(SEED)
     seen = np.arange(1, values.size + 1)
     figure, axes = plt.subplots(figsize=(7, 3.6))
-    for name, color in (("with replacement", "#3c8d40"), ("without replacement", "#1f5fa8")):
+    for name, color in (("with replacement", GREEN), ("without replacement", BLUE)):
         draws = [_draw(name, values, coins) for _ in range(400)]
         errors = [np.abs(np.cumsum(draw) / seen - values.mean()) for draw in draws]
         axes.plot(seen, np.mean(errors, axis=0), color=color, lw=2, label=name)
@@ -104,4 +163,8 @@ def _lines(lines):
 
 
 def _on(row):
-    return "white" if row < 0.6 * ROWS else INK
+    return DARK_TILE if row < 0.6 * ROWS else LIGHT_TILE
+
+
+if __name__ == "__main__":
+    darken(figures.save(repair(Path(sys.argv[1])), Path(__file__).parent / "pictures" / "repair.svg"))

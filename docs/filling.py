@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import jinja2
+from docutils import nodes
 from sphinx.util import logging
 
 import tombola
@@ -168,3 +169,15 @@ def check(app, env):
     for name in sorted({*tombola.__all__} - {*tombola._ROOMS}):
         if f"tombola.{name}" not in documented:
             log.warning("tombola.%s is public and in no page of the reference", name)
+
+
+def twins(app, doctree):
+    """Show the twin of a picture, drawn for dark screens, where the screen is dark."""
+    for image in list(doctree.findall(nodes.image)):
+        twin = re.sub(r"\.svg$", "-dark.svg", image["uri"])
+        if (Path(app.srcdir) / twin).exists() and twin != image["uri"]:
+            dark = image.deepcopy()
+            dark["uri"] = twin
+            image["classes"].append("only-light")
+            dark["classes"].append("only-dark")
+            image.parent.insert(image.parent.index(image) + 1, dark)
