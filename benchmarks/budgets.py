@@ -1,5 +1,7 @@
 """Shares of T OPT under budgets, bandit feedback beside whole rows: `benchmarks/budgets.py FOLDER [ORDERS [NAMES]]`.
 
+`benchmarks/budgets.py FOLDER ORDERS NAMES target` is the mirror image: what is spent for the losses of those optima.
+
 FOLDER holds NAME.npz files with arrays `loss` and `cost`. The budget is 25, 50 and 75 % of what the best action costs
 on all rows; every learner meets the same 40 orders, drawn play. `fixed` is the best single action whose mean cost fits
 (its mean reward: no play), `oracle` knows all means but not which action is which. ThriftyLP was tuned on the pools
@@ -16,6 +18,8 @@ from budget_peers import EpsilonFirstLP, Oracle, PrimalDualBwK
 from tombola import Budget, EmpiricalLP, Pool, compare
 from tombola.budget import Allowance
 from tombola.budgets import OptimisticLP, ThriftyLP, optimum
+from tombola.engine.loop import LOSS, SPENT
+from tombola.optimum import UnreachableError
 from tombola.settings.purse import new_purse
 
 NAMES = (
@@ -83,11 +87,34 @@ def line(pool: Pool, share: float, orders: int, few: int = 9, **how: Any) -> str
     return f"{share:.0%}: T OPT {best:.0f}; fixed {100 * fixed(pool, budget) / best:.1f}; " + "; ".join(found)
 
 
+def mirrored(pool: Pool, share: float, orders: int) -> str:
+    """Return the mean loss and the spending where the target is what the best mix of a budget loses."""
+    asked = budget_for(pool, share)
+    target = 1.0 - optimum(pool, asked).value
+    budget = Budget(target=target, null=asked.null)
+    try:
+        least = float(optimum(pool, budget).cost[0]) * pool.rows
+    except UnreachableError:
+        return f"{share:.0%}: a target of {target:.4f} takes rows that are left alone"
+    runs = compare(pool, [EmpiricalLP(), ThriftyLP()], budget=budget, repetitions=orders, seed=1)
+    found = []
+    for name in runs.learners:
+        end = runs.cell(name).sums[:, -1]
+        losses, spent = end[:, LOSS] / pool.rows, end[:, SPENT] / least
+        over, error = losses.mean() - target, losses.std(ddof=1) / np.sqrt(orders)
+        found.append(f"{name} {over:+.4f}±{error:.4f}, at most {losses.max() - target:+.4f}, spends {spent.mean():.3f}")
+    return f"{share:.0%}: target {target:.4f}, least {least:.4g}; " + "; ".join(found)
+
+
 def main() -> None:
     folder, orders = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 40
     for name in sys.argv[3].split(",") if len(sys.argv) > 3 else NAMES:
         pool = pool_in(folder, name)
         print(f"{name}{'*' if name in TUNED else ''}, {pool.rows} x {pool.k}", flush=True)
+        if sys.argv[4:] == ["target"]:
+            for share in SHARES:
+                print("  " + mirrored(pool, share, orders), flush=True)
+            continue
         for share in SHARES:
             print("  " + line(pool, share, orders), flush=True)
         print("  a delay of 20 rounds, " + line(pool, 0.5, orders, few=2, delay=20), flush=True)

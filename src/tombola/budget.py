@@ -1,5 +1,7 @@
 """Budget: how much of each resource may be used, in the units of the costs, and the ledger of what is spent.
 
+Its mirror image is a target: a mean loss that is enough, so that what is left to save is money.
+
 Amounts are never exceeded, not by a rounding error either. So money is counted in ticks, whole numbers held in float64:
 a tick of a resource is the power of two for which the amount has 52 bits, a cost counts as the next whole tick above
 it, the amount as the one below. Whole numbers below 2^53 add and subtract without error, so for the exact sums
@@ -17,6 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tombola import validate
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 from tombola.types import Floats, Rounds, Rows
@@ -38,6 +41,10 @@ class Budget:
     advance, for each action (and resource), None or NaN where a cost is only known after the call: what has a price
     always costs just that, so that much is reserved, and learners are told.
 
+    With a `target` the roles of loss and cost are exchanged: as little as possible is spent while the mean loss is at
+    most the target, which is aimed at and may be missed, unlike an amount. It needs no amounts (None is as much as
+    it takes), but costs of one resource; an added null action is no way to reach it.
+
     Inside, learners see one scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (its largest
     worst cost), at most T. So costs are in [0, 1], and every resource has the same budget B and the same rate B / T. A
     resource of amount 0 binds through the stop rule alone: whatever may cost some of it is never played.
@@ -46,20 +53,31 @@ class Budget:
     [90.0]
     >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).limits(actions=3, resources=1).worst.ravel().tolist()
     [0.0, 3.0, 0.25]
+    >>> Budget(target=0.1, worst=[0.0, 2.0]).limits(actions=2, resources=1, horizon=9).amounts.tolist()
+    [20.0]
     """
 
-    amounts: float | Sequence[float]
+    amounts: float | Sequence[float] | None = None
     worst: Any = None
     null: Null = None
     prices: Any = None
+    target: float | None = None
 
     def __post_init__(self) -> None:
-        amounts = _numbers("amounts", self.amounts)
+        if self.amounts is None and self.target is None:
+            raise ParameterError("Budget: expected amounts, or a target, got neither; write for example Budget(90.0).")
+        amounts = self.per_resource
         if amounts.ndim > 1 or amounts.size == 0:
             raise ParameterError(
                 f"Budget: amounts must be one number for each resource, got {self.amounts!r}; "
                 "write for example Budget([90.0, 5.0])."
             )
+        if self.target is not None:
+            validate.number("Budget", "target", self.target, least=0, most=1)
+            if amounts.size > 1:
+                raise ParameterError(
+                    f"Budget: a target needs costs of one resource, got {amounts.size} amounts; leave out the target."
+                )
         if self.worst is not None:
             _numbers("worst", self.worst)
         if self.prices is not None:
@@ -72,7 +90,9 @@ class Budget:
 
     @property
     def per_resource(self) -> Floats:
-        """The amounts as a vector."""
+        """The amounts as a vector; infinite if they are as much as it takes."""
+        if self.amounts is None:
+            return np.full(1, math.inf)
         return np.atleast_1d(_numbers("amounts", self.amounts))
 
     @property
@@ -92,15 +112,22 @@ class Budget:
         worst = None if self.worst is None else np.asarray(self.worst, np.float64).tolist()
         prices = None if self.prices is None else self.price_list
         listed = None if prices is None else np.where(np.isnan(prices), np.array(None), prices).tolist()
-        return [self.per_resource.tolist(), worst, self.null, listed]
+        amounts = None if self.amounts is None else self.per_resource.tolist()
+        return [amounts, worst, self.null, listed, *([] if self.target is None else [self.target])]
 
-    def limits(self, actions: int, resources: int, costs: Rows | None = None) -> "Limits":
+    def limits(self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0) -> "Limits":
         """Return the amounts, the worst costs and the null action, for these numbers of actions and resources.
+
+        The horizon, if it is not that of the costs, says how much it takes at most where there are no amounts.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).limits(actions=2, resources=1).null
         0
         """
         amounts = self.per_resource
+        if self.target is not None and resources != 1:
+            raise ParameterError(
+                f"Budget: a target needs costs of one resource, got {resources}; leave out the costs of the others."
+            )
         if amounts.size != resources:
             raise ParameterError(
                 f"Budget: amounts must be {resources}, one for each resource of the costs, got {amounts.size}; "
@@ -109,10 +136,14 @@ class Budget:
         prices = self._prices(actions, resources, costs)
         worst = self._worst(actions, resources, costs, prices)
         prices = np.where(worst == 0, 0.0, prices)
+        if self.amounts is None:
+            plays = 1.0 + (horizon if costs is None else len(costs))  # one more, for what is lost by rounding up
+            amounts = np.minimum(plays * worst.max(axis=0), np.finfo(np.float64).max)
+        target = math.inf if self.target is None else float(self.target)
         if self.null == "add":
             worst, prices = (np.vstack([table, np.zeros(resources)]) for table in (worst, prices))
-            return Limits(amounts, worst, actions, added=True, prices=prices)
-        return Limits(amounts, worst, self._null(worst), added=False, prices=prices)
+            return Limits(amounts, worst, actions, added=True, prices=prices, target=target)
+        return Limits(amounts, worst, self._null(worst), added=False, prices=prices, target=target)
 
     def _prices(self, actions: int, resources: int, costs: Rows | None) -> Floats:
         """Return the price list, actions x resources, NaN where a cost is only known after the call."""
@@ -188,7 +219,8 @@ class Budget:
 class Limits(NamedTuple):
     """A budget made definite; with an added null action, tables have one more row than there were actions.
 
-    `prices` is NaN where a cost is only known after the call; what costs at most 0 has the price 0.
+    `prices` is NaN where a cost is only known after the call; what costs at most 0 has the price 0. Without a target,
+    it is infinite.
     """
 
     amounts: Floats
@@ -196,6 +228,7 @@ class Limits(NamedTuple):
     null: int
     added: bool
     prices: Floats
+    target: float = math.inf
 
     def relabelled(self, columns: Rounds) -> "Limits":
         """Return the limits for actions that stand for these columns, an added null action last.
@@ -221,7 +254,7 @@ class Terms(NamedTuple):
     """What a learner under a budget knows beforehand; `rate` is the budget for one round in the common scale.
 
     `prices` are the costs known in advance, actions x resources in the common scale, NaN where they are not; a null
-    action that was `added` is known to lose 1.
+    action that was `added` is known to lose 1. `target` is the mean loss that is enough, if there is one.
     """
 
     actions: int
@@ -231,6 +264,7 @@ class Terms(NamedTuple):
     null: int
     prices: Floats | None = None
     added: bool = False
+    target: float = math.inf
 
 
 @dataclass(frozen=True)

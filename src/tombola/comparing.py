@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tombola import validate
+from tombola.aim import Aim, aim_at
 from tombola.budget import Allowance, Budget, Stop
 from tombola.delay import DelayLike, RowDelays
 from tombola.engine.draws import random_order
@@ -61,10 +62,10 @@ def compare(
 
     A learner may be a function of the horizon. The actions are relabelled at random in every repetition, because real
     tables often list their best action first and ties go to the lowest index; `relabel=False` keeps the labels.
-    With a `budget`, the comparator is the best fixed mix within it. The result does not depend on the number of
-    workers. Sums are kept at the rounds in `marks` (about twelve in every power of ten, if left out), at the end, and
-    after each fortieth of the rounds. `first` leaves out as many repetitions at the beginning: those of `first=40` are
-    further ones of the same comparison. Arrays of losses will do as pools.
+    With a `budget`, the comparator is the best fixed mix within it, with a target the cheapest mix that reaches it. The
+    result does not depend on the number of workers. Sums are kept at the rounds in `marks` (about twelve in every power
+    of ten, if left out), at the end, and after each fortieth of the rounds. `first` leaves out as many repetitions at
+    the beginning: those of `first=40` are further ones of the same comparison. Arrays of losses will do as pools.
 
     >>> from tombola import FollowTheLeader
     >>> from tombola.full import Uniform
@@ -97,6 +98,7 @@ class Comparison:
     relabel: bool
     marks: tuple[int, ...] | None
     seed: Seed
+    aims: Mapping[int, Aim]
 
     @classmethod
     def of(
@@ -118,8 +120,11 @@ class Comparison:
         price = validate.number("compare", "switching_price", switching_price, least=0)
         allowances = [allowance_on(p, budget, stop, best=True) for p in pools]
         chosen = None if marks is None else tuple(validate.whole("compare", "marks", mark, least=1) for mark in marks)
-        amounts = () if budget is None else tuple(budget.per_resource.tolist())
-        return cls(pools, allowances, _orders(orders), _names(learners), delay, price, amounts, relabel, chosen, seed)
+        amounts = () if allowances[0] is None else tuple(allowances[0].limits.amounts.tolist())
+        aims = {p.rows: aim for p in pools if (aim := aim_at(p, budget)) is not None}
+        return cls(
+            pools, allowances, _orders(orders), _names(learners), delay, price, amounts, relabel, chosen, seed, aims
+        )  # fmt: skip
 
     def play(self, parts: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
         """Yield the runs of every part (the first repetition, how many), each when it is done; all are in work."""
@@ -133,7 +138,7 @@ class Comparison:
                 for p, m in cases:
                     entries = [Entry(self.pools[p].rows, str(self.models[m]), name) for name in self.recipes]
                     cells.update(_collect(entries, islice(results, count), count))
-                yield Runs(cells, self.price, names, self.amounts, self._bounds())
+                yield Runs(cells, self.price, names, self.amounts, self._bounds(), self.aims)
 
     def _bounds(self) -> dict[Entry, float]:
         """Return what is proved of the expected regret in random order, where anything is."""

@@ -2,14 +2,15 @@
 
     OPT_LP = max r . x   such that   c_j . x <= rho_j for every resource j,   x a mix
 
-A best mix for one resource has at most two actions, which are found directly; more resources go to HiGHS.
+A best mix for one resource has at most two actions, which are found directly; more resources go to HiGHS. With a target
+it is the same program with the roles of loss and cost exchanged: the least cost whose mean loss is at most the target.
 """
 
 import math
 import threading
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,37 +22,95 @@ from tombola.types import Floats
 _CHUNK = 1 << 16
 BASIC, SMALL = 1.0, 1e-10
 MOST = 1e9  # a cost of so many times the rate is as good as forbidden; HiGHS refuses much larger numbers
+OUT_OF_REACH = (
+    "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
+)
+Program: TypeAlias = tuple[Floats, Floats, Floats]  # rewards, costs, rates
 _programs = threading.local()
+
+
+class UnreachableError(ParameterError):
+    """No mix keeps within the budget, or none reaches the target."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The value of the best fixed mix in one round, and the mix; the program that it solves."""
+    """The value of the best fixed mix in one round, and the mix; what it spends in one round; the program it solves."""
 
     value: float
     mix: Floats
-    program: tuple[Floats, Floats, Floats]
+    cost: Floats
+    program: Program
+    unit: float = 1.0  # of what the program maximises
 
     @cached_property
     def prices(self) -> Floats:
-        """The reward that one more unit of each resource buys over all rows, at first; 0 if some is left."""
-        return dual_prices(*self.program)
+        """The reward that one more unit of each resource buys over all rows, at first; 0 if some is left.
+
+        With a target, first what one loss less costs.
+        """
+        return self.unit * dual_prices(*self.program)
 
 
 def optimum(pool: Pool, budget: Budget) -> Optimum:
     """Return OPT_LP for the whole pool; over all its rows the comparator collects `pool.rows * value`.
 
+    With a target, it is the cheapest mix whose mean loss is at most that.
+
     >>> pool = Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4)
     >>> optimum(pool, Budget(1.0)).value
     0.25
+    >>> best = optimum(pool, Budget(target=0.25))
+    >>> best.mix.tolist(), best.cost.tolist(), best.prices.tolist()
+    ([0.25, 0.75], [0.75], [1.0])
     """
     limits = budget.limits(pool.k, resources_of(pool), pool.costs)
     rewards, costs = 1.0 - pool.means, mean_costs(pool)
+    rates = limits.amounts / pool.rows
+    if limits.target < math.inf:
+        program, unit = exchanged(1.0 - rewards, costs, rates, limits.target)
+        mix = _reaching(program, pool, limits.target)
+        whole = np.append(mix, 0.0) if limits.added else mix
+        return Optimum(float(rewards @ mix), whole, costs.T @ mix, program, unit)
     if limits.added:
         rewards, costs = np.append(rewards, 0.0), np.vstack([costs, np.zeros(costs.shape[1])])
-    rates = limits.amounts / pool.rows
     mix, _ = best_mix(rewards, costs, rates)
-    return Optimum(float(rewards @ mix), mix, (rewards, costs, rates))
+    return Optimum(float(rewards @ mix), mix, costs.T @ mix, (rewards, costs, rates))
+
+
+def _reaching(program: Program, pool: Pool, target: float) -> Floats:
+    """Return the mix of an exchanged program, or say that there is none."""
+    try:
+        return best_mix(*program)[0]
+    except UnreachableError:
+        least = float(pool.means.min())
+        if least <= target:
+            needed = pool.rows * float(optimum(pool, Budget(target=target, null="add")).cost[0])
+            raise UnreachableError(
+                f"target: a mean loss of {target:g} takes {needed:.4g} at least, got a smaller budget; write a larger "
+                "budget, or a larger target."
+            ) from None
+        raise UnreachableError(
+            f"target: some mix must have a mean loss of at most {target:g}, got none, for the least is {least:.4g}, of "
+            f"{pool.actions[pool.best]}; write a larger target."
+        ) from None
+
+
+def exchanged(losses: Floats, costs: Floats, rates: Floats, target: float) -> tuple[Program, float]:
+    """Return the program with the roles of loss and cost exchanged, and the unit of what it saves.
+
+    Costs are to be small, in shares of the largest one, with a mean loss of at most the target; rates that no cost
+    exceeds are left out.
+
+    >>> program, unit = exchanged(np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]]), np.array([9.0]), 0.25)
+    >>> best_mix(*program)[0].tolist(), unit
+    ([0.0, 0.5, 0.5], 4.0)
+    """
+    unit = float(costs[:, 0].max()) or 1.0
+    binding = costs.max(axis=0) > rates
+    shift = min(0.0, float(losses.min()))  # a mix adds up to 1, so this changes nothing but signs
+    limited = np.column_stack([losses - shift, costs[:, binding]])
+    return (-costs[:, 0] / unit, limited, np.append(target - shift, rates[binding])), unit
 
 
 def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
@@ -102,7 +161,7 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
         method="highs-ds",
     )
     if found.x is None:
-        raise _infeasible()
+        raise UnreachableError(OUT_OF_REACH)
     prices: Floats = found.x[:m] / size
     prices[(rates == 0) & (prices > 0)] = np.inf
     return prices
@@ -133,7 +192,7 @@ def one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
     mix = np.zeros(rewards.size)
     within = np.flatnonzero(costs <= rate)
     if within.size == 0:
-        raise _infeasible()
+        raise UnreachableError(OUT_OF_REACH)
     low, high = _frontier(rewards, costs, within), _frontier(rewards, costs, np.flatnonzero(costs > rate))
     best = low[int(np.argmax(rewards[low]))]
     mix[best] = 1.0
@@ -226,7 +285,7 @@ class _Program:
             solver.setBasis(self._basis)
         solver.run()
         if solver.getModelStatus() != self._optimal:
-            raise _infeasible()
+            raise UnreachableError(OUT_OF_REACH)
         mix = np.maximum(np.array(solver.getSolution().col_value), 0.0)
         found = solver.getBasis()
         return mix / mix.sum(), np.array([float(status.value) for status in (*found.col_status, *found.row_status)])
@@ -240,9 +299,3 @@ def _program(k: int, m: int) -> _Program:
         _programs.by_size[k, m] = _Program(k, m)
     program: _Program = _programs.by_size[k, m]
     return program
-
-
-def _infeasible() -> ParameterError:
-    return ParameterError(
-        "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
-    )

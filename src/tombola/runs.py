@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import statistics
+from tombola.aim import Aim
 from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, SPENT, SWITCHES
 from tombola.errors import ParameterError
 from tombola.statistics import Estimate
@@ -47,7 +48,8 @@ class Runs:
 
     Without `order` or `horizon`, the first order and the largest horizon are meant. Regret includes the switching
     price; `expected=True` averages over the learner's own coins. `actions` are their names, an added null action among
-    them; `amounts` what could be spent, if there was a budget; `bounds` what is proved of the expected regret.
+    them; `amounts` what could be spent, if there was a budget; `bounds` what is proved of the expected regret. With a
+    target, by horizon in `aims`, regret is that of `Aim`, in the unit of the costs.
     """
 
     cells: dict[Entry, Cell]
@@ -55,6 +57,7 @@ class Runs:
     actions: tuple[str, ...] = ()
     amounts: tuple[float, ...] = ()
     bounds: Mapping[Entry, float] = field(default_factory=dict)
+    aims: Mapping[int, Aim] = field(default_factory=dict)
 
     @property
     def learners(self) -> list[str]:
@@ -89,6 +92,9 @@ class Runs:
         """Return the marked rounds and the regret at each of them, repetition by repetition."""
         cell = self.cell(learner, order, horizon)
         sums = cell.sums
+        if self.aims:
+            aim = self.aims[int(cell.rounds[-1])]
+            return cell.rounds, aim.regret(cell.rounds, sums[:, :, EXPECTED if expected else LOSS], sums[:, :, SPENT])
         suffered = sums[:, :, EXPECTED if expected else LOSS] + self.switching_price * sums[:, :, SWITCHES]
         return cell.rounds, suffered - sums[:, :, COMPARATOR]
 

@@ -86,7 +86,7 @@ class Session:
         listed = validate.whole("Session", "actions", count, least=1)
         self.learner, self.budget, self.stop = learner, budget, stop
         self.horizon = validate.whole("Session", "horizon", horizon, least=1)
-        limits = None if budget is None else budget.limits(listed, budget.per_resource.size)
+        limits = None if budget is None else budget.limits(listed, budget.per_resource.size, horizon=self.horizon)
         self.setting = setting_of(
             learner,
             self.horizon,

@@ -92,8 +92,26 @@ class EmpiricalLP(Twin):
             if n:
                 rewards, costs = self.means()
                 rates = [amount / max(1, self.T - n) for amount in left]
-                self.last = best_mix(rewards, costs, rates, [a for a in range(self.k) if fits[a]])
+                self.last = self.solve(rewards, costs, rates, [a for a in range(self.k) if fits[a]])
         return self.last
+
+    def solve(self, rewards: Any, costs: Any, rates: Any, actions: list[int]) -> Mix:
+        """The best mix of these actions."""
+        return best_mix(rewards, costs, rates, actions)
+
+
+class TargetLP(EmpiricalLP):
+    """The cheapest mix whose mean loss is at most what is left of target * T, if there is one, else the best mix."""
+
+    target = 0.5
+
+    def solve(self, rewards: Any, costs: Any, rates: Any, actions: list[int]) -> Mix:
+        """The least cost subject to the loss, and to what is left."""
+        lost = sum(x * loss for played, losses, _ in self.seen for x, loss in zip(played, losses, strict=True))
+        enough = (self.target * self.T - lost) / max(1, self.T - len(self.seen))
+        both = [[1 - reward, *row] for reward, row in zip(rewards, costs, strict=True)]
+        cheap = best_mix([-row[0] for row in costs], both, [enough, *rates], actions)
+        return cheap if any(cheap) else super().solve(rewards, costs, rates, actions)
 
 
 class SerflingLP(Twin):

@@ -35,6 +35,10 @@ def compare(
     budget: Annotated[
         str, typer.Option(help="What may be spent in all, in the unit of the costs; with commas for several resources.")
     ] = "",
+    target: Annotated[
+        float | None,
+        typer.Option(help="A mean loss that is enough: reach it at least cost; .1 for 90 % right.", min=0, max=1),
+    ] = None,
     rescale: reading.Rescale = False,  # noqa: FBT002 - a flag
     missing: reading.Missing = "error",
     fresh: Annotated[bool, typer.Option("--fresh", help="Use nothing that was kept of an earlier run.")] = False,  # noqa: FBT002 - a flag
@@ -55,7 +59,7 @@ def compare(
     check_page(out, table.partition("::")[0])
     question = Question(
         Circumstances(feedback, delay, switching_price), parted(learners), words(orders), amounts_in(budget),
-        repetitions, seed,
+        repetitions, seed, target,
     )  # fmt: skip
     read = read_table(table, rescale=rescale, missing=missing, **said)
     name = "standard input" if table == "-" else Path(table).name

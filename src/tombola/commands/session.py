@@ -39,6 +39,10 @@ def start(
     ] = "",
     column: Annotated[str, typer.Option(help="The column with the ids, if it is not called id.")] = "",
     budget: Annotated[list[float] | None, typer.Option(help="What may be spent; again for each resource.")] = None,
+    target: Annotated[
+        float | None,
+        typer.Option(help="With a budget: a mean loss that is enough, to be reached at least cost.", min=0, max=1),
+    ] = None,
     worst: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,7 +65,7 @@ def start(
     from tombola.live.naming import learner_named
 
     names = names_in(actions)
-    allowed = budget_named(names, budget or [], worst or [], prices or [], null)
+    allowed = budget_named(names, budget or [], worst or [], prices or [], null, target)
     chosen = learner_named(learner or ("Thrifty" if allowed is None else "ThriftyLP"))
     ids = read_ids(table, column or None)
     with SessionFile.start(out, ids, names, chosen, budget=allowed, seed=seed) as run:
@@ -263,7 +267,7 @@ def _show(now: "Status") -> None:
         f"{now.switches} switches; loss so far {now.loss:.4g}",
         soft=True,
     )
-    for words in (now.money, now.plan, f"{now.left_out} rows were left alone" if now.left_out else ""):
+    for words in (now.money, now.aim, now.plan, f"{now.left_out} rows were left alone" if now.left_out else ""):
         if words:
             show(words, soft=True)
     table = grid("action", "plays", "known", "mean loss", f"{1 - now.level:.0%} interval for all rows")

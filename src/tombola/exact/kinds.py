@@ -101,6 +101,11 @@ def kinds_of(owner: str, learner: Any, rows: Input, budget: Budget | None) -> Ki
             f"{owner}: expected {'a LabelledPool' if labels else 'a Pool, or losses,'} for {type(learner).__name__}, "
             f"got {rows!r}; give it what it learns from."
         )
+    if budget is not None and budget.target is not None:
+        raise ParameterError(
+            f"{owner}: expected a budget without a target, for regret counts losses, got {budget.target:g}; "
+            "leave it out."
+        )
     if labels:
         names, first, places, counts = _distinct(np.column_stack([rows.features, rows.labels, rows.weights]))
         chosen = LabelledPool(rows.features[first], rows.labels[first], rows.weights[first])

@@ -12,17 +12,23 @@ from tombola.types import Floats
 
 
 def budget_named(
-    names: Sequence[str], amounts: Sequence[float], worst: Sequence[str], prices: Sequence[str], null: str
+    names: Sequence[str],
+    amounts: Sequence[float],
+    worst: Sequence[str],
+    prices: Sequence[str],
+    null: str,
+    target: float | None = None,
 ) -> Budget | None:
     """Return the budget, or None if no amount is given; `worst` and `prices` have one text for each resource.
 
     >>> budget_named(["gpt", "small"], [25.0], ["gpt=0.03,small=0.001"], [], "")
-    Budget(amounts=[25.0], worst=[[0.03], [0.001]], null='add', prices=None)
+    Budget(amounts=[25.0], worst=[[0.03], [0.001]], null='add', prices=None, target=None)
     >>> budget_named(["gpt", "cache"], [25.0], ["0.03"], ["cache=0"], "cache").null
     1
     """
     if not amounts:
-        for option, given in (("--worst", worst), ("--prices", prices), ("--null", [null] if null else [])):
+        others = [null] if null else [], [] if target is None else [target]
+        for option, given in zip(("--worst", "--prices", "--null", "--target"), (worst, prices, *others), strict=True):
             if given:
                 raise ParameterError(f"{option}: expected a budget with it, got none; write for example --budget 25.")
         return None
@@ -37,7 +43,8 @@ def budget_named(
             f"--worst: expected the most that one play of {name} can cost, got nothing; write --worst {name}=0.03, or "
             f"--prices {name}=0.03 if it always costs that."
         )
-    return Budget(list(amounts), known.tolist(), _null(names, null), None if np.isnan(listed).all() else _plain(listed))
+    prices_known = None if np.isnan(listed).all() else _plain(listed)
+    return Budget(list(amounts), known.tolist(), _null(names, null), prices_known, target)
 
 
 def _null(names: Sequence[str], null: str) -> int | Literal["add"]:

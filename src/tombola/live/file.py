@@ -242,7 +242,8 @@ class SessionFile:
         book = self.book()
         with self._reading() as mind:
             pending = [self._assignment(*ticket) for ticket in book.pending]
-            return status_of(book, pending, level, mind.ledger, mind.player.mix)
+            target = None if self.budget is None else self.budget.target
+            return status_of(book, pending, level, mind.ledger, mind.player.mix, target)
 
     def book(self) -> Record:
         """Return all tickets and outcomes, as the file has them now; every digest is checked."""
@@ -449,7 +450,7 @@ def live_setting(learner: Any, names: int, horizon: int, budget: Budget | None) 
     if budget is None:
         return setting_of(learner, horizon, actions=names)
     listed = names - (budget.null == "add")
-    allowance = Allowance(budget.limits(listed, budget.per_resource.size))
+    allowance = Allowance(budget.limits(listed, budget.per_resource.size, horizon=horizon))
     return setting_of(learner, horizon, actions=listed, allowance=allowance)
 
 

@@ -59,6 +59,7 @@ class Status:
     ledger: Ledger
     mix: tuple[tuple[str, float], ...]
     left_out: int
+    target: float | None = None
 
     @property
     def money(self) -> str:
@@ -68,6 +69,13 @@ class Status:
         if len(found) > 1:
             found = [f"resource {number}: {words}" for number, words in enumerate(found, 1)]
         return "; ".join(found)
+
+    @property
+    def aim(self) -> str:
+        """How the mean loss so far stands to the target, in one sentence; nothing without a target."""
+        if self.target is None or not self.answered:
+            return ""
+        return f"mean loss {self.loss / self.answered:.4g} so far, for a target of {self.target:g} over all rows"
 
     @property
     def plan(self) -> str:
@@ -110,7 +118,12 @@ class Status:
 
 
 def status_of(
-    book: Record, pending: Sequence["Assignment"], level: float, ledger: Ledger, mix: Floats | None
+    book: Record,
+    pending: Sequence["Assignment"],
+    level: float,
+    ledger: Ledger,
+    mix: Floats | None,
+    target: float | None = None,
 ) -> Status:
     """Return the status of a run; under a budget also of its money, and of the mix that is played."""
     certificate = Watch(cast("Session", book), level=level).certificate()  # a watch reads tickets and outcomes only
@@ -141,6 +154,7 @@ def status_of(
         ledger=ledger,
         mix=_shares(book, mix) if ledger.amounts and mix is not None else (),
         left_out=int(plays[book.actions :].sum()),
+        target=target,
     )
 
 

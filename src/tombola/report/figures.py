@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from tombola.files import make_folder, write_whole
-from tombola.report.chart import Chart
+from tombola.report.chart import Chart, Line
 from tombola.types import Floats
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Spot(NamedTuple):
 
 
 def draw(chart: Chart, *, titled: bool = True, axes: "Axes | None" = None) -> "Figure":
-    """Draw a chart, each curve named at its right end, into these axes or into a figure of its own."""
+    """Draw a chart, each curve named at its right end and a line upright at its top, into these axes or its own."""
     axes = _new_axes() if axes is None else axes
     for index, band in enumerate(chart.bands):
         colour = COLOURS[index % len(COLOURS)]
@@ -132,7 +132,11 @@ def _dress(axes: "Axes", chart: Chart) -> None:
     axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands)]
-    _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE) for line in chart.lines)])
+    others = [line for line in chart.lines if not _is_upright(line)]
+    _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE) for line in others)])
+    for line in chart.lines:
+        if _is_upright(line):
+            _name_upright(axes, line)
 
 
 def tick(value: float) -> str:
@@ -152,6 +156,20 @@ def _space_ticks(axis: "Axis") -> None:
     low, high = sorted(axis.get_view_interval())
     if axis.get_scale() == "log" and low > 0 and high / low < 60:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+
+
+def _is_upright(line: Line) -> bool:
+    return line.x.size > 1 and bool((line.x == line.x[0]).all())
+
+
+def _name_upright(axes: "Axes", line: Line) -> None:
+    """Write the name of a line upright beside its top, on the side where there is room."""
+    x, top = float(line.x[0]), float(line.y.max())
+    right = axes.transAxes.inverted().transform(axes.transData.transform((x, top)))[0] < 0.6
+    axes.annotate(
+        line.name, (x, top), xytext=(4 if right else -4, 0), textcoords="offset points",
+        ha="left" if right else "right", va="center", color=REFERENCE, fontsize=9, parse_math=False, gid="end-upright",
+    )  # fmt: skip
 
 
 def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> None:

@@ -4,6 +4,7 @@ The purse decides what may be played, for all learners alike; costs reach a lear
 What a learner is told of a round is one kernel, `tell`: `budgeted_bandit` has another one, and all else is shared.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -106,10 +107,15 @@ class Budgeted(Setting):
         purse, rate = new_purse(self.allowance, self.horizon)
         prices = self.limits.prices * purse.scale
         limits = self.limits
-        return Terms(self.actions, self.resources, self.horizon, rate, limits.null, prices, limits.added)
+        return Terms(self.actions, self.resources, self.horizon, rate, limits.null, prices, limits.added, limits.target)
 
     def init(self, learner: Any) -> Any:
         """Return the first state of a learner."""
+        if self.limits.target < math.inf and not learner.aims:
+            raise ParameterError(
+                f"target: {type(learner).__name__} minds a budget only, got a target of {self.limits.target:g}; write "
+                "EmpiricalLP(), or ThriftyLP() where only the action played is seen."
+            )
         return learner.init(self.terms)
 
     def desk(self, ring: int) -> Desk:

@@ -49,7 +49,7 @@ class Answer:
     @property
     def budget(self) -> Budget | None:
         """What may be spent, if anything costs anything."""
-        return budget_on(self.pool, self.question.amounts) if self.question.amounts else None
+        return budget_asked(self.pool, self.question)
 
     @property
     def notes(self) -> list[str]:
@@ -61,6 +61,8 @@ class Answer:
             notes.append("learners under a budget see the whole row, with its costs, after each play")
         elif len(seen) > 1:
             notes.append("each learner sees what it needs: some the whole row, others the loss of the action played")
+        if self.question.target is not None:
+            notes.append("regret is what is spent above the cheapest mix, and twice the price of each loss too many")
         return notes
 
     @property
@@ -162,6 +164,7 @@ class Answer:
             "delay": met.delay,
             "switching_price": met.switching_price,
             "budget": list(self.question.amounts),
+            "target": self.question.target,
             "repetitions": self.question.repetitions,
             "seed": self.question.seed,
             "random_order": {
@@ -188,7 +191,8 @@ class Answer:
         best = optimum(self.pool, self.budget)
         shares = dict(zip(self.runs.actions, best.mix.tolist(), strict=True))
         prices = [price if math.isfinite(price) else None for price in best.prices.tolist()]
-        return {"shares": shares, "mean_loss": 1 - best.value, "prices": prices}
+        spends = (self.pool.rows * best.cost).tolist()
+        return {"shares": shares, "mean_loss": 1 - best.value, "spends": spends, "prices": prices}
 
     def _lines(self, order: str) -> list[Numbers]:
         ranking = self.runs.ranking(order)
@@ -225,28 +229,34 @@ def answer_to(
     ('0, mean loss 0.3333, 0.3333 below 1, the second', ...)
     """
     pool = table.pool
-    budget = budget_on(pool, question.amounts) if question.amounts else None
+    budget = budget_asked(pool, question)
     learners: dict[str, Any] = dict(question.recipes if budget is None else question.budgeted_recipes)
 
     comparison = Comparison.of(
         pool, learners, list(question.orders), delay=late(table, question),
         switching_price=question.met.switching_price, budget=budget, seed=question.seed,
     )  # fmt: skip
-    settings = (question.met, question.orders, question.amounts, question.seed)
+    settings = (question.met, question.orders, question.amounts, question.target, question.seed)
     chunks = chunks_of(keep, (pool.losses, pool.costs, table.delays), settings, learners)
     runs, known = played(partial(comparison.play, workers=workers), question.repetitions, chunks)
     return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), known)
 
 
-def budget_on(pool: Pool, amounts: Sequence[float]) -> Budget:
+def budget_asked(pool: Pool, question: Question) -> Budget | None:
+    """Return what may be spent, and what mean loss is enough; None where nothing is said of either."""
+    return budget_on(pool, question.amounts, question.target) if question.spends else None
+
+
+def budget_on(pool: Pool, amounts: Sequence[float], target: float | None = None) -> Budget:
     """Return the budget, with an action that does nothing unless the table has one that is free."""
     if pool.costs is None:
+        asked = option("budget" if target is None else "target")
         raise ParameterError(
-            f"{option('budget')}: the table must have costs, got none; add columns cost:ACTION, or name those there "
-            f"are with {option('costs', 'cost_*')}."
+            f"{asked}: the table must have costs, got none; add columns cost:ACTION, or name those there are with "
+            f"{option('costs', 'cost_*')}."
         )
     free = bool((pool.costs.max(axis=(0, 2)) == 0).any())
-    return Budget(list(amounts), null=None if free else "add")
+    return Budget(list(amounts) or None, null=None if free else "add", target=target)
 
 
 def _numbers(estimate: Estimate) -> Numbers:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tombola.aim import Aim
 from tombola.files import make_folder, write_whole
 from tombola.runs import Cell, Entry, Runs
 from tombola.source import code_hash
@@ -103,7 +104,12 @@ def _packed(runs: Runs) -> bytes:
     """Return runs as bytes: a digest, and an archive of arrays."""
     cells = list(runs.cells.values())
     arrays = {f"{i} {name}": array for i, cell in enumerate(cells) for name, array in cell._asdict().items()}
-    facts = {"price": runs.switching_price, "actions": runs.actions, "amounts": runs.amounts}
+    facts = {
+        "price": runs.switching_price,
+        "actions": runs.actions,
+        "amounts": runs.amounts,
+        "aims": list(runs.aims.items()),
+    }
     bounds = [(*entry, bound) for entry, bound in runs.bounds.items()]
     about = np.array(json.dumps({"entries": list(runs.cells), "bounds": bounds, **facts}))
     buffer = io.BytesIO()
@@ -122,4 +128,5 @@ def _unpacked(content: bytes) -> Runs:
             for i, entry in enumerate(facts["entries"])
         }
     bounds = {Entry(*entry): bound for *entry, bound in facts["bounds"]}
-    return Runs(cells, facts["price"], tuple(facts["actions"]), tuple(facts["amounts"]), bounds)
+    aims = {horizon: Aim(*aim) for horizon, aim in facts["aims"]}
+    return Runs(cells, facts["price"], tuple(facts["actions"]), tuple(facts["amounts"]), bounds, aims)

@@ -25,6 +25,8 @@ def page_of(answer: Answer, *, command: str) -> str:
     ]  # fmt: skip
     if question.amounts:
         facts.append(("budget", ", ".join(short(amount) for amount in question.amounts)))
+    if question.target is not None:
+        facts.append(("target", short(question.target)))
     return compare_page(
         Compared(
             title=f"How to work through {answer.name}",
@@ -146,10 +148,15 @@ def spend_pictures(answer: Answer, order: str) -> list[Picture]:
             rounds, spent = answer.runs.spent(name, order)
             bands.append(_band(name, rounds.astype(np.float64), spent[:, :, resource]))
         which = f", resource {resource + 1}" if len(amounts) > 1 else ""
-        alt = f"Spending over time against an even pace{which}"
-        lines = (Line("even pace", ends, ends / horizon * amount),)
+        aim = answer.runs.aims.get(horizon)
+        pace, meant, words = "an even pace", amount, f"The budget is {short(amount)}; it is never exceeded."
+        if aim is not None:
+            pace, meant = "the cheapest mix", horizon * aim.cost
+            words = f"The cheapest mix that reaches the target spends {short(meant)}."
+        alt = f"Spending over time against {pace}{which}"
+        lines = (Line(pace.removeprefix("an "), ends, ends / horizon * meant),)
         chart = Chart(alt, "round", "spent so far", tuple(bands), lines, log_x=False, log_y=False, alt=alt)
-        found.append(Picture(alt, f"The budget is {short(amount)}; it is never exceeded.", chart))
+        found.append(Picture(alt, words, chart))
     return found
 
 
@@ -160,13 +167,24 @@ def budget_picture(answer: Answer) -> list[Picture]:
     cost, loss, corners = frontier(answer.pool)
     if len(corners) < 2:
         return []
-    amount, rows = answer.runs.amounts[0], answer.pool.rows
-    best = Band("best mix", cost * rows, loss, loss, loss)
-    here = Line("your budget", np.full(2, min(amount, float(cost[-1] * rows))), np.array([loss.min(), loss.max()]))
+    best = Band("best mix", cost * answer.pool.rows, loss, loss, loss)
     names = listed([_clipped(answer.pool.actions[action]) for action in corners])
     alt = "Mean loss of the best mix over the budget"
-    chart = Chart(alt, "budget for all rows", "mean loss", (best,), (here,), log_x=False, log_y=False, alt=alt)
+    chart = Chart(
+        alt, "budget for all rows", "mean loss", (best,), _asked(answer, best), log_x=False, log_y=False, alt=alt
+    )
     return [Picture(alt, f"Corners are fixed actions: {names}; in between, two of them are mixed.", chart)]
+
+
+def _asked(answer: Answer, best: Band) -> tuple[Line, ...]:
+    """Return what was asked for as lines across the curve of best mixes: the budget upright, the target level."""
+    amounts, target, found = answer.question.amounts, answer.question.target, []
+    if amounts:
+        at = min(amounts[0], float(best.x[-1]))
+        found.append(Line("your budget", np.full(2, at), np.array([best.middle.min(), best.middle.max()])))
+    if target is not None:
+        found.append(Line("your target", np.array([best.x[0], best.x[-1]]), np.full(2, target)))
+    return tuple(found)
 
 
 def means(answer: Answer) -> list[Mean]:

@@ -17,7 +17,10 @@ from tombola.wording import option
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked of a table: circumstances, learners by name (none: those that suit), orders, amounts to spend."""
+    """What is asked of a table: circumstances, learners by name (none: those that suit), orders, amounts to spend.
+
+    A `target` is a mean loss that is enough: then as little as possible is to be spent.
+    """
 
     met: Circumstances
     learners: tuple[str, ...] = ()
@@ -25,6 +28,7 @@ class Question:
     amounts: tuple[float, ...] = ()
     repetitions: int = 40
     seed: int = 1
+    target: float | None = None
 
     def __post_init__(self) -> None:
         if self.met.feedback not in DEFAULTS:
@@ -41,9 +45,14 @@ class Question:
             )
 
     @property
+    def spends(self) -> bool:
+        """Whether costs count: there is a budget, or a target to be reached at least cost."""
+        return bool(self.amounts) or self.target is not None
+
+    @property
     def kind(self) -> Kind:
         """The setting in one word: a budget, seeing rows or losses, or what weighs most of the circumstances."""
-        if not self.amounts:
+        if not self.spends:
             return self.met.kind
         return "budget" if self.met.feedback == "full" else "budget losses"
 
@@ -56,14 +65,20 @@ class Question:
     @cached_property
     def budgeted_recipes(self) -> dict[str, Spender]:
         """The learners to compare under a budget: those that are named, or those that suit the feedback."""
+        suited = budgeted_contestants(self.met.feedback)
         every = {**budgeted_contestants("full"), **budgeted_contestants("bandit")}
+        if self.target is not None:
+            suited, every = (
+                {name: learner for name, learner in some.items() if learner.aims} for some in (suited, every)
+            )
+        asked = "budget" if self.target is None else "target"
         for name in self.learners:
             if name not in every:
                 raise ParameterError(
-                    f"{option('learners')}: expected some of {', '.join(every)} where there is a budget, got "
+                    f"{option('learners')}: expected some of {', '.join(every)} where there is a {asked}, got "
                     f"{name!r}; write one of those."
                 )
-        return {name: every[name] for name in self.learners} or budgeted_contestants(self.met.feedback)
+        return {name: every[name] for name in self.learners} or suited
 
 
 def late(table: Table, question: Question) -> int | RowDelays:

@@ -4,6 +4,8 @@ import shlex
 from contextlib import suppress
 from typing import NamedTuple
 
+from tombola import statistics
+from tombola.engine.loop import LOSS, SPENT
 from tombola.learners.base import Learner
 from tombola.statistics import Estimate
 from tombola.tables.answer import Answer
@@ -32,7 +34,10 @@ class Sentences(NamedTuple):
 
 
 def sentences(answer: Answer) -> Sentences:
-    """Say what an answer means."""
+    """Say what an answer means; with a target, the mix that reaches it comes first, and the learner after it."""
+    if answer.budget is not None and answer.budget.target is not None:
+        mix, price = mix_words(answer.pool, answer.budget), price_words(answer.pool, answer.budget)
+        return Sentences(mix, price, _sure(answer), _reached(answer), "", tuple(_warnings(answer)))
     return Sentences(
         _do(answer), _worth(answer), _sure(answer), _here(answer), start_command(answer), tuple(_warnings(answer))
     )
@@ -112,6 +117,19 @@ def _here(answer: Answer) -> str:
     return f"you have it whole: the best action in it is {answer.best}; a learner is for the next list like this one"
 
 
+def _reached(answer: Answer) -> str:
+    """Say what the best learner makes of a target."""
+    runs, advice, rows = answer.runs, answer.advice, answer.pool.rows
+    end = runs.cell(advice.learner, advice.order).sums[:, -1]
+    loss, spent = statistics.mean(end[:, LOSS] / rows), statistics.mean(end[:, SPENT])
+    cheapest = rows * runs.aims[rows].cost
+    share = f", {spent.value / cheapest:.0%} of that mix".replace("%", " %") if cheapest > 0 else ""
+    return (
+        f"you have it whole; on the next list like this one {advice.learner} would have a mean loss of "
+        f"{plus_minus(loss)} and spend {plus_minus(spent)}{share}; the target is aimed at, not guaranteed"
+    )
+
+
 def _warnings(answer: Answer) -> list[str]:
     met, pool, found = answer.question.met, answer.pool, []
     if met.delay >= pool.rows:
@@ -127,7 +145,7 @@ def _warnings(answer: Answer) -> list[str]:
         )
     if answer.advice.order == "given":
         found.append("this holds for the order of the table only; a bound needs a shuffle")
-    if len(answer.runs.learners) == 1:
+    if len(answer.runs.learners) == 1 and answer.question.learners:
         alone = answer.runs.learners[0]
         found.append(f"{alone} is the only learner that was compared; leave out {option('learners')} to see others")
     return found

@@ -30,6 +30,7 @@ class Spender(ABC):
     """A learner under budgets, whatever it sees: `init` and the static `mix`, and `due` and `plan` if it plans."""
 
     mixes: ClassVar[bool] = True
+    aims: ClassVar[bool] = False  # whether it minds a target
 
     @abstractmethod
     def init(self, terms: Terms) -> Any:

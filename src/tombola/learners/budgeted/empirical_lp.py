@@ -5,7 +5,7 @@ square, and when an action of the mix no longer fits.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,15 +13,26 @@ from tombola import validate
 from tombola.bounds.empirical_lp import empirical_lp, next_solve
 from tombola.budget import Terms
 from tombola.learners.budgeted.base import BudgetedLearner
-from tombola.learners.budgeted.means import add_row, means_of, plan_is_due, play_planned, solve
+from tombola.learners.budgeted.means import (
+    add_row,
+    enough_now,
+    idle_action,
+    means_of,
+    plan_is_due,
+    play_planned,
+    solve,
+)
 from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
-    """Growth and horizon; the rows seen and their sums; when to solve again; the mix, what fitted, the LP's basis."""
+    """Growth, horizon, target; what was lost, the rows seen, their sums; when to solve again; the plan."""
 
     growth: float
     horizon: float
+    target: float
+    idle: float
+    lost: Floats
     seen: Floats
     losses: Floats
     costs: Floats
@@ -46,6 +57,7 @@ class EmpiricalLP(BudgetedLearner):
     (True, (False,))
     """
 
+    aims: ClassVar[bool] = True
     growth: float = 1.2
 
     def __post_init__(self) -> None:
@@ -57,6 +69,9 @@ class EmpiricalLP(BudgetedLearner):
         return State(
             growth=float(self.growth),
             horizon=float(terms.horizon),
+            target=terms.target,
+            idle=idle_action(terms),
+            lost=np.zeros(1),
             seen=np.zeros(1),
             losses=np.zeros(k),
             costs=np.zeros((k, m)),
@@ -74,6 +89,8 @@ class EmpiricalLP(BudgetedLearner):
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add the row to the means."""
+        for action in range(losses.size):
+            state.lost[0] += played[action] * losses[action]
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
@@ -89,8 +106,9 @@ class EmpiricalLP(BudgetedLearner):
         if seen == 0.0:
             return
         rewards, costs = means_of(state)
-        rates = left / max(1.0, state.horizon - seen)
-        solve(state, rewards, costs, rates, np.flatnonzero(fits))
+        rest = max(1.0, state.horizon - seen)
+        enough = enough_now(state, float(state.lost[0]), rest)
+        solve(state, rewards, costs, left / rest, np.flatnonzero(fits), enough)
 
     def bound(self, terms: Terms, delta: float) -> float | None:
         """Bound the regret in random order without delay, in sampled or fluid play."""

@@ -1,12 +1,13 @@
 """What the learners share that go by empirical means: sums of what was seen, and the mix that was planned from them."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from tombola.bounds.empirical_lp import next_solve
 from tombola.budget import Terms
-from tombola.optimum import best_mix
+from tombola.optimum import UnreachableError, best_mix, exchanged
 from tombola.types import Floats
 
 
@@ -59,8 +60,37 @@ def note_plan(state: Any, fits: Floats) -> float:
     return float(max(1.0, state.horizon - answered))
 
 
-def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: "np.typing.NDArray[np.intp]") -> None:
-    """Write the best mix of these actions into the state, starting from the last basis if all actions take part."""
+def enough_now(state: Any, lost: float, rest: float) -> float:
+    """Return what mean loss is enough in the rounds that are not answered yet, to reach the target in all."""
+    return float((state.target * state.horizon - lost) / rest) if state.target < math.inf else math.inf
+
+
+def idle_action(terms: Terms) -> float:
+    """Return the null action if it was added, which is no way to reach a target, else -1."""
+    return float(terms.null) if terms.added else -1.0
+
+
+def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, enough: float) -> bool:
+    """Write the cheapest mix that loses so much at most into the state, and tell whether there is one."""
+    active = actions[actions != state.idle]
+    if active.size == 0:
+        return False
+    try:
+        mix, _ = best_mix(*exchanged(1.0 - rewards[active], costs[active], rates, enough)[0])
+    except UnreachableError:
+        return False
+    state.played[:] = 0.0
+    state.played[active] = mix
+    return True
+
+
+def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, enough: float = math.inf) -> None:
+    """Write the best mix of these actions into the state, starting from the last basis if all actions take part.
+
+    Where a mean loss is enough, that is the cheapest mix which reaches it, if any does.
+    """
+    if enough < math.inf and aim(state, rewards, costs, rates, actions, enough):
+        return
     everyone = actions.size == rewards.size
     mix, basis = best_mix(rewards[actions], costs[actions], rates, state.basis if everyone else None)
     state.played[:] = 0.0

@@ -6,7 +6,7 @@ with what is left; the mix comes from the linear program with what is left, as i
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from tombola.learners.budgeted.base import BudgetedBanditLearner
 from tombola.learners.budgeted.means import (
     add_costs,
     ceilings,
+    enough_now,
+    idle_action,
     known_prices,
     note_plan,
     plan_is_due,
@@ -29,10 +31,12 @@ MORE = 1.0  # what an action to be tried is taken to earn above all others
 
 
 class State(NamedTuple):
-    """Growth, horizon; what is known; answers, what they say and what is believed; when to plan; the plan."""
+    """Growth, horizon, target; what is known; answers, what they say and what is believed; when to plan; the plan."""
 
     growth: float
     horizon: float
+    target: float
+    idle: float
     prices: Floats
     ceilings: Floats
     answered: Floats
@@ -72,6 +76,7 @@ class ThriftyLP(BudgetedBanditLearner):
     (True, (False,))
     """
 
+    aims: ClassVar[bool] = True
     growth: float = 1.2
 
     def __post_init__(self) -> None:
@@ -83,6 +88,8 @@ class ThriftyLP(BudgetedBanditLearner):
         return State(
             growth=float(self.growth),
             horizon=float(terms.horizon),
+            target=terms.target,
+            idle=idle_action(terms),
             prices=known_prices(terms),
             ceilings=ceilings(terms),
             answered=np.zeros(1),
@@ -138,7 +145,8 @@ class ThriftyLP(BudgetedBanditLearner):
         if fresh.any() and worth_trying(state, plays):
             rewards[fresh] = 1.0 + MORE
             costs[fresh] = np.nan_to_num(state.prices[fresh], nan=0.0)
-        solve(state, rewards, costs, left / rest, np.flatnonzero(fits))
+        enough = enough_now(state, float(state.seen @ state.means), rest)
+        solve(state, rewards, costs, left / rest, np.flatnonzero(fits), enough)
 
 
 def expected_costs(state: State) -> tuple[Floats, Floats]:
