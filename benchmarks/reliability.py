@@ -98,11 +98,11 @@ def replayed(session: Session) -> Session:
     """Return a session that goes through the same history by the public calls only."""
     again = Session(session.learner, session.names[: session.actions], session.horizon, budget=session.budget, seed=0)
     again._start(np.array(session._first_coins, np.uint64))
-    for event in session.book.history:
+    for event in session.book.columns()["history"].tolist():
         if event == 0:
             again.act()
         else:
-            outcome = session.book.outcome(event - 1)
+            outcome = session.book.outcome(event)
             assert outcome is not None
             again.observe(again.tickets[event - 1], **session.setting.as_given(outcome))
     return again

@@ -10,7 +10,6 @@ import pytest
 from naive import bandit as naive
 from tombola.engine.coins import new_coins
 from tombola.engine.memory import mix_of
-from tombola.engine.player import Player
 from tombola.errors import ParameterError
 from tombola.learners.bandit import (
     KLUCB,
@@ -25,9 +24,7 @@ from tombola.learners.bandit import (
 )
 from tombola.learners.bandit.counts import lower
 from tombola.learners.base import Learner, MixedLearner
-from tombola.settings import setting_of
-from tombola.settings.bandit import step_observe as bandit_step
-from tombola.settings.base import step_choose
+from tombola.settings import Live, setting_of
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 Arrivals = list[list[int]]
@@ -91,10 +88,11 @@ def anyhow(rounds: int, seed: int) -> Arrivals:
     return arrivals
 
 
-def follow(learner: Learner, twin: Any, losses: Rows, arrivals: Arrivals, seed: int = 0) -> Player:
+def follow(learner: Learner, twin: Any, losses: Rows, arrivals: Arrivals, seed: int = 0) -> Any:
     """Play the learner one round at a time, and ask the twin about every round."""
-    player = new_player(learner, losses, seed)
-    for action, chance in steps(player, losses, arrivals, twin.observe):
+    live = new_live(learner, losses, seed)
+    player = live.player
+    for action, chance in steps(live, losses, arrivals, twin.observe):
         if isinstance(learner, MixedLearner):
             np.testing.assert_allclose(mix_of(player.memory), twin.mix(), rtol=0, atol=1e-9)
             assert chance == mix_of(player.memory)[action] > 0
@@ -105,26 +103,23 @@ def follow(learner: Learner, twin: Any, losses: Rows, arrivals: Arrivals, seed: 
     return player
 
 
-def new_player(learner: Learner, losses: Rows, seed: int = 0) -> Player:
-    """Return a player for this table."""
-    return Player(
-        learner, setting_of(learner, losses.shape[0], actions=losses.shape[1]), new_coins(np.random.SeedSequence(seed))
-    )
+def new_live(learner: Learner, losses: Rows, seed: int = 0) -> Live:
+    """Return a learner in live use, for this table."""
+    setting = setting_of(learner, losses.shape[0], actions=losses.shape[1])
+    return setting.live(learner, new_coins(np.random.SeedSequence(seed)))
 
 
 def steps(
-    player: Player, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
+    live: Live, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
 ) -> Iterator[tuple[int, float]]:
     """Play all rounds, yield the action and chance of each, and hand out the feedback as it arrives."""
-    choose = player.step(step_choose, player.memory, player.coins)
-    observe = player.step(bandit_step, player.memory, 0, 1.0, 1.0)
     tickets = []
     for t in range(losses.shape[0]):
-        tickets.append(choose(player.memory, player.coins))
+        tickets.append(live.act(t))
         yield tickets[t]
         for s in arrivals[t]:
             action, chance = tickets[s]
-            observe(player.memory, action, chance, float(losses[s, action]))
+            live.learn(s + 1, action, chance, (float(losses[s, action]),))
             heard(action, chance, float(losses[s, action]))
 
 
@@ -165,13 +160,14 @@ def test_the_same_bits_without_numba(
     learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for losses in ugly_tables():
-        compiled, plain = new_player(learner, losses), new_player(learner, losses)
+        compiled = new_live(learner, losses)
         list(steps(compiled, losses, anyhow(len(losses), 1)))
         with monkeypatch.context() as patch:
             patch.setenv("NUMBA_DISABLE_JIT", "1")
+            plain = new_live(learner, losses)
             list(steps(plain, losses, anyhow(len(losses), 1)))
-        assert compiled.memory.tobytes() == plain.memory.tobytes()
-        assert compiled.coins.tobytes() == plain.coins.tobytes()
+        assert compiled.player.memory.tobytes() == plain.player.memory.tobytes()
+        assert compiled.player.coins.tobytes() == plain.player.coins.tobytes()
 
 
 def test_exp3_survives_weights_that_vanish() -> None:
@@ -202,14 +198,12 @@ def test_kl_lower_bound_solves_its_equation(mean: float, far: float) -> None:
 
 def test_thompson_sampling_has_the_right_distribution() -> None:
     """The chance that Beta(3, 2) < Beta(2, 4), by summing densities; false alarm below 1e-6."""
-    player = new_player(ThompsonSampling(), np.zeros((1, 2)))
-    observe = player.step(bandit_step, player.memory, 0, 1.0, 1.0)
+    live = new_live(ThompsonSampling(), np.zeros((1, 2)))
     for action, loss in [(0, 1.0), (0, 1.0), (0, 0.0), (1, 1.0), (1, 0.0), (1, 0.0), (1, 0.0)]:
-        observe(player.memory, action, math.nan, loss)
-    choose = player.step(step_choose, player.memory, player.coins)
+        live.learn(1, action, math.nan, (loss,))
     count, first = 20_000, 0
     for _ in range(count):
-        first += choose(player.memory, player.coins)[0] == 0
+        first += live.act(7)[0] == 0
     x = (np.arange(20_000) + 0.5) / 20_000
     density_0, density_1 = x**2 * (1 - x), x * (1 - x) ** 3
     above = 1 - np.cumsum(density_1) / density_1.sum()
@@ -221,7 +215,7 @@ def test_ucb2_switches_seldom() -> None:
     losses = (np.random.default_rng(1).random((200, 2)) < 0.5).astype(float)
     switches = {}
     for learner in (UCB1(), UCB2()):
-        actions = [action for action, _ in steps(new_player(learner, losses), losses, on_time(200))]
+        actions = [action for action, _ in steps(new_live(learner, losses), losses, on_time(200))]
         switches[type(learner)] = int(np.count_nonzero(np.diff(actions)))
     assert switches[UCB2] <= 20 < switches[UCB1]
 
@@ -229,13 +223,13 @@ def test_ucb2_switches_seldom() -> None:
 def test_successive_elimination_keeps_going_round_without_answers() -> None:
     losses = np.tile([1.0, 0.0, 0.5], (30, 1))
     silence: Arrivals = [[] for _ in range(30)]
-    actions = [action for action, _ in steps(new_player(SuccessiveElimination(), losses), losses, silence)]
+    actions = [action for action, _ in steps(new_live(SuccessiveElimination(), losses), losses, silence)]
     assert actions == [0, 1, 2] * 10
 
 
 def test_explore_then_commit_never_changes_its_mind() -> None:
     losses = np.vstack([np.tile([1.0, 0.0], (6, 1)), np.tile([0.0, 1.0], (100, 1))])
-    actions = [action for action, _ in steps(new_player(ExploreThenCommit(rounds=3), losses), losses, on_time(106))]
+    actions = [action for action, _ in steps(new_live(ExploreThenCommit(rounds=3), losses), losses, on_time(106))]
     assert actions == [0, 1] * 3 + [1] * 100
 
 
@@ -248,7 +242,7 @@ def test_regret_in_random_order_stays_below_the_bound(learner: Learner) -> None:
     for seed in range(60):
         losses = rng.permutation(pool)
         loss = sum(
-            losses[t, a] for t, (a, _) in enumerate(steps(new_player(learner, losses, seed), losses, on_time(200)))
+            losses[t, a] for t, (a, _) in enumerate(steps(new_live(learner, losses, seed), losses, on_time(200)))
         )
         regrets.append(loss - pool.sum(axis=0).min())
     bound = learner.bound(3, 200)

@@ -15,7 +15,6 @@ from naive import full as naive
 from tombola.bounds import full as bounds
 from tombola.engine.coins import new_coins
 from tombola.engine.memory import mix_of
-from tombola.engine.player import Player
 from tombola.errors import ParameterError
 from tombola.learners.base import Learner
 from tombola.learners.full import (
@@ -29,8 +28,6 @@ from tombola.learners.full import (
     Uniform,
 )
 from tombola.settings import setting_of
-from tombola.settings.base import step_choose
-from tombola.settings.full import step_observe as full_step
 from tombola.types import Floats
 
 TWINS: dict[str, tuple[Learner, Callable[[int, int], Any]]] = {
@@ -107,17 +104,15 @@ def arrivals(T: int, delay: str) -> list[list[int]]:
 def drive(learner: Learner, rows: Floats, coming: list[list[int]], twin: Any = None) -> Played:
     """Play round by round, and compare with the twin before every round is answered."""
     T, k = rows.shape
-    player = Player(learner, setting_of(learner, T, actions=k), new_coins(np.random.SeedSequence(0)))
-    choose = player.step(step_choose, player.memory, player.coins)
-    observe = player.step(full_step, player.memory, 1, rows[0].copy())
+    live = setting_of(learner, T, actions=k).live(learner, new_coins(np.random.SeedSequence(0)))
     played = Played([], [], [])
     for t in range(T):
         for s in coming[t]:
-            observe(player.memory, s + 1, rows[s].copy())
+            live.learn(s + 1, 0, 1.0, tuple(rows[s]))
             if twin is not None:
                 twin.observe(rows[s])
-        action, chance = choose(player.memory, player.coins)
-        mix = mix_of(player.memory).tolist() if learner.mixes else []
+        action, chance = live.act(t)
+        mix = mix_of(live.player.memory).tolist() if learner.mixes else []
         if twin is not None:
             agree(learner, twin, action, chance, mix)
             twin.acted(action)
@@ -225,14 +220,10 @@ def test_follow_the_leader_in_random_order_is_within_the_bound_exactly() -> None
 
 
 def test_random_ties_are_shared_equally() -> None:
-    player = Player(
-        FollowTheLeader(ties="random"),
-        setting_of(FollowTheLeader(ties="random"), 3000, actions=4),
-        new_coins(np.random.SeedSequence(1)),
-    )
-    choose = player.step(step_choose, player.memory, player.coins)
-    player.state.totals[2] = 1.0
-    plays = np.bincount([choose(player.memory, player.coins)[0] for _ in range(3000)], minlength=4)
+    learner = FollowTheLeader(ties="random")
+    live = setting_of(learner, 3000, actions=4).live(learner, new_coins(np.random.SeedSequence(1)))
+    live.player.state.totals[2] = 1.0
+    plays = np.bincount([live.act(t)[0] for t in range(3000)], minlength=4)
     # A fair coin leaves 5 standard deviations in one seed out of a million.
     assert plays[2] == 0
     assert np.all(np.abs(plays[[0, 1, 3]] - 1000) < 5 * math.sqrt(3000 * 2 / 9))

@@ -13,7 +13,6 @@ from tombola import Pool, check_learner, compare, instances, play
 from tombola.bounds import by_indices
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import compiles
-from tombola.engine.player import Player
 from tombola.errors import ParameterError
 from tombola.learners.bandit import (
     KLUCB,
@@ -32,8 +31,6 @@ from tombola.learners.switching.prior import believe, notice
 from tombola.reductions import LazyOptimisticSimulation, OptimisticSimulation
 from tombola.reductions.optimistic import Tale, fresh, keep, kept_share
 from tombola.settings import setting_of
-from tombola.settings.bandit import step_observe as bandit_step
-from tombola.settings.base import step_choose, step_due
 from tombola.tables.contestants import Circumstances, contestants
 from tombola.types import Coins, Floats
 
@@ -173,17 +170,13 @@ def test_the_simulation_does_what_its_theorem_says(base: Learner) -> None:
     for losses in [*tables, np.ones((1, 2)), np.ones((9, 1))]:
         rows, k = losses.shape
         learner = OptimisticSimulation(base)
-        player = Player(learner, setting_of(learner, rows, actions=k), new_coins(np.random.SeedSequence(2)))
-        twin = naive.OptimisticSimulation(k, rows, base, player.coins)
-        due, choose = player.step(step_due, player.memory), player.step(step_choose, player.memory, player.coins)
-        observe = player.step(bandit_step, player.memory, 0, 1.0, 1.0)
+        live = setting_of(learner, rows, actions=k).live(learner, new_coins(np.random.SeedSequence(2)))
+        twin = naive.OptimisticSimulation(k, rows, base, live.player.coins)
         for t in range(rows):
-            if due(player.memory):
-                player.plan(t)
-            action, chance = choose(player.memory, player.coins)
+            action, chance = live.act(t)
             assert {action} == twin.best()
             twin.acted(action)
-            observe(player.memory, action, chance, float(losses[t, action]))
+            live.learn(t + 1, action, chance, (float(losses[t, action]),))
             twin.observe(action, 1.0, float(losses[t, action]))
 
 

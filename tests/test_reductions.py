@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 import tombola
 from tombola import FollowTheLeader, Hedge, Pool, Session, Simulation, bounds, check_learner, compare, instances, play
+from tombola.book import Book, has_room
 from tombola.engine.coins import below, new_coins
-from tombola.engine.player import Player
 from tombola.errors import LearnerError, ParameterError
 from tombola.full import BirthdayTest, HedgeAnytime, Uniform
 from tombola.reductions import External, Interleaved, Lemma, Paper, Revealed
 from tombola.reductions.simulation import KEPT, frequencies
 from tombola.settings import setting_of
-from tombola.settings.base import step_choose, step_due
-from tombola.settings.full import step_observe as full_step
+from tombola.settings.base import DUE
 
 
 def naive_rounds(reading: str, T: int, d: int) -> list[tuple[str, int]]:
@@ -36,20 +35,21 @@ def naive_rounds(reading: str, T: int, d: int) -> list[tuple[str, int]]:
 def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
     """Drive a Simulation round by round with delay d, and note every round: its mix, and the training before it."""
     T, k = rows.shape
-    player = Player(learner, setting_of(learner, T, actions=k), new_coins(np.random.SeedSequence(3)))
-    choose = player.step(step_choose, player.memory, player.coins)
-    due = player.step(step_due, player.memory)
-    learn = player.step(full_step, player.memory, 1, rows[0])
+    book = Book(T, k)
+    live = setting_of(learner, T, actions=k).steps(learner, new_coins(np.random.SeedSequence(3)))
+    player = live.player
     notes: list[dict[str, Any]] = []
     for t in range(1, T + 1):
         if t - d - 1 >= 1:
-            learn(player.memory, t - d - 1, rows[t - d - 2].copy())
+            live.learn(book.pages, t - d - 1, t - d - 1, tuple(rows[t - d - 2]))
         note: dict[str, Any] = {"past": None}
-        if due(player.memory):
+        if not has_room(book.pages):
+            book.grow()
+        if live.act(book.pages)[0] == DUE:
             note["past"] = player.state.past[: int(player.state.counters[KEPT])].copy()
             note["coins"] = player.coins.copy()
             player.plan(t)
-        choose(player.memory, player.coins)
+            live.act(book.pages)
         assert player.mix is not None
         note["mix"] = player.mix.copy()
         notes.append(note)

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pickle
+import signal
 from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +14,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tombola import UCB1, Exp3, FollowTheLeader, Hedge, Learner, Session, ThompsonSampling, Ticket
+from tombola.book import Book
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.full import BirthdayTest
 from tombola.saving import COLUMNS, _digest, _out
@@ -364,6 +368,59 @@ def test_a_fork_and_a_pickle_are_refused_in_a_sentence(one_sentence: Callable[[o
     os.wait()
     assert "fork" in one_sentence(message)
     assert session.act().round == 2
+
+
+def test_a_fork_made_while_a_thread_is_in_the_session_is_refused_and_does_not_wait(tmp_path: Path) -> None:
+    """A lock taken at the moment of the fork is never given back in the child; without a lock of its own it hangs."""
+    session, _ = bandit(1)
+    session._lock.acquire()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            session.act()
+        except SessionError:
+            session.save(tmp_path / "child.json")
+        finally:
+            os._exit(0)
+    session._lock.release()
+    assert os.waitpid(child, 0)[1] == 0
+    assert Session.load(tmp_path / "child.json").tickets == session.tickets
+
+
+@pytest.mark.parametrize("kind", [np.array, list, tuple, np.float32])
+@pytest.mark.parametrize("make", [bandit, full])
+def test_every_way_to_write_a_loss_is_the_same_to_the_bit(make: Any, kind: Any) -> None:
+    """Plain losses go a short way of their own, rewards the long one."""
+    (short, tickets), (long, _) = make(3), make(3)
+    for ticket in reversed(tickets):
+        row = [0.25, 0.5, 0.125]
+        told = kind(row) if make is full else kind(row)[ticket.action]
+        short.observe(ticket, loss=told)
+        long.observe(ticket, reward=np.subtract(1, told))
+    assert bits(short) == bits(long)
+
+
+@given(st.lists(st.integers(0, 9), max_size=300), st.integers(1, 3), st.integers(0, 2))
+def test_a_book_is_what_a_list_of_events_would_be(events: list[int], width: int, context: int) -> None:
+    """Tickets and answers in any order, against plain lists; more of them than the first pages have room for."""
+    book = Book(500, width, context)
+    plays: list[tuple[int, float]] = []
+    told: dict[int, tuple[float, ...]] = {}
+    for event in [0] * 70 + events:
+        if event < 4:
+            plays.append((event, event / 4 or math.nan))
+            assert book.hand_out(*plays[-1], [0.5] * context).round == len(plays)
+        elif (waiting := [t for t in range(1, len(plays) + 1) if t not in told]) and event < 9:
+            round_ = waiting[event * 7 % len(waiting)]
+            told[round_] = (event / 9,) * width
+            assert book.answer(book.known(book.ticket(round_)), told[round_])
+    history = book.columns()["history"].tolist()
+    assert [book.outcome(t) for t in range(1, len(plays) + 1)] == [told.get(t) for t in range(1, len(plays) + 1)]
+    assert [ticket.action for ticket in book.tickets] == book.actions.tolist() == [action for action, _ in plays]
+    assert [t.round for t in book.pending] == [t for t in range(1, len(plays) + 1) if t not in told]
+    assert [event for event in history if event] == list(told)
+    assert (history.count(0), len(book), book.answered) == (len(plays), len(plays), len(told))
 
 
 def test_a_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) -> None:

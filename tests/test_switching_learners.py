@@ -15,7 +15,6 @@ from tombola.bounds import drift, thrifty_purse
 from tombola.bounds import switching as bounds
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import plain
-from tombola.engine.player import Player
 from tombola.errors import ParameterError
 from tombola.learners.base import Learner
 from tombola.learners.switching import (
@@ -31,8 +30,7 @@ from tombola.learners.switching import (
     UCB2WithoutReplacement,
 )
 from tombola.settings import setting_of
-from tombola.settings.bandit import step_observe as bandit_step
-from tombola.settings.base import step_choose, step_due
+from tombola.settings.base import Live
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 Arrivals = list[list[int]]
@@ -95,29 +93,23 @@ def after(rounds: int, delay: int) -> Arrivals:
     return [[t - delay] if t >= delay else [] for t in range(rounds)]
 
 
-def new_player(learner: Learner, losses: Rows, seed: int = 0) -> Player:
-    """Return a player for this table."""
-    return Player(
-        learner, setting_of(learner, losses.shape[0], actions=losses.shape[1]), new_coins(np.random.SeedSequence(seed))
-    )
+def new_live(learner: Learner, losses: Rows, seed: int = 0) -> Live:
+    """Return a learner in live use, for this table."""
+    setting = setting_of(learner, losses.shape[0], actions=losses.shape[1])
+    return setting.live(learner, new_coins(np.random.SeedSequence(seed)))
 
 
 def steps(
-    player: Player, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
+    live: Live, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
 ) -> Iterator[tuple[int, float]]:
     """Play all rounds, yield the action and chance of each, and hand out the feedback as it arrives."""
-    due = player.step(step_due, player.memory)
-    choose = player.step(step_choose, player.memory, player.coins)
-    observe = player.step(bandit_step, player.memory, 0, 1.0, 1.0)
     tickets = []
     for t in range(losses.shape[0]):
-        if due(player.memory):
-            player.plan(t)
-        tickets.append(choose(player.memory, player.coins))
+        tickets.append(live.act(t))
         yield tickets[t]
         for s in arrivals[t]:
             action, chance = tickets[s]
-            observe(player.memory, action, chance, float(losses[s, action]))
+            live.learn(s + 1, action, chance, (float(losses[s, action]),))
             heard(action, chance, float(losses[s, action]))
 
 
@@ -125,12 +117,12 @@ def follow(
     learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], losses: Rows, arrivals: Arrivals
 ) -> None:
     """Play the learner one round at a time, and ask the twin about every round."""
-    player = new_player(learner, losses)
-    more: dict[str, Any] = {"coins": player.coins} if issubclass(twin, naive.Drawn) else {}  # type: ignore[arg-type]
+    live = new_live(learner, losses)
+    more: dict[str, Any] = {"coins": live.player.coins} if issubclass(twin, naive.Drawn) else {}  # type: ignore[arg-type]
     if twin is naive.UCB2WithoutReplacement:
         more = {"late": True}
     follower = twin(losses.shape[1], losses.shape[0], **parameters, **more)
-    for action, chance in steps(player, losses, arrivals, follower.observe):
+    for action, chance in steps(live, losses, arrivals, follower.observe):
         assert action in follower.best()
         assert chance == pytest.approx(getattr(follower, "chance", 1.0), abs=1e-9)
         follower.acted(action)
@@ -148,11 +140,11 @@ def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) ->
     losses = np.ones((rows, actions))
     losses[:, 1:] = 0.97
     follow(Thrifty(price), naive.Thrifty, {"price": price}, losses, after(rows, 0))
-    player = new_player(Thrifty(price), losses)
-    actions_played = [action for action, _ in steps(player, losses, after(rows, 0))]
+    live = new_live(Thrifty(price), losses)
+    actions_played = [action for action, _ in steps(live, losses, after(rows, 0))]
     assert set(actions_played[:600]) == {0}
     assert set(actions_played) == set(range(actions))
-    assert 0 <= player.state.purse[0] < thrifty_purse(rows, actions) / 10
+    assert 0 <= live.player.state.purse[0] < thrifty_purse(rows, actions) / 10
 
 
 @each_learner
@@ -174,12 +166,13 @@ def test_lost_and_disordered_feedback(
 @each_learner
 def test_the_same_bits_without_numba(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any]) -> None:
     for losses in ugly_tables():
-        compiled, interpreted = new_player(learner, losses), new_player(learner, losses)
+        compiled = new_live(learner, losses)
         list(steps(compiled, losses, anyhow(len(losses), 1)))
         with plain():
+            interpreted = new_live(learner, losses)
             list(steps(interpreted, losses, anyhow(len(losses), 1)))
-        assert compiled.memory.tobytes() == interpreted.memory.tobytes()
-        assert compiled.coins.tobytes() == interpreted.coins.tobytes()
+        assert compiled.player.memory.tobytes() == interpreted.player.memory.tobytes()
+        assert compiled.player.coins.tobytes() == interpreted.player.coins.tobytes()
 
 
 @pytest.mark.parametrize("learner", [x[0] for x in LEARNERS], ids=repr)
@@ -217,13 +210,13 @@ def test_every_active_action_has_the_count_at_which_actions_may_be_dropped() -> 
     """After each stage the counts of the active actions are those that the union bound is over."""
     losses = np.random.default_rng(0).random((3000, 5)) * [1.0, 1.0, 0.6, 0.4, 0.1]
     counts = bounds.elimination_counts(3000, 5, 0.5)
-    player, seen, active = new_player(SerflingElimination(delta=0.5), losses), set(), set(range(5))
-    for t, _ in enumerate(steps(player, losses, after(3000, 0))):
-        now = set(player.state.active[: int(player.state.left[0])].astype(int).tolist())
+    live, seen, active = new_live(SerflingElimination(delta=0.5), losses), set(), set(range(5))
+    for t, _ in enumerate(steps(live, losses, after(3000, 0))):
+        now = set(live.player.state.active[: int(live.player.state.left[0])].astype(int).tolist())
         if now != active:
             seen.add(len(now))
             dropped = active - now
-            assert all(player.state.seen[a] in counts for a in dropped), t
+            assert all(live.player.state.seen[a] in counts for a in dropped), t
             active = now
     assert len(seen) >= 2, "actions are dropped at different times"
 
@@ -236,9 +229,9 @@ def test_the_best_action_is_dropped_seldom(radius: Learner) -> None:
     pool, lost = instances.gap(400, 3, 0.04, seed=1), 0
     for seed in range(200):
         losses = np.random.default_rng(seed).permutation(pool.losses)
-        player = new_player(radius, losses)
-        list(steps(player, losses, after(400, 0)))
-        lost += 2.0 not in player.state.active[: int(player.state.left[0])]
+        live = new_live(radius, losses)
+        list(steps(live, losses, after(400, 0)))
+        lost += 2.0 not in live.player.state.active[: int(live.player.state.left[0])]
     assert lost <= 62
 
 
@@ -246,12 +239,12 @@ def test_betting_drops_in_the_middle_of_a_stage() -> None:
     """Its intervals hold at all counts, so it need not wait for one of those that Serfling's are read at."""
     losses = np.random.default_rng(0).random((3000, 5)) * [1.0, 1.0, 0.6, 0.4, 0.1]
     counts = bounds.elimination_counts(3000, 5, 0.5)
-    player, left = new_player(BettingElimination(delta=0.5), losses), 5
-    for _ in steps(player, losses, after(3000, 0)):
-        left = int(player.state.left[0])
+    live, left = new_live(BettingElimination(delta=0.5), losses), 5
+    for _ in steps(live, losses, after(3000, 0)):
+        left = int(live.player.state.left[0])
     assert left == 1
-    assert player.state.active[0] == 4
-    assert any(int(count) not in counts for count in player.state.counts[:4])
+    assert live.player.state.active[0] == 4
+    assert any(int(count) not in counts for count in live.player.state.counts[:4])
 
 
 @pytest.mark.parametrize("k", [2, 3, 8])
@@ -294,7 +287,7 @@ def test_drift_bounds_every_learner_exactly(learner: Learner) -> None:
         for order in itertools.permutations(range(5)):
             rows = losses[list(order)]
             with plain():
-                actions = [a for a, _ in steps(new_player(learner, rows), rows, after(5, 0))]
+                actions = [a for a, _ in steps(new_live(learner, rows), rows, after(5, 0))]
             excess.append(sum(rows[t, a] - means[a] for t, a in enumerate(actions)))
         assert np.mean(excess) <= drift(5, losses.shape[1])
 

@@ -6,15 +6,25 @@ twice, the same      ignored
 twice, different     FeedbackError, and everything is as it was: the first answer stands
 unknown ticket       FeedbackError, and everything is as it was
 
-An outcome has a fixed number of numbers (`width`), and so has what was shown of a row (`context`): so the whole book
-is a few flat arrays, and its history one more: 0 for a ticket, its round for an answer.
+The whole book is one matrix, `pages`, in which compiled steps write too: row 0 has the counts, row t has round t,
+
+    action, chance, the place of its answer in the history (0: pending), the numbers of its outcome, what was shown
+
+and what is not an answer in the history is a ticket, in the order of rounds.
 """
 
 import math
-from array import array
+from operator import index
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tombola.errors import FeedbackError
+from tombola.types import Floats, Rounds
+
+ROUNDS, ANSWERED = 0, 1  # in row 0
+ACTION, CHANCE, TOLD, OUTCOME = 0, 1, 2, 3  # in the row of a round
+FIRST_ROOM = 64
 
 
 class Ticket(NamedTuple):
@@ -28,122 +38,152 @@ class Ticket(NamedTuple):
 new_ticket = tuple.__new__  # what Ticket(...) does, without its Python function
 
 
-class Book:
-    """All tickets of a session, their outcomes and their history.
+def has_room(pages: Floats) -> bool:
+    """Tell whether one more ticket has a row."""
+    return bool(pages[0, ROUNDS] < pages.shape[0] - 1)
 
-    >>> book = Book(width=1)
-    >>> ticket = book.hand_out(0, 1.0)
-    >>> book.answer(book.known(ticket), (0.25,)), book.answer(book.known(ticket), (0.25,)), book.pending
+
+def write_ticket(pages: Floats, action: int, chance: float) -> int:
+    """Write down a ticket; return its round."""
+    round_ = int(pages[0, ROUNDS]) + 1
+    pages[round_, ACTION], pages[round_, CHANCE] = action, chance
+    pages[0, ROUNDS] = round_
+    return round_
+
+
+def mark_told(pages: Floats, round: int) -> None:
+    """Write down that the outcome of a round, which has been written, was told now."""
+    pages[0, ANSWERED] += 1.0
+    pages[round, TOLD] = pages[0, ROUNDS] + pages[0, ANSWERED]
+
+
+class Book:
+    """All tickets of a session of so many rounds, their outcomes and their history.
+
+    An outcome has a fixed number of numbers (`width`), and so has what is shown of a row (`context`).
+
+    >>> book = Book(horizon=10, width=1)
+    >>> round = book.known(book.hand_out(0, 1.0))
+    >>> book.answer(round, (0.25,)), book.answer(round, (0.25,)), book.pending
     (True, False, [])
     """
 
-    def __init__(self, width: int, context: int = 0) -> None:
-        self.width, self.context = width, context
-        self.actions, self.chances = array("q"), array("d")
-        self.outcomes, self.shown = array("d"), array("d")  # outcomes go as far as the last ticket that was answered
-        self.history = array("q")
-        self.answered = 0
-        self._unknown = array("d", [math.nan] * width)
-        self._add_action, self._add_chance = self.actions.append, self.chances.append  # looked up once: it is much used
-        self._add_event, self._add_number = self.history.append, self.outcomes.append
-        self._last: Ticket | None = None
+    def __init__(self, horizon: int, width: int, context: int = 0) -> None:
+        self.horizon, self.width, self.context = horizon, width, context
+        self.pages: Floats = np.zeros((1 + min(horizon, FIRST_ROOM), OUTCOME + width + context))
+        self.last: Ticket | None = None
 
     def __len__(self) -> int:
-        return len(self.actions)
+        return int(self.pages[0, ROUNDS])
+
+    @property
+    def answered(self) -> int:
+        """The number of tickets whose outcome has been told."""
+        return int(self.pages[0, ANSWERED])
+
+    def grow(self) -> None:
+        """Make room for twice as many tickets, in a new matrix: whoever looks at the old one may go on."""
+        used = len(self) + 1
+        pages = np.zeros((1 + min(self.horizon, 2 * used), self.pages.shape[1]))
+        pages[:used] = self.pages[:used]
+        self.pages = pages
 
     def hand_out(self, action: int, chance: float, shown: Any = ()) -> Ticket:
         """Write down a ticket, and return it."""
-        self._add_action(action)
-        self._add_chance(chance)
-        self._add_event(0)
+        if not has_room(self.pages):
+            self.grow()
+        round_ = write_ticket(self.pages, action, chance)
         if self.context:
-            self.shown.extend(shown)
-        self._last = ticket = new_ticket(Ticket, (len(self.actions), action, chance))
-        return ticket
+            self.pages[round_, OUTCOME + self.width :] = shown
+        self.last = Ticket(round_, action, chance)
+        return self.last
 
-    def ticket(self, index: int) -> Ticket:
-        """Return the ticket with this index, from 0."""
-        return Ticket(index + 1, self.actions[index], self.chances[index])
+    def ticket(self, round: int) -> Ticket:
+        """Return the ticket of a round."""
+        action, chance = self.pages[round, :TOLD].tolist()
+        return Ticket(round, int(action), chance)
 
-    def outcome(self, index: int) -> tuple[float, ...] | None:
-        """Return what has been told of a ticket, or None as long as it is pending."""
-        start = index * self.width
-        return None if self.is_pending(index) else tuple(self.outcomes[start : start + self.width])
+    def outcome(self, round: int) -> tuple[float, ...] | None:
+        """Return what has been told of a round, or None as long as it is pending."""
+        told, *rest = self.pages[round, TOLD : OUTCOME + self.width].tolist()
+        return tuple(rest) if told else None
 
-    def shown_with(self, index: int) -> tuple[float, ...]:
-        """Return what was shown of the row of a ticket."""
-        return tuple(self.shown[index * self.context : (index + 1) * self.context]) if self.context else ()
+    def shown_with(self, round: int) -> tuple[float, ...]:
+        """Return what was shown of the row of a round."""
+        return tuple(self.pages[round, OUTCOME + self.width :].tolist())
+
+    def columns(self) -> dict[str, Floats | Rounds]:
+        """Return flat columns: what is pending is NaN; the history has 0 for a ticket, its round for an answer."""
+        rows = self.pages[1 : len(self) + 1]
+        told = rows[:, TOLD].astype(np.int64)
+        history = np.zeros(len(self) + self.answered, np.int64)
+        history[told[told > 0] - 1] = np.flatnonzero(told) + 1
+        outcomes = np.where(told[:, None] > 0, rows[:, OUTCOME : OUTCOME + self.width], math.nan)
+        return {
+            "actions": rows[:, ACTION].astype(np.int64),
+            "chances": rows[:, CHANCE].copy(),
+            "outcomes": outcomes.ravel(),
+            "shown": rows[:, OUTCOME + self.width :].ravel(),
+            "history": history,
+        }
+
+    @property
+    def actions(self) -> Rounds:
+        """The actions of all rounds so far."""
+        return self.pages[1 : len(self) + 1, ACTION].astype(np.int64)
 
     @property
     def tickets(self) -> list[Ticket]:
         """All tickets handed out so far."""
-        return [self.ticket(index) for index in range(len(self))]
+        plays = self.pages[1 : len(self) + 1, :TOLD].tolist()
+        return [Ticket(round_, int(action), chance) for round_, (action, chance) in enumerate(plays, 1)]
 
     @property
     def pending(self) -> list[Ticket]:
         """The tickets of which nothing has been told yet."""
-        return [self.ticket(index) for index in range(len(self)) if self.is_pending(index)]
-
-    def is_pending(self, index: int) -> bool:
-        """Tell whether nothing has been told of a ticket yet: its outcome is NaN, or beyond the last one told."""
-        start = index * self.width
-        return start >= len(self.outcomes) or math.isnan(self.outcomes[start])
+        waiting = np.flatnonzero(self.pages[1 : len(self) + 1, TOLD] == 0) + 1
+        return [self.ticket(round_) for round_ in waiting.tolist()]
 
     def known(self, ticket: Ticket) -> int:
-        """Return the index of a ticket that was handed out, to the last bit of its chance."""
-        if ticket is self._last:
-            return len(self.actions) - 1
+        """Return the round of a ticket that was handed out, to the last bit of its chance."""
+        if ticket is self.last:
+            return ticket.round
         try:
-            index = ticket.round - 1
-            if index >= 0 and self.actions[index] == ticket.action:
-                chance = self.chances[index]
-                if chance == ticket.chance or (math.isnan(chance) and math.isnan(ticket.chance)):
-                    return index
-        except (AttributeError, IndexError, TypeError):
+            round_, given = index(ticket.round), float(ticket.chance)
+            if 1 <= round_ <= len(self):
+                _, action, chance = self.ticket(round_)
+                if action == ticket.action and (chance == given or (math.isnan(chance) and math.isnan(given))):
+                    return round_
+        except (AttributeError, OverflowError, TypeError, ValueError):
             pass
         raise FeedbackError(
             f"Session.observe: expected a ticket that act() has handed out (rounds 1..{len(self)}), got {ticket!r}; "
             "give back the ticket itself."
         )
 
-    def is_news(self, index: int, outcome: tuple[float, ...]) -> bool:
-        """Tell whether nothing has been told of a ticket yet; FeedbackError if it was something else."""
-        before = self.outcome(index)
+    def is_news(self, round: int, outcome: tuple[float, ...]) -> bool:
+        """Tell whether nothing has been told of a round yet; FeedbackError if it was something else."""
+        before = self.outcome(round)
         if before is None:
             return True
         if before == outcome:
             return False
         raise FeedbackError(
-            f"Session.observe: round {index + 1} has been answered with {_short(before)}, got {_short(outcome)} "
+            f"Session.observe: round {round} has been answered with {_short(before)}, got {_short(outcome)} "
             "now; the first answer stands."
         )
 
-    def answer(self, index: int, outcome: tuple[float, ...]) -> bool:
-        """Write down what was told of a ticket; True if that is news."""
-        news = self.is_news(index, outcome)
+    def answer(self, round: int, outcome: tuple[float, ...]) -> bool:
+        """Write down what was told of a round; True if that is news."""
+        news = self.is_news(round, outcome)
         if news:
-            self.write(index, outcome)
+            self.write(round, outcome)
         return news
 
-    def fill(self, tickets: int) -> None:
-        """Write down that so many tickets have an outcome, or are pending."""
-        self.outcomes.extend(self._unknown * (tickets - len(self.outcomes) // self.width))
-
-    def write(self, index: int, outcome: tuple[float, ...]) -> None:
-        """Write down what was told of a ticket that is pending."""
-        outcomes, width = self.outcomes, self.width
-        start, end = index * width, len(outcomes)
-        if start > end:
-            self.fill(index)
-            end = start
-        if start < end:
-            outcomes[start : start + width] = array("d", outcome)
-        elif width == 1:
-            self._add_number(outcome[0])
-        else:
-            outcomes.extend(outcome)
-        self._add_event(index + 1)
-        self.answered += 1
+    def write(self, round: int, outcome: tuple[float, ...]) -> None:
+        """Write down what was told of a round that is pending."""
+        self.pages[round, OUTCOME : OUTCOME + self.width] = outcome
+        mark_told(self.pages, round)
 
 
 def _short(outcome: tuple[float, ...]) -> str:

@@ -169,17 +169,17 @@ def late_feedback_uses_the_tickets_chance(learner: Any) -> None:
         return
     live, _ = _after(learner, rounds=20)
     player = live.player
-    ticket = live.act()
+    ticket = live.act(20)
     for _ in range(5):
-        live.learn(22, *live.act(), (0.75,), ())
+        live.learn(22, *live.act(20), (0.75,))
     before = player.memory.copy()
-    live.learn(21, *ticket, (0.5,), ())
+    live.learn(21, *ticket, (0.5,))
     at_once = player.memory.copy()
     player.memory[:] = before
     for _ in range(40):
-        live.act()
+        live.act(20)
     kept = player.memory == before  # what `mix` notes for itself may differ
-    live.learn(21, *ticket, (0.5,), ())
+    live.learn(21, *ticket, (0.5,))
     if not np.array_equal(player.memory[kept], at_once[kept]):
         _broken(
             learner,
@@ -376,10 +376,11 @@ def _throws(learner: Any, throws: int) -> Iterator[tuple[int, float]]:
     """Yield what a learner does in the same moment with other coins."""
     if not isinstance(learner, LabelLearner):
         live, _ = _after(learner, rounds=20)
+        live.plan(20)
         before = live.player.memory.copy()
         for _ in range(throws):
             live.player.memory[:] = before
-            yield live.act()
+            yield live.act(20)
         return
     pool = _pool(learner, 9)
     for seed in range(throws):
@@ -397,13 +398,11 @@ def _after(learner: Any, rounds: int) -> tuple[Live, list[Any]]:
     live = setting.live(learner, new_coins(np.random.SeedSequence(1)))
     mixes = []
     for t in range(rounds):
-        while live.halts is not None and live.halts():
-            live.player.plan(t)
-        action, chance = live.act()
+        action, chance = live.act(t)
         if live.player.mix is not None:
             mixes.append(live.player.mix.copy())
         outcome = setting.parse(t + 1, action, setting.answer(np.array(pool.losses[t]), action, _costs(pool, t)))
-        live.learn(t + 1, action, chance, outcome, ())
+        live.learn(t + 1, action, chance, outcome)
     return live, mixes
 
 

@@ -8,8 +8,6 @@ import base64
 import hashlib
 import json
 import os
-import sys
-from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +27,7 @@ COLUMNS = {"actions": "q", "chances": "d", "outcomes": "d", "shown": "d", "histo
 
 def save(session: "Session", path: str | os.PathLike[str]) -> None:
     """Write a session to a file, all of it or nothing."""
-    book, budget = session.book, session.budget
-    book.fill(session.round)
+    columns, budget = session.book.columns(), session.budget
     about: dict[str, Any] = {
         "tombola session": "written by tombola.Session.save",
         "format": FORMAT,
@@ -44,7 +41,7 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
         "rounds": session.round,
         "answered": session.answered,
         "coins": session._first_coins,
-        "book": {name: _out(getattr(book, name)) for name in COLUMNS},
+        "book": {name: _out(columns[name]) for name in COLUMNS},
     }
     write_whole(path, json.dumps({**about, "digest": _digest(about)}, indent=1))
 
@@ -101,8 +98,8 @@ def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Se
     session._start(np.array(data["coins"], np.uint64).reshape(4))
     columns = {name: _in(data["book"][name], kind) for name, kind in COLUMNS.items()}
     _go_through(session, columns)
-    session.book.fill(session.round)
-    if any(getattr(session.book, name).tobytes() != columns[name].tobytes() for name in COLUMNS):
+    now = session.book.columns()
+    if any(now[name].tobytes() != columns[name].tobytes() for name in COLUMNS):
         raise SessionError(
             f"Session.load: expected {learner!r} to do what it did before, got something else; "
             "load it with the learner and the version that saved it."
@@ -114,17 +111,17 @@ def _go_through(session: "Session", columns: dict[str, Any]) -> None:
     """Let everything happen again, in the order in which it happened."""
     width, context = session.setting.width, session.setting.context
     outcomes, shown = columns["outcomes"], columns["shown"]
-    for event in columns["history"]:
+    for event in columns["history"].tolist():
         if event == 0:
             at = session.round * context
             session.act(shown[at : at + context] if context else None)
         else:
             at = (event - 1) * width
-            if not 0 <= event - 1 < session.round:
+            if not 1 <= event <= session.round:
                 raise ValueError("an answer before its ticket")
-            action = session.book.actions[event - 1]
-            outcome = session.setting.checked(action, tuple(outcomes[at : at + width]))
-            session._observe(event - 1, outcome)
+            action = session.book.ticket(event).action
+            outcome = session.setting.checked(action, tuple(outcomes[at : at + width].tolist()))
+            session._observe(event, outcome)
 
 
 def _digest(about: dict[str, Any]) -> str:
@@ -132,14 +129,10 @@ def _digest(about: dict[str, Any]) -> str:
 
 
 def _out(column: Any) -> str:
-    if sys.byteorder == "big":
-        column = array(column.typecode, column)
-        column.byteswap()
-    return base64.b64encode(column).decode("ascii")
+    numbers = np.asarray(column)
+    return base64.b64encode(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()).decode("ascii")
 
 
 def _in(text: str, kind: str) -> Any:
-    column = array(kind, base64.b64decode(text, validate=True))
-    if sys.byteorder == "big":
-        column.byteswap()
-    return column
+    stored = np.dtype(kind).newbyteorder("<")
+    return np.frombuffer(base64.b64decode(text, validate=True), stored).astype(kind)

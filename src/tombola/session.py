@@ -11,27 +11,29 @@ action if no other does; the worst cost of a ticket stays reserved until its fee
 import math
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
+from weakref import WeakSet
 
 import numpy as np
 
 from tombola import validate
-from tombola.book import Book, Ticket
+from tombola.book import Book, Ticket, new_ticket
 from tombola.budget import NOTHING, Allowance, Budget, Ledger, Stop
 from tombola.errors import SessionError
 from tombola.labels.learner import LabelLearner
 from tombola.saving import load, save
 from tombola.settings import setting_of
+from tombola.settings.base import DUE
 from tombola.streams import Streams
 from tombola.types import Coins, Floats, Seed
 
-_process = object()  # a child has another one: it must not hand out its parent's tickets
+_sessions: WeakSet["Session"] = WeakSet()  # of this process: a child must not hand out its parent's tickets
 
 
 def _in_child() -> None:
-    global _process
-    _process = object()
+    for session in _sessions:
+        session._lock, session._acquire = threading.Lock(), session._refuse_fork
 
 
 if hasattr(os, "register_at_fork"):
@@ -97,33 +99,46 @@ class Session:
         names = [str(name) for name in (given if isinstance(given, Sequence) else range(listed))]
         self.names = self.setting.names or tuple([*names, "null"] if limits is not None and limits.added else names)
         self.actions = listed
-        self._lock, self._process = threading.Lock(), _process
+        self._lock = threading.Lock()
+        self._acquire: Callable[[], object] = self._lock.acquire  # `with` takes twice as long
+        self._release = self._lock.release
+        _sessions.add(self)
         self._start(Streams(seed).learner(learner))
 
     def _start(self, coins: Coins) -> None:
         """Begin with these coins and an empty book."""
         self._first_coins = [int(word) for word in coins]
-        self.book = Book(self.setting.width, self.setting.context)
-        self._live = self.setting.live(self.learner, coins)
-        self._halts, self._choose, self._learn = self._live.halts, self._live.act, self._live.learn
-        self._played, self._hand_out, self._known = self.book.actions, self.book.hand_out, self.book.known
-        self._context, self._one_loss = self.setting.context, self.setting.one_loss
+        self.book = Book(self.horizon, self.setting.width, self.setting.context)
+        self._live = self.setting.steps(self.learner, coins)
+        self._choose, self._quick = self._live.act, self._live.quick
+        self._blind = not self.setting.context
 
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round, and return its ticket; a learner of labels is shown the features."""
-        with self._lock:
-            if self._process is not _process:
-                self._refuse_fork()
-            if len(self._played) >= self.horizon:
+        self._acquire()
+        try:
+            book = self.book
+            if features is None and self._blind:
+                found = self._choose(book.pages)
+                if found[0] <= 0:
+                    found = self._choose_after_all()
+            else:
+                found = self._choose_after_all(self.setting.show(features))
+            book.last = ticket = new_ticket(Ticket, found)
+            return ticket
+        finally:
+            self._release()
+
+    def _choose_after_all(self, *shown: Any) -> tuple[int, int, float]:
+        """Make room in the book, or let the learner plan, until it chooses."""
+        while (found := self._choose(self.book.pages, *shown))[0] <= 0:
+            if len(self.book) >= self.horizon:
                 self._refuse_more()
-            while self._halts is not None and self._halts():
-                self._live.player.plan(len(self._played))
-            if features is None and not self._context:
-                action, chance = self._choose()
-                return self._hand_out(action, chance)
-            shown = self.setting.show(features)
-            action, chance = self._choose(shown)
-            return self._hand_out(action, chance, shown)
+            if found[0] == DUE:
+                self._live.player.plan(len(self.book))
+            else:
+                self.book.grow()
+        return found
 
     def observe(
         self,
@@ -143,24 +158,22 @@ class Session:
         price list may be left out.
         Learners of labels take the true label, and what a mistake weighs.
         """
-        with self._lock:
-            if self._process is not _process:
-                self._refuse_fork()
-            index = self._known(ticket)
-            others = not (reward is cost is label is weight is None)
-            if self._one_loss and type(loss) is float and 0.0 <= loss <= 1.0 and not others:
-                return self._observe(index, (loss,))  # the common case, quickly
+        self._acquire()
+        try:
+            book = self.book
+            round_ = ticket.round if ticket is book.last else book.known(ticket)
+            if reward is label is weight is None and self._quick(book.pages, round_, loss, cost):
+                return True
             given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
-            return self._observe(index, self.setting.parse(index + 1, self.book.actions[index], given))
+            return self._observe(round_, self.setting.parse(round_, int(ticket.action), given))
+        finally:
+            self._release()
 
-    def _observe(self, index: int, outcome: tuple[float, ...]) -> bool:
-        book = self.book
-        if index * book.width < len(book.outcomes) and not book.is_news(index, outcome):
-            return False
-        shown = book.shown_with(index) if self._context else ()
-        self._learn(index + 1, book.actions[index], book.chances[index], outcome, shown)
-        book.write(index, outcome)
-        return True
+    def _observe(self, round: int, outcome: tuple[float, ...]) -> bool:
+        news = self.book.is_news(round, outcome)
+        if news:
+            self._live.learn(self.book.pages, round, round, outcome)
+        return news
 
     @property
     def round(self) -> int:
@@ -183,7 +196,7 @@ class Session:
 
         Its loss, the losses of all actions, these and the costs, or the label and its weight.
         """
-        found = (self.book.outcome(index) for index in range(self.round))
+        found = (self.book.outcome(round_) for round_ in range(1, self.round + 1))
         return tuple(None if outcome is None else self.setting.told(outcome) for outcome in found)
 
     @property
@@ -217,13 +230,13 @@ class Session:
         return sum(loss > 0 for loss in self._losses())
 
     def _losses(self) -> list[float]:
-        pairs = ((self.book.actions[index], self.book.outcome(index)) for index in range(self.round))
+        pairs = ((ticket.action, self.book.outcome(ticket.round)) for ticket in self.book.tickets)
         return [self.setting.loss(action, outcome) for action, outcome in pairs if outcome is not None]
 
     @property
     def switches(self) -> int:
         """How often the action changed from one round to the next."""
-        actions = np.array(self.book.actions)
+        actions = self.book.actions
         return int(np.count_nonzero(actions[1:] != actions[:-1]))
 
     def __repr__(self) -> str:

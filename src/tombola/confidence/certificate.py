@@ -115,17 +115,17 @@ class Watch:
 
     def _catch_up(self) -> None:
         book, setting = self.session.book, self.session.setting
-        for index in range(self._scanned, len(book)):
-            place = 0 if setting.whole_rows else book.actions[index]
+        for round_ in range(self._scanned + 1, len(book) + 1):
+            place = 0 if setting.whole_rows else book.ticket(round_).action
             if place < len(self._waiting):  # an added null action has no mean that is worth watching
-                self._waiting[place].append(index)
-            self._pending.add(index)
+                self._waiting[place].append(round_)
+            self._pending.add(round_)
         self._scanned = len(book)
-        for index in sorted(self._pending):
-            outcome = book.outcome(index)
+        for round_ in sorted(self._pending):
+            outcome = book.outcome(round_)
             if outcome is not None:
-                self._loss += setting.loss(book.actions[index], outcome)
-                self._pending.remove(index)
+                self._loss += setting.loss(book.ticket(round_).action, outcome)
+                self._pending.remove(round_)
         for action, queue in enumerate(self._waiting):
             known = []
             while queue and (outcome := book.outcome(queue[0])) is not None:

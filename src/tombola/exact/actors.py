@@ -98,7 +98,7 @@ class Actions(Actor):
         """Let it plan, and return every action that it can choose."""
         before = self._planned(moment)
         thrown = self._coins.tobytes()
-        action, chance = self._live.act()
+        action, chance = self._live.act(self._moments)
         if self._averages:
             after = self._here()
             mix = mix_of(self._live.player.memory).tolist()
@@ -117,14 +117,14 @@ class Actions(Actor):
             if math.fsum(choice.chance for choice in found.values()) >= 1.0 - TINY:
                 return list(found.values())
             self._put(before)
-            action, chance = self._live.act()
+            action, chance = self._live.act(self._moments)
         raise self.refusal(f"which throws coins and does not say the chances of all actions (chance {chance:g})")
 
     def told(self, moment: Moment, round: int, action: int, chance: float, kind: int) -> Moment:
         """Return the moment after it was told of an action and its row."""
         self._put(moment)
         answer = self._setting.answer(self._losses[kind, : self._k], action, self._costs[kind])
-        self._live.learn(round, action, chance, self._setting.parse(round, action, answer), ())
+        self._live.learn(round, action, chance, self._setting.parse(round, action, answer))
         return self._here()
 
     def loss(self, action: int, kind: int) -> float:
@@ -136,8 +136,7 @@ class Actions(Actor):
         self._put(moment)
         thrown = self._coins.tobytes()
         self._moments += 1
-        while self._live.halts is not None and self._live.halts():
-            self._live.player.plan(self._moments)
+        self._live.plan(self._moments)
         if self._coins.tobytes() != thrown:
             raise self.refusal("which plans by its coins")
         return self._here()

@@ -54,11 +54,9 @@ class ExpertsPredictor:
 
     def predict(self, row: Floats) -> tuple[int, float]:
         """Predict what the chosen hypothesis says; its chance is that of all who say the same, if known."""
-        while self._live.halts is not None and self._live.halts():
-            self._live.player.plan(self._played)
-        self._played += 1
         column = self._columns[self._class.point_of(row)]
-        action, chance = self._live.act()
+        action, chance = self._live.act(self._played)
+        self._played += 1
         label = int(column[action])
         mix = self._live.player.mix
         return label, chance if mix is None else float(mix[column == label].sum())
@@ -66,4 +64,4 @@ class ExpertsPredictor:
     def learn(self, row: Floats, label: int, weight: float) -> None:
         """Tell the base the error of every hypothesis."""
         errors = weight * (self._columns[self._class.point_of(row)] != label)
-        self._live.learn(self._played, 0, 1.0, tuple(errors), ())
+        self._live.learn(self._played, 0, 1.0, tuple(errors))

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from tombola import validate
+from tombola.book import OUTCOME, has_room, mark_told, write_ticket
 from tombola.budget import Allowance
 from tombola.engine.compiler import Kernel
-from tombola.engine.player import Player
 from tombola.errors import FeedbackError, ParameterError
 from tombola.hypotheses.labelled_pool import round_weight
-from tombola.settings.base import Learn, Live, Numbers, Setting
+from tombola.settings.base import FULL, Numbers, Setting, Steps
 from tombola.types import Coins, Floats
 
 
@@ -57,18 +57,30 @@ class Labels(Setting):
         """Never called: a predictor has its own."""
         raise AssertionError("learners of labels have predictors, not players")
 
-    def learn_step(self, player: Player) -> Learn:
-        """Never called: a predictor has its own."""
-        raise AssertionError("learners of labels have predictors, not players")
-
-    def live(self, learner: Any, coins: Coins) -> Live:
-        """Return the steps of a session."""
+    def steps(self, learner: Any, coins: Coins) -> Steps:
+        """Return what a learner does live."""
         predictor = learner.start(self.horizon, self.features, coins)
+        shown = OUTCOME + self.width
 
-        def learn(round: int, action: int, chance: float, outcome: Numbers, shown: Numbers) -> None:
-            predictor.learn(np.array(shown), int(outcome[0]), outcome[1])
+        def act(pages: Floats, row: Floats) -> tuple[int, int, float]:
+            if not has_room(pages):
+                return FULL, 0, 0.0
+            label, chance = predictor.predict(row)
+            round_ = write_ticket(pages, label, chance)
+            pages[round_, shown:] = row
+            return round_, label, chance
 
-        return Live(None, predictor.predict, learn, None)
+        def quick(pages: Floats, round: int, loss: Any, cost: Any) -> bool:
+            return False
+
+        def tell(pages: Floats, row: int, round: int, outcome: Numbers) -> bool:
+            label, weight = outcome
+            predictor.learn(pages[row, shown:].copy(), int(label), weight)
+            pages[row, OUTCOME], pages[row, OUTCOME + 1] = label, weight
+            mark_told(pages, row)
+            return True
+
+        return Steps(act, quick, tell, None)
 
     def show(self, given: Any) -> Floats:
         """Return the features of a row."""

@@ -31,16 +31,14 @@ class Mind:
 
     def act(self) -> tuple[int, float]:
         """Choose the action of the next round; return it with its chance."""
-        while self._live.halts is not None and self._live.halts():
-            self.player.plan(self.round)
-        action, chance = self._live.act()
+        action, chance = self._live.act(self.round)
         self.round += 1
         self.marks[self.round] = PENDING
         return int(action), float(chance)
 
     def observe(self, round: int, action: int, chance: float, outcome: Numbers) -> None:
         """Take in what came of a ticket."""
-        self._live.learn(round, action, chance, outcome, ())
+        self._live.learn(round, action, chance, outcome)
         self.marks[round] = ANSWERED
 
     @property

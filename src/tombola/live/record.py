@@ -31,14 +31,14 @@ class Record:
     def __init__(self, about: Fact, events: Iterable[Happening]) -> None:
         self.learner, self.names, self.setting, self.seed = about
         self.horizon, self.actions = self.setting.horizon, self.setting.listed
-        self.book = book.Book(self.setting.width)
+        self.book = book.Book(self.horizon, self.setting.width)
         self.amended: set[int] = set()
         self.cancelled: set[int] = set()
         told: dict[int, Numbers] = {}
         for event in events:
             self._enter(event, told)
         for round_, outcome in told.items():
-            self.book.answer(round_ - 1, outcome)
+            self.book.answer(round_, outcome)
 
     def _enter(self, event: Happening, told: dict[int, Numbers]) -> None:
         if event.kind == "ticket":
@@ -48,7 +48,7 @@ class Record:
             self.cancelled.add(event.key)
         elif event.kind in ("outcome", "amend"):
             outcome = outcome_from(event.key, event.value)
-            told[event.key] = outcome.numbers(self.setting, self.book.actions[event.key - 1])
+            told[event.key] = outcome.numbers(self.setting, self.book.ticket(event.key).action)
             if event.kind == "amend":
                 self.amended.add(event.key)
         else:
@@ -73,7 +73,7 @@ class Record:
     def outcomes(self) -> list[Losses | None]:
         """The loss of each ticket, or the losses of all actions if feedback is full; None if it has none."""
         full, listed = self.setting.whole_rows, self.actions
-        found = [self.book.outcome(index) for index in range(self.round)]
+        found = [self.book.outcome(round_) for round_ in range(1, self.round + 1)]
         return [None if outcome is None else outcome[:listed] if full else outcome[0] for outcome in found]
 
     @property
@@ -92,10 +92,11 @@ class Record:
         return {ticket.round: self.setting.costs(ticket.action, outcome) for ticket, outcome in self._answers()}
 
     def _answers(self) -> list[tuple[Ticket, Numbers]]:
-        pairs = ((ticket, self.book.outcome(ticket.round - 1)) for ticket in self.tickets)
+        pairs = ((ticket, self.book.outcome(ticket.round)) for ticket in self.tickets)
         return [(ticket, outcome) for ticket, outcome in pairs if outcome is not None]
 
     @property
     def switches(self) -> int:
         """How often the action changed from one round to the next."""
-        return sum(a != b for a, b in zip(self.book.actions, self.book.actions[1:], strict=False))
+        actions = self.book.actions
+        return int((actions[1:] != actions[:-1]).sum())

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tombola.book import ACTION, CHANCE, OUTCOME, TOLD, mark_told
 from tombola.engine.compiler import Kernel
 from tombola.engine.loop import Arrivals, Tally, at_once, fetch, look_ahead_at, note_action, note_loss
 from tombola.engine.player import Player
 from tombola.engine.queue import Queue
-from tombola.settings.base import Learn, Numbers, Setting, chooser, either, expecter, halter, number_of
+from tombola.settings.base import PAGES, Numbers, Setting, Steps, chooser, either, expecter, halter, number_of, step_act
 from tombola.types import Coins, Floats, Rounds
 
 if TYPE_CHECKING:  # bound by `specialise`
@@ -30,8 +32,6 @@ class Desk(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Bandit(Setting):
     """The loss of the action played is seen."""
-
-    one_loss: ClassVar[bool] = True
 
     @property
     def width(self) -> int:
@@ -56,15 +56,20 @@ class Bandit(Setting):
             "due": kernels.due,
         }
 
-    def learn_step(self, player: Player) -> Learn:
-        """Return the step that takes in a loss."""
+    def steps(self, learner: Any, coins: Coins) -> Steps:
+        """Return what a learner does live: one compiled call for a ticket, and one for its loss."""
+        player = Player(learner, self, coins)
         memory = player.memory
-        step = player.step(step_observe, memory, 0, 1.0, 0.0)
+        act = player.step(step_act, memory, coins, PAGES)
+        step = player.step(step_tell, memory, PAGES, 1, 0.0)
 
-        def learn(round: int, action: int, chance: float, outcome: Numbers, shown: Numbers) -> None:
-            step(memory, action, chance, outcome[0])
+        def quick(pages: Floats, round: int, loss: Any, cost: Any) -> bool:
+            return type(loss) is float and cost is None and step(memory, pages, round, loss)
 
-        return learn
+        def tell(pages: Floats, row: int, round: int, outcome: Numbers) -> bool:
+            return bool(step(memory, pages, row, outcome[0]))
+
+        return Steps(partial(act, memory, coins), quick, tell, player)
 
     def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the loss of the action played."""
@@ -125,6 +130,11 @@ def turner(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     return turn
 
 
-def step_observe(memory: Floats, action: int, chance: float, loss: float) -> None:
-    """Take in one loss, live."""
-    observe(view(memory), action, chance, loss)
+def step_tell(memory: Floats, pages: Floats, row: int, loss: float) -> bool:
+    """Take in one loss, live, and write it down, if it is one and its ticket is pending."""
+    if pages[row, TOLD] != 0.0 or not 0.0 <= loss <= 1.0:
+        return False
+    observe(view(memory), int(pages[row, ACTION]), pages[row, CHANCE], loss)
+    pages[row, OUTCOME] = loss
+    mark_told(pages, row)
+    return True

@@ -8,16 +8,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from tombola.book import OUTCOME, ROUNDS, has_room, write_ticket
 from tombola.budget import NOTHING, Allowance, Ledger
 from tombola.engine.coins import draw
 from tombola.engine.compiler import Kernel
 from tombola.engine.memory import mix_of
-from tombola.engine.player import Player
 from tombola.engine.vectors import dot
 from tombola.errors import FeedbackError, ParameterError
 from tombola.types import Coins, Floats
@@ -29,20 +28,59 @@ if TYPE_CHECKING:  # bound by `specialise`
 
 
 Numbers: TypeAlias = tuple[float, ...]
-Learn: TypeAlias = Callable[[int, int, float, Numbers, Numbers], None]
 
 
-class Live(NamedTuple):
-    """The steps of a session, and the player who takes them, if there is one.
+class Steps(NamedTuple):
+    """What a learner does live, and the player who does it, if there is one; tickets are written into pages of a book.
 
-    `halts` tells whether the learner wants to plan; `act` takes what is shown of the row; `learn` takes the round, the
-    action and the chance of a ticket, its outcome, and what was shown.
+    `act` takes the pages, and what is shown of the row; it returns round, action and chance, or DUE or FULL instead of
+    a round if it did nothing, because the learner has to plan, or the pages are full. `quick` takes the pages, a round,
+    and what was given as loss and cost; it tells whether that is a valid outcome of a pending round, and only then does
+    anything. `tell` takes the pages, a row of them, its round, and an outcome, and tells the same.
     """
 
-    halts: Callable[[], bool] | None
-    act: Callable[..., tuple[int, float]]
-    learn: Learn
+    act: Callable[..., tuple[int, int, float]]
+    quick: Callable[[Floats, int, Any, Any], bool]
+    tell: Callable[[Floats, int, int, Numbers], bool]
     player: Any
+
+    def learn(self, pages: Floats, row: int, round: int, outcome: Numbers) -> None:
+        """Take in an outcome that must be a valid one of a pending round."""
+        if not self.tell(pages, row, round, outcome):
+            raise FeedbackError(
+                f"learn: expected the outcome of a pending round, got {outcome} for round {round}; parse it before."
+            )
+
+
+DUE, FULL = -1, 0
+PAGES = np.zeros((1, 1))  # what pages look like to the compiler
+
+
+class Live:
+    """A learner in live use by somebody who keeps the tickets."""
+
+    def __init__(self, steps: Steps, width: int) -> None:
+        self.player = steps.player
+        self._act, self._learn = steps.act, steps.learn
+        self._pages = np.zeros((2, OUTCOME + width))  # of the ticket at hand
+
+    def act(self, played: int) -> tuple[int, float]:
+        """Choose an action after so many rounds; return it with its chance."""
+        self.plan(played)
+        self._pages[0, ROUNDS] = 0.0
+        _, action, chance = self._act(self._pages)
+        return action, chance
+
+    def plan(self, played: int) -> None:
+        """Let the learner plan, if it wants to."""
+        self._pages[0, ROUNDS] = 1.0
+        while self._act(self._pages)[0] == DUE:
+            self.player.plan(played)
+
+    def learn(self, round: int, action: int, chance: float, outcome: Numbers) -> None:
+        """Take in what came of a ticket."""
+        self._pages[1, :OUTCOME] = action, chance, 0.0
+        self._learn(self._pages, 1, round, outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +89,6 @@ class Setting(ABC):
 
     actions: int
     horizon: int
-
-    one_loss: ClassVar[bool] = False  # whether one number in [0, 1] is a whole outcome, just as it is
 
     @property
     @abstractmethod
@@ -131,17 +167,13 @@ class Setting(ABC):
         """Let the learner think."""
         learner.plan(state, coins)
 
-    def live(self, learner: Any, coins: Coins) -> Live:
-        """Return the steps of a session."""
-        player = Player(learner, self, coins)
-        memory = player.memory
-        act = partial(player.step(step_choose, memory, coins), memory, coins)
-        halts = partial(player.step(step_due, memory), memory) if learner.plans else None
-        return Live(halts, act, self.learn_step(player), player)
-
     @abstractmethod
-    def learn_step(self, player: Player) -> Learn:
-        """Return the step that takes in an outcome."""
+    def steps(self, learner: Any, coins: Coins) -> Steps:
+        """Return what a learner does live."""
+
+    def live(self, learner: Any, coins: Coins) -> Live:
+        """Return a learner in live use by somebody who keeps the tickets."""
+        return Live(self.steps(learner, coins), self.width)
 
     def show(self, given: Any) -> Any:
         """Return what is shown of a row before an action is chosen: in most settings nothing."""
@@ -196,13 +228,30 @@ def either(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str
     return (loss, "loss") if reward is None else (reward, "reward")
 
 
+def filled(room: Floats, given: Any) -> bool:
+    """Copy what is given into an array, if it has that shape; what numbers they are is not looked at."""
+    try:
+        numbers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    if numbers.shape != room.shape:
+        return False
+    room[...] = numbers
+    return True
+
+
+def are_losses(losses: Floats) -> bool:
+    """Tell whether all numbers are in [0, 1]."""
+    valid = True
+    for loss in losses:
+        valid = valid and 0.0 <= loss <= 1.0
+    return valid
+
+
 def row_of(actions: int, given: Any, name: str) -> Floats:
     """Return the losses of all actions, given as losses or as rewards."""
-    try:
-        row = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        row = np.full(0, math.nan)
-    if row.shape != (actions,) or not ((row >= 0) & (row <= 1)).all():
+    row = np.zeros(actions)
+    if not filled(row, given) or not ((row >= 0) & (row <= 1)).all():
         raise FeedbackError(
             f"Session.observe: {name} must be {actions} numbers in [0, 1], one for every action (this learner needs "
             f"the whole row), got {' '.join(repr(given).split())}; give the whole row."
@@ -265,12 +314,11 @@ def halter(due: Kernel) -> Kernel:
     return halts
 
 
-def step_choose(memory: Floats, coins: Coins) -> tuple[int, float]:
-    """Choose one action, live."""
+def step_act(memory: Floats, coins: Coins, pages: Floats) -> tuple[int, int, float]:
+    """Choose one action, live, and write its ticket."""
+    if due(view(memory)):
+        return DUE, 0, 0.0
+    if not has_room(pages):
+        return FULL, 0, 0.0
     action, chance = choose(view(memory), mix_of(memory), coins)
-    return action, chance
-
-
-def step_due(memory: Floats) -> bool:
-    """Tell whether the learner wants to plan, live."""
-    return bool(due(view(memory)))
+    return write_ticket(pages, action, chance), action, chance

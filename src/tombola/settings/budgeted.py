@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from tombola.book import ACTION, CHANCE, OUTCOME, TOLD, has_room, mark_told, write_ticket
 from tombola.budget import Allowance, Ledger, Limits, Terms
 from tombola.engine.compiler import Kernel
 from tombola.engine.loop import SPENT, Arrivals, Tally, at_once, look_ahead_at, note_action, note_loss
@@ -19,7 +20,7 @@ from tombola.engine.memory import mix_of
 from tombola.engine.player import Player
 from tombola.engine.queue import Queue
 from tombola.errors import FeedbackError, ParameterError
-from tombola.settings.base import Learn, Live, Numbers, Setting, either, row_of
+from tombola.settings.base import DUE, FULL, PAGES, Numbers, Setting, Steps, either, filled, row_of
 from tombola.settings.purse import (
     CLOSED,
     STOPPED,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:  # bound by `specialise`
     view: Kernel
     decide: Kernel
     tell: Kernel
+    lay_out: Kernel
     due: Kernel
 
 
@@ -46,7 +48,7 @@ class Desk(NamedTuple):
     """The purse; plays in flight and what is reserved for each, in a ring; the row at hand; the comparator's loss.
 
     A play in flight is a mix, and if it was drawn an action with its chance. A row has its losses, its costs, and its
-    costs in the common scale; `shown` is what a learner sees of what fits.
+    costs in the common scale; `shown` is what a learner sees of what fits; `listed` actions are not an added null.
     """
 
     purse: Purse
@@ -58,6 +60,7 @@ class Desk(NamedTuple):
     raw: Floats
     scaled: Floats
     shown: Floats
+    listed: int
     comparator: float
 
 
@@ -132,6 +135,7 @@ class Budgeted(Setting):
             raw=np.zeros((k, m)),
             scaled=np.zeros((k, m)),
             shown=np.zeros(k),
+            listed=self.listed,
             comparator=float(self.allowance.comparator),
         )
 
@@ -145,8 +149,14 @@ class Budgeted(Setting):
             "turn": turner(decide, tell),
             "decide": decide,
             "tell": tell,
+            "lay_out": self.lay_out,
             "due": learner.due,
         }
+
+    @property
+    def lay_out(self) -> Kernel:
+        """The kernel that writes a valid outcome into the row at hand."""
+        return lay_out_row
 
     def teller(self, observe: Kernel) -> Kernel:
         """Return the kernel that tells a learner of a round: here the whole row."""
@@ -179,42 +189,30 @@ class Budgeted(Setting):
             )
         return cls(actions + allowance.limits.added, horizon, allowance)
 
-    def live(self, learner: Any, coins: Coins) -> Live:
-        """Return the steps of a session."""
+    def steps(self, learner: Any, coins: Coins) -> Steps:
+        """Return what a learner does live: one compiled call for a ticket, and one for what came of it."""
         player = Player(learner, self, coins)
-        memory, desk = player.memory, player.desk
-        played, reserved = desk.played[0], desk.reserved[0]
-        due = (memory, desk.purse, desk.shown)
-        decide = (memory, coins, desk.purse, played, reserved)
-        return Live(
-            halts=partial(player.step(step_due, *due), *due),
-            act=partial(player.step(step_decide, *decide), *decide),
-            learn=self.learn_step(player),
-            player=player,
-        )
+        memory, desk, prices = player.memory, player.desk, self.limits.prices
+        hand = memory, coins, desk.purse, desk.shown, desk.played[0], desk.reserved[0]
+        outcome = np.zeros(self.width)
+        losses, costs = self.rooms(outcome)
+        act = player.step(step_act, *hand, PAGES)
+        step = player.step(step_tell, memory, desk, prices, outcome, PAGES, 1, 1)
 
-    def learn_step(self, player: Player) -> Learn:
-        """Return the step that takes in a row with its costs; the worst cost of the play is given back."""
-        memory, desk = player.memory, player.desk
-        step = player.step(step_observe, memory, desk, 1)
+        def quick(pages: Floats, round: int, loss: Any, cost: Any) -> bool:
+            both = filled(losses, loss) and filled(costs, cost)
+            return both and step(memory, desk, prices, outcome, pages, round, round)
 
-        def learn(round: int, action: int, chance: float, outcome: Numbers, shown: Numbers) -> None:
-            self.lay_out(desk, action, outcome)
-            desk.scaled[:] = desk.raw * desk.purse.scale
-            desk.played[0] = 0.0
-            desk.played[0, action] = 1.0
-            desk.actions[0], desk.chances[0] = action, chance
-            desk.reserved[0] = desk.purse.worst[action]
-            step(memory, desk, round)
+        def tell(pages: Floats, row: int, round: int, numbers: Numbers) -> bool:
+            outcome[:] = numbers
+            return bool(step(memory, desk, prices, outcome, pages, row, round))
 
-        return learn
+        return Steps(partial(act, *hand), quick, tell, player)
 
-    def lay_out(self, desk: Desk, action: int, outcome: Numbers) -> None:
-        """Write an outcome into the row at hand; an added null action loses 1 and costs nothing."""
-        split = self.listed
-        desk.row[:], desk.raw[:] = 1.0, 0.0
-        desk.row[:split] = outcome[:split]
-        desk.raw[:split] = np.reshape(outcome[split:], (split, -1))
+    def rooms(self, outcome: Floats) -> tuple[Floats, Floats]:
+        """Return the places in an outcome for losses and for costs, as they are mostly given."""
+        costs = outcome[self.listed :]
+        return outcome[: self.listed], costs if self.resources == 1 else costs.reshape(self.listed, -1)
 
     def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the losses, then the costs, of all actions that are listed."""
@@ -382,20 +380,56 @@ def decider(propose: Kernel) -> Kernel:
     return decide
 
 
-def step_due(memory: Floats, purse: Purse, shown: Floats) -> bool:
-    """Look into the purse, and tell whether the learner wants to plan, live."""
+def step_act(
+    memory: Floats, coins: Coins, purse: Purse, shown: Floats, played: Floats, reserved: Floats, pages: Floats
+) -> tuple[int, int, float]:
+    """Look into the purse, choose one action, live, and write its ticket."""
     look(purse)
     show(purse, shown)
-    return bool(purse.flags[STOPPED] == 0.0 and due(view(memory), shown))
-
-
-def step_decide(memory: Floats, coins: Coins, purse: Purse, played: Floats, reserved: Floats) -> tuple[int, float]:
-    """Choose one action, live."""
+    if purse.flags[STOPPED] == 0.0 and due(view(memory), shown):
+        return DUE, 0, 0.0
+    if not has_room(pages):
+        return FULL, 0, 0.0
     action, chance = decide(view(memory), mix_of(memory), coins, purse, played, reserved)
-    return action, chance
+    return write_ticket(pages, action, chance), action, chance
 
 
-def step_observe(memory: Floats, desk: Desk, round: int) -> None:
-    """Take in what lies on the desk, live."""
+def step_tell(memory: Floats, desk: Desk, prices: Floats, outcome: Floats, pages: Floats, row: int, round: int) -> bool:
+    """Take in an outcome, live, and write it down, if it is valid and its ticket is pending; settle what it cost."""
+    action = int(pages[row, ACTION])
+    if pages[row, TOLD] != 0.0 or not lay_out(desk, prices, action, outcome):
+        return False
+    for i in range(outcome.size):
+        pages[row, OUTCOME + i] = outcome[i]
+    for other in range(desk.played.shape[1]):
+        desk.played[0, other] = 1.0 if other == action else 0.0
+    for j in range(desk.reserved.shape[1]):
+        desk.reserved[0, j] = desk.purse.worst[action, j]
+    desk.actions[0], desk.chances[0] = action, pages[row, CHANCE]
     settle(desk.purse, desk.played[0], desk.reserved[0], desk.raw)
     tell(view(memory), round, desk, 0)
+    mark_told(pages, row)
+    return True
+
+
+def lay_out_row(desk: Desk, prices: Floats, action: int, outcome: Floats) -> bool:
+    """Write losses and costs of all actions into the row at hand; an added null action loses 1 and costs nothing."""
+    resources = prices.shape[1]
+    desk.row[desk.row.size - 1], desk.raw[desk.row.size - 1, :], desk.scaled[desk.row.size - 1, :] = 1.0, 0.0, 0.0
+    for other in range(desk.listed):
+        first = desk.listed + other * resources
+        if not place(desk, prices, other, outcome[other], outcome[first : first + resources]):
+            return False
+    return True
+
+
+def place(desk: Desk, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
+    """Write loss and costs of an action into the row at hand, if they are valid."""
+    desk.row[action] = loss
+    valid = 0.0 <= loss <= 1.0
+    for j in range(costs.size):
+        cost, price = costs[j], prices[action, j]
+        valid = valid and 0.0 <= cost <= desk.purse.worst_costs[action, j] and (cost == price or math.isnan(price))
+        desk.raw[action, j] = cost
+        desk.scaled[action, j] = cost * desk.purse.scale[j]
+    return valid

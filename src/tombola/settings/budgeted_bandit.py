@@ -8,7 +8,7 @@ from tombola.budget import Allowance
 from tombola.engine.compiler import Kernel
 from tombola.errors import FeedbackError, ParameterError
 from tombola.settings.base import Numbers, either, number_of
-from tombola.settings.budgeted import Budgeted, Desk
+from tombola.settings.budgeted import Budgeted, Desk, place
 from tombola.types import Floats
 
 
@@ -50,10 +50,14 @@ class BudgetedBandit(Budgeted):
 
         return tell
 
-    def lay_out(self, desk: Desk, action: int, outcome: Numbers) -> None:
-        """Write an outcome into the row at hand."""
-        desk.row[action] = outcome[0]
-        desk.raw[action] = outcome[1:]
+    def rooms(self, outcome: Floats) -> tuple[Floats, Floats]:
+        """Return the places in an outcome for the loss and the costs, as they are mostly given."""
+        return outcome[:1].reshape(()), outcome[1:].reshape(()) if self.resources == 1 else outcome[1:]
+
+    @property
+    def lay_out(self) -> Kernel:
+        """The kernel that writes a valid outcome into the row at hand."""
+        return lay_out_action
 
     def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the loss of the action played, then its costs."""
@@ -90,3 +94,8 @@ class BudgetedBandit(Budgeted):
     def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the loss and the costs of the action; nothing, if it is an added null action."""
         return {"loss": float(losses[action]), "cost": costs[action]} if action < self.listed else {}
+
+
+def lay_out_action(desk: Desk, prices: Floats, action: int, outcome: Floats) -> bool:
+    """Write loss and costs of the action played into the row at hand; an added null action loses 1."""
+    return (action < desk.listed or outcome[0] == 1.0) and place(desk, prices, action, outcome[0], outcome[1:])

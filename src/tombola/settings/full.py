@@ -2,15 +2,30 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tombola.book import OUTCOME, TOLD, mark_told
 from tombola.engine.compiler import Kernel
 from tombola.engine.loop import Arrivals, Tally, at_once, fetch, look_ahead_at, note_action, note_loss
 from tombola.engine.player import Player
 from tombola.engine.queue import Queue
-from tombola.settings.base import Learn, Numbers, Setting, chooser, either, expecter, halter, row_of
+from tombola.settings.base import (
+    PAGES,
+    Numbers,
+    Setting,
+    Steps,
+    are_losses,
+    chooser,
+    either,
+    expecter,
+    filled,
+    halter,
+    row_of,
+    step_act,
+)
 from tombola.types import Coins, Floats
 
 if TYPE_CHECKING:  # bound by `specialise`
@@ -56,15 +71,21 @@ class Full(Setting):
             "due": kernels.due,
         }
 
-    def learn_step(self, player: Player) -> Learn:
-        """Return the step that takes in a row."""
-        memory = player.memory
-        step = player.step(step_observe, memory, 1, np.zeros(self.actions))
+    def steps(self, learner: Any, coins: Coins) -> Steps:
+        """Return what a learner does live: one compiled call for a ticket, and one for its row."""
+        player = Player(learner, self, coins)
+        memory, losses = player.memory, player.desk.row
+        act = player.step(step_act, memory, coins, PAGES)
+        step = player.step(step_tell, memory, PAGES, 1, 1, losses)
 
-        def learn(round: int, action: int, chance: float, outcome: Numbers, shown: Numbers) -> None:
-            step(memory, round, np.array(outcome))
+        def quick(pages: Floats, round: int, loss: Any, cost: Any) -> bool:
+            return cost is None and filled(losses, loss) and step(memory, pages, round, round, losses)
 
-        return learn
+        def tell(pages: Floats, row: int, round: int, outcome: Numbers) -> bool:
+            losses[:] = outcome
+            return bool(step(memory, pages, row, round, losses))
+
+        return Steps(partial(act, memory, coins), quick, tell, player)
 
     def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
         """Return the losses of all actions."""
@@ -127,6 +148,12 @@ def turner(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     return turn
 
 
-def step_observe(memory: Floats, round: int, row: Floats) -> None:
-    """Take in the row of a round, live."""
-    observe(view(memory), round, row)
+def step_tell(memory: Floats, pages: Floats, row: int, round: int, losses: Floats) -> bool:
+    """Take in the losses of a round, live, and write them down, if they are losses and the ticket is pending."""
+    if pages[row, TOLD] != 0.0 or not are_losses(losses):
+        return False
+    for action in range(losses.size):
+        pages[row, OUTCOME + action] = losses[action]
+    observe(view(memory), round, losses)
+    mark_told(pages, row)
+    return True
