@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from budget_peers import EpsilonFirstLP, Oracle, PrimalDualBwK
-from tombola import Budget, EmpiricalLP, Pool, compare
+from tombola import Budget, Pool, compare
 from tombola.budget import Allowance
-from tombola.budgets import OptimisticLP, ThriftyLP, optimum
+from tombola.budgets import EmpiricalLP, OptimisticLP, ThriftyLP, optimum
 from tombola.engine.loop import LOSS, SPENT
 from tombola.optimum import UnreachableError
 from tombola.settings.purse import new_purse

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits  # type: ignore[import-untyped]
 
-from tombola import LabelledPool, play, statistics
-from tombola.labels import ERM, Stumps
+from tombola import play, statistics
+from tombola.labels import ERM, LabelledPool, Stumps
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw, save
 

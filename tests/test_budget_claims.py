@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pools import OWN, REAL, SHARED
-from tombola import EmpiricalLP, Trace, instances, play
+from tombola import Trace, instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget import Budget
-from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, PrimalDual, SerflingLP, Terms
+from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP, Terms
 from tombola.pool import Pool
 
 LONG = 2**16

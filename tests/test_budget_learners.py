@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from naive import budget as naive
-from tombola import EmpiricalLP, instances, play
+from tombola import instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget import Budget
-from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, PrimalDual, SerflingLP, Terms
+from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP, Terms
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import plain
 from tombola.engine.draws import iid_order

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hostile import remembered, ugly_costs
-from tombola import EmpiricalLP, play
+from tombola import play
 from tombola.budget import Budget
-from tombola.budgets import BudgetSimulation, DualDescent, OptimisticLP, PrimalDual, SerflingLP, ThriftyLP
+from tombola.budgets import BudgetSimulation, DualDescent, EmpiricalLP, OptimisticLP, PrimalDual, SerflingLP, ThriftyLP
 from tombola.engine.player import Player
 from tombola.pool import Pool
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import EmpiricalLP, Session, Ticket, play
+from tombola import Session, Ticket, play
 from tombola.budget import Budget
-from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, PrimalDual, SerflingLP
+from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.pool import Pool
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from naive import budget as naive
-from tombola import EmpiricalLP, play
+from tombola import play
 from tombola.budget import BITS, Allowance, Budget, Ledger, ticks_in_one
+from tombola.budgets import EmpiricalLP
 from tombola.errors import ParameterError, PoolError, TombolaError
 from tombola.optimum import best_mix, many_resources, one_resource, optimum, still_best
 from tombola.pool import Pool

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from tombola import LabelledPool, play
+from tombola import play
 from tombola.bounds import classes as bounds
 from tombola.hypotheses.base import Ties
-from tombola.labels import ERM, AllLabellings, Intervals, Thresholds, attack_thresholds
+from tombola.labels import ERM, AllLabellings, Intervals, LabelledPool, Thresholds, attack_thresholds
 
 
 def realizable(rows: int, seed: int) -> LabelledPool:

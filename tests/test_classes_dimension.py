@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from naive import classes as naive
-from tombola import Hedge, LabelledPool, play
+from tombola import Hedge, play
 from tombola.bounds import classes as bounds
 from tombola.errors import ParameterError, PoolError
 from tombola.labels import (
@@ -19,6 +19,7 @@ from tombola.labels import (
     Halfplanes,
     Halving,
     Intervals,
+    LabelledPool,
     Rectangles,
     StandardOptimal,
     Stumps,

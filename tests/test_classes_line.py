@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.classes import LineTwin
-from tombola import LabelledPool, Session, Ticket, play
+from tombola import Session, Ticket, play
 from tombola.delay import delays
 from tombola.engine.coins import uniform
 from tombola.engine.compiler import plain
 from tombola.hypotheses.base import Ties
 from tombola.hypotheses.line import LineHypotheses
 from tombola.hypotheses.tree import bits_of, highest
-from tombola.labels import ERM, Intervals, Stumps, Thresholds, Unions
+from tombola.labels import ERM, Intervals, LabelledPool, Stumps, Thresholds, Unions
 from tombola.streams import Streams
 
 CLASSES: dict[str, tuple[LineHypotheses, int, int]] = {

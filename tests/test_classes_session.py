@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import FollowTheLeader, Hedge, LabelledPool, Session, Simulation, Ticket, play
+from tombola import FollowTheLeader, Hedge, Session, Simulation, Ticket, play
 from tombola.errors import FeedbackError, ParameterError, PoolError, SessionError
 from tombola.labels import (
     ERM,
@@ -22,6 +22,7 @@ from tombola.labels import (
     Halving,
     Intervals,
     LabelLearner,
+    LabelledPool,
     Rectangles,
     StandardOptimal,
     Stumps,

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tombola import Budget, EmpiricalLP, LabelledPool, Simulation, exact, play
-from tombola.budgets import BudgetedLearner
+from tombola import Budget, Simulation, exact, play
+from tombola.budgets import BudgetedLearner, EmpiricalLP
 from tombola.cli import app
 from tombola.commands.exact import exact as command
 from tombola.engine.coins import uniform
 from tombola.errors import ParameterError
-from tombola.labels import ERM, Experts, FiniteClass, Halving, Thresholds
+from tombola.labels import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
 from tombola.learners.bandit.epsilon_greedy import EpsilonGreedy
 from tombola.learners.bandit.exp3 import Exp3
 from tombola.learners.bandit.thompson_sampling import ThompsonSampling

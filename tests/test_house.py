@@ -12,27 +12,24 @@ import pytest
 from tombola import (
     UCB1,
     Budget,
-    EmpiricalLP,
     FollowTheLeader,
     Hedge,
-    LabelledPool,
     Learner,
     Pool,
     RowDelays,
     Session,
     Ticket,
-    Watch,
     check_learner,
     compare,
     exact,
     instances,
     play,
 )
-from tombola.budgets import BudgetedLearner, DualDescent, PrimalDual, Terms
-from tombola.confidence import certify_trace
+from tombola.budgets import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, Terms
+from tombola.confidence import Watch, certify_trace
 from tombola.engine.coins import uniform
 from tombola.errors import FeedbackError, LearnerError, ParameterError, SessionError
-from tombola.labels import ERM, Experts, FiniteClass, Halving, LabelLearner, Thresholds
+from tombola.labels import ERM, Experts, FiniteClass, Halving, LabelLearner, LabelledPool, Thresholds
 from tombola.order import Model, RandomOrder
 from tombola.saving import _digest
 from tombola.types import Coins, Floats, Order

@@ -13,7 +13,6 @@ import pytest
 from tombola import (
     UCB1,
     UCB2,
-    AdaHedge,
     Exp3,
     FixedAction,
     FollowTheLeader,
@@ -21,14 +20,13 @@ from tombola import (
     Learner,
     MixedLearner,
     Pool,
-    ThompsonSampling,
     check_learner,
     laws,
 )
-from tombola.bandit import KLUCB, ExploreThenCommit, SuccessiveElimination, TsallisInf
+from tombola.bandit import KLUCB, ExploreThenCommit, SuccessiveElimination, ThompsonSampling, TsallisInf
 from tombola.engine.coins import uniform
 from tombola.errors import LearnerError
-from tombola.full import BirthdayTest, FlipFlop, HedgeAnytime, Uniform
+from tombola.full import AdaHedge, BirthdayTest, FlipFlop, HedgeAnytime, Uniform
 from tombola.types import Coins, Floats
 
 OURS: list[Learner] = [

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tombola import UCB1, UCB2, Exp3, Hedge, Learner, Pool, ThompsonSampling, play
+from tombola import UCB1, UCB2, Exp3, Hedge, Learner, Pool, play
+from tombola.bandit import ThompsonSampling
 from tombola.commands.session import app
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError

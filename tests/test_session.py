@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tombola import UCB1, Exp3, FollowTheLeader, Hedge, Learner, Session, ThompsonSampling, Ticket
+from tombola import UCB1, Exp3, FollowTheLeader, Hedge, Learner, Session, Ticket
+from tombola.bandit import ThompsonSampling
 from tombola.book import Book
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.full import BirthdayTest

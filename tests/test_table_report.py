@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from pools import OWN, REAL, npz_of
-from tombola import EmpiricalLP, Pool, compare, demo, play
+from tombola import Pool, compare, demo, play
 from tombola.budget import Budget
+from tombola.budgets import EmpiricalLP
 from tombola.comparing import bound_of
 from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError

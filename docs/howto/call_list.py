@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tombola import Session, ThompsonSampling, demo
+from tombola import Session, demo
+from tombola.bandit import ThompsonSampling
 
 table = demo.call_list(seed=0)  # 3,000 customers, 3 ways to reach them, and how late each outcome comes
 pool = table.pool

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from tombola import FollowTheLeader, Session, Watch, demo
+from tombola import FollowTheLeader, Session, demo
 from tombola.bandit import SuccessiveElimination
+from tombola.confidence import Watch
 
 pool = demo.evaluation(seed=0)  # 5,000 questions, 6 models
 order = np.random.default_rng(1).permutation(pool.rows)  # the shuffle is the only assumption

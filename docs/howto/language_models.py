@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tombola import Budget, EmpiricalLP, demo, play
-from tombola.budgets import ThriftyLP
+from tombola import Budget, demo, play
+from tombola.budgets import EmpiricalLP, ThriftyLP
 
 DOLLARS = 5.0
 

@@ -1,7 +1,7 @@
 """Solver choice: which one should run, if only the run time of the one that ran is seen."""
 
-from tombola import UCB2, Exp3, ThompsonSampling, compare, demo
-from tombola.bandit import KLUCB
+from tombola import UCB2, Exp3, compare, demo
+from tombola.bandit import KLUCB, ThompsonSampling
 from tombola.full import Uniform
 
 CUTOFF = 900  # seconds; a loss is run time / cutoff

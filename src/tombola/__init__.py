@@ -14,7 +14,15 @@ from typing import Any
 __version__ = "0.2.0.dev0"
 
 _ROOMS = ("full", "bandit", "switching", "budgets", "labels", "confidence", "reductions")
-_MOVED_FUNCTIONS = ("attack", "attack_thresholds", "certify_trace", "littlestone_dimension", "vc_dimension")
+_MOVED_FUNCTIONS = (
+    "attack",
+    "attack_thresholds",
+    "certify",
+    "certify_trace",
+    "examine",
+    "littlestone_dimension",
+    "vc_dimension",
+)
 _GONE = {
     "play_budget": "play(..., budget=...)",
     "play_labels": "play",
