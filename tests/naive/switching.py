@@ -251,7 +251,7 @@ class Thrifty(FrugalUCB):
         deviation = math.sqrt(self.doubt[a] ** 2 / (self.doubt[a] + self.noise[a] / plays))
         z = (bar - self.guess[a]) / deviation
         normal = deviation * max(0.0, float(stats.norm.pdf(z) + z * stats.norm.cdf(z)))
-        unlike = 0.0 if self.n(a) > 0 else 1 / (self.tried + 1)
+        unlike = 0.0 if self.n(a) > 0 else 1 / (self.tried + 4)
         return (1 - unlike) * normal + unlike * bar**2 / 2 * plays / (plays + 2)
 
     def outlook(self, a: int) -> tuple[float, float]:
@@ -273,7 +273,7 @@ class Thrifty(FrugalUCB):
         if self.k == 1 or self.look > 0:
             return {self.plays[-1] if self.plays else 0}
         valuable = self.valuable()
-        toll = 2 * self.price / (self.T - len(self.plays))
+        toll = 8 * self.price / (self.T - len(self.plays))
         index = {a: self.index(a) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(self.untried(), 0.0)
         for a in index:
             index[a] += toll if self.plays[-1:] != [a] else 0.0

@@ -18,6 +18,7 @@ FINE = 1.02
 HALVINGS = 14
 HALVES, EIGHTHS = 2, 8
 THRIFTY_SCALE = 0.7
+FRUGAL_TOLL, THRIFTY_TOLL = 2.0, 8.0
 
 
 def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
@@ -71,21 +72,23 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
     (2419, 6217)
     """
-    regret = by_indices(horizon, actions, frugal_block(horizon, actions, price), scale) + tolls(horizon, price)
+    regret = by_indices(horizon, actions, frugal_block(horizon, actions, price), scale) + tolls(
+        horizon, FRUGAL_TOLL * price
+    )
     return capped(regret, horizon, actions) + price * frugal_switches(horizon, actions, price)
 
 
 def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     """Bound the regret of Thrifty in random order without delay, with the price of its switches.
 
-    Its purse, and as much again for going by FrugalUCB's indices with scale .7 and looks at every eighth, 2 price H_T,
+    Its purse, and as much again for going by FrugalUCB's indices with scale .7 and looks at every eighth, 8 price H_T,
     and the price of all blocks (docs/theory/thrifty.md); never more than T and that price.
 
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
-    (12934, 24456)
+    (13004, 24526)
     """
     switches = price * blocks_begun(horizon, actions, 1, EIGHTHS)
-    regret = 2 * thrifty_purse(horizon, actions) + tolls(horizon, price)
+    regret = 2 * thrifty_purse(horizon, actions) + tolls(horizon, THRIFTY_TOLL * price)
     return capped(regret, horizon, actions) + switches
 
 
@@ -98,9 +101,9 @@ def thrifty_purse(horizon: int, actions: int) -> float:
     return by_indices(horizon, actions, 1, THRIFTY_SCALE, EIGHTHS)
 
 
-def tolls(horizon: int, price: float) -> float:
-    """Return 2 price H_T: what indices with a toll of 2 price / R on a switch can miss."""
-    return 2 * price * math.fsum(1 / left for left in range(1, horizon + 1))
+def tolls(horizon: int, toll: float) -> float:
+    """Return toll H_T: what indices with toll / R on a switch can miss, R being the rounds left."""
+    return toll * math.fsum(1 / left for left in range(1, horizon + 1))
 
 
 def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, parts: int = HALVES) -> float:

@@ -11,12 +11,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tombola import validate
-from tombola.bounds.frugal import frugal_block, frugal_ucb
+from tombola.bounds.frugal import FRUGAL_TOLL, frugal_block, frugal_ucb
 from tombola.learners.bandit.counts import learn, least_tried, lower
 from tombola.learners.base import Feedback, Learner
 from tombola.types import Coins, Floats
-
-THERE_AND_BACK = 2.0
 
 
 class State(NamedTuple):
@@ -40,10 +38,10 @@ def index(mean: float, seen: float, remaining: float, actions: int, horizon: flo
     return lower(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)
 
 
-def most_promising(state: Any) -> int:
-    """Return the action with the smallest index, once a switch there and back is paid; one never answered has 0."""
+def most_promising(state: Any, times: float) -> int:
+    """Return the action with the smallest index, once a switch is paid so many times; one never answered has 0."""
     remaining = max(1.0, state.horizon - state.acted[0])
-    toll = THERE_AND_BACK * state.price / remaining
+    toll = times * state.price / remaining
     current = int(state.current[0])
     best = least_tried(state.seen, state.chosen)
     least = math.inf if best < 0 else 0.0 if best == current else toll
@@ -94,7 +92,7 @@ class FrugalUCB(Learner):
     def act(state: State, coins: Coins) -> tuple[int, float]:
         """Go on with the block, or begin one of the most promising action."""
         if state.left[0] == 0.0:
-            action = most_promising(state)
+            action = most_promising(state, FRUGAL_TOLL)
             state.current[0] = action
             state.left[0] = max(state.shortest, float(math.ceil(0.5 * state.chosen[action])))
         action = int(state.current[0])

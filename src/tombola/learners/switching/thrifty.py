@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import validate
-from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, thrifty, thrifty_purse
+from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, thrifty, thrifty_purse
 from tombola.engine.native import apart
 from tombola.learners.bandit.counts import least_tried, lowest
 from tombola.learners.base import Feedback, Learner
@@ -23,6 +23,7 @@ from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, not
 from tombola.types import Coins, Floats
 
 STRETCH = 12.0
+IMAGINED = 4.0
 
 
 class State(NamedTuple):
@@ -68,15 +69,15 @@ def learnt(doubt: float, noise: float, plays: float) -> float:
 def saving(state: State, action: int, plays: float, bar: float) -> float:
     """Return by how much an action is expected to be below `bar`, where it will be, once so many plays are answered.
 
-    An action never answered may also be unlike all others, with the chance 1 / (tried + 1) of the rule of succession:
-    then its mean is uniform on [0, 1].
+    An action never answered may also be unlike all others, with the chance 1 / (tried + 4); then its mean is
+    uniform on [0, 1]: the rule of succession, after one action unlike the others and three alike.
     """
     if plays == 0.0:
         return float(max(0.0, bar - state.guesses[action]))
     noise = state.noises[action]
     if state.seen[action] > 0.0:
         return excess(bar - state.guesses[action], learnt(state.doubts[action], noise, plays))
-    unlike = 1.0 / (state.prior[TRIED] + 1.0)
+    unlike = 1.0 / (state.prior[TRIED] + IMAGINED)
     alike = excess(bar - state.prior[CENTRE], learnt(state.prior[SPREAD], noise, plays))
     return float((1.0 - unlike) * alike + unlike * 0.5 * bar * bar * plays / (plays + 2.0))
 
@@ -136,7 +137,7 @@ def stretch_of(state: State, action: int) -> float:
 @apart
 def look(state: State) -> int:
     """Return the most valuable action, if it is the most promising one too or the purse covers the worst."""
-    valuable, promising = most_valuable(state), most_promising(state)
+    valuable, promising = most_valuable(state), most_promising(state, THRIFTY_TOLL)
     toll = state.price if valuable != state.current[0] and state.current[0] >= 0.0 else 0.0
     state.astray[0] = 0.0
     if valuable == promising:
