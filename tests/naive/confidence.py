@@ -145,19 +145,21 @@ def ranks(values: Any, coins: Any) -> Any:
     ]
 
 
-def order_wealth(ranked: Any, gamblers: Any, rates: Any, turns: Any, jump: Any) -> Any:
-    """Return the wealth of all gamblers together after every rank; followers bet on what they remember."""
-    shares = [share for _, _, share in gamblers] + [0.1] * len(rates)
-    purse, totals, drifts, side = shares, [], [0.0] * len(rates), 0.0
+def order_wealth(ranked: Any, gamblers: Any, jump: Any, third: Any = 1 / 3) -> Any:
+    """Return the wealth of all gamblers together after every rank; those with a rate bet on what they remember."""
+    purse, totals, remembered, side = [share for _, _, share, _, _ in gamblers], [], [0.0] * len(gamblers), 0.0
     for p in ranked:
         off = p - 0.5
-        payoffs = [off, off * side, 12 * off**2 - 1, -math.log(p) - 1, -math.log(1 - p) - 1]
-        gains = [stake * payoffs[int(kind)] for kind, stake, _ in gamblers]
-        gains += [min(max(12 * drift, -1.9), 1.9) * off for drift in drifts]
-        all_ = sum(purse)
-        purse = [((1 - jump) * w + jump * all_ * s) * (1 + g) for w, s, g in zip(purse, shares, gains, strict=True)]
-        drifts = [turn * (drift + rate * (off - drift)) for drift, rate, turn in zip(drifts, rates, turns, strict=True)]
-        side = 1.0 if off > 0 else -1.0
+        payoffs = [off, off * side, 12 * off**2 - 1, -math.log(p) - 1, -math.log(1 - p) - 1,
+                   (p > 2 / 3) - third, (p < 1 / 3) - third]  # fmt: skip
+        all_, new = sum(purse), []
+        for w, memory, (kind, stake, share, rate, _) in zip(purse, remembered, gamblers, strict=True):
+            if rate:
+                stake = min(max(12 * memory, -1.9), 1.9) if kind == 0 else min(max(4.5 * memory, -1.425), 1.425)
+            new.append(((1 - jump) * w + jump * all_ * share) * (1 + stake * payoffs[int(kind)]))
+        remembered = [turn * ((1 - rate) * memory + rate * payoffs[int(kind)])
+                      for memory, (kind, _, _, rate, turn) in zip(remembered, gamblers, strict=True)]  # fmt: skip
+        purse, side = new, 1.0 if off > 0 else -1.0
         totals.append(sum(purse))
     return totals
 

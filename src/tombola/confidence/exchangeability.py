@@ -24,46 +24,50 @@ if TYPE_CHECKING:  # bound by `specialise`
 
 BINS = 256  # values are ranked by bins of [0, 1]: any function of a value may be ranked
 JUMP = 0.001  # the share of the wealth that changes hands between gamblers in every round
-SHAPES = 5  # what a gambler may bet on: see `shape`
-RATES = (0.02, 0.004, 0.01)  # of those who bet on a drift as large as it was of late, and forget at this rate
-TURNS = (
-    1.0,
-    1.0,
-    -1.0,
-)  # what becomes of that drift from one row to the next: the last of them bets that rows alternate
-BOLDEST = 1.9  # their largest stake, of 2
-FAMILIES = (  # a shape, its stakes, and their share of the wealth: most for drifts, which are often small
-    (0, (0.5, -0.5, 0.15, -0.15, 0.05, -0.05), 0.3),
-    (1, (0.5, -0.5, 0.15, -0.15), 0.08),
-    (2, (0.25, -0.25), 0.08),
-    (3, (0.5, 0.125), 0.12),
-    (4, (0.5, 0.125), 0.12),
+DRIFT, ECHO, SPREAD, SMALL, LARGE, UPPER, LOWER = range(7)  # what a gambler may bet on: see `shape`
+FIXED = (  # what is bet on, the stakes, and the share of the wealth that each has
+    (ECHO, (0.5, -0.5), 0.025),
+    (SPREAD, (0.25, -0.25), 0.025),
+    (SMALL, (0.5,), 0.035),
+    (SMALL, (0.125,), 0.06),
+    (LARGE, (0.5,), 0.035),
+    (LARGE, (0.125,), 0.06),
 )
-GAMBLERS = np.array(
-    [[float(shape), stake, share / len(stakes)] for shape, stakes, share in FAMILIES for stake in stakes]
+FOLLOWERS = (  # what is bet on, as it went of late; how fast that is forgotten; what becomes of it in a row; the share
+    (DRIFT, 0.003, 1.0, 0.29),
+    (UPPER, 0.003, 1.0, 0.12),
+    (LOWER, 0.003, 1.0, 0.12),
+    (DRIFT, 0.02, 1.0, 0.03),
+    (UPPER, 0.02, 1.0, 0.03),
+    (LOWER, 0.02, 1.0, 0.03),
+    (DRIFT, 0.01, -1.0, 0.09),  # bets that rows alternate
 )
-FOLLOWERS = 0.1  # the share of each of those who follow the drift
-LARGE = 1e100
+GAMBLERS = np.array(  # what is bet on, the stake, the share, and of followers how fast and what becomes of it
+    [[float(on), stake, share, 0.0, 0.0] for on, stakes, share in FIXED for stake in stakes]
+    + [[float(on), 0.0, share, rate, turn] for on, rate, turn, share in FOLLOWERS]
+)
+BEST = (12.0, 0.0, 0.0, 0.0, 0.0, 4.5, 4.5)  # the best stake on a small mean is this times the mean: 1 / variance
+BOLDEST = (1.9, 0.0, 0.0, 0.0, 0.0, 1.425, 1.425)  # the largest stake of a follower: at 1 / .95 of it all may be lost
+HUGE = 1e100
 WATCHED = 0.5  # the share of the level for watching row by row, if the whole list is looked at as well
 
 
 class Ranks(NamedTuple):
     """For every column, a Fenwick tree of the values seen, and the gamblers with their wealth, scaled.
 
-    The followers come after the gamblers; `drifts` is what they go by.
+    `means` is what followers go by.
     """
 
     tree: Floats
     counts: Floats
     last: Floats
-    drifts: Floats
+    means: Floats
     wealth: Floats
     exponent: Floats
     record: Floats
     when: Floats
     shapes: Floats
     gamblers: Floats
-    shares: Floats
     goal: float
 
 
@@ -190,19 +194,17 @@ def _refuse(method: str, expected: str, came: str) -> None:
 
 
 def _fresh(columns: int, goal: float) -> Ranks:
-    shares = np.concatenate([GAMBLERS[:, 2], np.full(len(RATES), FOLLOWERS)])
     return Ranks(
         tree=np.zeros((columns, BINS + 1)),
         counts=np.zeros(columns),
         last=np.zeros(columns),
-        drifts=np.zeros((columns, len(RATES))),
-        wealth=np.tile(shares, (columns, 1)),
+        means=np.zeros((columns, len(GAMBLERS))),
+        wealth=np.tile(GAMBLERS[:, 2], (columns, 1)),
         exponent=np.zeros(columns),
         record=np.zeros(columns),
         when=np.zeros(columns),
-        shapes=np.zeros(SHAPES),
+        shapes=np.zeros(len(BEST)),
         gamblers=GAMBLERS,
-        shares=shares,
         goal=goal,
     )
 
@@ -245,21 +247,18 @@ def bet(state: Any, column: int, ranked: float) -> None:
 
     In every round a share of the wealth is handed round, so that a late change is seen too.
     """
-    wealth, drifts, off = state.wealth[column], state.drifts[column], ranked - 0.5
-    shape(state.shapes, ranked, state.last[column])
+    wealth, means, gamblers, shapes = state.wealth[column], state.means[column], state.gamblers, state.shapes
+    shape(shapes, ranked, state.last[column])
     before = 0.0
     for j in range(wealth.size):
         before += wealth[j]
-    total, fixed = 0.0, state.gamblers.shape[0]
+    total = 0.0
     for j in range(wealth.size):
-        if j < fixed:
-            gain = state.gamblers[j, 1] * state.shapes[int(state.gamblers[j, 0])]
-        else:
-            gain = min(max(12.0 * drifts[j - fixed], -BOLDEST), BOLDEST) * off
-        wealth[j] = ((1.0 - JUMP) * wealth[j] + JUMP * before * state.shares[j]) * (1.0 + gain)
+        on, rate = int(gamblers[j, 0]), gamblers[j, 3]
+        stake = gamblers[j, 1] if rate == 0.0 else min(max(BEST[on] * means[j], -BOLDEST[on]), BOLDEST[on])
+        wealth[j] = ((1.0 - JUMP) * wealth[j] + JUMP * before * gamblers[j, 2]) * (1.0 + stake * shapes[on])
+        means[j] = gamblers[j, 4] * (means[j] + rate * (shapes[on] - means[j]))
         total += wealth[j]
-    for q in range(drifts.size):
-        drifts[q] = TURNS[q] * (drifts[q] + RATES[q] * (off - drifts[q]))
     state.last[column] = 1.0 if ranked > 0.5 else -1.0
     note(state, column, total)
 
@@ -267,11 +266,13 @@ def bet(state: Any, column: int, ranked: float) -> None:
 def shape(shapes: Floats, ranked: float, last: float) -> None:
     """Write what a rank yields to those who bet on it; each has mean 0 if the rank is uniform, or less."""
     off = ranked - 0.5
-    shapes[0] = off  # large, or small: a drift
-    shapes[1] = off * last  # on the side of the last one, or not: an echo
-    shapes[2] = 12.0 * off * off - 1.0  # far from the middle, or near: a spread
-    shapes[3] = -math.log(max(ranked, 1e-12)) - 1.0  # very small
-    shapes[4] = -math.log(max(1.0 - ranked, 1e-12)) - 1.0  # very large
+    shapes[DRIFT] = off  # large, or small
+    shapes[ECHO] = off * last  # on the side of the last one, or not
+    shapes[SPREAD] = 12.0 * off * off - 1.0  # far from the middle, or near
+    shapes[SMALL] = -math.log(max(ranked, 1e-12)) - 1.0  # very small
+    shapes[LARGE] = -math.log(max(1.0 - ranked, 1e-12)) - 1.0  # very large
+    shapes[UPPER] = (2.0 if ranked > 2.0 / 3.0 else -1.0) / 3.0  # in the upper third, or not: lists of few 1 and many 0
+    shapes[LOWER] = (2.0 if ranked < 1.0 / 3.0 else -1.0) / 3.0  # in the lower third, or not
 
 
 def note(state: Any, column: int, total: float) -> None:
@@ -280,7 +281,7 @@ def note(state: Any, column: int, total: float) -> None:
     state.record[column] = max(state.record[column], evidence)
     if state.when[column] == 0.0 and evidence >= state.goal:
         state.when[column] = state.counts[column]
-    if total > LARGE:
+    if total > HUGE:
         for j in range(state.wealth[column].size):
             state.wealth[column, j] /= total
         state.exponent[column] = evidence
