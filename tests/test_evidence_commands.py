@@ -111,9 +111,35 @@ def test_examine_names_the_column_and_the_row(tmp_path: Path) -> None:
     assert "nothing speaks against random order" in text
 
 
+def test_a_column_that_numbers_the_rows_says_nothing_of_their_order(tmp_path: Path) -> None:
+    """Ids given after a shuffle are sorted; who asks for them by name gets them."""
+    path, coins = tmp_path / "list.csv", np.random.default_rng(0).random(300)
+    path.write_text("id,a\n" + "".join(f"{i + 1},{x}\n" for i, x in enumerate(coins)))
+    status, text = run("examine", path)
+    assert (status, "300 rows of 1 column\n" in text, "left out: id (it numbers the rows)" in text) == (0, True, True)
+    assert run("examine", path, "--columns", "id")[0] == 1
+    path.write_text("a\n" + "".join(f"{i}\n" for i in range(300)))
+    assert run("examine", path)[0] == 1
+
+
+def test_certify_takes_no_id_for_an_action(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("question_id,good,bad\n" + "".join(f"q{i},0,1\n" for i in range(300)))
+    status, text = run("certify", path, "--within", 0.1)
+    assert status == 0
+    assert "note: taken for ids, by the name: question_id" in text
+    assert text.index("good  ") < text.index("bad  ")
+
+
+def test_a_level_that_is_none_is_told_by_its_option(table: Path) -> None:
+    for arguments in (("certify", table), ("examine", table), ("audit", table, "mean(good) > 0.5")):
+        status, said = run(*arguments, "--level", 2)
+        assert (status, "--level: expected a probability" in said) == (2, True)
+
+
 def test_examine_says_when_only_all_rows_together_show_it(tmp_path: Path) -> None:
     path = tmp_path / "step.csv"
-    coin = np.random.default_rng(4).random(2000) < np.where(np.arange(2000) < 1000, 0.3, 0.38)
+    coin = np.random.default_rng(2).random(2000) < np.where(np.arange(2000) < 1000, 0.3, 0.38)
     path.write_text("a\n" + "".join(f"{int(x)}\n" for x in coin))
     assert not RandomOrderTest(level=0.005, seed=1).extend(coin.astype(float))
     status, text = run("examine", path)

@@ -81,7 +81,9 @@ def _lines(file: TextIO, source: str, follow: bool, wait: Callable[[float], None
         try:
             piece = file.readline(LONGEST)
         except UnicodeDecodeError:
-            raise TableError(f"{source}: expected text in UTF-8, got something else; export it again.") from None
+            raise TableError(
+                f"{source}: expected a table as text in UTF-8, got something else; export it as CSV."
+            ) from None
         if not piece and not follow:
             if rest:
                 yield rest

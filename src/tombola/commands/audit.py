@@ -11,7 +11,7 @@ import typer
 
 from tombola.commands.answers import check_page
 from tombola.commands.arriving import DOUBT, Arriving, in_disorder, limits, loss
-from tombola.commands.options import Json, Page, Seeds, words
+from tombola.commands.options import Json, Page, Seeds, check_level, words
 from tombola.commands.printing import grid, show
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tombola.report.evidence_page import Shown
 
 SHOWN, POINTS = 8, 240  # pictures on a page, and points of a curve
+HEADINGS = ("statement", "finding", "rows it took", "wrong by chance, by now", "mean so far")
 
 
 def audit(
@@ -54,6 +55,7 @@ def audit(
         raise ParameterError(
             "audit: expected --strata and --sizes together, and no --rows; write --strata region --sizes a=400,b=600."
         )
+    check_level(level)
     check_page(out, table)
     arriving = Arriving(table, follow=follow)
     assertions = [asserted(statement) for statement in statements]
@@ -186,10 +188,10 @@ def _more(finding: "Finding", rows: int | None, level: float, parts: Any, seed: 
 
 
 def _show(findings: list["Finding"], guesses: list[int | None]) -> None:
-    listed = grid("statement", "finding", "rows", "wrong by chance", "mean so far")
+    listed = grid(*HEADINGS)
     for one, guess in zip(findings, guesses, strict=True):
         rows = f"{one.rows:,}" + (f" (probably {guess:,} in all)" if guess is not None else "")
-        mean = "-" if math.isnan(one.mean) else f"{one.mean:.4g}"
+        mean = "-" if math.isnan(one.mean) else f"{one.mean:.5g}"
         listed.add_row(one.assertion, one.outcome, rows, "-" if one.outcome == "open" else _chance(one.chance), mean)
     show(listed)
 
@@ -209,12 +211,12 @@ def _picture(course: "Course", finding: "Finding", share: float) -> "Shown":
     every = np.unique(np.linspace(0, len(near) - 1, POINTS).round().astype(int))
     x, mean, low, high = np.array(near, np.float64)[every].T
     mean = np.where(np.isnan(mean), (low + high) / 2, mean)
-    lines = tuple(Line(f"{at:g}", x[[0, -1]], np.full(2, at)) for at in course.thresholds)
+    lines = tuple(Line(f"threshold {at:g}", x[[0, -1]], np.full(2, at)) for at in course.thresholds)
     alt = (
         f"{finding}; the mean after {int(x[-1]):,} rows is {mean[-1]:.3g}, for all rows {low[-1]:.3g} to {high[-1]:.3g}"
     )
     name = "difference" if course.assertion.parts[0].difference else "mean"
-    chart = Chart(course.assertion.words, "rows", name, (Band(name, x, mean, low, high),), lines,
+    chart = Chart(course.assertion.words, "rows taken", name, (Band(name, x, mean, low, high),), lines,
                   log_x=False, log_y=False, alt=alt)  # fmt: skip
     words = (
         f"{finding.outcome.capitalize()} after {finding.rows:,} rows. The band holds the {name} of the whole list at "
@@ -236,7 +238,7 @@ def _write(
     verdict = f"{len(findings) - len(bad) - len(left)} proved, {len(bad)} refuted, {len(left)} open."
     rows = tuple(
         (one.assertion, one.outcome, f"{one.rows:,}", "-" if one.outcome == "open" else _chance(one.chance),
-         "-" if math.isnan(one.mean) else f"{one.mean:.4f}")
+         "-" if math.isnan(one.mean) else f"{one.mean:.5g}")
         for one in findings
     )  # fmt: skip
     page = Statement(
@@ -249,7 +251,7 @@ def _write(
             ("rows in all", f"{checked.population:,.0f}"),
             ("level", f"{checked.level:g}"),
         ),
-        listings=(Listing("Findings", ("statement", "finding", "rows", "wrong by chance", "mean so far"), rows),),
+        listings=(Listing("Findings", HEADINGS, rows),),
         pictures=tuple(
             _picture(*pair, checked.level / len(findings))
             for pair in zip(courses, findings, strict=False)

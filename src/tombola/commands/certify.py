@@ -11,13 +11,11 @@ import typer
 
 from tombola.commands.answers import check_page
 from tombola.commands.arriving import DOUBT, Arriving, in_disorder, limits, loss
-from tombola.commands.options import Json, Page, Seeds
+from tombola.commands.options import Json, Page, Seeds, check_level
 from tombola.commands.printing import grid, show
 
 if TYPE_CHECKING:
     from tombola.confidence import Certificate
-
-IDS = ("id", "ids", "row")
 
 
 def certify(
@@ -43,12 +41,14 @@ def certify(
     """
     from tombola.confidence import RowWatch
     from tombola.errors import ParameterError
+    from tombola.readers.names import like_id
 
     if rows is None and (table == "-" or follow):
         raise ParameterError("certify: expected the size of the whole list, got none; write --rows 5000.")
+    check_level(level)
     check_page(out, table)
     arriving = Arriving(table, follow=follow)
-    places = [place for place, name in enumerate(arriving.header) if name.lower() not in IDS]
+    places = [place for place, name in enumerate(arriving.header) if not like_id(name)]
     names = [arriving.header[place] for place in places]
     if not names:
         raise ParameterError(f"certify: expected a column for each action, got only ids in {arriving.source}; add one.")
@@ -76,6 +76,9 @@ def certify(
         typer.echo(json.dumps(facts, allow_nan=False))
     else:
         _show(certificate, within, facts["forecast"], done=done)
+        ids = [name for name in arriving.header if like_id(name)]
+        if ids:
+            show(f"note: taken for ids, by the name: {', '.join(ids)}")
     raise typer.Exit(0 if done else 1)
 
 
@@ -125,9 +128,13 @@ def _show(certificate: "Certificate", within: float, more: int | None, *, done: 
         guess = f"about {more:,} rows more" if more is not None else "more rows than the list has left"
         show(f"to be within {within:g} it will probably take {guess}")
     listed = grid("action", "rows", "mean", f"{1 - certificate.level:.0%} interval for all rows")
-    for one in certificate.to_json()["actions"]:
+    for one in _best_first(certificate):
         listed.add_row(one["name"], f"{one['rows']:,}", f"{one['mean']:.4g}", f"[{one['low']:.4g}, {one['high']:.4g}]")
     show(listed)
+
+
+def _best_first(certificate: "Certificate") -> list[dict[str, Any]]:
+    return sorted(certificate.to_json()["actions"], key=lambda one: one["mean"])
 
 
 def _write(
@@ -142,17 +149,17 @@ def _write(
     x, y = (np.array(column, np.float64) for column in zip(*path, strict=True))
     ends = np.array([x[0], x[-1]])
     chart = Chart(
-        "How near the best action is, at most", "rows", "distance, at most",
+        "How near the best action is, at most", "rows taken", "mean loss above the best, at most",
         (Band("certified", x, y, y, y),), (Line(f"asked: {within:g}", ends, np.full(2, within)),),
-        log_x=False, log_y=False, alt=f"The certified distance falls to {y[-1]:.3g} after {int(x[-1]):,} rows",
+        log_x=False, log_y=within > 0 and bool(y.min() > 0),
+        alt=f"The certified distance falls to {y[-1]:.3g} after {int(x[-1]):,} rows",
     )  # fmt: skip
-    actions = certificate.to_json()["actions"]
     listing = Listing(
-        "Mean loss of every action",
+        "Mean loss of every action, the least first",
         ("action", "rows", "mean so far", "low", "high"),
         tuple(
             (one["name"], f"{one['rows']:,}", *(f"{one[key]:.4f}" for key in ("mean", "low", "high")))
-            for one in actions
+            for one in _best_first(certificate)
         ),
     )
     words = f"{'Stop now' if done else 'Go on'}: {certificate}."

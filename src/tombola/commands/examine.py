@@ -11,7 +11,7 @@ import typer
 
 from tombola.commands.answers import check_page
 from tombola.commands.arriving import Arriving
-from tombola.commands.options import Json, Page, Seeds, words
+from tombola.commands.options import Json, Page, Seeds, check_level, words
 from tombola.commands.printing import show
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def examine(
     """
     from tombola.confidence.exchangeability import WATCHED, RandomOrderTest, on_the_whole
 
+    check_level(level)
     check_page(out, table)
     arriving = Arriving(table)
     names, values, skipped = _numbers(arriving, words(columns))
@@ -45,7 +46,7 @@ def examine(
     facts = {
         "random": not verdict.refuted, "column": names[verdict.column] if verdict.refuted else None,
         "row": verdict.values if verdict.refuted else None, "chance": verdict.chance, "level": level,
-        "rows": len(values), "columns": names, "left out": skipped,
+        "rows": len(values), "columns": names, "left out": list(skipped),
     }  # fmt: skip
     if out is not None:
         _write(out, said, facts, path, Path(arriving.source).name)
@@ -54,12 +55,12 @@ def examine(
     else:
         show(said)
         if skipped:
-            show(f"note: left out, since not all cells are numbers: {', '.join(skipped)}")
+            show(f"note: left out: {', '.join(f'{name} ({why})' for name, why in skipped.items())}")
     raise typer.Exit(1 if verdict.refuted else 0)
 
 
-def _numbers(arriving: Arriving, wanted: tuple[str, ...]) -> tuple[list[str], "Floats", list[str]]:
-    """Return the columns of numbers, scaled to [0, 1], which changes no rank, and the names of the others."""
+def _numbers(arriving: Arriving, wanted: tuple[str, ...]) -> tuple[list[str], "Floats", dict[str, str]]:
+    """Return the columns of numbers, scaled to [0, 1], which changes no rank, and why the others are left out."""
     import numpy as np
 
     from tombola.errors import TableError
@@ -73,17 +74,19 @@ def _numbers(arriving: Arriving, wanted: tuple[str, ...]) -> tuple[list[str], "F
             f"{arriving.source}: expected a column {missing[0]}, got {', '.join(arriving.header[:20])}; write one of "
             "those."
         )
-    found, skipped = {}, []
+    found, skipped = {}, {}
     for name, column in zip(arriving.header, cells, strict=True):
         if wanted and name not in wanted:
             continue
         numbers = _scaled(column)
         if numbers is None:
-            skipped.append(name)
+            skipped[name] = "not all cells are numbers"
+        elif not wanted and len(arriving.header) > 1 and _counts(column):
+            skipped[name] = "it numbers the rows"
         else:
             found[name] = numbers
     if not found or (wanted and skipped):
-        named = skipped[0] if skipped else arriving.header[0]
+        named = next(iter(skipped), arriving.header[0])
         raise TableError(
             f"{arriving.source}: expected a column of numbers, got others in {named}; name a column with --columns."
         )
@@ -103,6 +106,12 @@ def _scaled(column: Any) -> Any:
     return places / max(int(places.max()), 1)
 
 
+def _counts(column: Any) -> bool:
+    """Say whether a column counts the rows, as ids given after a shuffle do: it tells nothing of their order."""
+    numbers = [float(cell) for cell in column]
+    return len(numbers) > 1 and all(after - before == 1.0 for before, after in pairwise(numbers))
+
+
 def _watched(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
     """Return the evidence of every column against random order, as powers of ten, at some hundred rows."""
     import numpy as np
@@ -115,9 +124,13 @@ def _watched(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
     return path
 
 
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
 def _said(verdict: "OrderVerdict", names: list[str], rows: int, *, watched: bool) -> str:
     if not verdict.refuted:
-        return f"nothing speaks against random order in {rows:,} rows of {len(names)} columns"
+        return f"nothing speaks against random order in {_many(rows, 'row')} of {_many(len(names), 'column')}"
     column = names[verdict.column]
     seen = (
         f"column {column} made it clear by row {verdict.values:,} of {rows:,}"
@@ -146,7 +159,7 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
     bands = tuple(Band(facts["columns"][j], x, table[:, j], table[:, j], table[:, j]) for j in ranked)
     line = Line("an alarm", np.array([x[0], x[-1]]), np.full(2, goal))
     alt = f"The evidence against random order, row by row; {said}"
-    chart = Chart("Evidence", "row", "powers of ten", bands, (line,), log_x=False, log_y=False, alt=alt)
+    chart = Chart("Evidence", "row", "evidence, in powers of ten", bands, (line,), log_x=False, log_y=False, alt=alt)
     found = () if facts["random"] else (("column", facts["column"]), ("clear by row", f"{facts['row']:,}"))
     page = Statement(
         title=f"Was {name} shuffled?",

@@ -13,6 +13,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.
 CORES = os.cpu_count() or 1
 
 
+def check_level(level: float) -> None:
+    """Refuse a level that is no probability, or says nothing."""
+    from tombola.errors import ParameterError
+
+    if not 0.0 < level < 1.0:
+        raise ParameterError(f"--level: expected a probability above 0 and below 1, got {level:g}; write --level 0.05.")
+
+
 def words(text: str) -> tuple[str, ...]:
     """Return what stands between commas.
 
