@@ -151,7 +151,7 @@ def test_columns_that_do_not_share_the_level_would_be_caught() -> None:
     """Eight columns in random order, 300 times at level .2: together rarely, one by one too often."""
     rng, together, apart = np.random.default_rng(0), 0, 0
     for seed in range(300):
-        rows = rng.random((150, 8))
+        rows = rng.random((1000, 8))
         together += RandomOrderTest(8, 0.2, seed=seed).extend(rows)
         apart += any(RandomOrderTest(1, 0.2, seed=8 * seed + j).extend(rows[:, j]) for j in range(8))
     assert together / 300 <= 0.2 + 0.13 < apart / 300
