@@ -8,10 +8,10 @@ reproduce: .venv/run
 	$(BIN)/tombola reproduce --out reproduction
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -m "not full"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full"
 
 test-full: .venv/test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: .venv/test
 	$(BIN)/ruff check .
@@ -36,21 +36,26 @@ docs: .venv/docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 	@echo docs/_build/index.html
 
-.venv/run: pyproject.toml constraints.txt
+# One pip call for each set-up; what it installs is compiled when it is first imported, not all of it beforehand.
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+
+.venv/bin/pip:
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+
+.venv/run: pyproject.toml constraints.txt | .venv/bin/pip
+	$(PIP) -e .
 	touch $@
 
-.venv/test: .venv/run
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
-	touch $@
+.venv/test: pyproject.toml constraints.txt | .venv/bin/pip
+	$(PIP) -e ".[test]"
+	touch .venv/run $@
 
 .venv/bench: .venv/test
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
+	$(PIP) -e ".[bench]"
 	touch $@
 
 .venv/docs: .venv/test
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	$(PIP) -e ".[docs]"
 	touch $@
 
 clean:

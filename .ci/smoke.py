@@ -59,7 +59,7 @@ class Stranger:
 
     def install(self, *what: str) -> None:
         """Install by pip."""
-        self.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)
+        self.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", *what)
 
     def run(self, program: str, *arguments: str, status: int = 0, **more: object) -> str:
         """Run a program of the environment, and return what it prints."""

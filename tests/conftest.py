@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from tombola.engine.compiler import plain
+
 SOURCE = Path(__file__).parent.parent / "src"
 
 HANGS = 1800  # seconds after which a process hangs; no test fails because a machine is slow
@@ -35,6 +37,13 @@ def run_python(tmp_path: Path) -> Run:
         )
 
     return run
+
+
+@pytest.fixture
+def plainly() -> Iterator[None]:
+    """Run kernels as plain Python: for tests of what is around them, which would wait for a compiler for nothing."""
+    with plain():
+        yield
 
 
 @pytest.fixture

@@ -13,10 +13,13 @@ import pytest
 from tombola.claims import Claim
 from tombola.claims.beyond import BEYOND
 from tombola.claims.beyond.coin_game import cover, game, hedge, leader, least
+from tombola.claims.beyond.empirical_lp import WAYS
 from tombola.claims.beyond.fixed_sample import drawn
+from tombola.claims.beyond.minimax import LEARNERS
 from tombola.claims.beyond.thrifty import astray
 from tombola.claims.beyond.transfer import shuffled
 from tombola.claims.beyond.traps import trap
+from tombola.claims.constraints import POOLS
 from tombola.claims.finished import seed_of
 from tombola.engine.coins import new_coins
 from tombola.engine.compiler import plain
@@ -33,6 +36,8 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "late-elimination": [{"k": 2, "d": 1024, "plays": 5}],
     "bandit-repair": [{"T": 512, "plays": 15}],
     "deviations": [{"N": N} for N in (6, 12)],
+    "empirical-lp": [{"T": 2**14, "pool": pool, "way": way, "plays": 12} for pool in POOLS for way in WAYS],
+    "minimax": [{"T": 20, "learner": "any"}, *({"T": 10, "learner": name} for name in LEARNERS)],
 }
 
 

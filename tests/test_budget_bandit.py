@@ -54,6 +54,7 @@ class Scribe(BudgetedBanditLearner):
             costs[j] = -1.0  # harmless
 
 
+@pytest.mark.usefixtures("plainly")
 def test_the_action_played_is_told_and_no_other() -> None:
     setting = setting_of(Scribe(), T, actions=K, allowance=allowance_on(POOL, BUDGET))
     assert isinstance(setting, BudgetedBandit)
@@ -93,6 +94,7 @@ def test_the_learners_obey_every_law(learner: Any) -> None:
     assert "survives_save_and_load" in check_learner(learner)
 
 
+@pytest.mark.usefixtures("plainly")
 def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: Any) -> None:
     session = Session(Scribe(), K, horizon=T, budget=BUDGET, seed=0)
     ticket = next(ticket for _ in range(T) if (ticket := session.act()).action < K)
@@ -121,6 +123,7 @@ def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: An
     assert session.ledger.spent == pytest.approx((0.1, 0.2))
 
 
+@pytest.mark.usefixtures("plainly")
 def test_an_added_null_action_is_told_without_cost(one_sentence: Any) -> None:
     session = Session(Scribe(), K, horizon=T, budget=Budget(0.0, worst=1.0, null="add"), seed=0)
     ticket = session.act()
@@ -239,6 +242,7 @@ def test_late_rows_and_switching_prices_under_a_budget() -> None:
     assert (runs.regrets("ThriftyLP") > plain.regrets("ThriftyLP")).all()
 
 
+@pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (9, 1), (13, 60)])
 @pytest.mark.parametrize("amount", [0.0, 1e-9, 3.0])
 def test_one_row_one_action_and_no_money(shape: tuple[int, int], amount: float) -> None:

@@ -1,4 +1,4 @@
-"""What issue and paper claim of budgets, measured: regret on the pool of three actions, slopes, bounds, real prices."""
+"""What the paper and our notes claim of budgets, measured: regret on three actions, slopes, bounds, prices."""
 
 from typing import Any
 

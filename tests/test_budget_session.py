@@ -13,12 +13,13 @@ from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, Empi
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.pool import Pool
 
-LEARNERS: list[BudgetedLearner] = [
+LEARNERS = [
     PrimalDual(),
-    DualDescent(),
     EmpiricalLP(),
-    SerflingLP(delta=0.99),
-    BudgetSimulation(delta=0.9, margin=0.0),
+    *(
+        pytest.param(learner, marks=pytest.mark.full)  # each takes ten seconds to compile
+        for learner in (DualDescent(), SerflingLP(delta=0.99), BudgetSimulation(delta=0.9, margin=0.0))
+    ),
 ]
 T, K, M = 60, 3, 2
 RNG = np.random.default_rng(8)

@@ -111,6 +111,7 @@ def test_the_radius_of_erratum_41_is_too_small_for_all_labellings_and_for_its_ow
     assert 4 * math.e * 1000 * math.exp(-1000 * radius**2 / 4) > 0.05
 
 
+@pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("T", [2, 4, 6])
 def test_the_mistakes_of_the_minimiser_are_those_of_all_orders(T: int) -> None:
     pool = pools(T, np.random.default_rng(0))["realizable"]

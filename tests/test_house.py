@@ -64,6 +64,7 @@ class AlwaysDue(BudgetedLearner):
         return True
 
 
+@pytest.mark.usefixtures("plainly")
 def test_a_learner_that_stays_due_is_stopped_under_a_budget_too() -> None:
     with pytest.raises(LearnerError, match="still due"):
         play(AlwaysDue(), instances.three_actions(16, seed=0), budget=Budget(8.0), seed=0)
@@ -71,6 +72,7 @@ def test_a_learner_that_stays_due_is_stopped_under_a_budget_too() -> None:
         Session(AlwaysDue(), 2, 10, budget=BUDGET, seed=0).act()
 
 
+@pytest.mark.usefixtures("plainly")
 def test_a_forged_chance_is_refused_in_every_setting() -> None:
     budgeted = Session(PrimalDual(), 2, 10, budget=BUDGET, seed=0)
     labelled = Session(ERM(Thresholds()), horizon=10, seed=0)
@@ -86,6 +88,7 @@ def test_a_forged_chance_is_refused_in_every_setting() -> None:
         assert session.observe(ticket, **told)
 
 
+@pytest.mark.usefixtures("plainly")
 def test_a_saved_budget_cannot_be_changed_by_a_digit(tmp_path: Path) -> None:
     """Also with a digest that fits: what is reserved is not read from the file but happens again."""
     path = tmp_path / "s.json"
@@ -107,6 +110,7 @@ def test_a_saved_budget_cannot_be_changed_by_a_digit(tmp_path: Path) -> None:
         Session.load(path)
 
 
+@pytest.mark.usefixtures("plainly")
 def test_delays_of_rows_work_for_labels() -> None:
     pool = LabelledPool([1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 1, 1])
     by_row = play(ERM(Thresholds()), pool, order="given", delay=RowDelays(np.array([0, 3, 0, 0, 9, 0])), seed=0)
@@ -114,6 +118,7 @@ def test_delays_of_rows_work_for_labels() -> None:
     assert by_row.actions.tolist() == by_round.actions.tolist()
 
 
+@pytest.mark.usefixtures("plainly")
 def test_compare_knows_labels_and_its_curves_are_those_of_play() -> None:
     pool = LabelledPool(np.arange(60), [0] * 30 + [1] * 30)
     chain = FiniteClass(Thresholds().on_points(60))
@@ -128,6 +133,7 @@ def test_compare_knows_labels_and_its_curves_are_those_of_play() -> None:
     assert runs.actions == ("0", "1")
 
 
+@pytest.mark.usefixtures("plainly")
 def test_watch_follows_a_session_with_a_budget() -> None:
     session = Session(EmpiricalLP(), 2, 400, budget=Budget(1e6, worst=1.0, null="add"), seed=0)
     watch = Watch(session)
@@ -137,6 +143,7 @@ def test_watch_follows_a_session_with_a_budget() -> None:
     assert watch.certificate().certified(within=0.2)
 
 
+@pytest.mark.usefixtures("plainly")
 def test_exact_knows_budgets_and_labels() -> None:
     """Thresholds on two points: right twice if the lower one, which is a 0, comes first, else wrong twice."""
     pool = Pool([[1.0, 0.0]] * 3, costs=[[0.0, 1.0]] * 3)
@@ -202,6 +209,7 @@ def test_check_learner_knows_budgets() -> None:
     assert len(check_learner(DualDescent())) == 12
 
 
+@pytest.mark.usefixtures("plainly")
 def test_the_comparator_under_a_budget_is_the_best_mix() -> None:
     trace = play(EmpiricalLP(), instances.three_actions(64, seed=0), budget=Budget(32.0), seed=0)
     assert trace.comparator_losses == pytest.approx(np.full(64, 1 - (0.4 * 4 / 7 + 0.9 * 3 / 7)), abs=0.02)
@@ -297,6 +305,7 @@ class FirstListed(BudgetedLearner):
         pass
 
 
+@pytest.mark.usefixtures("plainly")
 def test_compare_relabels_actions_under_a_budget_too() -> None:
     """Whoever plays what is listed first plays another action in another repetition (all alike: chance 3^-11)."""
     pool = Pool(np.eye(3)[[0, 1, 2] * 3], costs=np.full((9, 3), 0.5))

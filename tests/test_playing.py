@@ -65,7 +65,7 @@ def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
     "learner",
     [
         FollowTheLeader(),
-        Exp3(),
+        pytest.param(Exp3(), marks=pytest.mark.full),
         pytest.param(UCB1(), marks=pytest.mark.full),
         pytest.param(Hedge(), marks=pytest.mark.full),
     ],

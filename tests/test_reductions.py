@@ -159,12 +159,12 @@ def test_any_delays_in_any_order_are_played_as_streamed(T: int, k: int, seed: in
     "learner",
     [
         Simulation(FollowTheLeader(), Lemma(delay=3)),
-        Simulation(Hedge(), Paper(delay=2), past="all", waiting="last"),
+        pytest.param(Simulation(Hedge(), Paper(delay=2), past="all", waiting="last"), marks=pytest.mark.full),
         Simulation(BirthdayTest(grid=60), Revealed(1.5), trainings=2),
-        Simulation(Simulation(Uniform())),
+        pytest.param(Simulation(Simulation(Uniform())), marks=pytest.mark.full),
         Interleaved(Hedge(), delay=3),
         Interleaved(FollowTheLeader(ties="random"), delay=0),
-        Interleaved(HedgeAnytime(), delay=100),
+        pytest.param(Interleaved(HedgeAnytime(), delay=100), marks=pytest.mark.full),
     ],
 )
 def test_reductions_obey_the_laws(learner: Any) -> None:
