@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -25,9 +26,10 @@ from tombola import (
     instances,
     play,
 )
-from tombola.budgets import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, Terms
+from tombola.budgets import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, Terms, ThriftyLP
 from tombola.confidence import Watch, certify_trace
 from tombola.engine.coins import uniform
+from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, LearnerError, ParameterError, SessionError
 from tombola.labels import ERM, Experts, FiniteClass, Halving, LabelLearner, LabelledPool, Thresholds
 from tombola.order import Model, RandomOrder
@@ -311,3 +313,52 @@ def test_compare_relabels_actions_under_a_budget_too() -> None:
     pool = Pool(np.eye(3)[[0, 1, 2] * 3], costs=np.full((9, 3), 0.5))
     runs = compare(pool, {"first": FirstListed()}, repetitions=12, budget=Budget(100.0, null="add"), seed=0)
     assert len({tuple(plays) for plays in runs.cell("first").plays[:, :3].tolist()}) > 1
+
+
+LOSSES, COSTS = np.random.default_rng(0).integers(0, 3, (2, 6, 2)) / 2
+LABELLED = LabelledPool(np.arange(6) / 6, [0, 1, 0, 1, 1, 1])
+WORST = Budget(3.0, worst=1.0, null="add")
+SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "full": (FollowTheLeader(), Pool(LOSSES), {}),
+    "bandit": (UCB1(), Pool(LOSSES), {}),
+    "budgeted": (EmpiricalLP(), Pool(LOSSES, costs=COSTS), {"budget": WORST}),
+    "budgeted-bandit": (ThriftyLP(), Pool(LOSSES, costs=COSTS), {"budget": WORST}),
+    "labels": (ERM(Thresholds()), LABELLED, {}),
+}
+
+
+def lived(learner: Any, pool: Any, terms: dict[str, Any]) -> Session:
+    """Return a session that has gone through a pool."""
+    session = Session(learner, None if pool is LABELLED else 2, 6, seed=0, **terms)
+    for t in range(6):
+        ticket = session.act(float(LABELLED.features[t, 0]) if pool is LABELLED else None)
+        session.observe(ticket, **session.setting.answer(LOSSES[t], ticket.action, COSTS[t]))
+    return session
+
+
+TOOLS: dict[str, Callable[..., Any]] = {
+    "Session": lambda learner, pool, terms: lived(learner, pool, terms).loss,
+    "Watch": lambda learner, pool, terms: Watch(lived(learner, pool, terms)).certificate(),
+    "play": lambda learner, pool, terms: play(learner, pool, seed=0, **terms).regret,
+    "certify_trace": lambda learner, pool, terms: certify_trace(play(learner, pool, seed=0, **terms), pool),
+    "compare": lambda learner, pool, terms: compare(pool, [learner], repetitions=2, seed=0, workers=1, **terms),
+    "exact": lambda learner, pool, terms: exact.expected_loss(learner, pool, **terms),
+}
+
+
+@pytest.mark.parametrize("feedback", SETTINGS)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_tool_knows_every_setting_or_says_so(
+    tool: str, feedback: str, one_sentence: Callable[[object], str]
+) -> None:
+    """Labels are played where features say so: a certificate from them was given, and meant nothing."""
+    with plain():
+        if feedback == "labels" and tool in ("Watch", "certify_trace"):
+            with pytest.raises(ParameterError) as refused:
+                TOOLS[tool](*SETTINGS[feedback])
+            assert "labels" in one_sentence(refused.value) or "features" in one_sentence(refused.value)
+            return
+        found = TOOLS[tool](*SETTINGS[feedback])
+    if tool in ("Watch", "certify_trace"):
+        assert len(found.names) == len(found.counts) == 2
+        assert found.rounds == 6

@@ -411,7 +411,7 @@ def test_a_book_is_what_a_list_of_events_would_be(events: list[int], width: int,
     for event in [0] * 70 + events:
         if event < 4:
             plays.append((event, event / 4 or math.nan))
-            assert book.hand_out(*plays[-1], [0.5] * context).round == len(plays)
+            assert book.hand_out(*plays[-1]).round == len(plays)
         elif (waiting := [t for t in range(1, len(plays) + 1) if t not in told]) and event < 9:
             round_ = waiting[event * 7 % len(waiting)]
             told[round_] = (event / 9,) * width

@@ -15,7 +15,7 @@ and what is not an answer in the history is a ticket, in the order of rounds.
 
 import math
 from operator import index
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,13 +88,11 @@ class Book:
         pages[:used] = self.pages[:used]
         self.pages = pages
 
-    def hand_out(self, action: int, chance: float, shown: Any = ()) -> Ticket:
+    def hand_out(self, action: int, chance: float) -> Ticket:
         """Write down a ticket, and return it."""
         if not has_room(self.pages):
             self.grow()
         round_ = write_ticket(self.pages, action, chance)
-        if self.context:
-            self.pages[round_, OUTCOME + self.width :] = shown
         self.last = Ticket(round_, action, chance)
         return self.last
 
@@ -107,10 +105,6 @@ class Book:
         """Return what has been told of a round, or None as long as it is pending."""
         told, *rest = self.pages[round, TOLD : OUTCOME + self.width].tolist()
         return tuple(rest) if told else None
-
-    def shown_with(self, round: int) -> tuple[float, ...]:
-        """Return what was shown of the row of a round."""
-        return tuple(self.pages[round, OUTCOME + self.width :].tolist())
 
     def columns(self) -> dict[str, Floats | Rounds]:
         """Return flat columns: what is pending is NaN; the history has 0 for a ticket, its round for an answer."""

@@ -155,12 +155,12 @@ def allowance_on(
     return Allowance(limits, stop, mixed, 1.0 - optimum(pool, budget).value if best else math.nan)
 
 
-def log_spaced(horizon: int, per_decade: int = 12) -> Rounds:
-    """Return about `per_decade` rounds in every power of ten, the first and the last among them.
+def log_spaced(horizon: int) -> Rounds:
+    """Return about twelve rounds in every power of ten, the first and the last among them.
 
-    >>> log_spaced(10, per_decade=4).tolist()
-    [1, 2, 3, 6, 10]
+    >>> log_spaced(10).tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8, 10]
     """
-    count = max(1, int(np.ceil(np.log10(max(horizon, 1)) * per_decade)) + 1)
+    count = max(1, int(np.ceil(np.log10(max(horizon, 1)) * 12)) + 1)
     points = np.unique(np.round(np.logspace(0, np.log10(horizon), count)).astype(np.int64))
     return np.unique(np.append(points, horizon))

@@ -8,15 +8,10 @@ permutation its loss is the minimum itself, and over i.i.d. draws from the pool 
 switching price; the first action is free.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
 from tombola.pool import Pool
 from tombola.types import Floats, Order
-
-Comparator: TypeAlias = Callable[[Pool, Order], Floats]
 
 
 def best_action(pool: Pool, order: Order) -> Floats:

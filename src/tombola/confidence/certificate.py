@@ -87,6 +87,8 @@ class Watch:
         level: float = 0.05,
         method: type[Confidence] = Betting,
     ) -> None:
+        if session.setting.context:
+            raise _of_labels("Watch", session.learner)
         self.session = session
         size = float(session.horizon if population is None else population)
         if size < session.horizon:
@@ -111,7 +113,7 @@ class Watch:
         played = self._scanned, self._scanned - len(self._pending), self._loss
         if isinstance(self._seen, RowWatch):
             return self._seen.certificate(*played)
-        return _certificate(self.session.names, self._seen, self.level, *played)
+        return _certificate(self.session.names[: self.session.actions], self._seen, self.level, *played)
 
     def _catch_up(self) -> None:
         book, setting = self.session.book, self.session.setting
@@ -179,6 +181,8 @@ def certify_trace(
             f"certify_trace: expected an order that is exchangeable, got {trace.model} order, of which a sample "
             "says nothing about the rest; play the pool with order='random'."
         )
+    if not hasattr(pool, "losses"):
+        raise _of_labels("certify_trace", trace.learner)
     count = trace.horizon if rounds is None else validate.whole("certify_trace", "rounds", rounds, least=0)
     count = min(count, trace.horizon)
     population = trace.model.population(pool.rows)
@@ -188,8 +192,16 @@ def certify_trace(
         watch.extend(np.asarray(pool.losses[trace.order[:count]], np.float64).reshape(count, pool.k))
         return watch.certificate(loss=loss)
     confidence = _method("certify_trace", method, population, level, pool.k)
-    confidence.extend(trace.losses[:count], trace.actions[:count])
+    listed = trace.actions[:count] < pool.k  # an added null action has no mean that is worth watching
+    confidence.extend(trace.losses[:count][listed], trace.actions[:count][listed])
     return _certificate(pool.actions, confidence, level, count, count, loss)
+
+
+def _of_labels(owner: str, learner: Any) -> ParameterError:
+    return ParameterError(
+        f"{owner}: expected a learner of losses, got {learner!r}, which plays a label where the features say so, so "
+        "that its rounds are no random rows; write compare(...) for its regret against the best hypothesis."
+    )
 
 
 def _method(

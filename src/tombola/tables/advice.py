@@ -40,7 +40,7 @@ class Advice(NamedTuple):
         return WHY.get(self.learner, "")
 
 
-def advise(runs: Runs, kind: str, blind: float | None = None, order: str | None = None) -> Advice:
+def advise(runs: Runs, kind: str, blind: float | None = None) -> Advice:
     """Say which learner to use: the best of this table, or of those tied with it the one that ranks best elsewhere.
 
     Two learners are tied where the 95 % interval of their paired difference reaches zero. `blind` is the loss of one
@@ -55,7 +55,7 @@ def advise(runs: Runs, kind: str, blind: float | None = None, order: str | None 
     >>> advice.learner, advice.next, advice.ahead.low > 0, advice.stays
     ('leader', 'uniform', True, False)
     """
-    order = runs.orders[0] if order is None else order
+    order = runs.orders[0]
     ranked = runs.ranking(order)
     even = [name for name in ranked if _tied(runs, name, ranked[0], order)]
     gains = {name: None if blind is None else statistics.mean(blind - suffered(runs, name, order)) for name in ranked}

@@ -14,6 +14,7 @@ from tombola.tables.words import listed, plus_minus, short
 from tombola.wording import option
 
 FEW = 10  # rows per action below which little can be learned
+LONGEST = 160  # letters of a command's list of actions
 
 
 class Sentences(NamedTuple):
@@ -43,13 +44,13 @@ def sentences(answer: Answer) -> Sentences:
     )
 
 
-def start_command(answer: Answer, *, longest: int = 160) -> str:
+def start_command(answer: Answer) -> str:
     """Return the command that starts a live run with the advised learner, or nothing where it cannot."""
     advice = answer.advice
     if advice.stays or answer.runs.amounts:
         return ""
     names = [f'"{name}"' if "," in name else name for name in answer.pool.actions]
-    fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= longest] or names[:1]
+    fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= LONGEST] or names[:1]
     actions = ",".join([*fitting, *["..."] * (len(fitting) < len(names))])
     learner = written(answer.question.recipes[advice.learner])
     words = ["--actions", actions, "--learner", learner, "--seed", "1", "--out", "my.run"]
