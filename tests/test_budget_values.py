@@ -15,7 +15,7 @@ from tombola import play
 from tombola.budget import BITS, Allowance, Budget, Ledger, ticks_in_one
 from tombola.budgets import EmpiricalLP
 from tombola.errors import ParameterError, PoolError, TombolaError
-from tombola.optimum import best_mix, many_resources, one_resource, optimum, still_best
+from tombola.optimum import best_mix, many_resources, one_resource, optimum, pivoted
 from tombola.pool import Pool
 from tombola.settings.purse import new_purse, ticks
 
@@ -86,16 +86,42 @@ def test_a_warm_start_changes_the_way_and_not_the_value() -> None:
     rng = np.random.default_rng(1)
     rewards, costs = rng.random(12), rng.random((12, 4))
     costs[0] = 0
-    basis, kept = None, 0
+    basis, reached = None, 0
     for _ in range(40):
         rewards, costs[1:] = rewards + 0.1 * rng.random(12), costs[1:] + 0.1 * rng.random((11, 4))
-        kept += basis is not None and still_best(rewards, costs / 0.3, np.ones(4), basis) is not None
+        reached += basis is not None and pivoted(rewards, costs / 0.3, np.ones(4), basis) is not None
         mix, basis = best_mix(rewards, costs, np.full(4, 0.3), basis)
         right: Any = linprog(-rewards, A_ub=costs.T, b_ub=np.full(4, 0.3), A_eq=np.ones((1, 12)), b_eq=[1.0])
         assert rewards @ mix == pytest.approx(-right.fun, abs=1e-7)
         again, _ = best_mix(rewards, costs, np.full(4, 0.3), basis)
         assert again == pytest.approx(mix, abs=1e-9)
-    assert 5 < kept < 39, "both ways were taken"
+    assert reached > 20, "pivots lead there most of the time"
+
+
+def test_pivots_from_the_basis_of_a_similar_program_lead_to_its_best_mix() -> None:
+    """Against the program solved afresh, in a walk of 400 steps through programs, every second one with ties."""
+    rng, reached = np.random.default_rng(0), 0
+    for number in range(100):
+        k, m = int(rng.integers(2, 14)), int(rng.integers(2, 5))
+        rewards, costs, rates = rng.random(k), rng.random((k, m)), rng.random(m) * 0.5 + 0.05
+        if number % 2:
+            rewards, costs = np.round(rewards * 4) / 4, np.round(costs * 4) / 4
+        costs[0] = 0.0
+        _, basis = many_resources(rewards, costs, rates, None)
+        for _ in range(4):
+            rewards = np.clip(rewards + 0.05 * rng.normal(size=k), 0, 1)
+            costs, rates = costs * rng.uniform(0.9, 1.1, (k, m)), rates * rng.uniform(0.96, 1.04, m)
+            afresh, other = many_resources(rewards, costs, rates, None)
+            found = pivoted(rewards, costs / rates, np.ones(m), basis)
+            if found is None:
+                basis = other
+                continue
+            mix, basis = found
+            assert mix.min() >= 0
+            assert (costs.T @ mix <= rates + 1e-9).all()
+            assert rewards @ mix == pytest.approx(rewards @ afresh, abs=1e-9)
+            reached += 1
+    assert reached > 350
 
 
 def test_one_resource_of_many_actions_agrees_with_highs() -> None:

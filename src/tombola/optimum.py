@@ -20,7 +20,8 @@ from tombola.pool import Pool
 from tombola.types import Floats
 
 _CHUNK = 1 << 16
-BASIC, SMALL = 1.0, 1e-10
+LOWER, BASIC, UPPER = 0.0, 1.0, 2.0  # how HiGHS writes down a basis
+SMALL, PIVOTS = 1e-10, 12
 MOST = 1e9  # a cost of so many times the rate is as good as forbidden; HiGHS refuses much larger numbers
 OUT_OF_REACH = (
     "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
@@ -222,31 +223,57 @@ def many_resources(rewards: Floats, costs: Floats, rates: Floats, basis: Floats 
         shares = np.where(rates > 0, np.minimum(costs / size, MOST), (costs > 0).astype(np.float64))
     known = basis is not None and basis.size > 0 and basis[0] >= 0
     if basis is not None and known:
-        mix = still_best(rewards, shares, rates / size, basis)
-        if mix is not None:
-            return mix, basis
+        found = pivoted(rewards, shares, rates / size, basis)
+        if found is not None:
+            return found
     return _program(*costs.shape).solve(rewards, shares, rates / size, basis if known else None)
 
 
-def still_best(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> Floats | None:
-    """Return the mix of this basis if it is still the best, else None: two small linear systems instead of an LP."""
-    k, m = costs.shape
-    actions, slacks = np.flatnonzero(basis[:k] == BASIC), np.flatnonzero(basis[k:] == BASIC)
-    if actions.size + slacks.size != m + 1 or m in slacks.tolist() or math.inf in rates.tolist():
+def pivoted(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
+    """Return the best mix and its basis, a few pivots from this basis; None if they do not lead there.
+
+    While all values are at least 0 the action that gains most comes in (primal simplex), and while nothing gains the
+    value furthest below 0 goes out (dual simplex). A basis is as good as its numbers: what is returned is checked.
+    """
+    (k, m), basic = costs.shape, np.flatnonzero(basis == BASIC)
+    if basic.size != m + 1 or basis[k + m] == BASIC or not np.isfinite(rates).all():
         return None
-    table = np.column_stack([costs, np.ones(k)])
-    matrix = np.vstack([table[actions], np.eye(m + 1)[slacks]])
-    try:
-        values = np.linalg.solve(matrix.T, np.append(rates, 1.0))
-        prices = np.linalg.solve(matrix, np.append(rewards[actions], np.zeros(slacks.size)))
-    except np.linalg.LinAlgError:
-        return None
-    gains = rewards - table @ prices
-    if min(values.tolist()) < -SMALL or min(prices.tolist()[:m]) < -SMALL or max(gains.tolist()) > SMALL:
-        return None
-    mix = np.zeros(k)
-    mix[actions] = np.maximum(values[: actions.size], 0.0)
-    return np.asarray(mix / mix.sum())
+    table = np.zeros((k + m, m + 1))  # what each action uses, and the slack of each resource; then 1 for the mix
+    table[:k, :m], table[:k, m], table[k:, :m] = costs, 1.0, np.eye(m)
+    worth, limits = np.append(rewards, np.zeros(m)), np.append(rates, 1.0)
+    for _ in range(PIVOTS):
+        try:
+            inverse = np.linalg.inv(table[basic])
+        except np.linalg.LinAlgError:
+            return None
+        values, gains = limits @ inverse, worth - table @ (inverse @ worth[basic])
+        short, best = int(values.argmin()), int(gains.argmax())
+        if values[short] >= -SMALL and gains[best] <= SMALL:
+            return _mix_of(basic, values, basis)
+        if values[short] >= -SMALL:
+            share = table[best] @ inverse
+            basic[_least_ratio(values, share)] = best
+        elif gains[best] <= SMALL:
+            basic[short] = _least_ratio(-gains, -(table @ inverse[:, short]))
+        else:
+            return None
+    return None
+
+
+def _least_ratio(upper: Floats, lower: Floats) -> int:
+    """Return where upper / lower is least among the positive lower."""
+    places = np.flatnonzero(lower > SMALL)
+    return int(places[(np.maximum(upper[places], 0.0) / lower[places]).argmin()]) if places.size else 0
+
+
+def _mix_of(basic: Any, values: Floats, basis: Floats) -> tuple[Floats, Floats]:
+    """Return the mix of a basis by its values, and the basis in the codes of HiGHS."""
+    k = basis.size - values.size
+    mix, codes = np.zeros(k), np.append(np.full(k, LOWER), np.full(values.size, UPPER))
+    codes[basic] = BASIC
+    inside = basic < k
+    mix[basic[inside]] = np.maximum(values[inside], 0.0)
+    return mix / mix.sum(), codes
 
 
 class _Program:

@@ -143,7 +143,7 @@ class SerflingLP(Twin):
 class OptimisticLP:
     """Bandit feedback: every mix must be a best one for the highest rewards and the lowest costs that are possible."""
 
-    growth = 1.2
+    growth = 1.44
 
     def __init__(self, k: int, m: int, T: int, budget: Any, delta: float) -> None:
         self.k, self.m, self.T, self.amounts = k, m, T, [float(a) for a in budget.per_resource]
@@ -168,7 +168,7 @@ class OptimisticLP:
         return max(0.0, p - math.sqrt(2 * v * self.log / len(values)))
 
     def due(self) -> bool:
-        """Whether an action was played a fifth more often, or answers are a fifth more, or the rest is 1/1.44."""
+        """Whether an action was played 1.44 times as often, or the rest is 1/1.44 of what it was."""
         if self.solved is None:
             return True
         n, counts = self.solved
@@ -177,7 +177,7 @@ class OptimisticLP:
             for plays, before in zip(self.plays, counts, strict=True)
         )
         total = sum(len(plays) for plays in self.plays)
-        return grown or total >= max(n + 1, math.floor(min(n * 1.2, self.T - (self.T - n) / 1.44)))
+        return grown or total >= max(n + 1, math.floor(self.T - (self.T - n) / self.growth))
 
     def check(self, mix: Mix, spent: list[float]) -> None:
         """A mix that is new must be feasible and as good as the best vertex; one that is not due must be the last."""

@@ -14,7 +14,7 @@ def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> 
     return math.log(2 * (actions + 1) * (resources + 1) * horizon / delta)
 
 
-def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 1.2) -> float:
+def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 1.44) -> float:
     """Bound T OPT minus the reward of OptimisticLP in random order without delay, but with chance `delta`; at most T.
 
     After n rounds what was promised is off by at most D(n) = k + (2 sqrt(2 growth) + 1/sqrt(2)) sqrt(g k n), and the
@@ -22,7 +22,7 @@ def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta
     for one play of any action, a round loses eta(n) / rate; the rounds after that are lost.
 
     >>> round(optimistic_lp(2**20, 3, 1, 0.5, 0.05)), optimistic_lp(2**12, 3, 1, 0.5, 0.05) == 2**12
-    (279177, True)
+    (290477, True)
     """
     g = optimistic_log(horizon, actions, resources, delta)
     n = np.arange(horizon, dtype=np.float64)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from tombola.bounds.empirical_lp import next_solve
 from tombola.budget import Terms
 from tombola.optimum import UnreachableError, best_mix, exchanged
 from tombola.types import Floats
@@ -56,8 +55,9 @@ def note_plan(state: Any, fits: Floats) -> float:
     answered = int(state.answered[0])
     state.fitted[:] = fits
     state.marks[:] = np.maximum(state.seen + 1, np.floor(state.growth * state.seen))
-    state.following[0] = next_solve(answered, int(state.horizon), state.growth)
-    return float(max(1.0, state.horizon - answered))
+    rest = max(1.0, state.horizon - answered)
+    state.following[0] = max(answered + 1, math.floor(state.horizon - rest / state.growth))
+    return float(rest)
 
 
 def enough_now(state: Any, lost: float, rest: float) -> float:
@@ -102,6 +102,8 @@ def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: An
 def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
     """Spread what is planned for an action never seen over all those that are taken for as good: so is the mix."""
     unseen = (state.seen == 0.0) & (state.fitted == 1.0)
+    if not unseen.any():
+        return
     for action in np.flatnonzero(unseen & (state.played > 0.0)).tolist():
         alike = np.flatnonzero(unseen & (rewards == rewards[action]) & (costs == costs[action]).all(axis=1))
         state.played[alike] = state.played[alike].sum() / alike.size

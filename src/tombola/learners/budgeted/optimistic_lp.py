@@ -52,8 +52,9 @@ class OptimisticLP(BudgetedBanditLearner):
 
     For an action answered n times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if
     p > 1/2, and g = ln(2 (k+1) (m+1) T / delta); costs with a price are known. Solved again when the plays of an action
-    have grown by a factor. In random order without delay its regret is at most `bounds.optimistic_lp(...)`, of
-    order sqrt(k T g) ln(T) / rate. Few rows and many actions need less caution: see `ThriftyLP`.
+    have grown by a factor, or the rounds to come have shrunk by it. In random order without delay its regret is at most
+    `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows and many actions need less caution: see
+    `ThriftyLP`.
 
     >>> from tombola.budget import Budget
     >>> from tombola import instances, play
@@ -63,7 +64,7 @@ class OptimisticLP(BudgetedBanditLearner):
     """
 
     delta: float = 0.05
-    growth: float = 1.2
+    growth: float = 1.44
 
     def __post_init__(self) -> None:
         validate.number("OptimisticLP", "delta", self.delta, above=0, below=1)
@@ -105,9 +106,9 @@ class OptimisticLP(BudgetedBanditLearner):
     def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
         """Solve the optimistic LP over the actions that fit."""
         rates = left / note_plan(state, fits)
-        rewards = np.minimum(state.ceilings, 1.0 - lower(state.means, state.seen, state.log))
-        costs = lower(state.costs, state.seen[:, None], state.log)
-        costs = np.where(np.isnan(state.prices), costs, state.prices)
+        lows = lower(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
+        rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])
+        costs = np.where(np.isnan(state.prices), lows[:, 1:], state.prices)
         solve(state, rewards, costs, rates, np.flatnonzero(fits))
         share_unseen(state, rewards, costs)
 

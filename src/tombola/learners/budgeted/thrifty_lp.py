@@ -77,7 +77,7 @@ class ThriftyLP(BudgetedBanditLearner):
     """
 
     aims: ClassVar[bool] = True
-    growth: float = 1.2
+    growth: float = 1.44
 
     def __post_init__(self) -> None:
         validate.number("ThriftyLP", "growth", self.growth, above=1)
