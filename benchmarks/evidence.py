@@ -1,10 +1,11 @@
-"""How sharp the evidence is: `python benchmarks/evidence.py [alpha risk widths certificates order speed]`.
+"""How sharp the evidence is: `python benchmarks/evidence.py [alpha risk widths certificates order long speed]`.
 
 alpha         the table of Stark (ALPHA: Risk-Limiting Audits 2023), rows until "the mean is at most 1/2" is refuted
 risk          how often a true statement is refuted
 widths        intervals that hold at all counts, beside each other
 certificates  rows until an action is known to be within .02 of the best, paired and unpaired
 order         how often lists that are not in random order are seen, beside tests from the books
+long          the same as rows come, of ten times as many rows
 speed         one value, and a million rows
 
 All seeds are fixed. docs/theory/confidence.md says what was chosen on which lists.
@@ -227,6 +228,26 @@ def order(count: int = 500, level: float = 0.01) -> None:
         print(f"{kind:20}" + "".join(f"{share:10.2f}" for share in found / count), flush=True)
 
 
+def long(count: int = 300, rows: int = 20_000) -> None:
+    """Print how often a long list with a small effect is found not to be in random order, as rows come."""
+    n = np.arange(rows)
+    half, late = n < rows // 2, n >= 0.9 * rows
+    kinds = {
+        "random": np.full(rows, 0.3),
+        "step from .2 to .23": np.where(half, 0.2, 0.23),
+        "step from .6 to .57": np.where(half, 0.6, 0.57),
+        "late step from .1 to .16": np.where(late, 0.16, 0.1),
+        "drift from .3 by .06": 0.3 + 0.06 * n / rows,
+        "period of 2,000, .05": 0.4 + 0.05 * np.sin(2 * np.pi * n / 2000),
+    }
+    print(f"share of {count} lists of {rows:,} rows found out as rows come, false alarms 1%")
+    for index, (kind, share) in enumerate(kinds.items()):
+        coins = (np.random.default_rng([21, index, seed]).random(rows) for seed in range(count))
+        lists = ((coin < share).astype(float) for coin in coins)
+        found = sum(RandomOrderTest(level=0.01, seed=seed).extend(values) for seed, values in enumerate(lists))
+        print(f"{kind:28}{found / count:.2f}", flush=True)
+
+
 def speed() -> None:
     """Print the time of the processor for one value, and for a million rows certified."""
     rng = np.random.default_rng(0)
@@ -256,6 +277,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "widths": widths,
     "certificates": certificates,
     "order": order,
+    "long": long,
     "speed": speed,
 }
 

@@ -14,7 +14,7 @@ from naive.confidence import order_wealth, rank_among, ranks, striking
 from pools import REAL, npz_of
 from tombola import Pool
 from tombola.confidence import RandomOrderTest, examine
-from tombola.confidence.exchangeability import BEST, BOLDEST, GAMBLERS, JUMP
+from tombola.confidence.exchangeability import BEST, BOLDEST, GAMBLERS, JUMP, YOUNG
 from tombola.confidence.look import KEPT, look, prepared
 from tombola.engine.coins import below, new_coins, uniform
 from tombola.engine.compiler import plain
@@ -29,13 +29,13 @@ def few(level: float, runs: int) -> float:
 
 def test_does_what_the_source_says() -> None:
     rng = np.random.default_rng(0)
-    for values in (rng.random(80), np.zeros(60), (rng.random(90) < 0.3).astype(float), np.arange(70) / 69):
+    for values in (rng.random(80), np.zeros(60), (rng.random(2300) < 0.3).astype(float), np.arange(70) / 69):
         test = RandomOrderTest(level=0.01, seed=5)
         test.extend(values)
         coins = new_coins(np.random.SeedSequence(5))
         with np.errstate(over="ignore"):
             thrown = [uniform(coins) for _ in values]
-        wealth = order_wealth(ranks(values.tolist(), thrown), GAMBLERS.tolist(), JUMP)
+        wealth = order_wealth(ranks(values.tolist(), thrown), GAMBLERS.tolist(), JUMP, YOUNG)
         assert test._state.record[0] == pytest.approx(max(0.0, math.log(max(wealth))), abs=1e-9)
         alarms = [n for n, w in enumerate(wealth, start=1) if w >= 100]
         assert test.alarm == bool(alarms)
@@ -52,7 +52,7 @@ def test_every_bet_is_fair() -> None:
         shape(yields, p, 1.0)
     assert found.mean(axis=0) == pytest.approx(np.zeros(kinds), abs=1e-4)
     least, most = found.min(axis=0), found.max(axis=0)
-    for kind, stake, _, rate, _ in GAMBLERS:
+    for kind, stake, _, rate, _, _ in GAMBLERS:
         on = int(kind)
         for largest in (BOLDEST[on], -BOLDEST[on]) if rate else (stake,):
             assert 1 + largest * (least if largest > 0 else most)[on] > 0
@@ -62,7 +62,7 @@ def test_every_bet_is_fair() -> None:
 
 
 HASTY = GAMBLERS.copy()  # the same, but followers remember little but the last ranks: a few show what they do
-HASTY[:, 3] = np.where(HASTY[:, 3] > 0, 0.5, 0.0)
+HASTY[:, 3:5] = np.where(HASTY[:, 3:4] > 0, 0.5, 0.0)
 
 
 def wealths(values: tuple[float, ...], pieces: int, gamblers: Any, third: float = 1 / 3) -> np.ndarray[Any, Any]:
@@ -70,7 +70,7 @@ def wealths(values: tuple[float, ...], pieces: int, gamblers: Any, third: float 
     coins, plan = [(i + 0.5) / pieces for i in range(pieces)], gamblers.tolist()
     return np.array(
         [
-            order_wealth(ranks(order, thrown), plan, JUMP, third)
+            order_wealth(ranks(order, thrown), plan, JUMP, YOUNG, third)
             for order in permutations(values)
             for thrown in product(coins, repeat=len(values))
         ]
@@ -101,7 +101,7 @@ def test_the_level_is_exact_over_all_orders_and_coins(values: tuple[float, ...])
 
 def test_gamblers_on_thirds_who_are_not_asked_for_the_whole_price_are_caught() -> None:
     """They get a third of the ranks for three tenths."""
-    cheap = np.array([[5.0, 1.0, 0.5, 0.0, 0.0], [6.0, 1.0, 0.5, 0.0, 0.0]])
+    cheap = np.array([[5.0, 1.0, 0.5, 0.0, 0.0, 0.0], [6.0, 1.0, 0.5, 0.0, 0.0, 0.0]])
     assert wealths((0.2, 0.4, 0.6), 12, cheap).mean(axis=0)[-1] == pytest.approx(1.0, abs=0.01)
     assert wealths((0.2, 0.4, 0.6), 12, cheap, 0.3).mean(axis=0)[-1] > 1.09
 

@@ -145,20 +145,21 @@ def ranks(values: Any, coins: Any) -> Any:
     ]
 
 
-def order_wealth(ranked: Any, gamblers: Any, jump: Any, third: Any = 1 / 3) -> Any:
+def order_wealth(ranked: Any, gamblers: Any, jump: Any, young: Any, third: Any = 1 / 3) -> Any:
     """Return the wealth of all gamblers together after every rank; those with a rate bet on what they remember."""
-    purse, totals, remembered, side = [share for _, _, share, _, _ in gamblers], [], [0.0] * len(gamblers), 0.0
-    for p in ranked:
-        off = p - 0.5
+    purse, totals, remembered, side = [share for _, _, share, *_ in gamblers], [], [0.0] * len(gamblers), 0.0
+    for n, p in enumerate(ranked, start=1):
+        off, slower = p - 0.5, 1.0 if n <= young else young / n
         payoffs = [off, off * side, 12 * off**2 - 1, -math.log(p) - 1, -math.log(1 - p) - 1,
                    (p > 2 / 3) - third, (p < 1 / 3) - third]  # fmt: skip
-        all_, new = sum(purse), []
-        for w, memory, (kind, stake, share, rate, _) in zip(purse, remembered, gamblers, strict=True):
+        all_, hand, new = sum(purse), jump * slower, []
+        for w, memory, (kind, stake, share, rate, _, _) in zip(purse, remembered, gamblers, strict=True):
             if rate:
                 stake = min(max(12 * memory, -1.9), 1.9) if kind == 0 else min(max(4.5 * memory, -1.425), 1.425)
-            new.append(((1 - jump) * w + jump * all_ * share) * (1 + stake * payoffs[int(kind)]))
-        remembered = [turn * ((1 - rate) * memory + rate * payoffs[int(kind)])
-                      for memory, (kind, _, _, rate, turn) in zip(remembered, gamblers, strict=True)]  # fmt: skip
+            new.append(((1 - hand) * w + hand * all_ * share) * (1 + stake * payoffs[int(kind)]))
+        for j, (kind, _, _, rate, least, turn) in enumerate(gamblers):
+            forgets = max(rate * slower, least)
+            remembered[j] = turn * ((1 - forgets) * remembered[j] + forgets * payoffs[int(kind)])
         purse, side = new, 1.0 if off > 0 else -1.0
         totals.append(sum(purse))
     return totals

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # bound by `specialise`
 
 BINS = 256  # values are ranked by bins of [0, 1]: any function of a value may be ranked
 JUMP = 0.001  # the share of the wealth that changes hands between gamblers in every round
+YOUNG = 2000.0  # rows, after which less and less of it does, and some followers forget more and more slowly
 DRIFT, ECHO, SPREAD, SMALL, LARGE, UPPER, LOWER = range(7)  # what a gambler may bet on: see `shape`
 FIXED = (  # what is bet on, the stakes, and the share of the wealth that each has
     (ECHO, (0.5, -0.5), 0.025),
@@ -33,18 +34,23 @@ FIXED = (  # what is bet on, the stakes, and the share of the wealth that each h
     (LARGE, (0.5,), 0.035),
     (LARGE, (0.125,), 0.06),
 )
-FOLLOWERS = (  # what is bet on, as it went of late; how fast that is forgotten; what becomes of it in a row; the share
-    (DRIFT, 0.003, 1.0, 0.29),
-    (UPPER, 0.003, 1.0, 0.12),
-    (LOWER, 0.003, 1.0, 0.12),
-    (DRIFT, 0.02, 1.0, 0.03),
-    (UPPER, 0.02, 1.0, 0.03),
-    (LOWER, 0.02, 1.0, 0.03),
-    (DRIFT, 0.01, -1.0, 0.09),  # bets that rows alternate
+FOLLOWERS = (  # what is bet on, as it went of late; how fast that is forgotten, and at least; what becomes of it; share
+    (DRIFT, 0.003, 0.003, 1.0, 0.09),
+    (UPPER, 0.003, 0.003, 1.0, 0.04),
+    (LOWER, 0.003, 0.003, 1.0, 0.04),
+    (DRIFT, 0.003, 0.0, 1.0, 0.2),
+    (UPPER, 0.003, 0.0, 1.0, 0.08),
+    (LOWER, 0.003, 0.0, 1.0, 0.08),
+    (DRIFT, 0.02, 0.02, 1.0, 0.03),
+    (UPPER, 0.02, 0.02, 1.0, 0.03),
+    (LOWER, 0.02, 0.02, 1.0, 0.03),
+    (DRIFT, 0.01, 0.01, -1.0, 0.09),  # bets that rows alternate
 )
-GAMBLERS = np.array(  # what is bet on, the stake, the share, and of followers how fast and what becomes of it
-    [[float(on), stake, share, 0.0, 0.0] for on, stakes, share in FIXED for stake in stakes]
-    + [[float(on), 0.0, share, rate, turn] for on, rate, turn, share in FOLLOWERS]
+GAMBLERS = (
+    np.array(  # what is bet on, the stake, the share, and of followers how fast, at least, and what becomes of it
+        [[float(on), stake, share, 0.0, 0.0, 0.0] for on, stakes, share in FIXED for stake in stakes]
+        + [[float(on), 0.0, share, rate, least, turn] for on, rate, least, turn, share in FOLLOWERS]
+    )
 )
 BEST = (12.0, 0.0, 0.0, 0.0, 0.0, 4.5, 4.5)  # the best stake on a small mean is this times the mean: 1 / variance
 BOLDEST = (1.9, 0.0, 0.0, 0.0, 0.0, 1.425, 1.425)  # the largest stake of a follower: at 1 / .95 of it all may be lost
@@ -252,12 +258,13 @@ def bet(state: Any, column: int, ranked: float) -> None:
     before = 0.0
     for j in range(wealth.size):
         before += wealth[j]
-    total = 0.0
+    total, pace = 0.0, min(1.0, YOUNG / state.counts[column])
+    jump = JUMP * pace
     for j in range(wealth.size):
-        on, rate = int(gamblers[j, 0]), gamblers[j, 3]
+        on, rate = int(gamblers[j, 0]), max(gamblers[j, 3] * pace, gamblers[j, 4])
         stake = gamblers[j, 1] if rate == 0.0 else min(max(BEST[on] * means[j], -BOLDEST[on]), BOLDEST[on])
-        wealth[j] = ((1.0 - JUMP) * wealth[j] + JUMP * before * gamblers[j, 2]) * (1.0 + stake * shapes[on])
-        means[j] = gamblers[j, 4] * (means[j] + rate * (shapes[on] - means[j]))
+        wealth[j] = ((1.0 - jump) * wealth[j] + jump * before * gamblers[j, 2]) * (1.0 + stake * shapes[on])
+        means[j] = gamblers[j, 5] * (means[j] + rate * (shapes[on] - means[j]))
         total += wealth[j]
     state.last[column] = 1.0 if ranked > 0.5 else -1.0
     note(state, column, total)
