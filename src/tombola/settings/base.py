@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -90,15 +90,13 @@ class Setting(ABC):
     actions: int
     horizon: int
 
+    whole_rows: ClassVar[bool] = False  # whether an outcome tells the losses of all actions, whichever was played
+    amendable: ClassVar[bool] = True  # whether an answer may be corrected afterwards; money spent stays spent
+
     @property
     @abstractmethod
     def width(self) -> int:
         """How many numbers an outcome has."""
-
-    @property
-    def whole_rows(self) -> bool:
-        """Whether an outcome tells the losses of all actions, whichever was played."""
-        return False
 
     @property
     def context(self) -> int:
@@ -131,11 +129,6 @@ class Setting(ABC):
     def listed(self) -> int:
         """The number of actions that were listed, without a null action that was added."""
         return self.actions
-
-    @property
-    def amendable(self) -> bool:
-        """Whether an answer may be corrected afterwards; money spent stays spent."""
-        return True
 
     def ledger(self, desk: Any) -> Ledger:
         """Return what is spent, reserved and left: in most settings nothing costs anything."""

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -72,6 +72,9 @@ class Budgeted(Setting):
     told of.
     """
 
+    whole_rows: ClassVar[bool] = True
+    amendable: ClassVar[bool] = False
+
     allowance: Allowance
 
     @property
@@ -93,16 +96,6 @@ class Budgeted(Setting):
     def width(self) -> int:
         """How many numbers an outcome has: the losses, and the costs, of all actions."""
         return self.listed * (1 + self.resources)
-
-    @property
-    def whole_rows(self) -> bool:
-        """Whether an outcome tells the losses of all actions: it does."""
-        return True
-
-    @property
-    def amendable(self) -> bool:
-        """Whether an answer may be corrected afterwards: money spent stays spent."""
-        return False
 
     @property
     def terms(self) -> Terms:

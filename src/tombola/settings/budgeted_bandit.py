@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tombola.budget import Allowance
 from tombola.engine.compiler import Kernel
@@ -19,15 +19,12 @@ class BudgetedBandit(Budgeted):
     Costs on the price list need not be told, nor what an added null action loses and costs.
     """
 
+    whole_rows: ClassVar[bool] = False
+
     @property
     def width(self) -> int:
         """How many numbers an outcome has: a loss, and a cost for each resource."""
         return 1 + self.resources
-
-    @property
-    def whole_rows(self) -> bool:
-        """Whether an outcome tells the losses of all actions: it does not."""
-        return False
 
     @classmethod
     def made(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,15 +43,12 @@ class Desk(NamedTuple):
 class Full(Setting):
     """The losses of all actions are seen."""
 
+    whole_rows: ClassVar[bool] = True
+
     @property
     def width(self) -> int:
         """How many numbers an outcome has: a loss for every action."""
         return self.actions
-
-    @property
-    def whole_rows(self) -> bool:
-        """Whether an outcome tells the losses of all actions: it does."""
-        return True
 
     def desk(self, ring: int) -> Desk:
         """Return room for one row; what is in flight is in the pool."""

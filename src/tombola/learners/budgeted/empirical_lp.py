@@ -15,9 +15,10 @@ from tombola.budget import Terms
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.means import (
     add_row,
+    aim_of,
     enough_now,
-    idle_action,
     means_of,
+    no_plan,
     plan_is_due,
     play_planned,
     solve,
@@ -68,17 +69,13 @@ class EmpiricalLP(BudgetedLearner):
         k, m = terms.actions, terms.resources
         return State(
             growth=float(self.growth),
-            horizon=float(terms.horizon),
-            target=terms.target,
-            idle=idle_action(terms),
+            **aim_of(terms),
             lost=np.zeros(1),
             seen=np.zeros(1),
             losses=np.zeros(k),
             costs=np.zeros((k, m)),
             following=np.ones(1),
-            played=np.eye(k)[terms.null],
-            fitted=np.ones(k),
-            basis=np.full(k + m + 1, -1.0),
+            **no_plan(terms),
         )
 
     @staticmethod

@@ -10,6 +10,18 @@ from tombola.optimum import UnreachableError, best_mix, exchanged
 from tombola.types import Floats
 
 
+def no_plan(terms: Terms) -> dict[str, Any]:
+    """Return what a state has of a plan before the first one: the null action, with everything fitting, no basis."""
+    k = terms.actions
+    basis = np.full(k + terms.resources + 1, -1.0)
+    return {"horizon": float(terms.horizon), "played": np.eye(k)[terms.null], "fitted": np.ones(k), "basis": basis}
+
+
+def aim_of(terms: Terms) -> dict[str, Any]:
+    """Return the target, and the null action if it was added, which is no way to reach it, else -1."""
+    return {"target": terms.target, "idle": float(terms.null) if terms.added else -1.0}
+
+
 def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats, costs: Floats) -> None:
     """Add a row to the sums."""
     seen[0] += 1.0
@@ -63,11 +75,6 @@ def note_plan(state: Any, fits: Floats) -> float:
 def enough_now(state: Any, lost: float, rest: float) -> float:
     """Return what mean loss is enough in the rounds that are not answered yet, to reach the target in all."""
     return float((state.target * state.horizon - lost) / rest) if state.target < math.inf else math.inf
-
-
-def idle_action(terms: Terms) -> float:
-    """Return the null action if it was added, which is no way to reach a target, else -1."""
-    return float(terms.null) if terms.added else -1.0
 
 
 def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, enough: float) -> bool:

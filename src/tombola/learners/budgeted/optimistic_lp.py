@@ -18,6 +18,7 @@ from tombola.learners.budgeted.means import (
     add_costs,
     ceilings,
     known_prices,
+    no_plan,
     note_plan,
     plan_is_due,
     play_planned,
@@ -75,7 +76,6 @@ class OptimisticLP(BudgetedBanditLearner):
         k, m, T = terms.actions, terms.resources, terms.horizon
         return State(
             growth=float(self.growth),
-            horizon=float(T),
             log=optimistic_log(T, k, m, self.delta),
             prices=known_prices(terms),
             ceilings=ceilings(terms),
@@ -85,9 +85,7 @@ class OptimisticLP(BudgetedBanditLearner):
             costs=np.zeros((k, m)),
             marks=np.zeros(k),
             following=np.zeros(1),
-            played=np.eye(k)[terms.null],
-            fitted=np.ones(k),
-            basis=np.full(k + m + 1, -1.0),
+            **no_plan(terms),
         )
 
     mix = staticmethod(play_planned)

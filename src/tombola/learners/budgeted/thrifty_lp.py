@@ -15,10 +15,11 @@ from tombola.budget import Terms
 from tombola.learners.budgeted.base import BudgetedBanditLearner
 from tombola.learners.budgeted.means import (
     add_costs,
+    aim_of,
     ceilings,
     enough_now,
-    idle_action,
     known_prices,
+    no_plan,
     note_plan,
     plan_is_due,
     play_planned,
@@ -87,9 +88,7 @@ class ThriftyLP(BudgetedBanditLearner):
         k, m = terms.actions, terms.resources
         return State(
             growth=float(self.growth),
-            horizon=float(terms.horizon),
-            target=terms.target,
-            idle=idle_action(terms),
+            **aim_of(terms),
             prices=known_prices(terms),
             ceilings=ceilings(terms),
             answered=np.zeros(1),
@@ -106,9 +105,7 @@ class ThriftyLP(BudgetedBanditLearner):
             costs=np.zeros((k, m)),
             marks=np.zeros(k),
             following=np.zeros(1),
-            played=np.eye(k)[terms.null],
-            fitted=np.ones(k),
-            basis=np.full(k + m + 1, -1.0),
+            **no_plan(terms),
         )
 
     @staticmethod
