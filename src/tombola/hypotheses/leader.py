@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola.engine.coins import uniform
+from tombola.engine.native import apart
 from tombola.hypotheses.tree import NONE, ROOT, Tree, child, combine, is_leaf, reset
 from tombola.types import Coins, Floats, Rounds
 
@@ -103,6 +104,7 @@ def ways_of(row: Floats, most: int, entry: int, error: float) -> float:
     return ways
 
 
+@apart
 def walk(tree: Tree, leader: Leader, feature: int, rank: float, error: float, coins: Coins) -> None:
     """Find the cuts of the minimiser of this rank; `context[depth]` is all that lies to the right of a node."""
     stride, root = tree.switches + 1, tree.heads[feature, ROOT]
@@ -142,6 +144,7 @@ def walk(tree: Tree, leader: Leader, feature: int, rank: float, error: float, co
     leader.place[COUNT] = cuts
 
 
+@apart
 def walk_to_one(tree: Tree, leader: Leader, feature: int, rank: float, error: float, coins: Coins) -> None:
     """Do the same where at most one cut is allowed, with errors `spent` on the left of a node and `after` it."""
     root, before, cuts = tree.heads[feature, ROOT], 2 * leader.place[LABEL], 0
