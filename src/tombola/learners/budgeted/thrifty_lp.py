@@ -67,7 +67,8 @@ class ThriftyLP(BudgetedBanditLearner):
     taken to earn sqrt(d) ln(R/(k n)) / 2 more, where d is the variance of what is believed of it and R the number of
     plays that rounds and money are left for. Costs are means, with half a play at the mean of all actions. An action
     never chosen is tried, whatever it may cost, as long as that can pay: it is the best yet with the chance
-    1 / (tried + 1), then better by the spread of the means, in R plays. Nothing is proved, so `bound` is None;
+    1 / (tried + 1), then better by the spread of the means, or by c (1 - c) / 3 as a variance around their centre c if
+    that is wider, in R plays. Nothing is proved, so `bound` is None;
     `OptimisticLP` has a bound.
 
     >>> from tombola.budget import Budget
@@ -176,5 +177,7 @@ def worth_trying(state: State, plays: float) -> bool:
     tried = state.seen > 0.0
     if tried.sum() < 2:
         return True
-    gain = plays * math.sqrt(state.prior[SPREAD]) / (state.prior[TRIED] + 1.0)
-    return bool(gain >= state.prior[CENTRE] - state.guesses[tried].min())
+    centre = state.prior[CENTRE]
+    wide = max(state.prior[SPREAD], centre * (1.0 - centre) / 3.0)  # some are all alike, and then one is not
+    gain = plays * math.sqrt(wide) / (state.prior[TRIED] + 1.0)
+    return bool(gain >= centre - state.guesses[tried].min())
