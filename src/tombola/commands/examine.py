@@ -154,7 +154,9 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
 
     x, table = np.array([row for row, _ in path], np.float64), np.array([found for _, found in path])
     table = np.minimum(table, 300.0)
-    ranked = np.argsort(-table.max(axis=0), kind="stable")[:SHOWN]
+    named = [facts["columns"].index(facts["column"])] if facts["column"] else []
+    others = (int(j) for j in np.argsort(-table.max(axis=0), kind="stable") if j not in named)
+    ranked = [*named, *others][:SHOWN]
     goal = np.log10(len(facts["columns"]) / (WATCHED * facts["level"]))
     bands = tuple(Band(facts["columns"][j], x, table[:, j], table[:, j], table[:, j]) for j in ranked)
     line = Line("an alarm", np.array([x[0], x[-1]]), np.full(2, goal))

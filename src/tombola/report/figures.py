@@ -156,7 +156,8 @@ def _space_ticks(axis: "Axis") -> None:
 
     axis.set_minor_formatter(NullFormatter())
     low, high = sorted(axis.get_view_interval())
-    if axis.get_scale() == "log" and low > 0 and high / low < 60:
+    short = 200 if axis.axis_name == "y" else 60  # labels side by side take more room
+    if axis.get_scale() == "log" and low > 0 and high / low < short:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
