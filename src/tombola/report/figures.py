@@ -124,8 +124,8 @@ def _dress(axes: "Axes", chart: Chart) -> None:
     axes.set_xlabel(chart.x_label, color=INK, labelpad=8)  # phones write it larger
     axes.set_ylabel(chart.y_label, color=INK, gid="y-label")
     axes.tick_params(which="both", colors=INK)
-    for axis in (axes.xaxis, axes.yaxis):
-        _space_ticks(axis)
+    for axis, short in ((axes.xaxis, 60), (axes.yaxis, 200)):  # labels side by side take more room
+        _space_ticks(axis, short)
         axis.set_major_formatter(lambda value, _: tick(value))
     if not chart.log_x:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10)))
@@ -150,13 +150,12 @@ def tick(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _space_ticks(axis: "Axis") -> None:
-    """Name 1, 2, 5 of a short logarithmic axis and powers of ten of a long one, and never the small ticks."""
+def _space_ticks(axis: "Axis", short: float) -> None:
+    """Name 1, 2, 5 of an axis whose ends are less than `short` times apart, else powers of ten; never small ticks."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_minor_formatter(NullFormatter())
     low, high = sorted(axis.get_view_interval())
-    short = 200 if axis.axis_name == "y" else 60  # labels side by side take more room
     if axis.get_scale() == "log" and low > 0 and high / low < short:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
