@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tombola.engine.native import apart
 from tombola.types import Floats, Rounds
 
 DEPTH = 66
@@ -165,6 +166,7 @@ def descend(tree: Tree, feature: int, key: np.uint64) -> int:
     return depth
 
 
+@apart
 def grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
     """Add a leaf (an even number) and the node above it (odd), write its path, and return its place on it."""
     index = tree.heads[feature, VALUES]
