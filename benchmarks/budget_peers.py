@@ -12,6 +12,8 @@ from tombola.learners.bandit.counts import learn
 from tombola.learners.budgeted.means import (
     add_costs,
     ceilings,
+    no_answers,
+    no_plan,
     note_plan,
     plan_is_due,
     play_planned,
@@ -109,6 +111,7 @@ class First(NamedTuple):
     growth: float
     horizon: float
     first: float
+    prices: Floats
     ceilings: Floats
     answered: Floats
     seen: Floats
@@ -123,22 +126,7 @@ class First(NamedTuple):
 
 def start(growth: float, first: float, terms: Terms) -> First:
     """Return a state that knows nothing."""
-    k, m = terms.actions, terms.resources
-    return First(
-        growth=growth,
-        horizon=float(terms.horizon),
-        first=first,
-        ceilings=ceilings(terms),
-        answered=np.zeros(1),
-        seen=np.zeros(k),
-        means=np.zeros(k),
-        costs=np.zeros((k, m)),
-        marks=np.zeros(k),
-        following=np.zeros(1),
-        played=np.eye(k)[terms.null],
-        fitted=np.ones(k),
-        basis=np.full(k + m + 1, -1.0),
-    )
+    return First(growth=growth, first=first, **no_answers(terms), **no_plan(terms))
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def undisturbed(folder: Path, feedback: str, happened: list[tuple[Any, ...]]) ->
 def check_purse(happened: list[tuple[Any, ...]]) -> None:
     """Go through the events in exact fractions: what is spent and reserved is never above the amount."""
     worst = [*map(Fraction, WORST), Fraction(0)]
-    amount, spent, reserved = Fraction(0.7), Fraction(0), {}
+    amount, spent, reserved = Fraction(float(BUDGETS["budget"].per_resource[0])), Fraction(0), {}
     for _, kind, round_, value in happened:
         if kind == "ticket":
             reserved[round_] = worst[value[0]]

@@ -19,6 +19,7 @@ from tombola.learners.budgeted.means import (
     enough_now,
     means_of,
     no_plan,
+    no_rows,
     plan_is_due,
     play_planned,
     solve,
@@ -66,22 +67,15 @@ class EmpiricalLP(BudgetedLearner):
 
     def init(self, terms: Terms) -> State:
         """Start with the null action."""
-        k, m = terms.actions, terms.resources
         return State(
             growth=float(self.growth),
             **aim_of(terms),
             lost=np.zeros(1),
-            seen=np.zeros(1),
-            losses=np.zeros(k),
-            costs=np.zeros((k, m)),
-            following=np.ones(1),
+            **no_rows(terms),
             **no_plan(terms),
         )
 
-    @staticmethod
-    def mix(state: State, mix: Floats) -> None:
-        """Play the mix of the last LP."""
-        play_planned(state, mix)
+    mix = staticmethod(play_planned)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:

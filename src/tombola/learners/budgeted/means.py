@@ -17,6 +17,20 @@ def no_plan(terms: Terms) -> dict[str, Any]:
     return {"horizon": float(terms.horizon), "played": np.eye(k)[terms.null], "fitted": np.ones(k), "basis": basis}
 
 
+def no_rows(terms: Terms) -> dict[str, Any]:
+    """Return what a state has of rows before the first one: sums of nothing; the first is waited for."""
+    k, m = terms.actions, terms.resources
+    return {"seen": np.zeros(1), "losses": np.zeros(k), "costs": np.zeros((k, m)), "following": np.ones(1)}
+
+
+def no_answers(terms: Terms) -> dict[str, Any]:
+    """Return what a state has of plays before the first answer: what is known beforehand, and that a plan is due."""
+    k, m = terms.actions, terms.resources
+    known = {"prices": known_prices(terms), "ceilings": ceilings(terms)}
+    means = {"answered": np.zeros(1), "seen": np.zeros(k), "means": np.zeros(k), "costs": np.zeros((k, m))}
+    return {**known, **means, "marks": np.zeros(k), "following": np.zeros(1)}
+
+
 def aim_of(terms: Terms) -> dict[str, Any]:
     """Return the target, and the null action if it was added, which is no way to reach it, else -1."""
     return {"target": terms.target, "idle": float(terms.null) if terms.added else -1.0}

@@ -16,8 +16,7 @@ from tombola.learners.bandit.counts import learn
 from tombola.learners.budgeted.base import BudgetedBanditLearner
 from tombola.learners.budgeted.means import (
     add_costs,
-    ceilings,
-    known_prices,
+    no_answers,
     no_plan,
     note_plan,
     plan_is_due,
@@ -77,14 +76,7 @@ class OptimisticLP(BudgetedBanditLearner):
         return State(
             growth=float(self.growth),
             log=optimistic_log(T, k, m, self.delta),
-            prices=known_prices(terms),
-            ceilings=ceilings(terms),
-            answered=np.zeros(1),
-            seen=np.zeros(k),
-            means=np.zeros(k),
-            costs=np.zeros((k, m)),
-            marks=np.zeros(k),
-            following=np.zeros(1),
+            **no_answers(terms),
             **no_plan(terms),
         )
 

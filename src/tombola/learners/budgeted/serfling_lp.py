@@ -12,7 +12,7 @@ from tombola import validate
 from tombola.bounds.budget import lp_log, lp_margin, serfling_lp, serfling_lp_first_play
 from tombola.budget import Terms
 from tombola.learners.budgeted.base import BudgetedLearner
-from tombola.learners.budgeted.means import add_row, means_of, play_planned, solve
+from tombola.learners.budgeted.means import add_row, means_of, no_rows, play_planned, solve
 from tombola.types import Coins, Floats
 
 
@@ -63,18 +63,12 @@ class SerflingLP(BudgetedLearner):
             horizon=float(T),
             log=lp_log(T, k, m, self.delta, self.growth),
             null=float(terms.null),
-            seen=np.zeros(1),
-            losses=np.zeros(k),
-            costs=np.zeros((k, m)),
-            following=np.ones(1),
+            **no_rows(terms),
             played=np.eye(k)[terms.null],
             basis=np.full(k + m + 1, -1.0),
         )
 
-    @staticmethod
-    def mix(state: State, mix: Floats) -> None:
-        """Play the mix of the last LP."""
-        play_planned(state, mix)
+    mix = staticmethod(play_planned)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:

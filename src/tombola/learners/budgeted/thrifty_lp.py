@@ -16,9 +16,8 @@ from tombola.learners.budgeted.base import BudgetedBanditLearner
 from tombola.learners.budgeted.means import (
     add_costs,
     aim_of,
-    ceilings,
     enough_now,
-    known_prices,
+    no_answers,
     no_plan,
     note_plan,
     plan_is_due,
@@ -86,26 +85,19 @@ class ThriftyLP(BudgetedBanditLearner):
 
     def init(self, terms: Terms) -> State:
         """Start knowing the prices at most."""
-        k, m = terms.actions, terms.resources
+        k = terms.actions
         return State(
             growth=float(self.growth),
             **aim_of(terms),
-            prices=known_prices(terms),
-            ceilings=ceilings(terms),
-            answered=np.zeros(1),
             chosen=np.zeros(k),
             limits=np.zeros(k),
             within=np.zeros(1),
             prior=np.zeros(3),
-            seen=np.zeros(k),
-            means=np.zeros(k),
             guesses=np.zeros(k),
             doubts=np.zeros(k),
             noises=np.zeros(k),
             errors=np.zeros(k),
-            costs=np.zeros((k, m)),
-            marks=np.zeros(k),
-            following=np.zeros(1),
+            **no_answers(terms),
             **no_plan(terms),
         )
 
