@@ -128,7 +128,8 @@ def _dress(axes: "Axes", chart: Chart) -> None:
         _space_ticks(axis, short)
         axis.set_major_formatter(lambda value, _: tick(value))
     if not chart.log_x:
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10)))
+        whole = all((band.x == np.round(band.x)).all() for band in chart.bands)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10), integer=whole))
     if not chart.log_y and all((band.middle == np.round(band.middle)).all() for band in chart.bands):
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
