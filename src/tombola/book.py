@@ -142,11 +142,12 @@ class Book:
         """Return the round of a ticket that was handed out, to the last bit of its chance."""
         if ticket is self.last:
             return ticket.round
+        pages = self.pages
         try:
-            round_, given = index(ticket.round), float(ticket.chance)
-            if 1 <= round_ <= len(self):
-                _, action, chance = self.ticket(round_)
-                if action == ticket.action and (chance == given or (math.isnan(chance) and math.isnan(given))):
+            round_, given = index(ticket.round), ticket.chance
+            if 1 <= round_ <= pages.item(0, ROUNDS) and pages.item(round_, ACTION) == ticket.action:
+                chance = pages.item(round_, CHANCE)
+                if chance == given or (math.isnan(chance) and math.isnan(given)):
                     return round_
         except (AttributeError, OverflowError, TypeError, ValueError):
             pass
@@ -157,9 +158,9 @@ class Book:
 
     def is_news(self, round: int, outcome: tuple[float, ...]) -> bool:
         """Tell whether nothing has been told of a round yet; FeedbackError if it was something else."""
-        before = self.outcome(round)
-        if before is None:
+        if not self.pages[round, TOLD]:
             return True
+        before = tuple(self.pages[round, OUTCOME : OUTCOME + self.width].tolist())
         if before == outcome:
             return False
         raise FeedbackError(

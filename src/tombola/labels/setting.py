@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from tombola import validate
-from tombola.book import OUTCOME, has_room, mark_told, write_ticket
+from tombola.book import OUTCOME, ROUNDS, mark_told, write_ticket
 from tombola.budget import Allowance
-from tombola.engine.compiler import Kernel
+from tombola.engine.compiler import Kernel, specialise
 from tombola.errors import FeedbackError, ParameterError
 from tombola.hypotheses.labelled_pool import round_weight
-from tombola.settings.base import FULL, Numbers, Setting, Steps
+from tombola.settings.base import FULL, PAGES, Numbers, Setting, Steps
 from tombola.types import Coins, Floats
 
 
@@ -61,14 +61,14 @@ class Labels(Setting):
         """Return what a learner does live."""
         predictor = learner.start(self.horizon, self.features, coins)
         shown = OUTCOME + self.width
+        write = specialise(write_shown, (PAGES, 0, 1.0, np.zeros(1)))
+        mark = specialise(write_label, (PAGES, 1, 1.0, 1.0))
 
         def act(pages: Floats, row: Floats) -> tuple[int, int, float]:
-            if not has_room(pages):
+            if pages.item(0, ROUNDS) >= len(pages) - 1:
                 return FULL, 0, 0.0
             label, chance = predictor.predict(row)
-            round_ = write_ticket(pages, label, chance)
-            pages[round_, shown:] = row
-            return round_, label, chance
+            return write(pages, label, chance, row), label, chance
 
         def quick(pages: Floats, round: int, loss: Any, cost: Any) -> bool:
             return False
@@ -76,8 +76,7 @@ class Labels(Setting):
         def tell(pages: Floats, row: int, round: int, outcome: Numbers) -> bool:
             label, weight = outcome
             predictor.learn(pages[row, shown:].copy(), int(label), weight)
-            pages[row, OUTCOME], pages[row, OUTCOME + 1] = label, weight
-            mark_told(pages, row)
+            mark(pages, row, label, weight)
             return True
 
         return Steps(act, quick, tell, None)
@@ -121,6 +120,20 @@ class Labels(Setting):
     def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the label that loses less."""
         return {"label": int(losses[1] < losses[0])}
+
+
+def write_shown(pages: Floats, label: int, chance: float, row: Floats) -> int:
+    """Write down a ticket, and the features that were shown; return its round."""
+    round_ = write_ticket(pages, label, chance)
+    for j in range(row.size):
+        pages[round_, pages.shape[1] - row.size + j] = row[j]
+    return round_
+
+
+def write_label(pages: Floats, row: int, label: float, weight: float) -> None:
+    """Write down the true label of a ticket, and what a mistake weighs."""
+    pages[row, OUTCOME], pages[row, OUTCOME + 1] = label, weight
+    mark_told(pages, row)
 
 
 def _weight(weight: Any) -> float:
