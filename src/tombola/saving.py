@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tombola.book import ACTION
 from tombola.budget import Budget
 from tombola.errors import SessionError, TombolaError
 from tombola.files import write_whole
@@ -119,7 +120,7 @@ def _go_through(session: "Session", columns: dict[str, Any]) -> None:
             at = (event - 1) * width
             if not 1 <= event <= session.round:
                 raise ValueError("an answer before its ticket")
-            action = session.book.ticket(event).action
+            action = int(session.book.pages[event, ACTION])
             outcome = session.setting.checked(action, tuple(outcomes[at : at + width].tolist()))
             session._observe(event, outcome)
 
