@@ -143,6 +143,21 @@ def test_without_amounts_nothing_is_ever_refused() -> None:
     assert not any(trace.overspent)
 
 
+def test_a_cap_beside_a_target_is_never_exceeded() -> None:
+    """Sixty pools with costs that tie, are rare or span 24 powers of ten; drawn and fluid, late; in exact fractions."""
+    for number in range(60):
+        rng = np.random.default_rng([9, number])
+        T, k = int(rng.integers(1, 30)), int(rng.integers(1, 5))
+        powers = 10.0 ** rng.integers(-12, 12, (T, k))
+        costs = [rng.integers(0, 4, (T, k)) / 10, rng.random((T, k)) * powers, (rng.random((T, k)) < 0.1) * 7.3]
+        pool = Pool(rng.integers(0, 3, (T, k)) / 2, costs=costs[number % 3])
+        amount = float(costs[number % 3].sum() * rng.choice([0, 0.05, 0.3, 1.0]) / k)
+        budget = Budget(amount, null="add", target=float(rng.choice([0.0, 0.5, rng.random()])))
+        for learner, mixed in ((EmpiricalLP(), False), (EmpiricalLP(), True), (ThriftyLP(), False)):
+            delay = int(rng.choice([0, 1, 50]))
+            assert not any(play(learner, pool, delay=delay, budget=budget, mixed=mixed, seed=number).overspent)
+
+
 def test_a_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
     budget = Budget(worst=[1.0, 4.0], null="add", target=0.25)
     assert Budget(*budget.to_json()) == budget
@@ -192,6 +207,8 @@ def test_the_answer_names_the_mix_first_and_the_picture_has_the_target() -> None
     assert "not guaranteed" in said.here
     (picture,) = budget_picture(answer)
     assert [(line.name, line.y.tolist()) for line in picture.chart.lines] == [("your target", [0.3, 0.3])]
+    assert {point.name for point in picture.chart.points} <= set(answer.pool.actions)
+    assert len(picture.chart.points) >= 3
     assert "your target" in page_of(answer, command="x")
     data = json.loads(json.dumps(answer.data(), allow_nan=False))
     assert data["target"] == 0.3

@@ -24,9 +24,17 @@ class Line(NamedTuple):
     y: Floats
 
 
+class Point(NamedTuple):
+    """Something by itself, named when it is hovered over."""
+
+    name: str
+    x: float
+    y: float
+
+
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Curves over one axis, on logarithmic or plain scales; `alt` says in words what is to be seen."""
+    """Curves over one axis, on logarithmic or plain scales, and points; `alt` says in words what is to be seen."""
 
     title: str
     x_label: str
@@ -36,3 +44,4 @@ class Chart:
     log_x: bool = True
     log_y: bool = True
     alt: str = ""
+    points: tuple[Point, ...] = ()

@@ -33,6 +33,8 @@ class Spot(NamedTuple):
 def draw(chart: Chart, *, titled: bool = True, axes: "Axes | None" = None) -> "Figure":
     """Draw a chart, each curve named at its right end and a line upright at its top, into these axes or its own."""
     axes = _new_axes() if axes is None else axes
+    for point in chart.points:
+        axes.plot(point.x, point.y, color=REFERENCE, marker="o", markersize=3.5, linewidth=0)
     for index, band in enumerate(chart.bands):
         colour = COLOURS[index % len(COLOURS)]
         low, high = (np.where(np.isfinite(edge), edge, band.middle) for edge in (band.low, band.high))
@@ -101,6 +103,8 @@ def _values(chart: Chart):  # type: ignore[no-untyped-def]
         )
     for line in chart.lines:
         yield line.name, line.x, line.y, lambda i, b=line: f"{chart.x_label}: {b.x[i]:g}\n{b.y[i]:.4g}"
+    for name, x, y in chart.points:
+        yield name, np.array([x]), np.array([y]), lambda _, x=x, y=y: f"{chart.x_label}: {x:g}\n{y:.4g}"
 
 
 def _bytes(figure: "Figure", kind: str) -> bytes:

@@ -3,8 +3,9 @@
 import numpy as np
 
 from tombola import statistics
-from tombola.optimum import frontier
-from tombola.report.chart import Band, Chart, Line
+from tombola.optimum import frontier, mean_costs
+from tombola.pool import Pool
+from tombola.report.chart import Band, Chart, Line, Point
 from tombola.report.compare_page import Compared, Mean, Picture, Ranking, compare_page
 from tombola.statistics import Estimate
 from tombola.tables.answer import Answer
@@ -13,6 +14,7 @@ from tombola.tables.words import listed, short
 from tombola.types import Floats
 
 SHOWN, SLICES, LONGEST = 8, 40, 26
+WIDE = 1.25  # how far beyond the best action the picture of budgets goes
 
 
 def page_of(answer: Answer, *, command: str) -> str:
@@ -170,10 +172,22 @@ def budget_picture(answer: Answer) -> list[Picture]:
     best = Band("best mix", cost * answer.pool.rows, loss, loss, loss)
     names = listed([_clipped(answer.pool.actions[action]) for action in corners])
     alt = "Mean loss of the best mix over the budget"
+    points = _alone(answer.pool, most=WIDE * float(best.x[-1]))
+    words = f"Corners are fixed actions: {names}; in between, two of them are mixed. Dots are actions alone"
+    if dear := answer.pool.k - len(points):
+        words += f"; {dear} cost so much more that they are not drawn"
     chart = Chart(
-        alt, "budget for all rows", "mean loss", (best,), _asked(answer, best), log_x=False, log_y=False, alt=alt
-    )
-    return [Picture(alt, f"Corners are fixed actions: {names}; in between, two of them are mixed.", chart)]
+        alt, "budget for all rows", "mean loss", (best,), _asked(answer, best), log_x=False, log_y=False, alt=alt,
+        points=points,
+    )  # fmt: skip
+    return [Picture(alt, f"{words}.", chart)]
+
+
+def _alone(pool: Pool, *, most: float) -> tuple[Point, ...]:
+    """Return what every action costs and loses on all rows, but for those that cost more than this."""
+    costs = pool.rows * mean_costs(pool)[:, 0]
+    every = zip(pool.actions, costs.tolist(), pool.means.tolist(), strict=True)
+    return tuple(Point(name, cost, loss) for name, cost, loss in every if cost <= most)
 
 
 def _asked(answer: Answer, best: Band) -> tuple[Line, ...]:
