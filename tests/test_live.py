@@ -185,7 +185,8 @@ def test_the_rows_end(begin: Callable[..., SessionFile], one_sentence: Callable[
 
 
 @pytest.mark.parametrize(
-    ("ids", "actions"), [([], ["a"]), (["x", "x"], ["a"]), (["x"], []), (["x"], ["a", "a"]), ([" "], ["a"])]
+    ("ids", "actions"),
+    [([], ["a"]), (["x", "x"], ["a"]), (["x"], []), (["x"], ["a", "a"]), ([" "], ["a"]), (["x"], ["a", "..."])],
 )
 def test_bad_names_start_nothing(
     ids: list[str], actions: list[str], tmp_path: Path, one_sentence: Callable[[object], str]

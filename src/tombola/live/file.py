@@ -461,6 +461,8 @@ def check_names(owner: str, what: str, names: list[str]) -> None:
     twice, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ParameterError(f"{owner}: {what} must have different names, got {twice!r} {times} times; rename them.")
+    if "..." in names:
+        raise ParameterError(f"{owner}: expected all {what} by name, got '...' for those left out; write them all.")
     for name in names:
         if not encodable(name):
             raise ParameterError(f"{owner}: names of {what} must be text, got {name!r} with a half sign; repair it.")
