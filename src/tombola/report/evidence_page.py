@@ -13,6 +13,19 @@ class Listing(NamedTuple):
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    @property
+    def kinds(self) -> list[str]:
+        """The style of each column: numbers stand to the right, one below the other.
+
+        >>> Listing("Means", ("action", "mean"), (("a", "0.25"), ("b", "1,000"))).kinds
+        ['', 'number']
+        """
+        return ["number" if all(_is_number(cell) for cell in column) else "" for column in zip(*self.rows, strict=True)]
+
+
+def _is_number(cell: str) -> bool:
+    return cell.replace(",", "").replace(".", "", 1).removeprefix("-").isdigit()
+
 
 class Shown(NamedTuple):
     """A chart with its heading, and a sentence on how to read it."""
