@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -43,6 +44,13 @@ def run_python(tmp_path: Path) -> Run:
 def plainly() -> Iterator[None]:
     """Run kernels as plain Python: for tests of what is around them, which would wait for a compiler for nothing."""
     with plain():
+        yield
+
+
+@pytest.fixture(params=["plain", pytest.param("compiled", marks=pytest.mark.full)])
+def either_way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run kernels as plain Python, and in a full run compiled as well: a learner takes seconds to compile."""
+    with plain() if request.param == "plain" else nullcontext():
         yield
 
 

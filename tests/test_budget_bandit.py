@@ -89,6 +89,7 @@ def answer(session: Session, ticket: Ticket) -> bool:
     return session.observe(ticket, loss=POOL.losses[row, ticket.action], cost=COSTS[row, ticket.action])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("learner", [OptimisticLP(), ThriftyLP()], ids=repr)
 def test_the_learners_obey_every_law(learner: Any) -> None:
     assert "survives_save_and_load" in check_learner(learner)
@@ -151,6 +152,7 @@ PRICES = [0.0, 0.1, None]
 LIST = Budget(3.0, worst=2.0, prices=PRICES)
 
 
+@pytest.mark.usefixtures("plainly")
 def test_a_price_is_what_is_reserved_and_what_a_learner_knows() -> None:
     limits = LIST.limits(3, 1)
     assert limits.worst.ravel().tolist() == [0.0, 0.1, 2.0]
@@ -188,6 +190,7 @@ def test_a_cost_with_a_price_need_not_be_told_and_must_not_differ(tmp_path: Path
     assert [again.act() for _ in range(9)] == [session.act() for _ in range(9)]
 
 
+@pytest.mark.usefixtures("plainly")
 def test_whole_rows_know_price_lists_too() -> None:
     budget = Budget(3.0, prices=[0.0, 0.1, 0.2])
     session = Session(EmpiricalLP(), 3, 100, budget=budget, seed=1)
@@ -257,6 +260,7 @@ def test_one_row_one_action_and_no_money(shape: tuple[int, int], amount: float) 
 # the naive twin
 
 
+@pytest.mark.usefixtures("plainly")
 def test_every_plan_is_a_best_mix_of_the_optimistic_program() -> None:
     """Against `naive.OptimisticLP`, written from the theorem, on pools with ties, over whole sessions."""
     for number, budget in enumerate(

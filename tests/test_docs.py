@@ -34,6 +34,7 @@ def test_a_how_to_prints_what_its_page_shows(script: Path, run_python: Run) -> N
     assert ran.stdout == (DOCS / "howto" / "output" / f"{script.stem}.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("either_way")
 def test_the_learners_of_twenty_lines_are_learners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))

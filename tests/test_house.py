@@ -161,6 +161,7 @@ def test_exact_refuses_in_a_sentence_what_does_not_fit(one_sentence: Any) -> Non
         one_sentence(caught.value)
 
 
+@pytest.mark.usefixtures("plainly")
 def test_learners_and_pools_of_different_settings_are_told_apart(one_sentence: Any) -> None:
     losses, labels = Pool([[0.0, 1.0]] * 3), LabelledPool([1, 2], [0, 1])
     costly = instances.three_actions(4, seed=0)
@@ -207,6 +208,7 @@ def test_a_new_order_plays_and_certificates_refuse_it_until_it_has_a_theorem() -
         certify_trace(trace, pool)
 
 
+@pytest.mark.usefixtures("either_way")
 def test_check_learner_knows_budgets() -> None:
     assert len(check_learner(DualDescent())) == 12
 
@@ -241,7 +243,14 @@ def test_feedback_of_no_kind_is_refused() -> None:
         play(Lowest(), Pool([[0.0]]), seed=0)
 
 
-@pytest.mark.parametrize("learner", [Halving(FiniteClass([[0, 0, 1], [0, 1, 1]])), ERM(Thresholds(), ties="random")])
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Halving(FiniteClass([[0, 0, 1], [0, 1, 1]])),
+        pytest.param(ERM(Thresholds(), ties="random"), marks=pytest.mark.full),
+    ],
+)
 def test_check_learner_knows_labels(learner: Any) -> None:
     assert len(check_learner(learner)) == 12
 

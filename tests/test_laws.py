@@ -51,6 +51,7 @@ OURS: list[Learner] = [
 ]
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", OURS, ids=repr)
 def test_our_learners_obey_every_law(learner: Learner) -> None:
     assert check_learner(learner) == [law.__name__ for law in laws.LAWS]
@@ -105,6 +106,7 @@ class OwnMix(MixedLearner):
         state.total[action] += loss / chance
 
 
+@pytest.mark.usefixtures("either_way")
 def test_the_lawful_ones_below_are_lawful() -> None:
     check_learner(Own())
     check_learner(OwnMix())

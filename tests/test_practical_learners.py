@@ -38,6 +38,7 @@ from tombola.tables.contestants import Circumstances, contestants
 from tombola.types import Coins, Floats
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", [BlindAction(), EpsilonGreedy()], ids=repr)
 def test_obeys_the_laws(learner: BlindAction | EpsilonGreedy) -> None:
     assert len(check_learner(learner)) >= 12
@@ -293,6 +294,7 @@ REDUCED = [
 ]
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", REDUCED, ids=repr)
 def test_reductions_obey_the_laws(learner: Learner) -> None:
     assert len(check_learner(learner)) >= 12

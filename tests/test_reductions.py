@@ -155,6 +155,7 @@ def test_any_delays_in_any_order_are_played_as_streamed(T: int, k: int, seed: in
     assert [ticket.action for ticket in tickets] == trace.actions.tolist()
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(
     "learner",
     [

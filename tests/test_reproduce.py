@@ -58,6 +58,7 @@ def test_a_line_cut_short_is_run_again_and_the_rest_is_kept(tmp_path: Path) -> N
     assert Finished(path).rows(key_of("a", {"T": 2}, 1, "")) == [{"x": 2.5}]
 
 
+@pytest.mark.full
 def test_after_kill_9_the_run_goes_on_and_ends_with_the_same_rows(tmp_path: Path) -> None:
     command = [
         sys.executable, "-c", "from tombola.cli import main; main()",

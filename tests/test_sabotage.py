@@ -41,6 +41,11 @@ KINDS = {kind.name: kind for kind in CLAIMS if kind.section != "Beyond the paper
 PAIRS = [(name, saboteur) for name in FAST for saboteur in KINDS[name]().saboteurs()]
 
 
+def marks(name: str) -> tuple[pytest.MarkDecorator, ...]:
+    """Leave to a full run, and to `tombola reproduce --sabotage`, what takes half a minute to compile."""
+    return (pytest.mark.full,) if name in ("constraints", "classification") else ()
+
+
 def rows_of(claim: Claim) -> list[Any]:
     """Run a claim, or a broken one, on the small units; all seeds are fixed."""
     return [row for unit in FAST[claim.name] for row in claim.run(unit, seed=seed_of(claim.name, unit, 1))]
@@ -67,7 +72,7 @@ def test_no_shuffle_is_a_saboteur_of_every_claim_about_random_order() -> None:
         assert any(saboteur.startswith("no shuffle") for saboteur in KINDS[name]().saboteurs()), name
 
 
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in FAST])
 def test_in_small_a_claim_comes_out_as_expected_from_its_rows_alone(name: str) -> None:
     claim, rows = KINDS[name](), right_rows(name)
     again = json.loads(json.dumps(rows))
@@ -78,7 +83,9 @@ def test_in_small_a_claim_comes_out_as_expected_from_its_rows_alone(name: str) -
     assert claim.chart(again).alt
 
 
-@pytest.mark.parametrize(("name", "saboteur"), PAIRS, ids=[" - ".join(pair) for pair in PAIRS])
+@pytest.mark.parametrize(
+    ("name", "saboteur"), [pytest.param(*pair, marks=marks(pair[0]), id=" - ".join(pair)) for pair in PAIRS]
+)
 def test_in_small_every_saboteur_is_caught(name: str, saboteur: str) -> None:
     claim = KINDS[name]()
     broken = claim.sabotaged(saboteur)

@@ -175,6 +175,7 @@ def test_the_same_bits_without_numba(learner: Learner, twin: Callable[..., Any],
         assert compiled.player.coins.tobytes() == interpreted.player.coins.tobytes()
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", [x[0] for x in LEARNERS], ids=repr)
 def test_obeys_the_laws(learner: Learner) -> None:
     assert len(check_learner(learner)) >= 12

@@ -102,6 +102,7 @@ def test_actions_are_relabelled_under_a_budget_too() -> None:
     assert (mixed[:, :2].sum(axis=1) <= 20).all()
 
 
+@pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("feedback", ["bandit", "full"])
 def test_nothing_is_overspent_on_the_way(feedback: str) -> None:
     report = answer_to(dear(), asked(amounts=(0.1,), feedback=feedback))

@@ -158,6 +158,7 @@ def test_a_cap_beside_a_target_is_never_exceeded() -> None:
             assert not any(play(learner, pool, delay=delay, budget=budget, mixed=mixed, seed=number).overspent)
 
 
+@pytest.mark.usefixtures("plainly")
 def test_a_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
     budget = Budget(worst=[1.0, 4.0], null="add", target=0.25)
     assert Budget(*budget.to_json()) == budget
