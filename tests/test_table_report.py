@@ -1,6 +1,7 @@
 """The report on a table of one's own: its numbers are those of the runs, and its words say what was found."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tombola.tables.contestants import Circumstances, budgeted_contestants, cont
 from tombola.tables.page import means, page_of, share_chart
 from tombola.tables.prior import RANKS
 from tombola.tables.question import Question
+from tombola.tables.sentences import sentences
 from tombola.tables.tour import STATIONS, walk
 from tombola.tables.words import plus_minus
 
@@ -252,3 +254,14 @@ def test_a_column_of_delays_is_used_unless_another_delay_is_asked_for() -> None:
     assert table.delays is not None
     assert isinstance(late(table, Question(Circumstances("bandit"))), RowDelays)
     assert late(table._replace(delays=None), Question(Circumstances("bandit"))) == 0
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_bound_that_says_nothing_is_not_told() -> None:
+    """Nobody can have a regret above the number of rows, so a bound is told only below that."""
+    answer = answer_to(table(12), asked("full", orders=("random",)))
+    assert answer.bound is not None
+    assert ("(proved)" in sentences(answer).sure) == (answer.bound < 12)
+    for bound, told in ((12.0, False), (11.5, True)):
+        other = replace(answer, runs=replace(answer.runs, bounds=dict.fromkeys(answer.runs.bounds, bound)))
+        assert ("at most 11.5 in random order (proved)" in sentences(other).sure) == told

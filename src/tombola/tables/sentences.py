@@ -106,7 +106,7 @@ def _sure(answer: Answer) -> str:
         f"means over {count} repetitions of the {answer.pool.rows:,} rows; ± is half the width of the 95 % interval, "
         "and differences are taken on the same orders"
     )
-    if answer.bound is not None:
+    if answer.bound is not None and answer.bound < answer.pool.rows:  # else it says nothing that is not plain
         words += f"; whatever the table, its expected regret is at most {short(answer.bound)} in random order (proved)"
     return words
 
