@@ -42,7 +42,7 @@ HANGS = 120  # seconds of processor time after which a mutant hangs: noticed
 ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "engine": (
         ["loop", "queue", "memory", "coins", "vectors", "player", "draws"],
-        ["guards", "playing", "order", "session", "interrupt"],
+        ["guards", "playing", "order", "session"],
     ),
     "confidence": (
         ["fixed", "sequences", "betting", "base", "certificate", "certified", "exchangeability", "radius"],
