@@ -118,7 +118,8 @@ def follow(
 ) -> None:
     """Play the learner one round at a time, and ask the twin about every round."""
     live = new_live(learner, losses)
-    more: dict[str, Any] = {"coins": live.player.coins} if issubclass(twin, naive.Drawn) else {}  # type: ignore[arg-type]
+    draws = isinstance(twin, type) and issubclass(twin, naive.Drawn)
+    more: dict[str, Any] = {"coins": live.player.coins} if draws else {}
     if twin is naive.UCB2WithoutReplacement:
         more = {"late": True}
     follower = twin(losses.shape[1], losses.shape[0], **parameters, **more)
