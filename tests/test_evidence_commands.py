@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tombola.cli import app
 from tombola.commands.arriving import Arriving
 from tombola.confidence import RandomOrderTest
-from tombola.errors import TombolaError
+from tombola.errors import TableError, TombolaError
 
 
 def run(*arguments: Any, text: str | None = None) -> tuple[int, str]:
@@ -94,6 +94,48 @@ def test_a_growing_file_is_followed_line_by_line(tmp_path: Path) -> None:
 
     rows = Arriving(str(path), follow=True, wait=write).rows()
     assert [next(rows) for _ in range(3)] == [(2, ["0", "1"]), (3, ["0", "0.5"]), (4, ["1", "0"])]
+
+
+BAD_LINES = {
+    "no number": ("q,0,none,1\n", "got 'none'"),
+    "too large": ("q,0,7,1\n", "got '7'"),
+    "a cell too few": ("q,0,1\n", "expected 4 columns as in the header, got 3 in line 42"),
+}
+
+
+@pytest.mark.parametrize("follow", [["--follow"], []], ids=["followed", "read once"])
+@pytest.mark.parametrize("kind", BAD_LINES)
+def test_what_was_known_is_said_before_a_bad_line(kind: str, follow: list[str], table: Path, tmp_path: Path) -> None:
+    line, sentence = BAD_LINES[kind]
+    good = "".join(table.read_text().splitlines(keepends=True)[:41])
+    path = tmp_path / "growing.csv"
+    path.write_text(good + line)
+    asked = ["certify", str(path), *follow, "--rows", "1000", "--within", "0.001"]
+    ended = CliRunner().invoke(app, asked)
+    assert isinstance(ended.exception, TableError)
+    assert sentence in str(ended.exception)
+    path.write_text(good)
+    assert ended.output == CliRunner().invoke(app, [*asked[:2], *asked[-4:]]).output
+    assert ended.output.startswith("go on: after 40 rows")
+
+
+def test_a_bad_line_after_the_answer_is_not_met_and_one_before_all_rows_is_all_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "growing.csv"
+    path.write_text("a,b\n" + "0,1\n" * 300 + "x,1\n")
+    status, said = run("certify", path, "--follow", "--rows", 1000, "--within", 0.2)
+    assert (status, said[:8]) == (0, "stop now")
+    path.write_text("a,b\nx,1\n")
+    ended = CliRunner().invoke(app, ["certify", str(path), "--follow", "--rows", "1000"])
+    assert isinstance(ended.exception, TableError)
+    assert ended.output == ""
+
+
+def test_an_audit_says_what_was_known_before_a_bad_line(table: Path, tmp_path: Path) -> None:
+    path = tmp_path / "growing.csv"
+    path.write_text("".join(table.read_text().splitlines(keepends=True)[:41]) + "q,0\n")
+    ended = CliRunner().invoke(app, ["audit", str(path), "mean(good) > 0.2", "--follow", "--rows", "1000", "--json"])
+    assert isinstance(ended.exception, TableError)
+    assert json.loads(ended.output)["rows"] == 40
 
 
 def test_examine_names_the_column_and_the_row(tmp_path: Path) -> None:

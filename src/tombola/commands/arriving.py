@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
 from tombola.errors import OrderError, TableError
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 DOUBT = 0.001  # the probability of refusing rows that are in random order, at most
 PAUSE = 0.2  # seconds between two looks at a file that is growing
 LONGEST = 1 << 22  # characters in a line
+
+Row = TypeVar("Row")
 
 
 class Arriving:
@@ -66,6 +68,33 @@ class Arriving:
 
     def _cells(self, text: str) -> list[str]:
         return next(csv.reader([text.rstrip("\r\n")], delimiter=self._mark), [])
+
+
+class Readable(Generic[Row]):
+    """Rows up to the first that cannot be read, whose sentence is kept: what the others say is said before it.
+
+    >>> rows = Readable(loss("t.csv", number, "a", cell, 0, 10) for number, cell in enumerate(["5", "x"], 2))
+    >>> list(rows)
+    [0.5]
+    >>> rows.check()
+    Traceback (most recent call last):
+    tombola.errors.TableError: t.csv: expected a number from 0 to 10 in line 3, column a, got 'x'; repair it, ...
+    """
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+        self.bad: TableError | None = None
+
+    def __iter__(self) -> Iterator[Row]:
+        try:
+            yield from self._rows
+        except TableError as error:
+            self.bad = error
+
+    def check(self) -> None:
+        """Raise the error of the row that could not be read, if there was one."""
+        if self.bad is not None:
+            raise self.bad
 
 
 def _opened(source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001 - as it comes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tombola.commands.answers import check_page
-from tombola.commands.arriving import DOUBT, Arriving, in_disorder, limits, loss
+from tombola.commands.arriving import DOUBT, Arriving, Readable, in_disorder, limits, loss
 from tombola.commands.options import Json, Page, Seeds, check_level, words
 from tombola.commands.printing import grid, show
 
@@ -59,10 +59,11 @@ def audit(
     check_page(out, table)
     arriving = Arriving(table, follow=follow)
     assertions = [asserted(statement) for statement in statements]
-    source = _cells(arriving, limits(span))
+    source = readable = Readable(_cells(arriving, limits(span)))
     given = rows is not None
     if not given and not sizes:
-        everything = list(source)
+        everything = list(readable)
+        readable.check()
         rows, source = max(len(everything), 1), _shuffled(everything, seed)
     parts = _sizes(sizes) if sizes else None
     checked = Audit(assertions, rows, level, strata=parts)
@@ -71,8 +72,10 @@ def audit(
     order = [OrderGuard(assertions, arriving.source, seed)] if given and not sizes else []
     taken = _feed(checked, [*order, *courses], source, arriving.header, strata)
     if not taken:
+        readable.check()
         raise ParameterError(f"audit: expected at least one row, got none in {arriving.source}; add rows.")
-    arriving.check_size(int(checked.population))
+    if readable.bad is None:
+        arriving.check_size(int(checked.population))
     findings = checked.findings()
     guesses = [_more(one, rows, level / len(findings), assertions[i].parts, seed) for i, one in enumerate(findings)]
     if out is not None:
@@ -84,6 +87,7 @@ def audit(
         typer.echo(json.dumps({"rows": taken, "level": level, "findings": facts}, allow_nan=False))
     else:
         _show(findings, guesses)
+    readable.check()
     outcomes = {one.outcome for one in findings}
     raise typer.Exit(3 if "refuted" in outcomes else 1 if "open" in outcomes else 0)
 

@@ -3,14 +3,14 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tombola.commands.answers import check_page
-from tombola.commands.arriving import DOUBT, Arriving, in_disorder, limits, loss
+from tombola.commands.arriving import DOUBT, Arriving, Readable, in_disorder, limits, loss
 from tombola.commands.options import Json, Page, Seeds, check_level
 from tombola.commands.printing import grid, show
 
@@ -37,7 +37,8 @@ def certify(
 ) -> None:
     """Say when to stop: which column has the least mean over all rows, or nearly, from as few rows as that takes.
 
-    Exit status 0: stop now; 1: go on, the rows so far do not settle it.
+    Exit status 0: stop now; 1: go on, the rows so far do not settle it. A line that cannot be read ends it with status
+    2, after what was known before.
     """
     from tombola.confidence import RowWatch
     from tombola.errors import ParameterError
@@ -53,20 +54,23 @@ def certify(
     if not names:
         raise ParameterError(f"certify: expected a column for each action, got only ids in {arriving.source}; add one.")
     low, high = limits(span)
-    losses = _losses(arriving, places, low, high, rewards=rewards)
+    readable = Readable(_losses(arriving, places, low, high, rewards=rewards))
     if rows is None:
-        everything = list(losses)
+        everything = list(readable)
+        readable.check()
         rows, losses = max(len(everything), 1), _shuffled(everything, seed)
     else:
-        losses = _in_random_order(losses, names, arriving.source, seed)
+        losses = _in_random_order(readable, names, arriving.source, seed)
     watch, path, certificate = RowWatch(names, rows, level), [], None
     for certificate in _looks(watch, losses):
         path.append((certificate.rounds, certificate.within(certificate.best)))
         if certificate.certified(within):
             break
     if certificate is None:
+        readable.check()
         raise ParameterError(f"certify: expected at least one row, got none in {arriving.source}; add rows.")
-    arriving.check_size(rows)
+    if readable.bad is None:
+        arriving.check_size(rows)
     done = certificate.certified(within)
     facts = {"stop": done, "asked": within, "table": arriving.source, **certificate.to_json()}
     facts["forecast"] = None if done else certificate.forecast(within)
@@ -75,10 +79,8 @@ def certify(
     if as_json:
         typer.echo(json.dumps(facts, allow_nan=False))
     else:
-        _show(certificate, within, facts["forecast"], done=done)
-        ids = [name for name in arriving.header if like_id(name)]
-        if ids:
-            show(f"note: taken for ids, by the name: {', '.join(ids)}")
+        _show(certificate, within, facts["forecast"], [name for name in arriving.header if like_id(name)], done=done)
+    readable.check()
     raise typer.Exit(0 if done else 1)
 
 
@@ -88,7 +90,7 @@ def _losses(arriving: Arriving, places: list[int], low: float, high: float, *, r
         yield [1.0 - value for value in found] if rewards else found
 
 
-def _in_random_order(losses: Iterator[list[float]], names: list[str], source: str, seed: int) -> Iterator[list[float]]:
+def _in_random_order(losses: Iterable[list[float]], names: list[str], source: str, seed: int) -> Iterator[list[float]]:
     """Pass rows on for as long as nothing speaks against their being in random order."""
     from tombola.confidence import RandomOrderTest
 
@@ -120,7 +122,7 @@ def _looks(watch: Any, losses: Iterator[list[float]]) -> Iterator["Certificate"]
         yield watch.certificate()
 
 
-def _show(certificate: "Certificate", within: float, more: int | None, *, done: bool) -> None:
+def _show(certificate: "Certificate", within: float, more: int | None, ids: list[str], *, done: bool) -> None:
     if done:
         show(f"stop now: {certificate}")
     else:
@@ -131,6 +133,8 @@ def _show(certificate: "Certificate", within: float, more: int | None, *, done: 
     for one in _best_first(certificate):
         listed.add_row(one["name"], f"{one['rows']:,}", f"{one['mean']:.4g}", f"[{one['low']:.4g}, {one['high']:.4g}]")
     show(listed)
+    if ids:
+        show(f"note: taken for ids, by the name: {', '.join(ids)}")
 
 
 def _best_first(certificate: "Certificate") -> list[dict[str, Any]]:
