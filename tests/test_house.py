@@ -74,20 +74,95 @@ def test_a_learner_that_stays_due_is_stopped_under_a_budget_too() -> None:
         Session(AlwaysDue(), 2, 10, budget=BUDGET, seed=0).act()
 
 
-@pytest.mark.usefixtures("plainly")
-def test_a_forged_chance_is_refused_in_every_setting() -> None:
-    budgeted = Session(PrimalDual(), 2, 10, budget=BUDGET, seed=0)
-    labelled = Session(ERM(Thresholds()), horizon=10, seed=0)
-    plain = Session(UCB1(), 2, 10, seed=0)
-    tellings: list[tuple[Session, Ticket, dict[str, Any]]] = [
-        (budgeted, budgeted.act(), {"loss": [0.0, 1.0], "cost": [0.1, 0.2]}),
-        (labelled, labelled.act(0.5), {"label": 1}),
-        (plain, plain.act(), {"loss": 0.5}),
+def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
+    """Return a session of every setting, a ticket of it that is not the last one, and what may be told of it."""
+    found: list[tuple[Session, tuple[float, ...], dict[str, Any]]] = [
+        (Session(UCB1(), 2, 10, seed=0), (), {"loss": 0.5}),
+        (Session(FollowTheLeader(), 2, 10, seed=0), (), {"loss": [0.0, 1.0]}),
+        (Session(PrimalDual(), 2, 10, budget=BUDGET, seed=0), (), {"loss": [0.0, 1.0], "cost": [0.1, 0.2]}),
+        (Session(ThriftyLP(), 2, 10, budget=BUDGET, seed=0), (), {"loss": 0.5, "cost": 0.1}),
+        (Session(ERM(Thresholds()), horizon=10, seed=0), (0.5,), {"label": 1}),
     ]
-    for session, ticket, told in tellings:
-        with pytest.raises(FeedbackError, match="give back the ticket itself"):
-            session.observe(ticket._replace(chance=ticket.chance / 2), **told)
+    tickets = [(session.act(*shown), session.act(*shown)) for session, shown, _ in found]
+    return [(session, first, told) for (session, _, told), (first, _) in zip(found, tickets, strict=True)]
+
+
+@pytest.mark.usefixtures("either_way")
+def test_a_forged_ticket_is_refused_in_every_setting() -> None:
+    for session, ticket, told in in_every_setting():
+        for forged in (
+            ticket._replace(chance=ticket.chance / 2),
+            ticket._replace(chance=math.nan),
+            ticket._replace(action=1 - ticket.action),
+            ticket._replace(round=0),
+            ticket._replace(round=3),
+            ticket._replace(round=-1),
+            ticket._replace(round=2**70),
+            ticket._replace(round="1"),  # type: ignore[arg-type]
+            ticket._replace(chance="1"),  # type: ignore[arg-type]
+            tuple(ticket),
+            None,
+        ):
+            with pytest.raises(FeedbackError, match="give back the ticket itself"):
+                session.observe(forged, **told)  # type: ignore[arg-type]
+            assert session.answered == 0
         assert session.observe(ticket, **told)
+        assert not session.observe(ticket, **told)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_ticket_made_of_other_numbers_is_the_same_ticket_in_every_setting() -> None:
+    for session, ticket, told in in_every_setting():
+        again = Ticket(np.int32(ticket.round), np.float64(ticket.action), np.longdouble(ticket.chance))  # type: ignore[arg-type]
+        assert session.observe(again, **told)
+        assert not session.observe(ticket, **told)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_what_belongs_to_another_setting_is_refused_in_every_setting() -> None:
+    for session, ticket, told in in_every_setting():
+        other = {"loss": 1} if "label" in told else {"label": 1}
+        for given in (other, {**told, **other}, {**told, "reward": 1}, {**told, "loss": [[0.5]]}):
+            with pytest.raises(FeedbackError):
+                session.observe(ticket, **given)
+            assert session.answered == 0
+
+
+class Fails(Thresholds):
+    """Thresholds whose searcher fails on the first label, and keeps what it is shown."""
+
+    def searcher(self, *given: Any) -> Any:
+        class Searcher:
+            """Fails once."""
+
+            rows: ClassVar[list[Floats]] = []
+
+            def learn(self, row: Floats, label: int, weight: float) -> None:
+                self.rows.append(row)
+                if len(self.rows) == 1:
+                    raise MemoryError
+
+            def predict(self, row: Floats, coins: Coins) -> int:
+                self.rows.append(row)
+                return 0
+
+        return Searcher()
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_label_that_was_not_learned_is_still_pending_and_rows_are_not_shared() -> None:
+    session = Session(ERM(Fails()), horizon=10, seed=0)
+    tickets = [session.act(0.25), session.act(0.75)]
+    rows = session._live.act.__closure__
+    assert rows is not None
+    kept = next(c.cell_contents for c in rows if hasattr(c.cell_contents, "predict"))._searcher.rows
+    kept.clear()
+    with pytest.raises(MemoryError):
+        session.observe(tickets[0], label=1)
+    assert session.pending == tickets
+    assert session.observe(tickets[1], label=1)
+    assert session.observe(tickets[0], label=1)
+    assert [row.tolist() for row in kept] == [[0.25], [0.75], [0.25]]
 
 
 @pytest.mark.usefixtures("plainly")

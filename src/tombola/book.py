@@ -51,10 +51,40 @@ def write_ticket(pages: Floats, action: int, chance: float) -> int:
     return round_
 
 
+def is_typed(ticket: Ticket) -> bool:
+    """Tell whether a ticket is made of what compiled code expects; one of another make may still be in the book."""
+    return type(ticket) is Ticket and type(ticket.round) is type(ticket.action) is int and type(ticket.chance) is float
+
+
+def is_handed_out(pages: Floats, round: int, action: int, chance: float) -> bool:
+    """Tell whether a ticket is in the book, to the last bit of its chance."""
+    if not 1 <= round <= pages[0, ROUNDS] or pages[round, ACTION] != action:
+        return False
+    written = float(pages[round, CHANCE])
+    return written == chance or (math.isnan(written) and math.isnan(chance))
+
+
+def is_pending(pages: Floats, round: int, action: int, chance: float) -> bool:
+    """Tell whether a ticket was handed out, and nothing has been told of it yet."""
+    return is_handed_out(pages, round, action, chance) and pages[round, TOLD] == 0.0
+
+
+def written(pages: Floats, round: int) -> tuple[int, float]:
+    """Return the action of a round, and the chance it had."""
+    action, chance = pages[round, :TOLD].tolist()
+    return int(action), chance
+
+
 def mark_told(pages: Floats, round: int) -> None:
     """Write down that the outcome of a round, which has been written, was told now."""
     pages[0, ANSWERED] += 1.0
     pages[round, TOLD] = pages[0, ROUNDS] + pages[0, ANSWERED]
+
+
+def forget_told(pages: Floats, round: int) -> None:
+    """Take back that the outcome of a round was told, just now."""
+    pages[0, ANSWERED] -= 1.0
+    pages[round, TOLD] = 0.0
 
 
 class Book:
@@ -98,8 +128,7 @@ class Book:
 
     def ticket(self, round: int) -> Ticket:
         """Return the ticket of a round."""
-        action, chance = self.pages[round, :TOLD].tolist()
-        return Ticket(round, int(action), chance)
+        return Ticket(round, *written(self.pages, round))
 
     def outcome(self, round: int) -> tuple[float, ...] | None:
         """Return what has been told of a round, or None as long as it is pending."""
@@ -140,15 +169,10 @@ class Book:
 
     def known(self, ticket: Ticket) -> int:
         """Return the round of a ticket that was handed out, to the last bit of its chance."""
-        if ticket is self.last:
-            return ticket.round
-        pages = self.pages
         try:
-            round_, given = index(ticket.round), ticket.chance
-            if 1 <= round_ <= pages.item(0, ROUNDS) and pages.item(round_, ACTION) == ticket.action:
-                chance = pages.item(round_, CHANCE)
-                if chance == given or (math.isnan(chance) and math.isnan(given)):
-                    return round_
+            round_ = index(ticket.round)
+            if is_handed_out(self.pages, round_, ticket.action, ticket.chance):
+                return round_
         except (AttributeError, OverflowError, TypeError, ValueError):
             pass
         raise FeedbackError(

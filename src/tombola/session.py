@@ -111,7 +111,7 @@ class Session:
         self.book = Book(self.horizon, self.setting.width, self.setting.context)
         self._live = self.setting.steps(self.learner, coins)
         self._choose, self._quick = self._live.act, self._live.quick
-        self._blind = not self.setting.context
+        self._show, self._blind = self.setting.show, not self.setting.context
 
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round, and return its ticket; a learner of labels is shown the features."""
@@ -123,7 +123,10 @@ class Session:
                 if found[0] <= 0:
                     found = self._choose_after_all()
             else:
-                found = self._choose_after_all(self.setting.show(features))
+                shown = self._show(features)
+                found = self._choose(book.pages, shown)
+                if found[0] <= 0:
+                    found = self._choose_after_all(shown)
             book.last = ticket = new_ticket(Ticket, found)
             return ticket
         finally:
@@ -160,12 +163,14 @@ class Session:
         """
         self._acquire()
         try:
-            book = self.book
-            round_ = ticket.round if ticket is book.last else book.known(ticket)
-            if reward is label is weight is None and self._quick(book.pages, round_, loss, cost):
+            if reward is weight is None and self._quick(self.book.pages, ticket, loss, cost, label):
                 return True
+            round_ = self.book.known(ticket)
             given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
             return self._observe(round_, self.setting.parse(round_, int(ticket.action), given))
+        except OverflowError:
+            self.book.known(ticket)  # a round that no machine word holds was never handed out
+            raise
         finally:
             self._release()
 

@@ -58,20 +58,33 @@ def specialise(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) 
     >>> specialise(loop, (4,), step=double)(4)
     12
     """
+    return _specialise(function, arguments, kernels, brief=False)
+
+
+def specialise_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
+    """Do the same for a step so short that letting other threads run meanwhile would take as long."""
+    return _specialise(function, arguments, kernels, brief=True)
+
+
+def _specialise(function: Kernel, arguments: tuple[Any, ...], kernels: Mapping[str, Kernel], *, brief: bool) -> Kernel:
     if not compiles():
         return _quiet(_bind(function, kernels))
     digest = fingerprint(function, kernels)
+    if digest is not None and brief:
+        digest += "_brief"
     known = _specialised.get(digest) if digest is not None else None
-    compiled = _ready(known, arguments) if known else _compile(function, kernels, digest, arguments)
+    compiled = _ready(known, arguments) if known else _compile(function, kernels, digest, arguments, brief=brief)
     if digest is not None:
         _specialised[digest] = compiled
     return compiled
 
 
-def _compile(function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, arguments: tuple[Any, ...]) -> Kernel:
+def _compile(
+    function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, arguments: tuple[Any, ...], *, brief: bool
+) -> Kernel:
     """Compile without reference counting, which is many times faster; kernels that make arrays need it, and get it."""
-    lean = _dispatcher(function, kernels, digest, lean=True)
-    rich = _dispatcher(function, kernels, digest, lean=False)
+    lean = _dispatcher(function, kernels, digest, lean=True, brief=brief)
+    rich = _dispatcher(function, kernels, digest, lean=False, brief=brief)
     if kept(rich):
         return _ready(rich, arguments)
     try:
@@ -116,11 +129,11 @@ def _kind(argument: Any) -> Any:
     return type(argument)
 
 
-def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, *, lean: bool) -> Any:
+def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, *, lean: bool, brief: bool) -> Any:
     import numba
 
     njit: Any = numba.njit  # its types do not know `_nrt`
-    options: dict[str, Any] = {"nogil": True, "_nrt": not lean}
+    options: dict[str, Any] = {"nogil": not brief, "_nrt": not lean}
     done: dict[int, Kernel] = {}
 
     def bind(inner: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:

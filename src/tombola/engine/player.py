@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tombola.engine.compiler import Kernel, specialise
+from tombola.engine.compiler import Kernel, specialise, specialise_step
 from tombola.engine.loop import ROUND, UNTIL, Arrivals, Tally, loop
 from tombola.engine.memory import mix_of, pack, viewer
 from tombola.engine.queue import Queue
@@ -45,14 +45,14 @@ class Player:
         return mix_of(self.memory) if self.learner.mixes else None
 
     def step(self, function: Kernel, *arguments: Any) -> Kernel:
-        """Return `function`, specialised to this learner in its setting and to such arguments."""
-        return specialise(function, arguments, **self._kernels)
+        """Return `function`, a step of a live learner, specialised to it in its setting and to such arguments."""
+        return specialise_step(function, arguments, **self._kernels)
 
     def play(self, table: Arrivals, queue: Queue, tally: Tally) -> None:
         """Play all rounds of the table, and let the learner plan whenever it is due; Ctrl-C stops it in between."""
         arguments = (self.memory, self.coins, table, queue, self.desk, tally)
         if self._loop is None:
-            self._loop = self.step(loop, *arguments)
+            self._loop = specialise(loop, arguments, **self._kernels)
         place, horizon = tally.place, table.order.size
         while place[ROUND] < horizon:
             place[UNTIL] = min(place[ROUND] + self._stride, horizon)

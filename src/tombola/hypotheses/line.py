@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tombola import validate
 from tombola.engine.coins import new_coins
-from tombola.engine.compiler import specialise
+from tombola.engine.compiler import specialise, specialise_step
 from tombola.engine.queue import Queue
 from tombola.hypotheses.base import Hypotheses, Ties, sauer_shelah
 from tombola.hypotheses.dimension import littlestone_dimension
@@ -102,19 +102,17 @@ class LineSearcher:
 
     def __init__(self, vectors: tuple[Rounds, Floats, Words]) -> None:
         self._vectors = vectors
-        self._row = np.zeros(vectors[0][FEATURES])
-        self._learn = specialise(learn_one, (*vectors, self._row, 0, 1.0))
-        self._predict = specialise(predict_one, (*vectors, new_coins(np.random.SeedSequence(0)), self._row))
+        row, coins = np.zeros(vectors[0][FEATURES]), new_coins(np.random.SeedSequence(0))
+        self._learn = specialise_step(learn_one, (*vectors, row, 0, 1.0))
+        self._predict = specialise_step(predict_one, (*vectors, coins, row))
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
         """Take in the true label of a row."""
-        self._row[:] = row
-        self._learn(*self._vectors, self._row, label, weight)
+        self._learn(*self._vectors, row, label, weight)
 
     def predict(self, row: Floats, coins: Coins) -> int:
         """Label a row by the minimiser in force, which is looked for only if it may have changed."""
-        self._row[:] = row
-        return int(self._predict(*self._vectors, coins, self._row))
+        return int(self._predict(*self._vectors, coins, row))
 
 
 @dataclass(frozen=True)

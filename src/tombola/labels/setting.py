@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from tombola import validate
-from tombola.book import OUTCOME, ROUNDS, mark_told, write_ticket
+from tombola.book import OUTCOME, ROUNDS, Ticket, forget_told, is_pending, is_typed, mark_told, write_ticket, written
 from tombola.budget import Allowance
-from tombola.engine.compiler import Kernel, specialise
+from tombola.engine.compiler import Kernel, specialise_step
 from tombola.errors import FeedbackError, ParameterError
 from tombola.hypotheses.labelled_pool import round_weight
 from tombola.settings.base import FULL, PAGES, Numbers, Setting, Steps
@@ -60,31 +60,40 @@ class Labels(Setting):
     def steps(self, learner: Any, coins: Coins) -> Steps:
         """Return what a learner does live."""
         predictor = learner.start(self.horizon, self.features, coins)
-        shown = OUTCOME + self.width
-        write = specialise(write_shown, (PAGES, 0, 1.0, np.zeros(1)))
-        mark = specialise(write_label, (PAGES, 1, 1.0, 1.0))
+        features = np.zeros(self.features)
+        write = specialise_step(write_shown, (PAGES, 0, 1.0, features))
+        take = specialise_step(take_label, (PAGES, 1, 0, 1.0, 1, 1.0, features))
 
-        def act(pages: Floats, row: Floats) -> tuple[int, int, float]:
+        def act(pages: Floats, shown: float | Floats) -> tuple[int, int, float]:
             if pages.item(0, ROUNDS) >= len(pages) - 1:
                 return FULL, 0, 0.0
-            label, chance = predictor.predict(row)
-            return write(pages, label, chance, row), label, chance
+            features[0 if type(shown) is float else slice(None)] = shown
+            label, chance = predictor.predict(features.copy())
+            return write(pages, label, chance, features), label, chance
 
-        def quick(pages: Floats, round: int, loss: Any, cost: Any) -> bool:
-            return False
+        def quick(pages: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+            is_label = type(label) is int and 0 <= label <= 1 and loss is cost is None
+            return is_label and is_typed(ticket) and learn(pages, *ticket, label, 1.0)
 
         def tell(pages: Floats, row: int, round: int, outcome: Numbers) -> bool:
-            label, weight = outcome
-            predictor.learn(pages[row, shown:].copy(), int(label), weight)
-            mark(pages, row, label, weight)
+            return learn(pages, row, *written(pages, row), int(outcome[0]), outcome[1])
+
+        def learn(pages: Floats, row: int, action: int, chance: float, label: int, weight: float) -> bool:
+            if not take(pages, row, action, chance, label, weight, features):
+                return False
+            try:
+                predictor.learn(features.copy(), label, weight)
+            except BaseException:
+                forget_told(pages, row)
+                raise
             return True
 
         return Steps(act, quick, tell, None)
 
-    def show(self, given: Any) -> Floats:
-        """Return the features of a row."""
+    def show(self, given: Any) -> float | Floats:
+        """Return the features of a row, or the only one."""
         if type(given) is float and self.features == 1 and math.isfinite(given):
-            return np.array([given + 0.0])  # the common case, several times quicker than what follows
+            return given + 0.0  # the common case, several times quicker than what follows
         try:
             row = np.atleast_1d(np.array(given, dtype=np.float64)) + 0.0
         except (TypeError, ValueError):
@@ -100,6 +109,12 @@ class Labels(Setting):
         """Return the label and its weight."""
         label: Any = given.get("label")
         weight: Any = given.get("weight")
+        for name, value in given.items():
+            if value is not None and name not in ("label", "weight"):
+                raise FeedbackError(
+                    f"Session.observe: expected nothing but a label and its weight for round {round}, got {name}; "
+                    "write observe(ticket, label=...)."
+                )
         quick = type(label) is int and 0 <= label <= 1  # asking NumPy takes microseconds
         if not quick and (isinstance(label, str) or np.ndim(label) != 0 or label not in (0, 1)):
             raise FeedbackError(f"Session.observe: label must be 0 or 1, got {label!r}; write label=0 or label=1.")
@@ -130,10 +145,17 @@ def write_shown(pages: Floats, label: int, chance: float, row: Floats) -> int:
     return round_
 
 
-def write_label(pages: Floats, row: int, label: float, weight: float) -> None:
-    """Write down the true label of a ticket, and what a mistake weighs."""
+def take_label(
+    pages: Floats, row: int, action: int, chance: float, label: int, weight: float, features: Floats
+) -> bool:
+    """Write down the true label of a pending ticket, and what a mistake weighs, and fetch the features it was shown."""
+    if not is_pending(pages, row, action, chance):
+        return False
+    for j in range(features.size):
+        features[j] = pages[row, pages.shape[1] - features.size + j]
     pages[row, OUTCOME], pages[row, OUTCOME + 1] = label, weight
     mark_told(pages, row)
+    return True
 
 
 def _weight(weight: Any) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola.book import ACTION, CHANCE, OUTCOME, TOLD, mark_told
+from tombola.book import OUTCOME, Ticket, is_pending, mark_told, written
 from tombola.engine.compiler import Kernel
 from tombola.engine.loop import Arrivals, Tally, at_once, fetch, look_ahead_at, note_action, note_loss
 from tombola.engine.player import Player
@@ -61,13 +61,17 @@ class Bandit(Setting):
         player = Player(learner, self, coins)
         memory = player.memory
         act = player.step(step_act, memory, coins, PAGES)
-        step = player.step(step_tell, memory, PAGES, 1, 0.0)
+        step = player.step(step_tell, memory, PAGES, 1, 0, 1.0, 0.0)
 
-        def quick(pages: Floats, round: int, loss: Any, cost: Any) -> bool:
-            return type(loss) is float and cost is None and step(memory, pages, round, loss)
+        def quick(pages: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+            if type(ticket) is not Ticket:
+                return False
+            row, action, chance = ticket
+            is_plain = type(row) is type(action) is int and type(chance) is type(loss) is float
+            return is_plain and cost is label is None and step(memory, pages, row, action, chance, loss)
 
         def tell(pages: Floats, row: int, round: int, outcome: Numbers) -> bool:
-            return bool(step(memory, pages, row, outcome[0]))
+            return bool(step(memory, pages, row, *written(pages, row), outcome[0]))
 
         return Steps(partial(act, memory, coins), quick, tell, player)
 
@@ -130,11 +134,11 @@ def turner(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     return turn
 
 
-def step_tell(memory: Floats, pages: Floats, row: int, loss: float) -> bool:
+def step_tell(memory: Floats, pages: Floats, row: int, action: int, chance: float, loss: float) -> bool:
     """Take in one loss, live, and write it down, if it is one and its ticket is pending."""
-    if pages[row, TOLD] != 0.0 or not 0.0 <= loss <= 1.0:
+    if not is_pending(pages, row, action, chance) or not 0.0 <= loss <= 1.0:
         return False
-    observe(view(memory), int(pages[row, ACTION]), pages[row, CHANCE], loss)
+    observe(view(memory), action, chance, loss)
     pages[row, OUTCOME] = loss
     mark_told(pages, row)
     return True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from tombola.book import OUTCOME, ROUNDS, has_room, write_ticket
+from tombola.book import OUTCOME, ROUNDS, Ticket, has_room, write_ticket
 from tombola.budget import NOTHING, Allowance, Ledger
 from tombola.engine.coins import draw
 from tombola.engine.compiler import Kernel
@@ -34,13 +34,14 @@ class Steps(NamedTuple):
     """What a learner does live, and the player who does it, if there is one; tickets are written into pages of a book.
 
     `act` takes the pages, and what is shown of the row; it returns round, action and chance, or DUE or FULL instead of
-    a round if it did nothing, because the learner has to plan, or the pages are full. `quick` takes the pages, a round,
-    and what was given as loss and cost; it tells whether that is a valid outcome of a pending round, and only then does
-    anything. `tell` takes the pages, a row of them, its round, and an outcome, and tells the same.
+    a round if it did nothing, because the learner has to plan, or the pages are full. `quick` takes the pages, a
+    ticket, and what was given as loss, cost and label; it tells whether the ticket was handed out and is pending, and
+    that is a valid outcome of it, and only then does anything; what is not as it mostly is, it leaves to others. `tell`
+    takes the pages, a row of them, its round, and an outcome, and tells the same.
     """
 
     act: Callable[..., tuple[int, int, float]]
-    quick: Callable[[Floats, int, Any, Any], bool]
+    quick: Callable[[Floats, Ticket, Any, Any, Any], bool]
     tell: Callable[[Floats, int, int, Numbers], bool]
     player: Any
 
@@ -79,7 +80,7 @@ class Live:
 
     def learn(self, round: int, action: int, chance: float, outcome: Numbers) -> None:
         """Take in what came of a ticket."""
-        self._pages[1, :OUTCOME] = action, chance, 0.0
+        self._pages[0, ROUNDS], self._pages[1, :OUTCOME] = 1.0, (action, chance, 0.0)
         self._learn(self._pages, 1, round, outcome)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from tombola.book import ACTION, CHANCE, OUTCOME, TOLD, has_room, mark_told, write_ticket
+from tombola.book import OUTCOME, Ticket, has_room, is_pending, is_typed, mark_told, write_ticket, written
 from tombola.budget import Allowance, Ledger, Limits, Terms
 from tombola.engine.compiler import Kernel
 from tombola.engine.loop import SPENT, Arrivals, Tally, at_once, look_ahead_at, note_action, note_loss
@@ -190,15 +190,15 @@ class Budgeted(Setting):
         outcome = np.zeros(self.width)
         losses, costs = self.rooms(outcome)
         act = player.step(step_act, *hand, PAGES)
-        step = player.step(step_tell, memory, desk, prices, outcome, PAGES, 1, 1)
+        step = player.step(step_tell, memory, desk, prices, outcome, PAGES, 1, 0, 1.0, 1)
 
-        def quick(pages: Floats, round: int, loss: Any, cost: Any) -> bool:
-            both = filled(losses, loss) and filled(costs, cost)
-            return both and step(memory, desk, prices, outcome, pages, round, round)
+        def quick(pages: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+            both = is_typed(ticket) and label is None and filled(losses, loss) and filled(costs, cost)
+            return both and step(memory, desk, prices, outcome, pages, *ticket, ticket.round)
 
         def tell(pages: Floats, row: int, round: int, numbers: Numbers) -> bool:
             outcome[:] = numbers
-            return bool(step(memory, desk, prices, outcome, pages, row, round))
+            return bool(step(memory, desk, prices, outcome, pages, row, *written(pages, row), round))
 
         return Steps(partial(act, *hand), quick, tell, player)
 
@@ -387,10 +387,19 @@ def step_act(
     return write_ticket(pages, action, chance), action, chance
 
 
-def step_tell(memory: Floats, desk: Desk, prices: Floats, outcome: Floats, pages: Floats, row: int, round: int) -> bool:
+def step_tell(
+    memory: Floats,
+    desk: Desk,
+    prices: Floats,
+    outcome: Floats,
+    pages: Floats,
+    row: int,
+    action: int,
+    chance: float,
+    round: int,
+) -> bool:
     """Take in an outcome, live, and write it down, if it is valid and its ticket is pending; settle what it cost."""
-    action = int(pages[row, ACTION])
-    if pages[row, TOLD] != 0.0 or not lay_out(desk, prices, action, outcome):
+    if not is_pending(pages, row, action, chance) or not lay_out(desk, prices, action, outcome):
         return False
     for i in range(outcome.size):
         pages[row, OUTCOME + i] = outcome[i]
@@ -398,7 +407,7 @@ def step_tell(memory: Floats, desk: Desk, prices: Floats, outcome: Floats, pages
         desk.played[0, other] = 1.0 if other == action else 0.0
     for j in range(desk.reserved.shape[1]):
         desk.reserved[0, j] = desk.purse.worst[action, j]
-    desk.actions[0], desk.chances[0] = action, pages[row, CHANCE]
+    desk.actions[0], desk.chances[0] = action, chance
     settle(desk.purse, desk.played[0], desk.reserved[0], desk.raw)
     tell(view(memory), round, desk, 0)
     mark_told(pages, row)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola.book import OUTCOME, TOLD, mark_told
+from tombola.book import OUTCOME, Ticket, is_pending, is_typed, mark_told, written
 from tombola.engine.compiler import Kernel
 from tombola.engine.loop import Arrivals, Tally, at_once, fetch, look_ahead_at, note_action, note_loss
 from tombola.engine.player import Player
@@ -73,14 +73,15 @@ class Full(Setting):
         player = Player(learner, self, coins)
         memory, losses = player.memory, player.desk.row
         act = player.step(step_act, memory, coins, PAGES)
-        step = player.step(step_tell, memory, PAGES, 1, 1, losses)
+        step = player.step(step_tell, memory, losses, PAGES, 1, 0, 1.0, 1)
 
-        def quick(pages: Floats, round: int, loss: Any, cost: Any) -> bool:
-            return cost is None and filled(losses, loss) and step(memory, pages, round, round, losses)
+        def quick(pages: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+            whole = is_typed(ticket) and cost is label is None and filled(losses, loss)
+            return whole and step(memory, losses, pages, *ticket, ticket.round)
 
         def tell(pages: Floats, row: int, round: int, outcome: Numbers) -> bool:
             losses[:] = outcome
-            return bool(step(memory, pages, row, round, losses))
+            return bool(step(memory, losses, pages, row, *written(pages, row), round))
 
         return Steps(partial(act, memory, coins), quick, tell, player)
 
@@ -145,12 +146,12 @@ def turner(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     return turn
 
 
-def step_tell(memory: Floats, pages: Floats, row: int, round: int, losses: Floats) -> bool:
+def step_tell(memory: Floats, losses: Floats, pages: Floats, row: int, action: int, chance: float, round: int) -> bool:
     """Take in the losses of a round, live, and write them down, if they are losses and the ticket is pending."""
-    if pages[row, TOLD] != 0.0 or not are_losses(losses):
+    if not is_pending(pages, row, action, chance) or not are_losses(losses):
         return False
-    for action in range(losses.size):
-        pages[row, OUTCOME + action] = losses[action]
+    for i in range(losses.size):
+        pages[row, OUTCOME + i] = losses[i]
     observe(view(memory), round, losses)
     mark_told(pages, row)
     return True
