@@ -53,9 +53,9 @@ ROOMS: dict[str, tuple[list[str], list[str]]] = {
         ["guards", "budget_hostile", "budget_values", "budget_session"],
     ),
     "live": (
-        ["file", "status", "naming", "intake", "outcome", "mind", "record", "../journal/database",
+        ["file", "status", "naming", "intake", "outcome", "mind", "record", "chapter", "../journal/database",
          "../journal/journal", "../saving", "../book"],
-        ["guards", "live", "live_damage", "saved"],
+        ["guards", "live", "live_chapters", "live_damage", "saved"],
     ),
     "bounds": (["full", "bandit", "delay", "switching", "budget", "ucb2", "limits"], ["guards", "bounds"]),
 }  # fmt: skip

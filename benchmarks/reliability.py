@@ -30,6 +30,7 @@ from tombola.learners.bandit import UCB2, Exp3
 from tombola.learners.budgeted import EmpiricalLP
 from tombola.learners.full import Hedge
 from tombola.live import SessionFile
+from tombola.live import file as live_file
 from tombola.readers import read_table
 from tombola.saving import _digest
 
@@ -143,6 +144,7 @@ def started_run() -> tuple[bytes, str]:
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "calls.run"
+        live_file.CHAPTER = 5  # so that there are chapters to damage
         with SessionFile.start(file, [f"row {i}" for i in range(40)], ["a", "b", "c"], Exp3(), seed=3) as run:
             run.next(15)
             for ticket in (1, 4, 2, 7, 9, 13):

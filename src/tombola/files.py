@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from tombola.errors import FileError
 
@@ -23,13 +23,20 @@ _KINDS = {
 
 def write_whole(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
     """Write a file so that a reader, or a kill at any moment, finds the old one or the new one, never a part."""
+    with whole(path, *inputs) as file:
+        file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
+
+
+@contextmanager
+def whole(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
+    """Do the same for a file that is written piece by piece; after an error there is the old one."""
     target = target_of(path, *inputs)
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     with _named(path):
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
         try:
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-                file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             if mode is not None:

@@ -15,7 +15,7 @@ damaged, replaced    one sentence; nothing is read that was not written
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
@@ -27,6 +27,7 @@ from tombola.budget import Allowance, Budget
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.journal import Happening, Journal
+from tombola.live.chapter import Chapter, chapter_of
 from tombola.live.mind import ANSWERED, CANCELLED, PENDING, Mind
 from tombola.live.outcome import Losses, Outcome, outcome_from
 from tombola.live.record import Fact, Record
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 FEW = 2000  # events that plain Python repeats sooner than Numba is loaded
 NULL = "null"  # the name of an action that is added, which costs nothing and loses 1
+CHAPTER = 10_000  # events in a chapter
 EVENTS, BYTES = 1000, 100  # a checkpoint comes after so many events, or one for so many bytes of it if that is more
 
 VIEWS = (
@@ -223,7 +225,7 @@ class SessionFile:
     def pending(self) -> list[Assignment]:
         """The tickets that were handed out, to whomever, and have no outcome yet."""
         with self._reading() as mind:
-            return [self._assignment(round_, *self._ticket(round_)) for round_ in mind.pending]
+            return list(self._assignments(mind.pending, self._ticket))
 
     def round_of(self, id: str) -> int:
         """Return the number of the ticket that this row has, or will have."""
@@ -239,21 +241,35 @@ class SessionFile:
         """Return how far the run is, and what it says about the actions; its intervals fail with chance `level`."""
         from tombola.live.status import status_of
 
-        book = self.book()
         with self._reading() as mind:
-            pending = [self._assignment(*ticket) for ticket in book.pending]
+            book = self._recalled(mind)
             target = None if self.budget is None else self.budget.target
+            pending = self._assignments(book.waiting.tolist(), lambda round_: book.book.ticket(round_)[1:])
             return status_of(book, pending, level, mind.ledger, mind.player.mix, target)
 
     def book(self) -> Record:
-        """Return all tickets and outcomes, as the file has them now; every digest is checked."""
-        with self._reading():
-            return Record(Fact(self.learner, self.names, self.setting, self.seed), self._journal.history())
+        """Return all tickets and outcomes, as the file has them now; the digest of every event is checked."""
+        with self._reading() as mind:
+            book = self._new_record(mind)
+            book.read(self._journal.history())
+            return book
+
+    def recall(self) -> Record:
+        """Return the same as `book`, sooner: from the chapters, and only what comes after them from the events.
+
+        What is read is checked. An event that was damaged after it came into a chapter is not read, so not noticed.
+        """
+        with self._reading() as mind:
+            return self._recalled(mind)
 
     def ids(self) -> list[str]:
         """Return the rows in the order in which they are played."""
+        return list(self.each_id())
+
+    def each_id(self) -> Generator[str, None, None]:
+        """Return the same one by one; nothing is written to the file before the last of them."""
         with self._journal.reading():
-            return list(self._journal.ids())
+            yield from self._journal.ids()
 
     @property
     def state(self) -> Any:
@@ -281,6 +297,7 @@ class SessionFile:
         with self._lock, self._kept(), self._journal.writing():
             yield self._current()
             self._keep()
+            self._journal.bind(CHAPTER, self._retold)
 
     @contextmanager
     def _reading(self) -> Iterator[Mind]:
@@ -316,6 +333,25 @@ class SessionFile:
                 return self._replay()
             self._repeat(mind, event)
         return mind
+
+    def _new_record(self, mind: Mind) -> Record:
+        return Record(Fact(self.learner, self.names, self.setting, self.seed), mind.round)
+
+    def _recalled(self, mind: Mind) -> Record:
+        book, end = self._new_record(mind), None
+        for place, body in self._journal.chapters():
+            book.enter(Chapter.load(body))
+            end = place
+        book.read(self._journal.history(end))
+        return book
+
+    def _retold(self, events: list[Happening]) -> bytes:
+        return chapter_of(events, self.setting, lambda round_: self._ticket(round_)[0]).save()
+
+    def _assignments(self, rounds: list[int], ticket_of: Callable[[int], tuple[int, float]]) -> Iterator[Assignment]:
+        for round_, id_ in zip(rounds, self._journal.ids_of(rounds), strict=True):
+            action, chance = ticket_of(round_)
+            yield Assignment(round_, id_, self.names[action], chance)
 
     def _new_mind(self) -> Mind:
         return Mind(self.learner, self.setting, seed=self.seed)

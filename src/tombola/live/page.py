@@ -18,7 +18,7 @@ MARKS, SHOWN, WAITING = 200, 50, 8
 
 def run_page(run: "SessionFile") -> str:
     """Return the page of a run, as it is now."""
-    now, book = run.status(), run.book()
+    now, book = run.status(), run.recall()
     charts = (shares(book), losses(book)) if now.answered else ()
     low, high = _ends(now)
     return render(
@@ -105,7 +105,7 @@ def _waiting(now: "Status") -> list[tuple[str, int, int]]:
 
 def shares(book: Record) -> Chart:
     """Return the share that every action had in the rounds so far."""
-    played = np.array([ticket.action for ticket in book.tickets])
+    played = book.book.actions
     marks = _marks(played.size)
     bands = []
     for action, name in enumerate(book.names):
@@ -117,8 +117,7 @@ def shares(book: Record) -> Chart:
 
 def losses(book: Record) -> Chart:
     """Return the mean loss of the rounds so far that have been answered."""
-    known = [(ticket.round, loss) for ticket, loss in book.losses]
-    rounds, values = (np.array(column, np.float64) for column in zip(*known, strict=True))
+    rounds, values = book.known.astype(np.float64), book.losses
     marks = _marks(values.size)
     mean: Floats = np.cumsum(values)[marks - 1] / marks
     words = "The mean loss of the rounds so far, as far as they are answered"

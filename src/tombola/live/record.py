@@ -1,19 +1,23 @@
 """Record: all tickets of a run and what came of each, as the file has them."""
 
-import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tombola import book
-from tombola.book import Ticket
+import numpy as np
+
+from tombola.book import ACTION, ANSWERED, CHANCE, OUTCOME, ROUNDS, TOLD, Book, Ticket
 from tombola.errors import SessionError
 from tombola.journal import Happening
-from tombola.live.outcome import Losses, outcome_from
+from tombola.live.chapter import Chapter, chapter_of
+from tombola.live.outcome import Losses
 from tombola.settings import Setting
-from tombola.settings.base import Numbers
+from tombola.types import Floats, Rounds
 
 if TYPE_CHECKING:
     from tombola.learners.base import Learner
+
+PIECE = 10_000  # events that are read before they become numbers
 
 
 class Fact(NamedTuple):
@@ -26,33 +30,39 @@ class Fact(NamedTuple):
 
 
 class Record:
-    """Tickets and outcomes in the order of rounds; an outcome that was amended is the amended one."""
+    """Tickets and outcomes in the order of rounds; an outcome that was amended is the amended one.
 
-    def __init__(self, about: Fact, events: Iterable[Happening]) -> None:
+    It has room for so many `rounds`, and is filled from chapters, or from events.
+    """
+
+    def __init__(self, about: Fact, rounds: int) -> None:
         self.learner, self.names, self.setting, self.seed = about
         self.horizon, self.actions = self.setting.horizon, self.setting.listed
-        self.book = book.Book(self.horizon, self.setting.width)
+        self.book = Book(self.horizon, self.setting.width)
+        self.book.pages = np.zeros((1 + rounds, OUTCOME + self.setting.width))
         self.amended: set[int] = set()
         self.cancelled: set[int] = set()
-        told: dict[int, Numbers] = {}
-        for event in events:
-            self._enter(event, told)
-        for round_, outcome in told.items():
-            self.book.answer(round_, outcome)
 
-    def _enter(self, event: Happening, told: dict[int, Numbers]) -> None:
-        if event.kind == "ticket":
-            action, chance = event.value
-            self.book.hand_out(action, math.nan if chance is None else chance)
-        elif event.kind == "cancel":
-            self.cancelled.add(event.key)
-        elif event.kind in ("outcome", "amend"):
-            outcome = outcome_from(event.key, event.value)
-            told[event.key] = outcome.numbers(self.setting, self.book.ticket(event.key).action)
-            if event.kind == "amend":
-                self.amended.add(event.key)
-        else:
-            raise SessionError(f"SessionFile: expected an event of a session, got {event.kind!r}; use a later version.")
+    def read(self, events: Iterable[Happening]) -> None:
+        """Take in events that come after those taken in before."""
+        coming = iter(events)
+        while some := list(islice(coming, PIECE)):
+            self.enter(chapter_of(some, self.setting, lambda round_: int(self.book.pages[round_, ACTION])))
+
+    def enter(self, chapter: Chapter) -> None:
+        """Take in what comes after all that was taken in before."""
+        pages, first = self.book.pages, self.round + 1
+        end = first + len(chapter.actions)
+        if end > len(pages):
+            raise SessionError(f"SessionFile: expected {len(pages) - 1} tickets, got more; take a backup of the file.")
+        pages[first:end, ACTION], pages[first:end, CHANCE] = chapter.actions, chapter.chances
+        pages[0, ROUNDS] = end - 1
+        pages[chapter.answered, TOLD] = np.arange(len(chapter.answered)) + (end + self.answered)
+        pages[0, ANSWERED] += len(chapter.answered)
+        pages[chapter.answered, OUTCOME:] = chapter.answers
+        pages[chapter.amended, OUTCOME:] = chapter.amendments
+        self.amended.update(chapter.amended.tolist())
+        self.cancelled.update(chapter.cancelled.tolist())
 
     @property
     def round(self) -> int:
@@ -67,7 +77,12 @@ class Record:
     @property
     def tickets(self) -> list[Ticket]:
         """All tickets handed out."""
-        return self.book.tickets
+        return self.tickets_in(range(1, self.round + 1))
+
+    def tickets_in(self, rounds: range) -> list[Ticket]:
+        """Return the tickets of some rounds that follow each other."""
+        plays = self.book.pages[rounds.start : rounds.stop, :TOLD].tolist()
+        return [Ticket(round_, int(action), chance) for round_, (action, chance) in zip(rounds, plays, strict=True)]
 
     @property
     def outcomes(self) -> list[Losses | None]:
@@ -77,23 +92,62 @@ class Record:
         return [None if outcome is None else outcome[:listed] if full else outcome[0] for outcome in found]
 
     @property
+    def waiting(self) -> Rounds:
+        """The rounds of the tickets that wait for an outcome."""
+        told = self.book.pages[: self.round + 1, TOLD] > 0
+        told[[0, *self.cancelled]] = True
+        return np.flatnonzero(~told)
+
+    @property
     def pending(self) -> list[Ticket]:
         """The tickets that wait for an outcome."""
-        return [ticket for ticket in self.book.pending if ticket.round not in self.cancelled]
+        return list(map(self.book.ticket, self.waiting.tolist()))
 
     @property
-    def losses(self) -> list[tuple[Ticket, float]]:
-        """Every answered ticket with the loss of its action."""
-        return [(ticket, self.setting.loss(ticket.action, outcome)) for ticket, outcome in self._answers()]
+    def known(self) -> Rounds:
+        """The rounds of the tickets with an outcome."""
+        return np.flatnonzero(self.book.pages[1 : self.round + 1, TOLD]) + 1
+
+    def unbroken(self, rounds: Rounds) -> Rounds:
+        """Return these rounds up to the first that has no outcome."""
+        missing = np.flatnonzero(self.book.pages[rounds, TOLD] == 0)
+        return rounds[: missing[0]] if missing.size else rounds
 
     @property
-    def costs(self) -> dict[int, Numbers]:
-        """What every answered ticket cost, by its round: one number for each resource."""
-        return {ticket.round: self.setting.costs(ticket.action, outcome) for ticket, outcome in self._answers()}
+    def played(self) -> Rounds:
+        """The actions of the tickets with an outcome."""
+        return self.book.actions[self.known - 1]
 
-    def _answers(self) -> list[tuple[Ticket, Numbers]]:
-        pairs = ((ticket, self.book.outcome(ticket.round)) for ticket in self.tickets)
-        return [(ticket, outcome) for ticket, outcome in pairs if outcome is not None]
+    @property
+    def losses(self) -> Floats:
+        """The losses of the tickets with an outcome."""
+        return self.losses_of(self.known)
+
+    def losses_of(self, rounds: Rounds) -> Floats:
+        """Return the losses of rounds that have an outcome."""
+        losses: Floats = self._picked(rounds, lambda action, outcome: (self.setting.loss(action, outcome),))[0]
+        return losses
+
+    @property
+    def costs(self) -> Floats:
+        """What the tickets with an outcome cost: a row for each resource."""
+        return self._picked(self.known, self.setting.costs)
+
+    @property
+    def rows(self) -> Floats:
+        """The losses that are known of the tickets with an outcome: a row for each, of one action or of all."""
+        wide = self.actions if self.setting.whole_rows else 1
+        return self.book.pages[self.known, OUTCOME : OUTCOME + wide]
+
+    def _picked(self, rounds: Rounds, pick: Any) -> Floats:
+        """Return what a setting picks out of outcomes; it picks from columns of them as it does from numbers."""
+        played = self.book.actions[rounds - 1]
+        found = np.empty((len(pick(0, np.zeros(self.setting.width))), len(rounds)))
+        for action in np.flatnonzero(np.bincount(played)).tolist():
+            those = played == action
+            for column, numbers in zip(found, pick(action, self.book.pages[rounds[those], OUTCOME:].T), strict=True):
+                column[those] = numbers
+        return found
 
     @property
     def switches(self) -> int:

@@ -1,22 +1,23 @@
 """Status: how far a live run is, and what its losses so far say about the actions."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tombola.budget import Ledger
-from tombola.confidence.certificate import Watch
+from tombola.confidence.certificate import RowWatch, certify
+from tombola.confidence.certified import Certificate
 from tombola.live.record import Record
 from tombola.types import Floats
 
 if TYPE_CHECKING:
     from tombola.live.file import Assignment
-    from tombola.session import Session
 
 
+PIECE = 10_000  # losses that are numbers of Python's at the same time
 SEEN = 0.005  # smaller shares of a mix are not worth a word
 
 
@@ -119,15 +120,15 @@ class Status:
 
 def status_of(
     book: Record,
-    pending: Sequence["Assignment"],
+    pending: Iterable["Assignment"],
     level: float,
     ledger: Ledger,
     mix: Floats | None,
     target: float | None = None,
 ) -> Status:
     """Return the status of a run; under a budget also of its money, and of the mix that is played."""
-    certificate = Watch(cast("Session", book), level=level).certificate()  # a watch reads tickets and outcomes only
-    plays = np.bincount([ticket.action for ticket in book.tickets], minlength=len(book.names))
+    certificate = certificate_of(book, level)
+    plays = np.bincount(book.book.actions, minlength=len(book.names))
     losses, used = _losses(book), certificate.counts
     actions = tuple(
         ActionStatus(name, int(plays[a]), len(losses[a]), int(used[a]), _mean(losses[a]), *certificate.interval(a))
@@ -143,7 +144,7 @@ def status_of(
         cancelled=len(book.cancelled),
         amended=len(book.amended),
         switches=book.switches,
-        loss=math.fsum(loss for _, loss in book.losses),
+        loss=_sum(book.losses),
         actions=actions,
         pending=tuple(pending),
         level=level,
@@ -164,20 +165,39 @@ def _shares(book: Record, mix: Floats) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(((name, share) for name, share in shares if share >= SEEN), key=lambda one: -one[1]))
 
 
-def _losses(book: Record) -> list[list[float]]:
-    """Return the losses known of every action."""
-    losses: list[list[float]] = [[] for _ in book.names]
-    for ticket, outcome in zip(book.tickets, book.outcomes, strict=True):
-        if isinstance(outcome, tuple):
-            for action, loss in enumerate(outcome):
-                losses[action].append(loss)
-        elif outcome is not None:
-            losses[ticket.action].append(outcome)
-    return losses
+def certificate_of(book: Record, level: float) -> Certificate:
+    """Return what a `Watch` would say of a run, at once: it takes losses up to the first that is missing."""
+    names, played = book.names[: book.actions], (book.round, book.answered, _running(book.losses))
+    if book.setting.whole_rows:
+        watch = RowWatch(names, book.horizon, level)
+        watch.extend(book.rows[: len(book.unbroken(np.arange(1, book.round + 1)))])
+        return watch.certificate(*played)
+    actions = book.book.actions
+    used = np.concatenate([book.unbroken(np.flatnonzero(actions == a) + 1) for a in range(book.actions)])
+    values = actions[used - 1], book.losses_of(used)
+    seen = certify(*values, actions=book.actions, population=book.horizon, level=level)
+    return replace(seen, names=names, rounds=played[0], answered=played[1], loss=played[2])
 
 
-def _mean(losses: list[float]) -> float:
-    return math.fsum(losses) / len(losses) if losses else math.nan
+def _losses(book: Record) -> list[Floats]:
+    """Return the losses known of every action that was listed."""
+    rows, played = book.rows, book.played
+    if book.setting.whole_rows:
+        return list(rows.T)
+    return [rows[played == action, 0] for action in range(book.actions)]
+
+
+def _running(losses: Floats) -> float:
+    """Return the sum as it is when losses are added one by one."""
+    return 0.0 + float(np.cumsum(losses)[-1]) if losses.size else 0.0
+
+
+def _sum(losses: Floats) -> float:
+    return math.fsum(loss for first in range(0, len(losses), PIECE) for loss in losses[first : first + PIECE].tolist())
+
+
+def _mean(losses: Floats) -> float:
+    return _sum(losses) / len(losses) if len(losses) else math.nan
 
 
 def _known(value: Any) -> Any:

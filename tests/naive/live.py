@@ -1,0 +1,106 @@
+"""A run as its events tell it, one after the other, with nothing but lists and dictionaries."""
+
+import math
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+from tombola.book import Book
+from tombola.confidence import Watch
+from tombola.live import ActionStatus, Assignment, SessionFile, Status
+from tombola.live.intake import cost_columns
+from tombola.live.outcome import outcome_from
+from tombola.live.status import _shares
+
+
+class Run:
+    """All tickets and outcomes of the file of a run."""
+
+    def __init__(self, run: SessionFile) -> None:
+        self.run = run
+        self.tickets: list[tuple[int, float]] = []
+        self.outcomes: dict[int, tuple[float, ...]] = {}
+        self.amended: set[int] = set()
+        self.cancelled: set[int] = set()
+        with run._reading() as mind:
+            self.ledger, self.mix = mind.ledger, mind.player.mix
+            for event in run._journal.history():
+                self._take(event)
+        self.ids = run.ids()
+
+    def _take(self, event: Any) -> None:
+        if event.kind == "ticket":
+            action, chance = event.value
+            self.tickets.append((action, math.nan if chance is None else chance))
+        elif event.kind == "cancel":
+            self.cancelled.add(event.key)
+        else:
+            action = self.tickets[event.key - 1][0]
+            self.outcomes[event.key] = outcome_from(event.key, event.value).numbers(self.run.setting, action)
+            if event.kind == "amend":
+                self.amended.add(event.key)
+
+    def known(self, action: int) -> list[float]:
+        """Return the losses known of an action."""
+        if self.run.setting.whole_rows:
+            return [outcome[action] for _, outcome in sorted(self.outcomes.items())]
+        mine = [round_ for round_, (played, _) in enumerate(self.tickets, 1) if played == action]
+        return [self.outcomes[round_][0] for round_ in mine if round_ in self.outcomes]
+
+    def loss(self, round_: int) -> float:
+        """Return the loss of a ticket."""
+        return self.run.setting.loss(self.tickets[round_ - 1][0], self.outcomes[round_])
+
+    def certificate(self, level: float) -> Any:
+        """Return what a watch says that has seen everything, ticket by ticket."""
+        setting, book = self.run.setting, Book(self.run.horizon, self.run.setting.width)
+        for ticket in self.tickets:
+            book.hand_out(*ticket)
+        for round_, outcome in self.outcomes.items():
+            book.answer(round_, outcome)
+        facts = {"names": self.run.names, "actions": setting.listed, "horizon": setting.horizon}
+        session: Any = SimpleNamespace(setting=setting, book=book, learner=self.run.learner, **facts)
+        return Watch(session, level=level).certificate()
+
+    def status(self, level: float = 0.05) -> Status:
+        """Return the status."""
+        run, seen = self.run, self.certificate(level)
+        played = [action for action, _ in self.tickets]
+        listed = run.setting.listed
+        gone = {*self.outcomes, *self.cancelled}
+        return Status(
+            learner=repr(run.learner), seed=run.seed, rows=run.horizon, played=len(played),
+            answered=len(self.outcomes), cancelled=len(self.cancelled), amended=len(self.amended),
+            switches=sum(one != other for one, other in pairwise(played)),
+            loss=math.fsum(self.loss(round_) for round_ in self.outcomes),
+            actions=tuple(
+                ActionStatus(name, played.count(a), len(known), int(seen.counts[a]),
+                             math.fsum(known) / len(known) if known else math.nan, *seen.interval(a))
+                for a, name in enumerate(run.names[:listed]) for known in [self.known(a)]
+            ),
+            pending=tuple(
+                Assignment(round_, self.ids[round_ - 1], run.names[action], chance)
+                for round_, (action, chance) in enumerate(self.tickets, 1) if round_ not in gone
+            ),
+            level=level, best=run.names[seen.best], within=seen.within(seen.best), regret=seen.regret,
+            worst_regret=seen.worst_regret, ledger=self.ledger,
+            mix=_shares(run, self.mix) if self.ledger.amounts and self.mix is not None else (),  # type: ignore[arg-type]
+            left_out=sum(action >= listed for action in played),
+            target=None if run.budget is None else run.budget.target,
+        )  # fmt: skip
+
+    def table(self) -> list[list[Any]]:
+        """Return the rows of the table that `export` writes, the names of the columns first."""
+        whole, listed = self.run.setting.whole_rows, self.run.setting.listed
+        prices = cost_columns(self.run.budget)
+        names = ["ticket", "id", "action", "chance", "loss", "amended", "cancelled", *prices]
+        rows: list[list[Any]] = [names + [f"loss:{name}" for name in self.run.names[:listed] if whole]]
+        for round_, (action, chance) in enumerate(self.tickets, 1):
+            row = [round_, self.ids[round_ - 1], self.run.names[action], None if math.isnan(chance) else chance]
+            numbers: list[Any] = [None] * (len(prices) + listed * whole)
+            if round_ in self.outcomes:
+                outcome = self.outcomes[round_]
+                numbers = [*self.run.setting.costs(action, outcome), *(outcome[:listed] if whole else ())]
+            loss = self.loss(round_) if round_ in self.outcomes else None
+            rows.append([*row, loss, round_ in self.amended, round_ in self.cancelled, *numbers])
+        return rows
