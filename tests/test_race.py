@@ -181,3 +181,39 @@ def test_a_gate_is_the_naive_one(table: list[list[float]], level: float, margin:
     if k > 1:
         field = Gate(candidates=k, rows=N, population=N, level=level, baseline=1, margin=margin)
         assert played(field, table).judged == naive.gate(table, level, 1, margin)
+
+
+def differing(rows: int, by: float) -> Race:
+    """Return a race of two whose losses always differ by so much, after two rows."""
+    race = Race("ab", rows, seed=1)
+    for call in race.calls(4):
+        race.record(call, loss=by * (call.candidate == "b"))
+    return race
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("rows", "least"), [(60, 59), (100_000, 700)])
+def test_the_forecast_knows_that_small_differences_decide_late(rows: int, least: int) -> None:
+    """There is no spread at all, but no row counts for more than its difference of .004."""
+    race = differing(rows, by=0.004)
+    guess = race.forecast
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=0.004 * (call.candidate == "b"))
+    assert guess is not None
+    assert guess + 2 >= least
+    assert race.rows_counted / 1.5 <= guess + 2 <= 1.5 * race.rows_counted
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_whole_table_is_certain_unless_somebody_was_dropped_before() -> None:
+    """The last rows of a candidate that was dropped were never counted, even if it was asked for all of them."""
+    close = Race("ab", 4, seed=1)
+    for call in close.calls(8):
+        close.record(call, loss=0.5 + 0.1 * (call.candidate == "b"))
+    assert "a is the best of 2 candidates on these 4 rows, for certain" in close.verdict
+    far = Race("abc", 60, seed=1)
+    for call in far.calls(180):
+        far.record(call, loss={"a": 0.3, "b": 0.3 + 0.01 * (call.place == 0), "c": 1.0}[call.candidate])
+    assert far.rows_counted == 60
+    assert "with probability 0.95 or more" in far.verdict

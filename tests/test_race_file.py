@@ -348,6 +348,19 @@ def ask(programs: Programs, row: str = "x") -> tuple[float, float]:
     return asyncio.run(programs.ask(Call(0, "a", row, 0)))
 
 
+def test_a_cap_far_above_all_times_is_told() -> None:
+    """Losses up to .004 of the cap decide after the last row only, and a race that is decided early says nothing."""
+    programs = Programs({"a": "true {row}", "b": "true {row}"}, "seconds", cap=60.0)
+    raced = {high: Race("ab", 40, seed=1) for high in (0.004, 0.9)}
+    for high, one in raced.items():
+        while not one.done:
+            for call in one.calls():
+                one.record(call, loss=high if call.candidate == "b" else 0.1 * high)
+    assert "no call took more than 0.24 of the 60 seconds of --cap" in programs.hint(raced[0.004])
+    assert "--cap 0.5" in programs.hint(raced[0.004])
+    assert programs.hint(raced[0.9]) == Programs({"a": "true {row}"}).hint(raced[0.004]) == ""
+
+
 def test_losses_of_programs(tmp_path: Path) -> None:
     python = f"{sys.executable} -S -c"
     assert ask(Programs({"a": "sh -c 'exit 0' {row}"}, "exit")) == (0.0, 0.0)

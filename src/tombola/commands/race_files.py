@@ -190,6 +190,8 @@ def run(
         run_programs(race_file, programs, workers, max_seconds, None if quiet else tell)
         now = race_file.race
         _finish(race_file, now, out, as_json=as_json)
+        if not as_json and (hint := programs.hint(now)):
+            show(hint, soft=True)
     raise typer.Exit(_code(now))
 
 

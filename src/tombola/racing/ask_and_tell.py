@@ -170,6 +170,11 @@ class Race:
         return len(self._answers)
 
     @property
+    def largest_loss(self) -> float:
+        """The largest loss told so far."""
+        return max((event.loss or 0.0 for event in self._answers.values()), default=0.0)
+
+    @property
     def failures(self) -> int:
         """The number of calls that failed."""
         return self._failures

@@ -10,14 +10,18 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tombola import validate
 from tombola.errors import ParameterError, TombolaError
 from tombola.racing.events import Call
 
+if TYPE_CHECKING:
+    from tombola.racing.ask_and_tell import Race
+
 ROW = "{row}"
 LONGEST = 1 << 20  # bytes of output that are read
+HIGH = 0.1  # of the cap: where times begin to count for something
 
 
 class ProgramError(TombolaError):
@@ -121,6 +125,20 @@ class Programs:
         if self.loss == "seconds":
             return min(1.0, seconds / (self.cap or 1.0)), seconds
         return _numbers(output)
+
+    def hint(self, race: "Race") -> str:
+        """Say if the cap makes the race longer than it need be; nothing else.
+
+        A loss is a share of the cap, and any row to come might take all of it: times that are all a small part of the
+        cap decide late, however much they differ.
+        """
+        if self.cap is None or race.largest_loss > HIGH or race.calls_saved > race.calls_made:
+            return ""
+        longest = race.largest_loss * self.cap
+        return (
+            f"no call took more than {longest:.2g} of the {self.cap:g} seconds of --cap, so differences count for "
+            f"little: a new race with --cap {2 * longest:.1g} will probably take fewer calls"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain data."""
