@@ -1,5 +1,6 @@
 """Export: all tickets of a run and what came of them, as a CSV or Parquet table for other programs."""
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
@@ -51,12 +52,12 @@ def pieces(run: "SessionFile") -> Iterator[Columns]:
         for first in range(0, book.round, PIECE):
             rounds = range(first + 1, min(first + PIECE, book.round) + 1)
             loss, *others = (_known(column, told[first : rounds[-1]]) for column in numbers)
-            tickets = book.tickets_in(rounds)
+            actions, chances = zip(*book.plays(np.array(rounds)), strict=True)
             yield [
                 list(rounds),
                 list(islice(ids, len(rounds))),
-                [book.names[ticket.action] for ticket in tickets],
-                [None if ticket.chance != ticket.chance else ticket.chance for ticket in tickets],
+                [book.names[action] for action in actions],
+                [None if math.isnan(chance) else chance for chance in chances],
                 loss,
                 [round_ in book.amended for round_ in rounds],
                 [round_ in book.cancelled for round_ in rounds],

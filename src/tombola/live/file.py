@@ -15,7 +15,7 @@ damaged, replaced    one sentence; nothing is read that was not written
 
 import math
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
@@ -225,7 +225,7 @@ class SessionFile:
     def pending(self) -> list[Assignment]:
         """The tickets that were handed out, to whomever, and have no outcome yet."""
         with self._reading() as mind:
-            return list(self._assignments(mind.pending, self._ticket))
+            return list(self._assignments(mind.pending, map(self._ticket, mind.pending)))
 
     def round_of(self, id: str) -> int:
         """Return the number of the ticket that this row has, or will have."""
@@ -244,7 +244,8 @@ class SessionFile:
         with self._reading() as mind:
             book = self._recalled(mind)
             target = None if self.budget is None else self.budget.target
-            pending = self._assignments(book.waiting.tolist(), lambda round_: book.book.ticket(round_)[1:])
+            waiting = book.waiting
+            pending = self._assignments(waiting.tolist(), book.plays(waiting))
             return status_of(book, pending, level, mind.ledger, mind.player.mix, target)
 
     def book(self) -> Record:
@@ -348,9 +349,8 @@ class SessionFile:
     def _retold(self, events: list[Happening]) -> bytes:
         return chapter_of(events, self.setting, lambda round_: self._ticket(round_)[0]).save()
 
-    def _assignments(self, rounds: list[int], ticket_of: Callable[[int], tuple[int, float]]) -> Iterator[Assignment]:
-        for round_, id_ in zip(rounds, self._journal.ids_of(rounds), strict=True):
-            action, chance = ticket_of(round_)
+    def _assignments(self, rounds: list[int], plays: Iterable[tuple[int, float]]) -> Iterator[Assignment]:
+        for round_, id_, (action, chance) in zip(rounds, self._journal.ids_of(rounds), plays, strict=True):
             yield Assignment(round_, id_, self.names[action], chance)
 
     def _new_mind(self) -> Mind:

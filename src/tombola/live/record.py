@@ -1,6 +1,6 @@
 """Record: all tickets of a run and what came of each, as the file has them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,12 +77,15 @@ class Record:
     @property
     def tickets(self) -> list[Ticket]:
         """All tickets handed out."""
-        return self.tickets_in(range(1, self.round + 1))
+        return self._tickets(np.arange(1, self.round + 1))
 
-    def tickets_in(self, rounds: range) -> list[Ticket]:
-        """Return the tickets of some rounds that follow each other."""
-        plays = self.book.pages[rounds.start : rounds.stop, :TOLD].tolist()
-        return [Ticket(round_, int(action), chance) for round_, (action, chance) in zip(rounds, plays, strict=True)]
+    def plays(self, rounds: Rounds) -> Iterator[tuple[int, float]]:
+        """Return the actions and chances of some tickets."""
+        pages = self.book.pages
+        return zip(pages[rounds, ACTION].astype(np.int64).tolist(), pages[rounds, CHANCE].tolist(), strict=True)
+
+    def _tickets(self, rounds: Rounds) -> list[Ticket]:
+        return [Ticket(round_, *play) for round_, play in zip(rounds.tolist(), self.plays(rounds), strict=True)]
 
     @property
     def outcomes(self) -> list[Losses | None]:
@@ -101,7 +104,7 @@ class Record:
     @property
     def pending(self) -> list[Ticket]:
         """The tickets that wait for an outcome."""
-        return list(map(self.book.ticket, self.waiting.tolist()))
+        return self._tickets(self.waiting)
 
     @property
     def known(self) -> Rounds:

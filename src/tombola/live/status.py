@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -193,7 +194,8 @@ def _running(losses: Floats) -> float:
 
 
 def _sum(losses: Floats) -> float:
-    return math.fsum(loss for first in range(0, len(losses), PIECE) for loss in losses[first : first + PIECE].tolist())
+    pieces = (losses[first : first + PIECE].tolist() for first in range(0, len(losses), PIECE))
+    return math.fsum(chain.from_iterable(pieces))
 
 
 def _mean(losses: Floats) -> float:
