@@ -24,6 +24,7 @@ import json
 import os
 import pkgutil
 import random
+import signal
 import sys
 import tempfile
 from collections import defaultdict
@@ -38,6 +39,7 @@ SOURCE = ROOT / "src" / "tombola"
 KEPT = ROOT / "docs" / "mutants.json"
 SLOW = 1.5  # seconds; a test that takes longer without a mutant is left out
 PATIENCE = 5.0  # seconds of tests for one mutant, as they take without it
+WATCHED = 3  # seconds of processor time, while its lines are noted, after which a test is given up
 HANGS = 120  # seconds of processor time after which a mutant hangs: noticed
 ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "engine": (
@@ -244,11 +246,16 @@ class Watching:
     def pytest_runtest_setup(self, item: Any) -> None:
         """Begin to watch."""
         self.lines = defaultdict(set)
+        signal.signal(signal.SIGVTALRM, give_up)
+        signal.setitimer(signal.ITIMER_VIRTUAL, WATCHED, 1.0)  # again after a second: Hypothesis tries twice
         sys.settrace(self.enter)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note a test that passed quickly."""
-        if report.when == "call" and report.passed and report.duration < SLOW:
+        if report.when != "call":
+            return
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        if report.passed and report.duration < SLOW:
             lines = {file: sorted(found) for file, found in self.lines.items()}
             self.tests[report.nodeid] = (report.duration, lines)
 
@@ -265,6 +272,13 @@ class Watching:
             return step
 
         return step
+
+
+def give_up(number: int, frame: FrameType | None) -> None:
+    """End a test that is far too slow to be run for every mutant."""
+    import pytest
+
+    pytest.fail("too slow", pytrace=False)
 
 
 def in_child(work: Callable[[int], int], seconds: int = HANGS) -> tuple[int, str]:
