@@ -259,3 +259,23 @@ def test_a_chapter_that_tells_another_story_is_noticed(tmp_path: Path, monkeypat
     path = grown(tmp_path / "my.run", monkeypatch)
     with SessionFile.open(path) as run, pytest.raises(AssertionError):
         check(run, path)
+
+
+@pytest.mark.parametrize("lost", ["answered", "actions"])
+def test_a_chapter_that_leaves_something_out_is_one_sentence(
+    lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
+) -> None:
+    """Another saboteur seals chapters without their last answer or ticket: the learner has met more."""
+    pair = {"answered": ("answered", "answers"), "actions": ("actions", "chances")}[lost]
+
+    def shorter(*given: Any) -> Any:
+        chapter = chapter_of(*given)
+        return chapter._replace(**{name: getattr(chapter, name)[:-1] for name in pair})
+
+    monkeypatch.setattr(file_module, "chapter_of", shorter)
+    path = grown(tmp_path / "my.run", monkeypatch)
+    with SessionFile.open(path) as run:
+        with pytest.raises(SessionError, match="chapters that do not fit") as refused:
+            run.status()
+        one_sentence(refused.value)
+        run.book()

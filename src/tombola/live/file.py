@@ -22,6 +22,8 @@ from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from tombola import __version__, validate
 from tombola.budget import Allowance, Budget
 from tombola.engine.compiler import plain
@@ -344,6 +346,11 @@ class SessionFile:
             book.enter(Chapter.load(body))
             end = place
         book.read(self._journal.history(end))
+        if (book.round, book.answered) != (mind.round, int(np.count_nonzero(mind.marks == ANSWERED))):
+            raise SessionError(
+                f"SessionFile: {self._journal.path} has chapters that do not fit what the learner has met, so it was "
+                "changed; take a backup of it."
+            )
         return book
 
     def _retold(self, events: list[Happening]) -> bytes:
