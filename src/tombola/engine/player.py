@@ -45,14 +45,15 @@ class Player:
         return mix_of(self.memory) if self.learner.mixes else None
 
     def step(self, function: Kernel, *arguments: Any) -> Kernel:
-        """Return `function`, a step of a live learner, specialised to it in its setting and to such arguments."""
-        return specialise_step(function, arguments, **self._kernels)
+        """Return `function`, the loop or a live step, specialised to this learner in its setting, for such arguments."""
+        compiled = specialise if function is loop else specialise_step
+        return compiled(function, arguments, **self._kernels)
 
     def play(self, table: Arrivals, queue: Queue, tally: Tally) -> None:
         """Play all rounds of the table, and let the learner plan whenever it is due; Ctrl-C stops it in between."""
         arguments = (self.memory, self.coins, table, queue, self.desk, tally)
         if self._loop is None:
-            self._loop = specialise(loop, arguments, **self._kernels)
+            self._loop = self.step(loop, *arguments)
         place, horizon = tally.place, table.order.size
         while place[ROUND] < horizon:
             place[UNTIL] = min(place[ROUND] + self._stride, horizon)
