@@ -45,7 +45,7 @@ class Player:
         return mix_of(self.memory) if self.learner.mixes else None
 
     def step(self, function: Kernel, *arguments: Any) -> Kernel:
-        """Return `function`, the loop or a live step, specialised to this learner in its setting, for such arguments."""
+        """Return `function`, the loop or a live step, specialised to this learner in its setting and such arguments."""
         compiled = specialise if function is loop else specialise_step
         return compiled(function, arguments, **self._kernels)
 
