@@ -234,6 +234,10 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         return importlib.util.spec_from_file_location(name, self.path, loader=self)
 
+    def pytest_sessionstart(self) -> None:
+        """Come before pytest's own finder, which reads a file that is named on its command line from the disk."""
+        sys.meta_path.insert(0, self)
+
     def create_module(self, spec: Any) -> None:
         """Let Python make the module."""
 
@@ -374,11 +378,13 @@ def is_noticed(file: str, source: str, tests: list[str]) -> bool:
     def work(pipe: int) -> int:
         import pytest
 
-        if not swapped(file, source):
-            for name in [name for name in sys.modules if name.partition(".")[0] == "tombola"]:
-                del sys.modules[name]
-            sys.meta_path.insert(0, Changed(file, source))
-        return int(pytest.main([*QUIET, "-x", *tests]))
+        if swapped(file, source):
+            return int(pytest.main([*QUIET, "-x", *tests]))
+        for name in [name for name in sys.modules if name.partition(".")[0] == "tombola"]:
+            del sys.modules[name]
+        changed = Changed(file, source)
+        changed.pytest_sessionstart()
+        return int(pytest.main([*QUIET, "-x", *tests], plugins=[changed]))
 
     return in_child(work)[0] != 0
 
