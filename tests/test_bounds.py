@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from tombola import Pool, bounds, play
+from tombola.bounds.budget import lp_blocks, lp_margin, lp_radius
 from tombola.bounds.frugal import frugal_block, frugal_counts, too_little, too_much
+from tombola.bounds.switching import _radius
 from tombola.bounds.ucb2 import ucb2_counts
 from tombola.claims.beyond.traps import trap
 from tombola.exact import random_order, worst_pool
@@ -170,6 +172,46 @@ def test_the_drift_of_two_actions_is_above_its_sum(T: int) -> None:
     n = np.arange(T, dtype=np.float64)
     exact = float(np.sum(np.sqrt(n / ((T - 1) * (T - n))))) / 2
     assert exact <= bounds.drift(T, 2) <= exact + 1
+
+
+@pytest.mark.parametrize(("T", "k", "delay"), [(2**10, 2, 0), (1000, 5, 3), (2**14, 3, 40)])
+def test_the_bound_of_simulation_is_the_sum_of_its_theorem(T: int, k: int, delay: int) -> None:
+    total, n, blocks = 1.0, 1, 0
+    while n < T:
+        total += math.sqrt(2 * math.log(k)) * min(n, T - n) * T / (T - n) * math.sqrt((T - n + 1) / (T * n))
+        total += min(n, 1 + math.sqrt(2 * math.log(k)) * sum(1 / math.sqrt(i) for i in range(1, n))) + delay
+        n, blocks = 2 * n, blocks + 1
+    assert bounds.simulation(T, k, delay=delay) == pytest.approx(min(total, T), rel=1e-12)
+    assert total < T or T < 2**14
+    own = bounds.simulation(T, k, delay=delay, base=lambda n: n / 2**20)
+    assert own < bounds.simulation(T, k, delay=delay)
+
+
+@pytest.mark.parametrize(("T", "k", "price"), [(2**44, 2, 1.0), (2**44 + 12345, 3, 0.5), (2**40, 6, 0.0)])
+def test_the_bound_of_the_papers_elimination_is_the_sum_of_its_theorem(T: int, k: int, price: float) -> None:
+    """Rounds of block i cost 4 e_{i-1}, with the radius of the paper; only at such horizons is that below T."""
+    i0 = math.ceil(math.log2(k))
+    regret = 2.0 ** (i0 + 1) + 1 + bounds.drift(T, k)
+    for i in range(i0 + 1, math.ceil(math.log2(T))):
+        regret += (min(2 ** (i + 1), T) - 2**i) * 4 * _radius(T, k, i - 1)
+    assert regret < T
+    switches = bounds.simulation_elimination_switches(T, k)
+    assert bounds.simulation_elimination(T, k, price) == pytest.approx(regret + price * switches, rel=1e-12)
+
+
+@pytest.mark.parametrize(("T", "k", "rate"), [(2**12, 2, 0.5), (5000, 3, 0.9), (2**9, 2, 1.0)])
+def test_the_bound_of_serfling_lp_is_the_sum_of_its_theorem(T: int, k: int, rate: float) -> None:
+    """A block costs radius + margin + (1/T + radius + margin) / rate a round, 1 where nothing is played."""
+    sizes = lp_blocks(T, 2.0)
+    log = math.log(len(sizes) * 2 * (2 * k + 1) / 0.05)
+    total, blind = 1.0, 0
+    for n, end in zip(sizes, [*sizes[1:], T], strict=True):
+        r, m = lp_radius(n, T, log), lp_margin(n, end - n, T, log)
+        loss = r + m + (1 / T + r + m) / rate
+        blind += rate - 1 / T <= m
+        total += (end - n) * (1.0 if rate - 1 / T <= m else min(1.0, loss))
+    assert 0 < blind < len(sizes)
+    assert bounds.serfling_lp(T, k, 1, rate, 0.05) == pytest.approx(min(total, T), rel=1e-12)
 
 
 def test_simulation_has_the_corrected_constant() -> None:

@@ -162,6 +162,13 @@ def test_forecast_is_about_right_when_play_goes_on_as_before() -> None:
     assert certify_trace(trace, pool, rounds=needed).forecast(within=0.02) == 0
 
 
+def test_forecast_knows_no_end_where_rows_have_none() -> None:
+    record = certify([0, 1] * 20, [0.4, 0.6] * 20, actions=2, population=math.inf)
+    more = record.forecast(within=0.05)
+    assert more is not None
+    assert more > 0
+
+
 def test_forecast_says_when_the_pool_is_too_small() -> None:
     record = certify([0] * 30 + [1], [0.5] * 31, actions=2, population=40)
     assert record.forecast(within=0.001) is None

@@ -22,7 +22,7 @@ from tombola.confidence import (
     Serfling,
 )
 from tombola.confidence.bets import BETS, WEIGHTS
-from tombola.confidence.betting import POINTS
+from tombola.confidence.betting import POINTS, double
 from tombola.engine.compiler import plain
 from tombola.errors import ParameterError
 
@@ -131,6 +131,60 @@ def wealth_of_all_paths(N: int, mean: float, population: float) -> Values:
         now = np.array(WEIGHTS) @ bet._state.wealth.reshape(-1, BETS).T
         found.append(np.where(np.isinf(bet.wealth), np.inf, now))
     return np.array(found)
+
+
+MEASURED = [
+    0.005,
+    0.48046875,
+    0.0341796875,
+    0.140625,
+    0.326171875,
+    0.6796875,
+    0.480224609375,
+    0.52001953125,
+    0.1171875,
+    0.4609375,
+    0.24833333333333332,
+    0.255,
+]
+
+
+@pytest.mark.usefixtures("plainly")
+def test_the_intervals_are_those_that_the_tables_were_measured_with() -> None:
+    """Which bets are made is no question of validity, so no other test minds: the published widths are with these."""
+    rng = np.random.default_rng(3)
+    found = []
+    for values, population in (
+        ((rng.random(150) < 0.1).astype(float), 400),
+        (rng.beta(20, 20, 150), math.inf),
+        (np.full(150, 0.25), 150),
+    ):
+        seen = Betting(population=population, level=0.05)
+        for value in values.tolist():
+            seen.update(value)
+            if seen.counts[0] in (20, 149):
+                found += [float(seen.lows[0]), float(seen.highs[0])]
+    assert found == pytest.approx(MEASURED, rel=1e-9)
+
+
+def test_a_grid_is_doubled_in_place_without_a_place_too_many() -> None:
+    values = np.array([9.0, 1.0, 2.0, 3.0, 9.0, 9.0])
+    double(values, 1, 4)
+    assert values.tolist() == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("method", [Betting, Serfling])
+def test_values_are_counted_one_by_one_and_the_first_wrong_one_is_named(method: type[Confidence]) -> None:
+    seen = method(population=3, level=0.05, actions=2)
+    for number in range(1, 4):
+        seen.update(0.5, 1)
+        assert seen.counts.tolist() == [0, number]
+    with pytest.raises(ParameterError, match="3"):
+        seen.update(0.5, 1)
+    with pytest.raises(ParameterError, match="got 7"):
+        seen.extend([0.5, 0.5, 0.5], [0, 7, 8])
+    with pytest.raises(ParameterError, match=r"got 1\.5"):
+        seen.extend([0.5, 1.5, 2.5], [0, 0, 0])
 
 
 @pytest.mark.parametrize("N", [1, 2, 3, 7, 12])

@@ -13,12 +13,14 @@ import pytest
 from naive.confidence import order_wealth, rank_among, ranks, striking
 from pools import REAL, npz_of
 from tombola import Pool
-from tombola.confidence import RandomOrderTest, examine
+from tombola.confidence import RandomOrderTest, examine, exchangeability
 from tombola.confidence.exchangeability import BEST, BOLDEST, GAMBLERS, JUMP, YOUNG
 from tombola.confidence.look import KEPT, look, prepared
 from tombola.engine.coins import below, new_coins, uniform
 from tombola.engine.compiler import plain
 from tombola.errors import ParameterError
+
+MEASURED = [4.866510096620058, 2096.0, 92.52862072191807, 51.0, 27.786742667752595, 189.0]
 
 
 def few(level: float, runs: int) -> float:
@@ -40,6 +42,45 @@ def test_does_what_the_source_says() -> None:
         alarms = [n for n, w in enumerate(wealth, start=1) if w >= 100]
         assert test.alarm == bool(alarms)
         assert test._state.when[0] == (alarms[0] if alarms else 0)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_the_bets_are_those_that_the_tables_were_measured_with() -> None:
+    """Which bets are made is no question of validity, so no other test minds: the published power is with these."""
+    rng, n = np.random.default_rng(11), np.arange(2100)
+    lists = (
+        (rng.random(2100) < np.where(n < 1000, 0.3, 0.4)).astype(float),
+        np.clip(0.5 + 0.2 * (-1.0) ** n * rng.random(2100), 0, 1)[:300],
+        np.where(n < 150, 0.45 + 0.1 * rng.random(2100), rng.random(2100))[:300],
+    )
+    found = []
+    for values in lists:
+        test = RandomOrderTest(level=0.01, seed=5)
+        test.extend(values)
+        found += [float(test._state.record[0]), float(test._state.when[0])]
+    assert found == pytest.approx(MEASURED, rel=1e-9)
+    assert GAMBLERS[:, 2].sum() == pytest.approx(1.0, abs=1e-12)
+    assert set(GAMBLERS[GAMBLERS[:, 3] == 0.0][:, 4].tolist()) == {0.0}
+
+
+@pytest.mark.usefixtures("plainly")
+def test_watching_and_looking_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = []
+
+    def watch(columns: int, level: float, *, seed: int) -> RandomOrderTest:
+        shares.append(level)
+        return RandomOrderTest(columns, level, seed=seed)
+
+    def looked(table: Any, left: float, seed: Any) -> tuple[float, int]:
+        shares.append(left)
+        return look(table, left, seed)
+
+    monkeypatch.setattr(exchangeability, "RandomOrderTest", watch)
+    monkeypatch.setattr(exchangeability, "look", looked)
+    examine(np.random.default_rng(0).random(50), level=0.04, seed=1)
+    assert len(shares) == 2
+    assert min(shares) > 0
+    assert sum(shares) == pytest.approx(0.04)
 
 
 def test_every_bet_is_fair() -> None:

@@ -16,6 +16,7 @@ from tombola import Pool, cli, compare, play
 from tombola.budget import Allowance, Budget
 from tombola.confidence import RandomOrderTest, certify
 from tombola.delay import RowDelays
+from tombola.engine.player import PATIENCE
 from tombola.errors import LearnerError
 from tombola.journal.database import Database
 from tombola.learners.base import Learner
@@ -104,7 +105,7 @@ class NeverReady(Learner):
 
     def plan(self, state: Always, coins: object) -> None:
         state.plans[0] += 1
-        assert state.plans[0] < 1000, "its patience has no end"
+        assert state.plans[0] <= PATIENCE, "its patience has no end"
 
     @staticmethod
     def act(state: Always, coins: object) -> tuple[int, float]:

@@ -25,8 +25,6 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
     >>> round(ucb2(2**16, 2))
     818
     """
-    if actions == 1:
-        return 0.0
     edges, plays = _plays(horizon, alpha)
     worst = min(x * horizon + (actions - 1) * float(np.max((edges[1:] - x) * plays)) for x in edges)
     return capped(worst + drift(horizon, actions), horizon, actions)

@@ -118,7 +118,7 @@ def note_loss(tally: Tally, t: int, loss: float, expected: float, comparator: fl
         tally.place[MARK] = mark + 1
 
 
-def new_tally(actions: int, rounds: int, marks: Rounds, *, resources: int = 0, kept: bool, expects: bool) -> Tally:
+def new_tally(actions: int, rounds: int, marks: Rounds, *, resources: int, kept: bool, expects: bool) -> Tally:
     """Return an empty tally; `kept` writes down every round, `expects` averages over the learner's coins."""
     length = rounds if kept else 0
     return Tally(

@@ -26,7 +26,7 @@ def predict_all(
     comparator(learner).check(pool.dimensions)
     predictions, chances = _predictions(learner, pool, rows, queue, coins)
     losses = (predictions != pool.labels[rows]) * pool.weights[rows]
-    tally = new_tally(2, rows.size, marks, kept=kept, expects=False)
+    tally = new_tally(2, rows.size, marks, resources=0, kept=kept, expects=False)
     sums = np.zeros((rows.size, tally.sums.size))
     sums[:, LOSS] = sums[:, EXPECTED] = np.cumsum(losses)
     sums[:, COMPARATOR] = np.cumsum(best_losses(learner, pool, rows)) if marks.size else 0.0
