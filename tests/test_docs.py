@@ -34,6 +34,12 @@ def test_a_how_to_prints_what_its_page_shows(script: Path, run_python: Run) -> N
     assert ran.stdout == (DOCS / "howto" / "output" / f"{script.stem}.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_no_formula_is_broken_into_a_list(page: Path) -> None:
+    """A line that begins with a plus is an item of a list for Markdown; our lists have other signs."""
+    assert not re.findall(r"^ {0,3}\+ .*", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 @pytest.mark.usefixtures("either_way")
 def test_the_learners_of_twenty_lines_are_learners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
