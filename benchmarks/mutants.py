@@ -108,7 +108,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_guards.py::test_an_answer_waits_as_the_table_says",
     ),
     "no slack for rounding in fluid play": (
-        "settings/purse.py", "slack=(actions + 4) * 2.0**-52", "slack=0.0",
+        "settings/purse.py", "slack=actions * 2.0**-52", "slack=0.0",
         "test_guards.py::test_the_slack_of_fluid_play_covers_rounding_and_without_it_something_is_lost",
     ),
     "no brim for the slack in fluid play": (
@@ -178,7 +178,7 @@ def _places(tree: ast.AST) -> Iterator[tuple[Any, int, str]]:
 
 
 def _walk(node: ast.AST, inside: str) -> Iterator[tuple[Any, str]]:
-    """Yield what can be changed: no docstrings, annotations, messages or imports."""
+    """Yield what can be changed: no docstrings, annotations, messages or imports, nothing for a type checker only."""
     if isinstance(node, ast.FunctionDef):
         inside = node.name
     yield node, inside
@@ -191,7 +191,8 @@ def _walk(node: ast.AST, inside: str) -> Iterator[tuple[Any, str]]:
 def _is_words(node: ast.AST) -> bool:
     said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     typed = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("cast", "TypeVar")
-    return said or typed or isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom)
+    idle = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    return said or typed or idle or isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom)
 
 
 def _changes(node: Any) -> list[Callable[[], None]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -17,12 +17,14 @@ from tombola.budgets import EmpiricalLP
 from tombola.errors import ParameterError, PoolError, TombolaError
 from tombola.optimum import best_mix, many_resources, one_resource, optimum, pivoted
 from tombola.pool import Pool
-from tombola.settings.purse import new_purse, ticks
+from tombola.settings.budgeted import decider
+from tombola.settings.purse import CLOSED, STOPPED, Purse, cover, look, new_purse, settle, ticks
 
 AMOUNTS = st.floats(0, 1e300, allow_subnormal=False) | st.integers(0, 10**6).map(float) | st.sampled_from([5e-324, 0.1])
 
 
 @given(AMOUNTS, st.floats(0, 1e300))
+@example(1e300, 1e-300)
 def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> None:
     one = ticks_in_one(np.array([amount]))[0]
     assert math.frexp(one)[0] == 0.5, "a power of two"
@@ -31,9 +33,93 @@ def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> No
     assert Fraction(whole) / Fraction(one) <= Fraction(amount)
     with np.errstate(over="ignore"):
         counted = ticks(cost, float(one))
-    assert counted == np.ceil(counted)
-    assert math.isinf(counted) or Fraction(counted) / Fraction(float(one)) >= Fraction(cost)
+    assert math.isinf(counted) or counted == math.ceil(Fraction(cost) * Fraction(float(one)))
     assert amount == 0 or amount < 1e-290 or whole >= 2 ** (BITS - 1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(2, 12), st.integers(0, 2**32 - 1))
+def test_a_mix_is_covered_and_what_is_exact_costs_no_more(k: int, seed: int) -> None:
+    """In exact fractions: free is free, one whole action costs what it costs, and a mix at most its slack more."""
+    rng = np.random.default_rng(seed)
+    costs = rng.random((k, 1)) * 10.0 ** rng.integers(-320, 300)
+    costs[rng.random(k) < 0.3] = 0.0
+    costs[0] = 0.0
+    purse, _ = new_purse(Allowance(Budget(max(1e-300, 3 * costs.max()), worst=1.0, null=0).limits(k, 1), mixed=True), 9)
+    whole = np.eye(k)[rng.integers(k)]
+    mix = np.where(rng.random(k) < 0.5, rng.dirichlet(np.full(k, 0.1)), 0.0)
+    dusty = np.where(costs[:, 0] == 0.0, mix, whole)
+    for played, slack in ((whole, 0.0), (dusty, 0.0), (mix, 3 * purse.slack), (np.full(k, 1 / k), 3 * purse.slack)):
+        products = [Fraction(p) * Fraction(c) for p, c in zip(played.tolist(), costs[:, 0].tolist(), strict=True)]
+        exact = sum(products) * Fraction(float(purse.in_one[0]))
+        most = exact * (1 + Fraction(slack)) + (k * Fraction(5e-324) * Fraction(float(purse.in_one[0])) if slack else 0)
+        assert math.ceil(exact) <= cover(purse, played, costs, 0) <= math.ceil(most)
+
+
+@pytest.mark.parametrize("k", [4, 8])
+def test_a_mix_costs_a_unit_in_the_last_place_more_for_each_action(k: int) -> None:
+    """Here nothing is rounded, and two units are a tick."""
+    purse, _ = new_purse(Allowance(Budget(1.0, worst=1.0, null=0).limits(k, 1), mixed=True), 9)
+    costs = np.append(0.0, np.ones(k - 1))[:, None]
+    for shares in ([0.0, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.25, 0.25]):
+        mix = np.append(shares, np.zeros(k - 3))
+        assert cover(purse, mix, costs, 0) == (2.0**51 + k / 2) * float(mix @ costs[:, 0])
+
+
+def naively_looked(purse: Purse, unit: float) -> tuple[bool, bool, list[bool]]:
+    """Return whether it is closed, and has stopped for good, and which actions fit, in whole numbers."""
+    amounts, spent, reserved, worst = ((array / unit).tolist() for array in (*purse[:3], purse.worst))
+    room = [a - s - r for a, s, r in zip(amounts, spent, reserved, strict=True)]
+    most = [max(column) for column in zip(*worst, strict=True)]
+    closed = any(r < top for r, top in zip(room, most, strict=True))
+    stopped = any(a - s < top for a, s, top in zip(amounts, spent, most, strict=True))
+    if purse.strict:
+        return closed, stopped, [True] * len(worst)
+    if purse.fluid:
+        return False, False, [all(w == 0 or r > 0 for w, r in zip(row, room, strict=True)) for row in worst]
+    return False, False, [all(w <= r for w, r in zip(row, room, strict=True)) for row in worst]
+
+
+@given(st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from(["strict", "fits"]), st.booleans())
+def test_a_look_into_the_purse_is_the_naive_one(m: int, seed: int, stop: Any, mixed: bool) -> None:
+    """Small whole numbers, so that ties are common; more and more is spent, and reservations come and go."""
+    rng = np.random.default_rng(seed)
+    limits = Budget([8.0] * m, worst=rng.integers(0, 5, (3, m)).astype(float), null="add").limits(3, m)
+    purse, _ = new_purse(Allowance(limits, stop, mixed=mixed), 9)
+    unit = float(purse.in_one[0])
+    for _ in range(5):
+        look(purse)
+        now = bool(purse.flags[CLOSED]), bool(purse.flags[STOPPED]), [one == 1.0 for one in purse.fits]
+        assert now == naively_looked(purse, unit)
+        assert set(purse.fits.tolist()) <= {0.0, 1.0}
+        purse.spent[:] += (
+            unit * np.floor(rng.random(m) * ((purse.amounts - purse.spent) / unit + 1)) * rng.integers(0, 2, m)
+        )
+        purse.reserved[:] = unit * np.floor(rng.random(m) * ((purse.amounts - purse.spent) / unit + 1))
+
+
+def test_a_strict_purse_waits_while_it_is_closed_and_asks_no_more_when_it_has_stopped() -> None:
+    asked: list[Any] = []
+
+    def propose(state: Any, mix: Any) -> None:
+        asked.append(state)
+        mix[:] = 0.0, 1.0, 0.0
+
+    limits = Budget(3.0, worst=[2.0, 1.0, 0.0], null=2).limits(3, 1)
+    purse, _ = new_purse(Allowance(limits, "strict"), 9)
+    decide, mix, coins = decider(propose), np.zeros(3), np.ones(4, np.uint64)
+    flights = [(np.zeros(3), np.zeros(1)) for _ in range(4)]
+    actions = []
+    for played, reserved in flights[:3]:
+        look(purse)
+        actions.append(decide(None, mix, coins, purse, played, reserved)[0])
+    assert actions == [1, 1, 2], "two units are reserved, and one is less than the most a play can cost"
+    assert len(asked) == 3
+    for played, reserved in flights[:2]:
+        settle(purse, played, reserved, limits.worst)
+    look(purse)
+    assert decide(None, mix, coins, purse, *flights[3])[0] == 2
+    assert len(asked) == 3
 
 
 def test_whole_costs_and_amounts_lose_nothing_to_ticks() -> None:
@@ -157,6 +243,7 @@ DEAR = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
         lambda: Budget([]),
         lambda: Budget("much"),  # type: ignore[arg-type]
         lambda: Budget(1.0, worst=-1.0),
+        lambda: Budget(1.0, worst="much"),
         lambda: Budget(1.0, null=True),
         lambda: Budget(1.0, null="append"),  # type: ignore[arg-type]
         lambda: play(EmpiricalLP(), DEAR, budget=Budget(1.0), seed=0),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -17,11 +18,11 @@ from tombola.budget import Allowance, Budget
 from tombola.confidence import RandomOrderTest, certify
 from tombola.delay import RowDelays
 from tombola.engine.player import PATIENCE
-from tombola.errors import LearnerError
+from tombola.errors import LearnerError, SessionError
 from tombola.journal.database import Database
 from tombola.learners.base import Learner
 from tombola.learners.full import FixedAction, FollowTheLeader
-from tombola.live import SessionFile
+from tombola.live import SessionFile, file
 from tombola.live.file import EVENTS
 from tombola.live.page import run_page
 from tombola.readers.pooling import Table
@@ -209,3 +210,61 @@ def test_the_cost_of_a_single_round_is_written_down() -> None:
     trace = play(Hostile(6), pool, "given", budget=Budget(3.0), mixed=True, seed=0)
     assert trace.costs.tolist() == [[pytest.approx(0.75 * trace.plays[0])]]
     assert trace.plays[0] > 0.0
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_checkpoint_comes_after_so_many_events_of_several_processes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every command opens the file anew: what it has to go through again counts as well as what it adds."""
+    monkeypatch.setattr(file, "EVENTS", 4)
+    monkeypatch.setattr(file, "BYTES", 10**6)
+    path, found = tmp_path / "calls.run", []
+    SessionFile.start(path, "abcdefghi", ["a", "b"], FollowTheLeader(), seed=1).close()
+    with closing(sqlite3.connect(path)) as db:
+        for _ in range(9):
+            with SessionFile.open(path) as run:
+                run.next()
+            found.append([*db.execute("SELECT number FROM state WHERE name = 'checkpoint'"), (0,)][0][0])
+    assert found == [0, 0, 0, 4, 4, 4, 4, 8, 8]
+
+
+def test_a_connection_that_cannot_be_set_up_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    closed = []
+
+    class Broken(sqlite3.Connection):
+        def execute(self, *_: object) -> sqlite3.Cursor:
+            raise sqlite3.OperationalError("disk I/O error")
+
+        def close(self) -> None:
+            closed.append(self)
+            super().close()
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Broken))
+    with pytest.raises(SessionError, match="disk"):
+        Database(tmp_path / "calls.run", "SessionFile", "rwc")
+    assert len(closed) == 1
+
+
+@dataclass(frozen=True)
+class Dated(NeverReady):
+    """A learner that is told of every round in its turn."""
+
+    dated: ClassVar = True
+
+    @staticmethod
+    def due(state: Always) -> bool:
+        return False
+
+    @staticmethod
+    def observe(state: Always, round: int, row: Floats) -> None:  # type: ignore[override]
+        state.plans[0] += 1.0
+        assert round == state.plans[0]
+        assert row[0] == round / 4
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("delay", [0, 2])
+def test_a_learner_is_told_which_round_a_row_belongs_to(delay: int) -> None:
+    pool = Pool([[0.25], [0.5], [0.75], [1.0]])
+    assert play(Dated(), pool, "given", delay, seed=1).plays.tolist() == [4]

@@ -20,6 +20,7 @@ from tombola.bandit import ThompsonSampling
 from tombola.commands.session import app
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
+from tombola.learners.full import FollowTheLeader
 from tombola.live import Assignment, Outcome, SessionFile
 from tombola.live.intake import read_ids, read_outcomes
 from tombola.live.naming import learner_named
@@ -491,6 +492,37 @@ def test_what_was_played_before_an_amendment_stays_played(begin: Callable[..., S
             with again._journal.reading():  # without the checkpoint
                 again._replay()
             assert bits(again) == before
+
+
+@pytest.mark.usefixtures("plainly")
+def test_what_was_played_between_two_amendments_stays_played(begin: Callable[..., SessionFile]) -> None:
+    with begin(FollowTheLeader()) as run:
+        run.next(2)
+        for round_ in (1, 2):
+            run.record(round_, loss=[0.0, 1.0, 1.0])
+        run.amend(1, loss=[0.5, 0.75, 0.75])
+        assert run.next()[0].action == "a"
+        run.amend(2, loss=[1.0, 0.0, 1.0])
+        assert run.next()[0].action == "b"
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("action", range(3))
+def test_what_is_played_after_an_amendment_is_repeated(
+    action: int, begin: Callable[..., SessionFile], tmp_path: Path
+) -> None:
+    with begin(FollowTheLeader()) as run:
+        run.next()
+        run.record(1, loss=[0.0, 1.0, 1.0])
+        run.amend(1, loss=[1.0, 0.0, 1.0])
+        with run._journal.writing():
+            run._journal.append("ticket", 2, [action, 1.0])
+    with SessionFile.open(tmp_path / "my.run") as again:
+        if action == 1:
+            assert again.round == 2
+        else:
+            with pytest.raises(SessionError, match="does not repeat"):
+                again.status()
 
 
 def test_an_amendment_reaches_a_process_that_has_the_file_open(

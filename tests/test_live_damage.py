@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tombola import UCB1, Exp3, Hedge, Learner, Session
-from tombola.errors import SessionError, TombolaError
+from tombola.errors import FeedbackError, SessionError, TombolaError
 from tombola.live import Outcome, SessionFile
 from tombola.live import file as file_module
 from tombola.streams import Streams
@@ -207,6 +207,25 @@ def test_every_missing_line_is_noticed(table: str, tmp_path: Path, one_sentence:
         connection.commit()
         connection.close()
         assert survives(tmp_path / "x.run", truth, one_sentence) == spare(name), name
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_changed_index_of_the_rows_is_noticed(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    """Two rows change places in the index alone; an id that is in no row is another matter."""
+    with SessionFile.start(tmp_path / "a.run", IDS, NAMES, Exp3(), seed=3) as run:
+        second, third = (id_.encode() for id_ in run.ids()[1:3])
+    content = (tmp_path / "a.run").read_bytes()
+    for id_, place, other in ((second, b"\2", b"\3"), (third, b"\3", b"\2")):
+        assert content.count(id_ + place) == 1
+        content = content.replace(id_ + place, id_ + other)
+    (tmp_path / "a.run").write_bytes(content)
+    with SessionFile.open(tmp_path / "a.run") as run:
+        assert run.round_of(run.ids()[3]) == 4
+        with pytest.raises(SessionError, match="damaged") as caught:
+            run.round_of(second.decode())
+        one_sentence(caught.value)
+        with pytest.raises(FeedbackError, match="check its name"):
+            run.round_of("row 40")
 
 
 def test_an_event_added_by_another_hand_is_noticed(tmp_path: Path) -> None:

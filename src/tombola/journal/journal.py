@@ -242,7 +242,7 @@ class Journal:
         """Return at which place a row is, or None if there is no such row."""
         found = self._database.rows("SELECT place FROM pool WHERE id = ?", id)
         place = int(found[0][0]) if found else None
-        known = place is not None and 1 <= place <= self.length and self.id_of(place) == id
+        known = place is not None and self.id_of(place) == id
         if not known and (found or self._database.rows("SELECT place FROM pool NOT INDEXED WHERE id = ?", id)):
             raise self._database.damage("the index of the rows has changed")
         return place

@@ -364,7 +364,7 @@ def decider(propose: Kernel) -> Kernel:
     ) -> tuple[int, float]:
         if purse.flags[STOPPED] == 0.0:
             propose(state, mix)
-        if purse.flags[STOPPED] == 1.0 or purse.flags[CLOSED] == 1.0:
+        if purse.flags[CLOSED] == 1.0:  # as it is whenever it has stopped
             only_null(purse, mix)
         keep_what_fits(purse, mix)
         action, chance = commit(purse, mix, coins, played, reserved)

@@ -4,9 +4,11 @@ Why never: `room` is the amount minus what is spent and reserved, in whole ticks
 play is made only if its worst cost, in ticks, is at most the room, and that much is reserved. When the cost is known,
 the reservation is given back and the cost spent; rounding is monotone, so a cost of at most the worst has at most its
 ticks. So spent + reserved <= amount holds after every step, for every learner, stop rule, delay and loss of feedback.
-In fluid play the cost is a sum over actions; unless one action has it all, 1 + slack times the computed sum, which is
-above the exact one, is counted. A mix that may need that bit more than there is room for is cut. Learners get copies,
-and a mix that is none (zeros, NaN, negative or huge shares) is not played at all.
+In fluid play the cost is a sum over actions; unless it is all of one action, 1 + slack times the computed sum is
+counted, which is not below the exact one: of k actions at most k - 1 cost anything, so a product meets at most k + 1
+roundings, each of which takes at most half a unit in the last place, and slack is k units. A mix that may need that bit
+more than there is room for is cut. Learners get copies, and a mix that is none (zeros, NaN, negative or huge shares) is
+not played at all.
 """
 
 import math
@@ -69,7 +71,7 @@ def new_purse(allowance: Allowance, horizon: int) -> tuple[Purse, float]:
         fits=np.ones(actions),
         flags=np.zeros(3),
         null=limits.null,
-        slack=(actions + 4) * 2.0**-52,
+        slack=actions * 2.0**-52,
         strict=stop == "strict",
         fluid=mixed,
     )
@@ -90,24 +92,22 @@ def left_of(purse: Purse) -> Floats:
 
 def ticks(cost: float, in_one: float) -> float:
     """Return the whole ticks that cover a cost; the product is exact, for `in_one` is a power of two."""
-    scaled = cost * in_one
-    if scaled > 0.0:
-        return float(np.ceil(scaled))
-    return 1.0 if cost > 0.0 else 0.0  # a product too small to be represented
+    if cost > 0.0:
+        return max(1.0, float(np.ceil(cost * in_one)))  # at least one: a product may be too small to be represented
+    return 0.0
 
 
 @apart
 def cover(purse: Purse, played: Floats, costs: Floats, resource: int) -> float:
     """Return the ticks that cover the cost of what is played: those of one action, or of a mix."""
-    total, shares, whole, paid = 0.0, 0, False, False
+    total, share, paid = 0.0, 0.0, 0
     for action in range(played.size):
-        if played[action] > 0.0:
+        if played[action] > 0.0 and costs[action, resource] > 0.0:
             total += played[action] * costs[action, resource]
-            shares += 1
-            whole = played[action] == 1.0
-            paid = paid or costs[action, resource] > 0.0
-    if paid and not (whole and shares == 1):
-        total = total * (1.0 + purse.slack) + shares * TINY  # what is lost by rounding, and by underflow
+            share += played[action]
+            paid += 1
+    if paid > 1 or share != 1.0:
+        total = total * (1.0 + purse.slack) + paid * TINY  # what is lost by rounding, and by underflow
     return ticks(total, purse.in_one[resource])
 
 
