@@ -176,15 +176,16 @@ def test_the_drift_of_two_actions_is_above_its_sum(T: int) -> None:
 
 @pytest.mark.parametrize(("T", "k", "delay"), [(2**10, 2, 0), (1000, 5, 3), (2**14, 3, 40)])
 def test_the_bound_of_simulation_is_the_sum_of_its_theorem(T: int, k: int, delay: int) -> None:
-    total, n, blocks = 1.0, 1, 0
+    drift, leaders, others, n = 1.0, 0.0, 0.0, 1
     while n < T:
-        total += math.sqrt(2 * math.log(k)) * min(n, T - n) * T / (T - n) * math.sqrt((T - n + 1) / (T * n))
-        total += min(n, 1 + math.sqrt(2 * math.log(k)) * sum(1 / math.sqrt(i) for i in range(1, n))) + delay
-        n, blocks = 2 * n, blocks + 1
-    assert bounds.simulation(T, k, delay=delay) == pytest.approx(min(total, T), rel=1e-12)
-    assert total < T or T < 2**14
-    own = bounds.simulation(T, k, delay=delay, base=lambda n: n / 2**20)
-    assert own < bounds.simulation(T, k, delay=delay)
+        drift += math.sqrt(2 * math.log(k)) * min(n, T - n) * T / (T - n) * math.sqrt((T - n + 1) / (T * n)) + delay
+        leaders += min(n, 1 + math.sqrt(2 * math.log(k)) * sum(1 / math.sqrt(i) for i in range(1, n)))
+        others, n = others + n / 8, 2 * n
+    assert bounds.simulation(T, k, delay=delay) == pytest.approx(min(drift + leaders, T), rel=1e-12)
+    assert drift + leaders < T or T < 2**14
+    own = bounds.simulation(T, k, delay=delay, base=lambda n: n / 8)
+    assert own == pytest.approx(min(drift + others, T), rel=1e-12)
+    assert drift + others < T
 
 
 @pytest.mark.parametrize(("T", "k", "price"), [(2**44, 2, 1.0), (2**44 + 12345, 3, 0.5), (2**40, 6, 0.0)])

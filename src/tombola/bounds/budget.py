@@ -161,8 +161,7 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
     for seen, following in zip(sizes, [*sizes[1:], horizon], strict=False):
         length = following - seen
         radius, margin = lp_radius(seen, horizon, log), lp_margin(seen, length, horizon, log)
-        plays = rate - 1 / horizon > margin
-        loss = radius + margin + (1 / horizon + radius + margin) / rate if plays else 1.0
+        loss = radius + margin + (1 / horizon + radius + margin) / rate  # at least 1 where nothing is played
         total += length * min(1.0, loss)
     return min(float(horizon), total)
 
