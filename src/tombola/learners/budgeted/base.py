@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from tombola import validate
 from tombola.budget import Terms
 from tombola.types import Coins, Floats
 
@@ -81,3 +82,11 @@ class BudgetedBanditLearner(Spender):
     @abstractmethod
     def observe(state: Any, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
         """Learn from the play of a round."""
+
+
+def check_pace(learner: Any) -> None:
+    """Raise ParameterError unless the growth after which it plans again is above 1, and its delta, if any, a chance."""
+    name = type(learner).__name__
+    validate.number(name, "growth", learner.growth, above=1)
+    if hasattr(learner, "delta"):
+        validate.number(name, "delta", learner.delta, above=0, below=1)

@@ -9,10 +9,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
 from tombola.bounds.empirical_lp import empirical_lp, next_solve
 from tombola.budget import Terms
-from tombola.learners.budgeted.base import BudgetedLearner
+from tombola.learners.budgeted.base import BudgetedLearner, check_pace
 from tombola.learners.budgeted.means import (
     add_row,
     aim_of,
@@ -63,7 +62,7 @@ class EmpiricalLP(BudgetedLearner):
     growth: float = 1.2
 
     def __post_init__(self) -> None:
-        validate.number("EmpiricalLP", "growth", self.growth, above=1)
+        check_pace(self)
 
     def init(self, terms: Terms) -> State:
         """Start with the null action."""

@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola import validate
 from tombola.bounds.optimistic_lp import optimistic_log, optimistic_lp
 from tombola.budget import Terms
 from tombola.learners.bandit.counts import learn
-from tombola.learners.budgeted.base import BudgetedBanditLearner
+from tombola.learners.budgeted.base import BudgetedBanditLearner, check_pace
 from tombola.learners.budgeted.means import (
     add_costs,
     no_answers,
@@ -67,8 +66,7 @@ class OptimisticLP(BudgetedBanditLearner):
     growth: float = 1.44
 
     def __post_init__(self) -> None:
-        validate.number("OptimisticLP", "delta", self.delta, above=0, below=1)
-        validate.number("OptimisticLP", "growth", self.growth, above=1)
+        check_pace(self)
 
     def init(self, terms: Terms) -> State:
         """Start knowing the prices at most."""

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola import validate
 from tombola.bounds.budget import lp_log, lp_margin, serfling_lp, serfling_lp_first_play
 from tombola.budget import Terms
-from tombola.learners.budgeted.base import BudgetedLearner
+from tombola.learners.budgeted.base import BudgetedLearner, check_pace
 from tombola.learners.budgeted.means import add_row, means_of, no_rows, play_planned, solve
 from tombola.types import Coins, Floats
 
@@ -52,8 +51,7 @@ class SerflingLP(BudgetedLearner):
     growth: float = 2.0
 
     def __post_init__(self) -> None:
-        validate.number("SerflingLP", "delta", self.delta, above=0, below=1)
-        validate.number("SerflingLP", "growth", self.growth, above=1)
+        check_pace(self)
 
     def init(self, terms: Terms) -> State:
         """Start with the null action."""

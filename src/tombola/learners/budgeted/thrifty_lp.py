@@ -10,9 +10,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
 from tombola.budget import Terms
-from tombola.learners.budgeted.base import BudgetedBanditLearner
+from tombola.learners.budgeted.base import BudgetedBanditLearner, check_pace
 from tombola.learners.budgeted.means import (
     add_costs,
     aim_of,
@@ -81,7 +80,7 @@ class ThriftyLP(BudgetedBanditLearner):
     growth: float = 1.44
 
     def __post_init__(self) -> None:
-        validate.number("ThriftyLP", "growth", self.growth, above=1)
+        check_pace(self)
 
     def init(self, terms: Terms) -> State:
         """Start knowing the prices at most."""
