@@ -511,18 +511,21 @@ def test_what_was_played_between_two_amendments_stays_played(begin: Callable[...
 def test_what_is_played_after_an_amendment_is_repeated(
     action: int, begin: Callable[..., SessionFile], tmp_path: Path
 ) -> None:
-    with begin(FollowTheLeader()) as run:
+    """By a process that had the file open before, and by one that takes up the checkpoint."""
+    with begin(FollowTheLeader()) as run, SessionFile.open(tmp_path / "my.run") as other:
+        assert other.round == 0
         run.next()
         run.record(1, loss=[0.0, 1.0, 1.0])
         run.amend(1, loss=[1.0, 0.0, 1.0])
         with run._journal.writing():
             run._journal.append("ticket", 2, [action, 1.0])
-    with SessionFile.open(tmp_path / "my.run") as again:
-        if action == 1:
-            assert again.round == 2
-        else:
-            with pytest.raises(SessionError, match="does not repeat"):
-                again.status()
+        for reader in (other, SessionFile.open(tmp_path / "my.run")):
+            if action == 1:
+                assert reader.round == 2
+            else:
+                with pytest.raises(SessionError, match="does not repeat"):
+                    reader.status()
+            reader.close()
 
 
 def test_an_amendment_reaches_a_process_that_has_the_file_open(
