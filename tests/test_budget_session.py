@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from tombola import Session, Ticket, play
-from tombola.budget import Budget
+from tombola.budget import Allowance, Budget
 from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.pool import Pool
+from tombola.settings import Budgeted
 
 LEARNERS = [
     PrimalDual(),
@@ -142,3 +143,14 @@ def test_bad_sessions_and_files_are_refused(tmp_path: Path, one_sentence: Any) -
     with pytest.raises(SessionError) as other:
         Session.load(tmp_path / "good.json", learner=PrimalDual())
     assert "EmpiricalLP" in str(other.value)
+
+
+@pytest.mark.parametrize("resources", [1, 2])
+def test_what_an_action_cost_is_in_its_place_of_the_row(resources: int) -> None:
+    allowance = Allowance(Budget([9.0] * resources, worst=9.0, null="add").limits(2, resources))
+    setting = Budgeted(3, 60, allowance)
+    costs = np.arange(1.0, 1.0 + 2 * resources).reshape(2, resources)
+    outcome = (0.25, 0.5, *costs.ravel().tolist())
+    told = [list(setting.costs(action, outcome)) for action in range(3)]
+    assert told == [*costs.tolist(), [0.0] * resources]
+    assert [setting.loss(action, outcome) for action in range(3)] == [0.25, 0.5, 1.0]

@@ -6,12 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from tombola import Session
-from tombola.budget import Allowance
 from tombola.budgets import Budget, EmpiricalLP, ThriftyLP
 from tombola.commands.session import app
 from tombola.confidence import Watch
@@ -197,17 +195,6 @@ def test_the_money_of_one_resource_has_no_number_and_that_of_two_is_counted_from
         allowed, path = Budget(amounts, worst=[1.0] * len(amounts), null="add"), tmp_path / f"{len(amounts)}.run"
         with SessionFile.start(path, IDS, NAMES, EmpiricalLP(), budget=allowed, seed=3) as run:
             assert run.status().money == words
-
-
-@pytest.mark.parametrize("resources", [1, 2])
-def test_what_an_action_cost_is_in_its_place_of_the_row(resources: int) -> None:
-    allowance = Allowance(Budget([9.0] * resources, worst=9.0, null="add").limits(2, resources))
-    setting = Budgeted(3, 60, allowance)
-    costs = np.arange(1.0, 1.0 + 2 * resources).reshape(2, resources)
-    outcome = (0.25, 0.5, *costs.ravel().tolist())
-    told = [list(setting.costs(action, outcome)) for action in range(3)]
-    assert told == [*costs.tolist(), [0.0] * resources]
-    assert [setting.loss(action, outcome) for action in range(3)] == [0.25, 0.5, 1.0]
 
 
 def test_prices_are_known_and_need_not_be_told(tmp_path: Path) -> None:
