@@ -82,6 +82,7 @@ def naively_looked(purse: Purse, unit: float) -> tuple[bool, bool, list[bool]]:
     return False, False, [all(w <= r for w, r in zip(row, room, strict=True)) for row in worst]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from(["strict", "fits"]), st.booleans())
 def test_a_look_into_the_purse_is_the_naive_one(m: int, seed: int, stop: Any, mixed: bool) -> None:
     """Small whole numbers, so that ties are common; more and more is spent, and reservations come and go."""
@@ -98,6 +99,14 @@ def test_a_look_into_the_purse_is_the_naive_one(m: int, seed: int, stop: Any, mi
             unit * np.floor(rng.random(m) * ((purse.amounts - purse.spent) / unit + 1)) * rng.integers(0, 2, m)
         )
         purse.reserved[:] = unit * np.floor(rng.random(m) * ((purse.amounts - purse.spent) / unit + 1))
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_with_nothing_left_only_what_is_free_fits(mixed: bool) -> None:
+    purse, _ = new_purse(Allowance(Budget(3.0, worst=[2.0, 1.0, 0.0]).limits(3, 1), mixed=mixed), 9)
+    purse.spent[:] = purse.amounts
+    look(purse)
+    assert purse.fits.tolist() == [0.0, 0.0, 1.0]
 
 
 def test_a_strict_purse_waits_while_it_is_closed_and_asks_no_more_when_it_has_stopped() -> None:
