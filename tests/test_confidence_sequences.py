@@ -181,6 +181,8 @@ def test_values_are_counted_one_by_one_and_the_first_wrong_one_is_named(method: 
         assert seen.counts.tolist() == [0, number]
     with pytest.raises(ParameterError, match="3"):
         seen.update(0.5, 1)
+    with pytest.raises(ParameterError, match="got -1"):
+        seen.extend([0.5], [-1])
     with pytest.raises(ParameterError, match="got 7"):
         seen.extend([0.5, 0.5, 0.5], [0, 7, 8])
     with pytest.raises(ParameterError, match=r"got 1\.5"):
