@@ -83,6 +83,15 @@ def test_watching_and_looking_share_the_level(monkeypatch: pytest.MonkeyPatch) -
     assert sum(shares) == pytest.approx(0.04)
 
 
+def test_the_smallest_and_the_largest_rank_yield_a_number() -> None:
+    from tombola.confidence.exchangeability import shape
+
+    for rank in (0.0, 1.0):
+        found = np.zeros(len(BEST))
+        shape(found, rank, 1.0)
+        assert np.isfinite(found).all()
+
+
 def test_every_bet_is_fair() -> None:
     """The mean yield of every shape over uniform ranks is 0, and no gambler can be left with less than nothing."""
     from tombola.confidence.exchangeability import shape
