@@ -217,3 +217,50 @@ def test_a_whole_table_is_certain_unless_somebody_was_dropped_before() -> None:
         far.record(call, loss={"a": 0.3, "b": 0.3 + 0.01 * (call.place == 0), "c": 1.0}[call.candidate])
     assert far.rows_counted == 60
     assert "with probability 0.95 or more" in far.verdict
+
+
+@pytest.mark.usefixtures("plainly")
+def test_only_those_that_tie_are_said_to_tie() -> None:
+    """a is better than both, and one more is asked for."""
+    race = answered(Race("abc", 4, seed=1, top=2), {"a": 0.0, "b": 0.5, "c": 0.5})
+    assert "not separable on this list: b and c have the same mean loss on all rows, behind a, for" in race.verdict
+    assert answered(Race("ab", 4, seed=1), {"a": 0.5, "b": 0.5}).verdict.startswith(
+        "not separable on this list: a and b have the same mean loss on all rows, for certain"
+    )
+
+
+@pytest.mark.usefixtures("plainly")
+def test_one_of_those_that_tie_is_near_enough_to_the_best() -> None:
+    """The last row brings b and c to the front, past a, who led by more than the tolerance until then."""
+    race = Race("abc", 2, seed=1, within=0.01)
+    for losses in ({"a": 0.0, "b": 0.5, "c": 0.5}, {"a": 1.0, "b": 0.0, "c": 0.0}):
+        for call in race.calls():
+            race.record(call, loss=losses[call.candidate])
+    assert (race.proved, race.answer) == (True, ("b",))
+    assert race.verdict.startswith("b is within 0.01 of the best of 3 candidates on these 2 rows, for certain")
+
+
+@pytest.mark.usefixtures("plainly")
+def test_the_page_says_how_near_to_the_best_and_where_candidates_are_out() -> None:
+    from tombola.racing.page import race_page
+    from tombola.racing.story import tell
+
+    race = Race("ab", 60, seed=1, within=0.5)
+    events = []
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=0.5)
+            events.append(Event("answer", call.ticket, 0.5))
+    page = race_page(tell(race.settings, race.rows, events))
+    assert "a is within 0.5 of the best" in race.verdict
+    assert "Within 0.5 of the best: a" in page
+    assert "The best: a" not in page
+    assert "has made 40," in page, "half of the level is for dropping"
+
+
+def answered(race: Race, losses: dict[str, float]) -> Race:
+    """Answer all calls of a race; a candidate has the same loss in every row."""
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=losses[call.candidate])
+    return race

@@ -233,6 +233,7 @@ def test_pending_calls_are_listed_again(command: Callable[..., tuple[int, str]])
     assert first.count("ticket") == 3
     assert "3 calls wait" in command("next", "r")[1] or "ticket" in command("next", "r")[1]
     assert first in command("next", "r", "--again")[1]
+    assert command("next", "r", "--again", "--count", "-1")[0] == 2
     assert command("record", "r", "0", "--failed")[1].startswith("1 recorded")
     assert "1 failed" in command("status", "r")[1]
 
@@ -247,7 +248,12 @@ def test_pending_calls_are_listed_again(command: Callable[..., tuple[int, str]])
         ("record", "r", "0", "--loss", "0", "--score", "1"),
         ("record", "r", "--csv", "bad.csv"),
         ("record", "r", "--csv", "rows.txt"),
+        ("record", "r", "--csv", "good.csv", "--loss", "0.5"),
+        ("record", "r", "--csv", "good.csv", "--score", "0"),
+        ("record", "r", "--csv", "good.csv", "--cost", "2"),
+        ("record", "r", "--csv", "good.csv", "--failed"),
         ("start", "rows.txt", "--candidates", "a,a", "--out", "s"),
+        ("start", "rows.txt", "--candidates", "a\nb", "--out", "s"),
         ("start", "rows.txt", "--candidates", "a,b", "--out", "r"),
         ("start", "rows.txt", "--candidates", "a,b", "--out", "s", "--level", "7"),
         ("start", "rows.txt", "--candidates", "a,b", "--out", "s", "--baseline", "c"),
@@ -271,6 +277,7 @@ def test_bad_commands_are_one_sentence(
     command("start", "rows.txt", "--candidates", "low,middle,high", "--out", "r")
     command("next", "r")
     (tmp_path / "bad.csv").write_text("candidate,row,loss\nlow,nowhere,0.5\n")
+    (tmp_path / "good.csv").write_text("ticket,loss\n0,0.5\n")
     before = (tmp_path / "r").read_bytes()
     with pytest.raises(TombolaError) as refused:
         command(*arguments)
@@ -423,12 +430,18 @@ def test_bad_answers_are_one_sentence(tmp_path: Path, one_sentence: Callable[[ob
 
     with begin(tmp_path / "r") as file:
         file.calls()
-        for text in ("a,b\n1,2\n", "ticket,loss\n0,x\n", "ticket,loss,cost\n0,1,y\n", "candidate,loss\nlow,1\n"):
+        tickets = ("ticket,loss\nnan,1\n", "ticket,loss\ninf,1\n", "ticket,loss\n0.9,1\n")
+        twice = ("ticket,loss,score\n0,0.2,0.2\n", "ticket,loss,failed\n0,0.2,1\n", "ticket,loss,failed\n0,,perhaps\n")
+        others = ("a,b\n1,2\n", "ticket,loss\n0,x\n", "ticket,loss,cost\n0,1,y\n", "candidate,loss\nlow,1\n")
+        for text in (*others, *tickets, *twice):
             (tmp_path / "a.csv").write_text(text)
             with pytest.raises(TableError) as refused:
                 read_answers(tmp_path / "a.csv", file)
             one_sentence(refused.value)
         (tmp_path / "a.csv").write_text("ticket,loss,failed\n0,,\n1,,yes\n")
         assert read_answers(tmp_path / "a.csv", file) == [Event("answer", 1, None, 0.0, True)]
+        (tmp_path / "a.csv").write_text("ticket,score,failed\n0.0,0.25,0.0\n1.0,,1.0\n")  # as pandas writes them
+        found = [Event("answer", 0, 0.75, 0.0, False), Event("answer", 1, None, 0.0, True)]
+        assert read_answers(tmp_path / "a.csv", file) == found
     with pytest.raises(ParameterError, match="half sign"):
         RaceFile.start(tmp_path / "s", Settings(("\ud800", "b"), seed=1), ["x"])

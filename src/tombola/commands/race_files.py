@@ -58,7 +58,9 @@ def start(
 @app.command("next")
 def next_(
     file: File,
-    count: Annotated[int | None, typer.Option(help="How many calls; all that the next row needs if left out.")] = None,
+    count: Annotated[
+        int | None, typer.Option(help="How many calls; all that the next row needs if left out.", min=1)
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="First list the calls that wait for an answer.")] = False,  # noqa: FBT002
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -94,7 +96,8 @@ def record(
     from tombola.racing import Event
     from tombola.racing.answers import read_answers
 
-    if (ticket is None) == (csv is None) or (loss is not None and score is not None):
+    beside = csv is not None and (loss is not None or score is not None or cost != 0 or failed)
+    if (ticket is None) == (csv is None) or (loss is not None and score is not None) or beside:
         raise FeedbackError(
             "race record: expected either a ticket with its loss, or a table of them, got both or neither; "
             "write record FILE 17 --loss 0.25, or record FILE --csv answers.csv."

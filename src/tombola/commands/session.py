@@ -237,7 +237,12 @@ def names_in(text: str) -> list[str]:
     """
     import csv
 
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    from tombola.errors import ParameterError
+
+    try:
+        return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    except csv.Error:
+        raise ParameterError(f"expected names with commas between, got {text!r}; write them on one line.") from None
 
 
 def _order(run: "SessionFile", one: "Assignment") -> str:

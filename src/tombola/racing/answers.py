@@ -10,7 +10,8 @@ from tombola.readers.delimited import text_table
 if TYPE_CHECKING:
     from tombola.racing.file import RaceFile
 
-FAILED = ("1", "true", "yes", "failed", "x")
+FAILED = ("1", "1.0", "true", "yes", "failed", "x")
+ANSWERED = ("", "0", "0.0", "false", "no")
 
 
 def read_answers(path: Path, file: "RaceFile") -> list[Event]:
@@ -30,14 +31,12 @@ def read_answers(path: Path, file: "RaceFile") -> list[Event]:
     found = []
     for number, cells in rows:
         values = {name: cells[place].strip() for name, place in known.items()}
-        said = values.get("loss") or values.get("score")
-        failed = values.get("failed", "").lower() in FAILED
-        if not said and not failed:
+        loss, failed = _loss(path, number, values), _failed(path, number, values.get("failed", ""))
+        if loss is None and not failed:
             continue
-        ticket = _named(path, number, values, tickets) if by_name else int(_number(path, number, values["ticket"]))
-        loss = None if failed else _number(path, number, said or "")
-        if loss is not None and not values.get("loss"):
-            loss = 1.0 - loss
+        if loss is not None and failed:
+            raise TableError(f"{path}: expected a loss or a failed call in line {number}, got both; leave one out.")
+        ticket = _named(path, number, values, tickets) if by_name else _ticket(path, number, values["ticket"])
         found.append(Event("answer", ticket, loss, _number(path, number, values.get("cost") or "0"), failed))
     return found
 
@@ -61,6 +60,29 @@ def _named(path: Path, number: int, values: dict[str, str], tickets: dict[tuple[
             "ask for it with next."
         )
     return tickets[named]
+
+
+def _loss(path: Path, line: int, values: dict[str, str]) -> float | None:
+    """Return the loss that a line tells, as it is or as a score; None if it tells none."""
+    loss, score = values.get("loss", ""), values.get("score", "")
+    if loss and score:
+        raise TableError(f"{path}: expected a loss or a score in line {line}, got both; leave one out.")
+    return _number(path, line, loss) if loss else 1.0 - _number(path, line, score) if score else None
+
+
+def _failed(path: Path, line: int, text: str) -> bool:
+    if text.lower() not in (*FAILED, *ANSWERED):
+        raise TableError(f"{path}: expected 1 or 0 for failed in line {line}, got {text!r}; write one of them.")
+    return text.lower() in FAILED
+
+
+def _ticket(path: Path, line: int, text: str) -> int:
+    number = _number(path, line, text)
+    if not number.is_integer():
+        raise TableError(
+            f"{path}: expected the number of a ticket in line {line}, got {text!r}; take the one that `next` gave."
+        )
+    return int(number)
 
 
 def _number(path: Path, line: int, text: str) -> float:

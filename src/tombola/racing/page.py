@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from tombola.racing.story import Standing, Story
+from tombola.racing.verdict import is_near
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.page import drawing, render
 from tombola.types import Floats
@@ -33,7 +34,8 @@ def _title(story: Story) -> str:
     race = story.race
     if race.proved and race.settings.baseline is None:
         more = f" and {len(race.answer) - 3} more" if len(race.answer) > 3 else ""
-        return f"The best: {', '.join(race.answer[:3])}{more}"
+        near = f"Within {race.settings.within:g} of the best" if is_near(race) else "The best"
+        return f"{near}: {', '.join(race.answer[:3])}{more}"
     if race.settings.baseline is not None and race.proved is not None:
         return "The gate is passed" if race.proved else "The gate is not passed"
     return "Undecided" if race.done else "A race that goes on"
@@ -73,7 +75,7 @@ def _line(story: Story, one: Standing) -> dict[str, str | bool]:
 
 def _wealth(story: Story) -> Chart:
     """Return the wealth against those candidates that stayed longest."""
-    race, goal = story.race, 1.0 / story.race.settings.level
+    race, goal = story.race, float(story.race.field.state.goal)
     names = [one.name for one in story.standings[:CURVES]]
     bands = []
     for name in names:

@@ -20,7 +20,8 @@ def answer_of(field: Field) -> list[int]:
     if isinstance(field, Within) and field.chosen is not None:
         return [field.chosen]
     if field.seen == field.population:
-        return _least(field, field.top if isinstance(field, Top) else 1)
+        found = _least(field, field.top if isinstance(field, Top) else 1)
+        return found[:1] if isinstance(field, Within) else found  # of equals, each is near enough to the best
     return field.active
 
 
@@ -56,16 +57,25 @@ def _found(race: "Race") -> str:
     names, settings = _list(race.answer), race.settings
     if settings.top > 1:
         claim = f"{names} are the best {settings.top} of {_field(race)}"
-    elif isinstance(race.field, Within) and len(race.active) > 1 and race.rows_counted < len(race.rows):
+    elif is_near(race):
         claim = f"{names} is within {settings.within:g} of the best of {_field(race)}"
     else:
         claim = f"{names} is the best of {_field(race)}"
     return f"{claim}{_surely(race)}{_margin(race)}"
 
 
+def is_near(race: "Race") -> bool:
+    """Tell whether the answer is only known to be near enough to the best: somebody else may be better, or as good."""
+    return isinstance(race.field, Within) and len(race.active) > 1
+
+
 def _open(race: "Race") -> str:
     if race.rows_counted == len(race.rows) and math.isfinite(race.field.population):
-        return f"not separable on this list: {_list(race.answer)} have the same mean loss on all rows{_surely(race)}"
+        last = max(race.means[name] for name in race.answer)
+        ahead = tuple(name for name in race.answer if race.means[name] < last - SLACK)
+        tied = tuple(name for name in race.answer if name not in ahead)
+        behind = f", behind {_list(ahead)}" if ahead else ""
+        return f"not separable on this list: {_list(tied)} have the same mean loss on all rows{behind}{_surely(race)}"
     wanted = f"the best {race.settings.top}" if race.settings.top > 1 else "the best"
     words = f"{wanted} of {_field(race)} is among {_list(race.active)}{_surely(race)}{_margin(race)}"
     if race.rows_counted == len(race.rows):
