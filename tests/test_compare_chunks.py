@@ -159,3 +159,11 @@ def test_compare_killed_ten_times_gives_the_same_numbers_to_the_bit(tmp_path: Pa
     assert 10 <= kept < 30, "each start added something, and none was enough"
     assert json.loads(resumed) == json.loads(whole)
     assert resumed == whole
+
+
+def test_what_was_kept_under_other_names_is_not_taken(tmp_path: Path) -> None:
+    """Two tables with the same numbers: the second was told with the names of the first."""
+    question = Question(Circumstances("full"), ("FollowTheLeader",), repetitions=2)
+    for names in (["small", "large"], ["alpha", "beta"]):
+        found = answer_to(read_table([[0.5, 0.25], [0.0, 1.0]], actions=names), question, keep=tmp_path)
+        assert found.runs.actions == tuple(names)

@@ -265,3 +265,62 @@ def test_a_bound_that_says_nothing_is_not_told() -> None:
     for bound, told in ((12.0, False), (11.5, True)):
         other = replace(answer, runs=replace(answer.runs, bounds=dict.fromkeys(answer.runs.bounds, bound)))
         assert ("at most 11.5 in random order (proved)" in sentences(other).sure) == told
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    ("feedback", "learners", "amounts", "seen", "lead"),
+    [
+        ("bandit", (), (0.1,), "bandit", "only loss and costs of the action played are seen"),
+        ("full", (), (0.1,), "full", "the whole row is seen"),
+        ("bandit", ("FollowTheLeader",), (), "full", "the whole row is seen"),
+        ("full", ("UCB1",), (), "bandit", "only the loss played is seen"),
+        ("bandit", ("FollowTheLeader", "UCB1"), (), "mixed", "each learner sees what it needs"),
+    ],
+)
+def test_what_is_seen_is_told_as_it_is(
+    feedback: str, learners: tuple[str, ...], amounts: tuple[float, ...], seen: str, lead: str
+) -> None:
+    """What a learner sees is its own: it is neither what was asked for, nor whole rows wherever there is a budget."""
+    report = answer_to(dear(20), asked(feedback, learners=learners, amounts=amounts, repetitions=1))
+    assert report.data()["feedback"] == seen
+    assert lead in page_of(report, command="x")
+    assert any("whatever feedback" in note for note in report.notes) == (
+        not amounts and seen not in (feedback, "mixed")
+    )
+
+
+@pytest.mark.usefixtures("plainly")
+def test_the_delays_of_a_table_are_told() -> None:
+    late = dear(20)._replace(delays=np.arange(20) % 4)
+    report = answer_to(late, asked(learners=("UCB1",), repetitions=1))
+    assert report.data()["delay"] == [0, 3]
+    assert "feedback comes 0 to 3 rounds late" in page_of(report, command="x")
+    other = answer_to(late, asked(learners=("UCB1",), repetitions=1, delay=7))
+    assert other.data()["delay"] == 7
+    assert any("7 rounds late, as asked" in note for note in other.notes)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_budget_of_nothing_is_not_said_to_be_enough() -> None:
+    """It was: the price of the first unit is infinite, and that was taken for none."""
+    pool = Pool([[0.6, 0.1]] * 10, ["small", "large"], costs=[[1.0, 4.0]] * 10)
+    said = sentences(answer_to(Table(pool, None, []), asked(amounts=(0.0,), repetitions=1))).here
+    assert "any budget above 0 could save losses" in said
+    assert "affordable" not in said
+
+
+def test_a_price_of_switches_is_refused_with_a_target() -> None:
+    """It was printed and counted nowhere."""
+    with pytest.raises(ParameterError, match="got 2; leave out switching_price, or the target"):
+        answer_to(dear(20), asked(price=2.0, target=0.5))
+
+
+@pytest.mark.usefixtures("plainly")
+def test_the_page_says_what_regret_is() -> None:
+    spent = "What was spent so far above the cheapest mix"
+    for target, amounts in ((0.5, ()), (None, (0.1,))):
+        report = answer_to(dear(20), asked(target=target, amounts=amounts, repetitions=1))
+        assert (spent in page_of(report, command="x")) == (target is not None)
+        label = report.runs.chart().y_label
+        assert label.startswith("regret: spent" if target is not None else "regret: loss above the best fixed mix")

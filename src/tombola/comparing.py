@@ -26,6 +26,7 @@ from tombola.settings import kind_of
 from tombola.streams import Streams
 from tombola.streams import repetitions as seeds_of
 from tombola.types import Floats, Rounds, Seed
+from tombola.wording import option
 
 LearnerLike: TypeAlias = Any  # a learner, or a function of the horizon that makes one
 Named: TypeAlias = Mapping[str, LearnerLike] | Sequence[Any] | LearnerLike
@@ -122,6 +123,11 @@ class Comparison:
         chosen = None if marks is None else tuple(validate.whole("compare", "marks", mark, least=1) for mark in marks)
         amounts = () if allowances[0] is None else tuple(allowances[0].limits.amounts.tolist())
         aims = {p.rows: aim for p in pools if (aim := aim_at(p, budget)) is not None}
+        if aims and price > 0:
+            raise ParameterError(
+                "compare: expected no price of a switch with a target, where what counts is what is spent, "
+                f"got {price:g}; leave out {option('switching_price')}, or the target."
+            )
         return cls(
             pools, allowances, _orders(orders), _names(learners), delay, price, amounts, relabel, chosen, seed, aims
         )  # fmt: skip

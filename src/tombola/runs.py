@@ -184,12 +184,17 @@ class Runs:
         return Chart(
             title=f"Regret in {' and '.join(which)} order",
             x_label="rows of the pool, T" if over_horizons else "round",
-            y_label="regret: loss above the best fixed action",
+            y_label=f"regret: {self._regret_words()}",
             bands=tuple(bands),
             lines=tuple(line for line in found if line is not None),
             log_x=over_horizons,
             log_y=over_horizons and all((b.middle > 0).all() for b in bands),
         )
+
+    def _regret_words(self) -> str:
+        if self.aims:
+            return "spent above the cheapest mix, and losses too many"
+        return "loss above the best fixed mix" if self.amounts else "loss above the best fixed action"
 
     def _band(self, learner: str, order: str, called: str) -> "Band":
         from tombola.report.chart import Band

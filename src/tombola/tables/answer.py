@@ -11,6 +11,7 @@ from tombola import statistics
 from tombola.budget import Budget
 from tombola.comparing import Comparison
 from tombola.confidence import OrderVerdict, examine
+from tombola.delay import RowDelays
 from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
 from tombola.optimum import optimum
@@ -18,6 +19,7 @@ from tombola.pool import Pool
 from tombola.readers.pooling import Table
 from tombola.report.compare_page import Placing
 from tombola.runs import Entry, Runs
+from tombola.settings import kind_of
 from tombola.statistics import Estimate
 from tombola.tables.advice import Advice, advise, suffered
 from tombola.tables.chunks import chunks_of, played
@@ -55,15 +57,31 @@ class Answer:
     def notes(self) -> list[str]:
         """What was done to the table, and what else is to be known."""
         notes = [note for note in self.table.notes if not note.startswith("best fixed action")]
-        recipes: dict[str, Any] = dict(self.question.budgeted_recipes if self.runs.amounts else self.question.recipes)
-        seen = {learner.feedback for learner in recipes.values()}
-        if seen == {"budgeted"}:
-            notes.append("learners under a budget see the whole row, with its costs, after each play")
-        elif len(seen) > 1:
+        if self.feedback == "mixed":
             notes.append("each learner sees what it needs: some the whole row, others the loss of the action played")
+        elif self.runs.amounts and self.feedback == "full":
+            notes.append("learners under a budget see the whole row, with its costs, after each play")
+        elif self.feedback != self.question.met.feedback:
+            seen = "the whole row" if self.feedback == "full" else "the loss of the action played"
+            notes.append(f"what was compared sees {seen}, whatever {option('feedback')} says")
+        if self.table.delays is not None and self.delays is None:
+            notes.append(f"every row is {self.question.met.delay} rounds late, as asked, whatever its own delay")
         if self.question.target is not None:
             notes.append("regret is what is spent above the cheapest mix, and twice the price of each loss too many")
         return notes
+
+    @property
+    def feedback(self) -> str:
+        """What those compared see: full for whole rows, bandit for what was played; mixed where they differ."""
+        recipes: dict[str, Any] = dict(self.question.budgeted_recipes if self.runs.amounts else self.question.recipes)
+        whole = {kind_of(learner).whole_rows for learner in recipes.values()}
+        return "mixed" if len(whole) > 1 else "full" if True in whole else "bandit"
+
+    @property
+    def delays(self) -> tuple[int, int] | None:
+        """The least and the largest delay, where every row has its own and nobody asked for another."""
+        own = late(self.table, self.question)
+        return (int(own.values.min()), int(own.values.max())) if isinstance(own, RowDelays) else None
 
     @property
     def headline(self) -> str:
@@ -160,8 +178,8 @@ class Answer:
             "actions": list(pool.actions),
             "mean_losses": pool.means.tolist(),
             "best_fixed_action": pool.actions[pool.best],
-            "feedback": "full" if self.runs.amounts else met.feedback,
-            "delay": met.delay,
+            "feedback": self.feedback,
+            "delay": met.delay if self.delays is None else list(self.delays),
             "switching_price": met.switching_price,
             "budget": list(self.question.amounts),
             "target": self.question.target,
@@ -236,7 +254,7 @@ def answer_to(
         pool, learners, list(question.orders), delay=late(table, question),
         switching_price=question.met.switching_price, budget=budget, seed=question.seed,
     )  # fmt: skip
-    settings = (question.met, question.orders, question.amounts, question.target, question.seed)
+    settings = (pool.actions, question.met, question.orders, question.amounts, question.target, question.seed)
     chunks = chunks_of(keep, (pool.losses, pool.costs, table.delays), settings, learners)
     runs, known = played(partial(comparison.play, workers=workers), question.repetitions, chunks)
     return Answer(name, table, question, runs, examine(pool, LEVEL, seed=question.seed), known)

@@ -42,7 +42,9 @@ def price_words(pool: Pool, budget: Budget) -> str:
     found = []
     for number, (amount, price) in enumerate(zip(budget.per_resource, optimum(pool, budget).prices, strict=True), 1):
         which = f" of resource {number}" if budget.per_resource.size > 1 else ""
-        if price > 0 and np.isfinite(price):
+        if price == np.inf:
+            found.append(f"any budget{which} above 0 could save losses")
+        elif price > 0:
             more, saved = short(amount / 10), short(price * amount / 10)
             found.append(f"a tenth more budget{which} ({more}) would save up to {saved} losses")
     return "; ".join(found) or "more budget would save nothing: the best action is affordable on every row"

@@ -51,9 +51,11 @@ def page_of(answer: Answer, *, command: str) -> str:
 
 def _lead(answer: Answer) -> str:
     met = answer.question.met
-    whole = met.feedback == "full" or answer.runs.amounts
-    parts = ["the whole row is seen" if whole else "only the loss played is seen"]
-    parts += [f"feedback comes {met.delay} rounds late"] * (met.delay > 0)
+    played = "loss and costs of the action played are" if answer.runs.amounts else "the loss played is"
+    seen = {"full": "the whole row is seen", "bandit": f"only {played} seen"}
+    parts = [seen.get(answer.feedback, "each learner sees what it needs")]
+    late = met.delay if answer.delays is None else "{} to {}".format(*answer.delays)
+    parts += [f"feedback comes {late} rounds late"] * (late != 0)
     parts += [f"a switch costs {met.switching_price:g}"] * (met.switching_price > 0)
     words = ", ".join(parts)
     return f"Every row once, one action for each; {words}. All learners met the same shuffles of the rows."
@@ -67,7 +69,7 @@ def pictures(answer: Answer) -> list[Picture]:
     found = [
         Picture(
             f"Regret over time, {order} order",
-            f"The loss so far above the comparator's on the same rows, for {which}; the band is the 95 % interval of "
+            f"{_regret_words(answer)}, for {which}; the band is the 95 % interval of "
             f"the mean over {count} repetitions.{_bound_words(answer)}",
             regret_chart(answer, order),
         )
@@ -90,6 +92,12 @@ def pictures(answer: Answer) -> list[Picture]:
             )
         )
     return [*found, *budget_picture(answer), *spend_pictures(answer, order)]
+
+
+def _regret_words(answer: Answer) -> str:
+    if answer.question.target is None:
+        return "The loss so far above the comparator's on the same rows"
+    return "What was spent so far above the cheapest mix, and twice the price of each loss too many"
 
 
 def _bound_words(answer: Answer) -> str:
