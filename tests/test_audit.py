@@ -64,12 +64,46 @@ def test_a_list_that_has_been_seen_to_its_end_is_settled() -> None:
         assert outcomes(asserted(text), cells, level=0.01)[-1] == outcome, text
 
 
+def test_at_the_end_a_mean_is_not_taken_for_another_however_wide_its_span() -> None:
+    """A slack of 1e-9 of the span would prove the first and refute nothing; ties of decimals are ties all the same."""
+    wide = (0.0, 1e10)
+    for text, cells, span, outcome in [
+        ("mean(a) >= 1.5", [1.0, 1.0, 1.0], wide, "refuted"),
+        ("mean(a) < 1.5", [1.0, 1.0, 1.0], wide, "proved"),
+        ("mean(a) >= 1.5", [1.0, 1.5, 2.0], wide, "proved"),
+        ("mean(a) >= 0.2", [0.1, 0.2, 0.3], (0.0, 1.0), "proved"),
+        ("mean(a) > 0.2", [0.1, 0.2, 0.3], (0.0, 1.0), "refuted"),
+        ("mean(a) <= -0.2", [-0.1, -0.2, -0.3], (-1.0, 3.0), "proved"),
+        ("mean(a) < 1000.2", [1000.1, 1000.2, 1000.3], (1000.0, 1001.0), "refuted"),
+        ("mean(a) <= 1000.2", [1000.1, 1000.2, 1000.3], (1000.0, 1001.0), "proved"),
+    ]:
+        assert outcomes(asserted(text, span=span), {"a": cells}, level=1e-6)[-1] == outcome, (text, span)
+
+
+def test_a_span_is_another_unit_and_nothing_else() -> None:
+    rng = np.random.default_rng(2)
+    share = rng.integers(0, 1024, (40, 2)) / 1024
+    for low, width in ((0.0, 128.0), (-4.0, 8.0)):
+        span, cells = (low, low + width), low + width * share
+        for text, other in [
+            (f"mean(a) > {low + width * 0.375}", "mean(a) > 0.375"),
+            (f"|mean(a) - mean(b)| <= {width * 0.25}", "|mean(a) - mean(b)| <= 0.25"),
+        ]:
+            one, two = Audit([asserted(text, span=span)], 90), Audit([asserted(other)], 90)
+            one.extend({"a": cells[:, 0], "b": cells[:, 1]})
+            two.extend({"a": share[:, 0], "b": share[:, 1]})
+            found, expected = one.findings()[0], two.findings()[0]
+            assert found[1:4] == expected[1:4]
+            assert found.mean == pytest.approx(width * expected.mean + (0 if "|" in text else low))
+            assert found.deviation == pytest.approx(width * expected.deviation)
+
+
 @pytest.mark.parametrize("text", ["mean(a) > 0.5", "mean(a) <= 0.5", "share(a = 1) >= 0.6", "mean(a) < 0.3"])
 def test_exact_risk_of_a_wrong_finding_on_small_lists(text: str) -> None:
     """All orders of all lists of nine values 0 and 1: the share that is ever given a wrong finding is within level."""
     level, assertion = 0.3, asserted(text)
     for ones in range(10):
-        truth = "proved" if assertion.parts[0].holds(ones / 9) else "refuted"
+        truth = "proved" if assertion.parts[0].holds(ones / 9, 9) else "refuted"
         wrong = total = 0
         for places in combinations(range(9), ones):
             cells = np.isin(np.arange(9), places).astype(float)
@@ -169,6 +203,12 @@ def test_what_cannot_be_checked_is_refused(one_sentence: Callable[[object], str]
         lambda: asserted("the mean is large"),
         lambda: asserted("mean(a) > 2"),
         lambda: asserted("mean(a)"),
+        lambda: asserted("mean(a) > 70", span=(0, 50)),
+        lambda: asserted("|mean(a) - mean(b)| <= 60", span=(0, 50)),
+        lambda: asserted("mean(a) > 0", span=(0, 0)),
+        lambda: asserted("mean(a) > 0", span=(-1e308, 1e308)),
+        lambda: mean_above("a", math.nan),
+        lambda: differ_at_most("a", "b", -0.1),
         lambda: share_at_least("a", "~", 1, 0.5),
         lambda: Audit([], 10),
         lambda: Audit([asserted("mean(a) > 0.5")]),

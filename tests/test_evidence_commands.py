@@ -232,9 +232,86 @@ def test_the_guess_of_an_open_statement_knows_how_far_rows_are_apart(tmp_path: P
 def test_audit_in_strata_and_in_other_units(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("region,score\n" + "north,80\nsouth,90\n" * 100)
-    status, text = run("audit", path, "mean(score) > 0.6", "--strata", "region", "--sizes", "north=500,south=700",
+    status, text = run("audit", path, "mean(score) > 60", "--strata", "region", "--sizes", "north=500,south=700",
                        "--range", "0,100", "--json")  # fmt: skip
-    assert (status, json.loads(text)["findings"][0]["outcome"]) == (0, "proved")
+    finding = json.loads(text)["findings"][0]
+    assert (status, finding["outcome"]) == (0, "proved")
+    assert finding["mean"] == pytest.approx((500 * 80 + 700 * 90) / 1200)
+
+
+def test_a_range_is_that_of_means_and_statements_speak_in_the_numbers_of_the_table(tmp_path: Path) -> None:
+    """A naive twin: the whole list, in plain numbers. Ids are beyond the range; a share compares what is written."""
+    rng, path = np.random.default_rng(5), tmp_path / "people.csv"
+    age, fee = rng.integers(31, 91, 300), rng.integers(20, 70, 300)
+    path.write_text("id,age,fee\n" + "".join(f"{i + 1000},{a},{f}\n" for i, (a, f) in enumerate(zip(age, fee))))  # noqa: B905
+    truths = {
+        "share(age > 30) >= 0.5": True, "share(age > 60) >= 0.9": False, "share(id >= 1000) >= 1": True,
+        "mean(age) > 50": age.mean() > 50, "mean(age) <= 50": age.mean() <= 50, "mean(fee) < 60": fee.mean() < 60,
+        "|mean(age) - mean(fee)| <= 40": abs(age.mean() - fee.mean()) <= 40,
+        "|mean(age) - mean(fee)| <= 5": abs(age.mean() - fee.mean()) <= 5,
+    }  # fmt: skip
+    page = tmp_path / "page.html"
+    _, text = run("audit", path, *truths, "--range", "0,100", "--json", "--out", page)
+    findings = {one["assertion"]: one for one in json.loads(text)["findings"]}
+    assert {words: one["outcome"] == "proved" for words, one in findings.items()} == truths
+    assert findings["mean(age) > 50"]["mean"] == pytest.approx(age.mean(), abs=5)
+    assert findings["|mean(age) - mean(fee)| <= 5"]["mean"] == pytest.approx(age.mean() - fee.mean(), abs=8)
+    assert findings["mean(age) > 50"]["deviation"] == pytest.approx(age.std(), abs=5)
+    assert "threshold 50" in page.read_text()
+
+
+@pytest.mark.parametrize("rewards", [False, True])
+def test_certify_asks_and_answers_in_the_numbers_of_the_table(rewards: bool, tmp_path: Path) -> None:
+    rng, path = np.random.default_rng(6), tmp_path / "points.csv"
+    points = rng.integers([10, 40], [60, 90], (300, 2))
+    path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in points))
+    shares = tmp_path / "shares.csv"
+    shares.write_text("a,b\n" + "".join(f"{a / 100},{b / 100}\n" for a, b in points))
+    more = ["--json", *(["--rewards"] if rewards else [])]
+    page = tmp_path / "page.html"
+    facts = json.loads(run("certify", path, "--range", "0,100", "--within", 5, "--out", page, *more)[1])
+    plain = json.loads(run("certify", shares, "--within", 0.05, *more)[1])
+    assert (facts["rows"], facts["best"]) == (plain["rows"], plain["best"]) == (facts["rows"], "ba"[not rewards])
+    assert facts["within"] == pytest.approx(100 * plain["within"])
+    assert 0 < facts["within"] <= 5
+    for one, other, truth in zip(facts["actions"], plain["actions"], sorted(points.mean(0), reverse=rewards)):  # noqa: B905
+        assert one["low"] <= truth <= one["high"]
+        assert [one[key] for key in ("mean", "low", "high")] == pytest.approx(
+            [100 * other[key] for key in ("mean", "low", "high")]
+        )
+    assert facts["target"] == f"the {'largest mean' if rewards else 'least mean loss'} over all 300 rows"
+    assert "asked: 5" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [(b"x,pass", "line 62"), (b"7,pass", "line 62"), (b".5,p\xffss", "in line 62"), (b".5", "line 62")],
+)
+def test_what_was_known_before_a_bad_line_is_said(line: bytes, place: str, tmp_path: Path) -> None:
+    """Whatever is wrong with the line: no number, one out of range, no text, a cell too few."""
+    path = tmp_path / "bad.csv"
+    rng = np.random.default_rng(7)
+    good = b"".join(b"%.3f,pass\n" % x for x in rng.uniform(0.5, 0.9, 60))
+    path.write_bytes(b"score,grade\n" + good + line + b"\n" + good)
+    for statement, known in (("mean(score) > 0.69", "open"), ("mean(score) > 0.1", "proved")):
+        found = CliRunner().invoke(app, ["audit", str(path), statement, "--rows", "500", "--json"])
+        finding = json.loads(found.output)["findings"][0]
+        assert finding["outcome"] == known
+        if known == "open":
+            assert finding["rows"] == 60
+            assert isinstance(found.exception, TableError)
+            assert place in str(found.exception)
+    assert (
+        place in run("audit", path, "mean(score) > 0.1")[1]
+    )  # of a whole list, which will be shuffled, all is read first
+
+
+def test_a_stratum_without_a_size_is_refused_after_what_was_known(tmp_path: Path) -> None:
+    path = tmp_path / "strata.csv"
+    path.write_text("where,a\n" + "north,0.5\n" * 3 + "west,0.5\n")
+    found = CliRunner().invoke(app, ["audit", str(path), "mean(a) > 0.4", "--strata", "where", "--sizes", "north=9"])
+    assert "open" in found.output
+    assert str(found.exception).endswith("line 5: expected a stratum of north, got 'west'; add its size to --sizes.")
 
 
 def test_audit_of_rows_in_sorted_order_is_refused(tmp_path: Path) -> None:
@@ -282,6 +359,9 @@ def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
         ("certify", table, "--level", 2),
         ("certify", table, "--range", "3"),
         ("certify", table, "--range=-inf,1"),
+        ("certify", table, "--range=-1e308,1e308"),
+        ("audit", table, "mean(bad) > 3"),
+        ("audit", table, "mean(bad) > 0.5", "--range", "1,1"),
         ("certify", ids),
         ("examine", table, "--level", 1.5),
         ("audit", tmp_path / "header.csv", "mean(a) > 0.5"),

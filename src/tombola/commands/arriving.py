@@ -3,6 +3,7 @@
 import csv
 import sys
 from collections.abc import Callable, Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
@@ -31,10 +32,10 @@ class Arriving:
         self._ends = source != "-" and not follow
         self._read = 0
         following = (self.source, follow and source != "-", wait)  # no line refers to self: files close when it goes
-        self._lines = enumerate(_lines(sys.stdin, *following) if source == "-" else _opened(*following), start=1)
-        first = next((text for _, text in self._lines if text.strip()), "")
+        self._lines = enumerate(_lines(_standard(), *following) if source == "-" else _opened(*following), start=1)
+        number, first = next(((number, text) for number, text in self._lines if text.strip()), (1, ""))
         self._mark = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
-        self.header = [name.strip() for name in self._cells(first)]
+        self.header = [name.strip() for name in self._cells(number, first)]
         if not any(self.header) or len(set(self.header)) < len(self.header):
             raise TableError(
                 f"{self.source}: expected a first line with a name for each column, got {first.strip()[:60]!r}; write "
@@ -46,7 +47,7 @@ class Arriving:
         for number, text in self._lines:
             if not text.strip():
                 continue
-            cells = self._cells(text)
+            cells = self._cells(number, text)
             if len(cells) != len(self.header):
                 raise TableError(
                     f"{self.source}: expected {len(self.header)} columns as in the header, got {len(cells)} in line "
@@ -66,14 +67,20 @@ class Arriving:
                 "write its true size, or leave it out if this is the whole list."
             )
 
-    def _cells(self, text: str) -> list[str]:
+    def _cells(self, number: int, text: str) -> list[str]:
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):  # bytes that are no text
+            raise TableError(
+                f"{self.source}: expected a table as text in UTF-8, got something else in line {number}; export it as "
+                "CSV."
+            )
         return next(csv.reader([text.rstrip("\r\n")], delimiter=self._mark), [])
 
 
 class Readable(Generic[Row]):
     """Rows up to the first that cannot be read, whose sentence is kept: what the others say is said before it.
 
-    >>> rows = Readable(loss("t.csv", number, "a", cell, 0, 10) for number, cell in enumerate(["5", "x"], 2))
+    >>> from tombola.commands.units import Units
+    >>> rows = Readable(Units(0, 10).read("t.csv", line, "a", cell) for line, cell in enumerate(["5", "x"], 2))
     >>> list(rows)
     [0.5]
     >>> rows.check()
@@ -97,22 +104,23 @@ class Readable(Generic[Row]):
             raise self.bad
 
 
+def _standard() -> TextIO:
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")
+    return sys.stdin
+
+
 def _opened(source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001 - as it comes
     if not Path(source).is_file():
         raise TableError(f"{source}: expected a file, found none; check the path.")
-    with Path(source).open(encoding="utf-8-sig", newline="") as file:
+    with Path(source).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         yield from _lines(file, source, follow, wait)
 
 
 def _lines(file: TextIO, source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001
     rest = ""
     while True:
-        try:
-            piece = file.readline(LONGEST)
-        except UnicodeDecodeError:
-            raise TableError(
-                f"{source}: expected a table as text in UTF-8, got something else; export it as CSV."
-            ) from None
+        piece = file.readline(LONGEST)
         if not piece and not follow:
             if rest:
                 yield rest
@@ -134,36 +142,3 @@ def in_disorder(source: str, name: str, verdict: "OrderVerdict") -> OrderError:
         f"with probability {verdict.chance:.2g} at most); take them from a shuffled list, or leave out --rows if the "
         "table is the whole list, and it will be shuffled."
     )
-
-
-def loss(source: str, number: int, name: str, cell: str, low: float, high: float) -> float:
-    """Return a cell as a number in [0, 1], given that it must be between `low` and `high`.
-
-    >>> loss("t.csv", 2, "a", "5", 0, 10)
-    0.5
-    """
-    try:
-        value = float(cell)
-    except ValueError:
-        value = float("nan")
-    if not low <= value <= high:
-        raise TableError(
-            f"{source}: expected a number from {low:g} to {high:g} in line {number}, column {name}, got {cell!r}; "
-            "repair it, or say what the numbers can be with --range LOW,HIGH."
-        )
-    return (value - low) / (high - low)
-
-
-def limits(text: str) -> tuple[float, float]:
-    """Return the two ends of a range.
-
-    >>> limits("0,100")
-    (0.0, 100.0)
-    """
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        low = high = 0.0
-    if not float("-inf") < low < high < float("inf"):
-        raise TableError(f"--range: expected the smallest and the largest number, got {text!r}; write --range 0,100.")
-    return low, high

@@ -4,21 +4,25 @@ import json
 import math
 import shlex
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tombola.commands.answers import check_page
-from tombola.commands.arriving import DOUBT, Arriving, Readable, in_disorder, limits, loss
+from tombola.commands.arriving import DOUBT, Arriving, Readable, in_disorder
 from tombola.commands.options import Json, Page, Seeds, check_level, words
 from tombola.commands.printing import grid, show
+from tombola.commands.units import limits
 
 if TYPE_CHECKING:
     from tombola.confidence import Assertion, Audit, Course, Finding
+    from tombola.errors import TableError
     from tombola.report.evidence_page import Shown
 
 SHOWN, POINTS = 8, 240  # pictures on a page, and points of a curve
+Rows = list[tuple[int, list[str]]]  # the number of the line, and its cells
 HEADINGS = ("statement", "finding", "rows it took", "wrong by chance, by now", "mean so far")
 
 
@@ -36,7 +40,7 @@ def audit(
     ] = "",
     sizes: Annotated[str, typer.Option(help="How many rows each stratum has: north=400,south=600.")] = "",
     span: Annotated[
-        str, typer.Option("--range", help="The smallest and the largest number in a column of means.")
+        str, typer.Option("--range", help="The smallest and the largest number a mean is taken of.")
     ] = "0,1",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
@@ -44,7 +48,8 @@ def audit(
 ) -> None:
     """Prove or refute statements about a whole list, from as few of its rows as that takes.
 
-    Exit status 0: all are settled, and none is refuted; 1: some are open; 3: some are refuted.
+    Exit status 0: all are settled, and none is refuted; 1: some are open; 3: some are refuted. A line that cannot be
+    read ends it with status 2, after what was known before.
     """
     from tombola.confidence import Audit, Course, asserted
     from tombola.errors import ParameterError
@@ -58,14 +63,16 @@ def audit(
     check_level(level)
     check_page(out, table)
     arriving = Arriving(table, follow=follow)
-    assertions = [asserted(statement) for statement in statements]
-    source = readable = Readable(_cells(arriving, limits(span)))
+    assertions = [asserted(statement, span=limits(span)) for statement in statements]
+    parts = _sizes(sizes) if sizes else None
+    _check_columns(arriving, [*(name for one in assertions for name in one.columns), *([strata] if strata else [])])
+    readable = Readable(_sound(arriving, _check(assertions, arriving.header, strata, parts)))
+    source: Iterable[Rows] = readable
     given = rows is not None
     if not given and not sizes:
-        everything = list(readable)
+        everything = [row for batch in readable for row in batch]
         readable.check()
-        rows, source = max(len(everything), 1), _shuffled(everything, seed)
-    parts = _sizes(sizes) if sizes else None
+        rows, source = max(len(everything), 1), _batches(_shuffled(everything, seed))
     checked = Audit(assertions, rows, level, strata=parts)
     share = level / len(assertions)
     courses = [Course(one, rows, share, strata=parts) for one in assertions[:SHOWN]] if out is not None else []
@@ -97,28 +104,81 @@ def _known(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in facts.items()}
 
 
-def _cells(arriving: Arriving, span: tuple[float, float]) -> Any:
-    """Yield the cells of every row; numbers are mapped from their range to [0, 1]."""
-    if span == (0.0, 1.0):
-        return (cells for _, cells in arriving.rows())
-    return (
-        [str(loss(arriving.source, number, name, cell, *span)) if _is_number(cell) else cell
-         for name, cell in zip(arriving.header, cells, strict=True)]
-        for number, cells in arriving.rows()
-    )  # fmt: skip
+def _check_columns(arriving: Arriving, names: list[str]) -> None:
+    from tombola.errors import TableError
+
+    for name in names:
+        if name not in arriving.header:
+            columns = ", ".join(arriving.header[:20])
+            raise TableError(f"audit: expected a column {name}, got {columns}; write one of those.")
 
 
-def _is_number(cell: str) -> bool:
+def _check(
+    assertions: "list[Assertion]", header: list[str], strata: str, sizes: dict[str, int] | None
+) -> Callable[[Rows], None]:
+    """Return what refuses rows of which a statement cannot be read, or whose stratum has no size."""
+    from tombola.errors import TableError
+
+    def check(batch: Rows) -> None:
+        columns = _columns(batch, header)
+        for one in assertions:
+            one.parts[0].values(columns)
+        if sizes is not None and (strange := [name for name in columns[strata] if name.strip() not in sizes]):
+            known = ", ".join(sizes)
+            raise TableError(f"audit: expected a stratum of {known}, got {strange[0]!r}; add its size to --sizes.")
+
+    return check
+
+
+def _sound(arriving: Arriving, check: Callable[[Rows], None]) -> Iterator[Rows]:
+    """Yield rows in batches, up to the first that is refused."""
+    rows = Readable(arriving.rows())
+    for batch in _batches(rows):
+        count, bad = _readable(arriving.source, check, batch)
+        yield batch[:count]
+        if bad is not None:
+            raise bad
+    rows.check()
+
+
+def _readable(source: str, check: Callable[[Rows], None], batch: Rows) -> "tuple[int, TableError | None]":
+    """Return how many rows come before the first that is refused, and what is wrong with that one."""
+    from tombola.errors import TableError
+
     try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return False
+        check(batch)
+    except TableError as error:
+        if len(batch) == 1:
+            return 0, TableError(f"{source}: line {batch[0][0]}: {str(error).removeprefix('audit: ')}")
+        half = len(batch) // 2
+        count, bad = _readable(source, check, batch[:half])
+        if bad is None:
+            more, bad = _readable(source, check, batch[half:])
+            count += more
+        return count, bad
+    return len(batch), None
 
 
-def _shuffled(rows: list[list[str]], seed: int) -> Any:
+def _columns(batch: Rows, header: list[str]) -> dict[str, tuple[str, ...]]:
+    return dict(zip(header, zip(*(cells for _, cells in batch), strict=True), strict=True))
+
+
+def _batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
+    """Yield rows one by one at first, and later in batches of half a per cent of those before."""
+    given, batch = 0, []
+    for row in rows:
+        batch.append(row)
+        if len(batch) >= given / 200:
+            yield batch
+            given, batch = given + len(batch), []
+    if batch:
+        yield batch
+
+
+def _shuffled(rows: Rows, seed: int) -> Rows:
     import numpy as np
 
-    return (rows[index] for index in np.random.default_rng(seed).permutation(len(rows)))
+    return [rows[index] for index in np.random.default_rng(seed).permutation(len(rows))]
 
 
 def _sizes(text: str) -> dict[str, int]:
@@ -151,37 +211,27 @@ class OrderGuard:
             raise in_disorder(self._source, self._assertions[verdict.column].words, verdict)
 
 
-def _feed(checked: "Audit", others: "list[OrderGuard | Course]", source: Any, header: list[str], strata: str) -> int:
+def _feed(
+    checked: "Audit", others: "list[OrderGuard | Course]", source: Iterable[Rows], header: list[str], strata: str
+) -> int:
     """Take in rows until every assertion is settled, and return how many were taken."""
-    from tombola.errors import TableError
-
-    if strata and strata not in header:
-        raise TableError(f"audit: expected a column {strata}, got {', '.join(header[:20])}; name it with --strata.")
-    taken, batch = 0, []
-    for cells in source:
-        batch.append(cells)
-        if len(batch) >= taken / 200:
-            taken += _take([*others, checked], batch, header, strata)
-            batch = []
-            if all(one.outcome != "open" for one in checked.findings()):
-                return taken
-    return taken + _take([*others, checked], batch, header, strata)
-
-
-def _take(all_of: "list[OrderGuard | Course | Audit]", batch: list[list[str]], header: list[str], strata: str) -> int:
-    if batch:
-        rows = dict(zip(header, zip(*batch, strict=True), strict=True))
-        for one in all_of:
-            one.extend(rows, [cell.strip() for cell in rows[strata]] if strata else None)
-    return len(batch)
+    taken = 0
+    for batch in source:
+        if batch:
+            columns = _columns(batch, header)
+            for one in (*others, checked):
+                one.extend(columns, [cell.strip() for cell in columns[strata]] if strata else None)
+            taken += len(batch)
+        if all(one.outcome != "open" for one in checked.findings()):
+            break
+    return taken
 
 
 def _more(finding: "Finding", rows: int | None, level: float, parts: Any, seed: int) -> int | None:
     """Return how many rows in all an open assertion will probably take, if the mean stays as it is."""
     from tombola.confidence import plan
 
-    scale = 2.0 if parts[0].difference else 1.0
-    mean, spread = (finding.mean + scale - 1.0) / scale, finding.deviation / scale
+    mean, spread = parts[0].inner(finding.mean), finding.deviation / parts[0].unit
     if finding.outcome != "open" or rows is None or math.isnan(mean) or any(mean == part.threshold for part in parts):
         return None
     guesses = [
@@ -219,7 +269,7 @@ def _picture(course: "Course", finding: "Finding", share: float) -> "Shown":
     alt = (
         f"{finding}; the mean after {int(x[-1]):,} rows is {mean[-1]:.3g}, for all rows {low[-1]:.3g} to {high[-1]:.3g}"
     )
-    name = "difference" if course.assertion.parts[0].difference else "mean"
+    name = "difference" if course.assertion.difference else "mean"
     chart = Chart(course.assertion.words, "rows taken", name, (Band(name, x, mean, low, high),), lines,
                   log_x=False, log_y=False, alt=alt)  # fmt: skip
     words = (

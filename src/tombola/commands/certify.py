@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tombola.commands.answers import check_page
-from tombola.commands.arriving import DOUBT, Arriving, Readable, in_disorder, limits, loss
+from tombola.commands.arriving import DOUBT, Arriving, Readable, in_disorder
 from tombola.commands.options import Json, Page, Seeds, check_level
 from tombola.commands.printing import grid, show
+from tombola.commands.units import Units, limits
 
 if TYPE_CHECKING:
     from tombola.confidence import Certificate
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
 
 def certify(
     table: Annotated[str, typer.Argument(help="A column of losses for each action; - reads standard input.")],
-    within: Annotated[
-        float, typer.Option(help="Stop when an action is this near to the best, or nearer.", min=0)
-    ] = 0.0,
+    within: Annotated[float, typer.Option(help="Stop when a mean is this near to the best, or nearer.", min=0)] = 0.0,
     level: Annotated[float, typer.Option(help="The probability with which this may be wrong.")] = 0.05,
     rows: Annotated[
         int | None,
@@ -53,8 +52,9 @@ def certify(
     names = [arriving.header[place] for place in places]
     if not names:
         raise ParameterError(f"certify: expected a column for each action, got only ids in {arriving.source}; add one.")
-    low, high = limits(span)
-    readable = Readable(_losses(arriving, places, low, high, rewards=rewards))
+    units = Units(*limits(span), rewards)
+    goal = within / units.gap(1.0)
+    readable = Readable(_losses(arriving, places, units))
     if rows is None:
         everything = list(readable)
         readable.check()
@@ -63,31 +63,31 @@ def certify(
         losses = _in_random_order(readable, names, arriving.source, seed)
     watch, path, certificate = RowWatch(names, rows, level), [], None
     for certificate in _looks(watch, losses):
-        path.append((certificate.rounds, certificate.within(certificate.best)))
-        if certificate.certified(within):
+        path.append((certificate.rounds, units.gap(certificate.within(certificate.best))))
+        if certificate.certified(goal):
             break
     if certificate is None:
         readable.check()
         raise ParameterError(f"certify: expected at least one row, got none in {arriving.source}; add rows.")
     if readable.bad is None:
         arriving.check_size(rows)
-    done = certificate.certified(within)
-    facts = {"stop": done, "asked": within, "table": arriving.source, **certificate.to_json()}
-    facts["forecast"] = None if done else certificate.forecast(within)
+    done = certificate.certified(goal)
+    more = None if done else certificate.forecast(goal)
     if out is not None:
-        _write(out, certificate, within, path, done=done, source=arriving.source)
+        _write(out, certificate, units, within, path, done=done, source=arriving.source)
     if as_json:
-        typer.echo(json.dumps(facts, allow_nan=False))
+        facts = {"stop": done, "asked": within, "table": arriving.source, **_facts(certificate, units)}
+        typer.echo(json.dumps({**facts, "forecast": more}, allow_nan=False))
     else:
-        _show(certificate, within, facts["forecast"], [name for name in arriving.header if like_id(name)], done=done)
+        ids = [name for name in arriving.header if like_id(name)]
+        _show(certificate, units, within, more, ids, done=done)
     readable.check()
     raise typer.Exit(0 if done else 1)
 
 
-def _losses(arriving: Arriving, places: list[int], low: float, high: float, *, rewards: bool) -> Iterator[list[float]]:
-    for number, cells in arriving.rows():
-        found = [loss(arriving.source, number, arriving.header[p], cells[p], low, high) for p in places]
-        yield [1.0 - value for value in found] if rewards else found
+def _losses(arriving: Arriving, places: list[int], units: Units) -> Iterator[list[float]]:
+    for line, cells in arriving.rows():
+        yield [units.read(arriving.source, line, arriving.header[p], cells[p]) for p in places]
 
 
 def _in_random_order(losses: Iterable[list[float]], names: list[str], source: str, seed: int) -> Iterator[list[float]]:
@@ -122,27 +122,53 @@ def _looks(watch: Any, losses: Iterator[list[float]]) -> Iterator["Certificate"]
         yield watch.certificate()
 
 
-def _show(certificate: "Certificate", within: float, more: int | None, ids: list[str], *, done: bool) -> None:
-    if done:
-        show(f"stop now: {certificate}")
-    else:
-        show(f"go on: {certificate}")
+def _facts(certificate: "Certificate", units: Units) -> dict[str, Any]:
+    """Return the certificate as plain data in the numbers of the table, the best action first."""
+    known = certificate.to_json()
+    actions = [
+        {**one, "mean": units.number(one["mean"]), **dict(zip(("low", "high"), ends, strict=True))}
+        for one in sorted(known["actions"], key=lambda one: one["mean"])
+        for ends in [units.interval(one["low"], one["high"])]
+    ]
+    return {**known, "target": _target(certificate, units), "within": units.gap(known["within"]), "actions": actions}
+
+
+def _target(certificate: "Certificate", units: Units) -> str:
+    return certificate.target.replace("least mean loss", "largest mean") if units.rewards else certificate.target
+
+
+def _sentence(certificate: "Certificate", units: Units) -> str:
+    facts = _facts(certificate, units)
+    return (
+        f"after {facts['rows']:,} rows, with probability {1 - facts['level']:g}: action {facts['best']} is within "
+        f"{facts['within']:.4g} of {facts['target']} ({facts['method']})"
+    )
+
+
+def _show(
+    certificate: "Certificate", units: Units, within: float, more: int | None, ids: list[str], *, done: bool
+) -> None:
+    show(f"{'stop now' if done else 'go on'}: {_sentence(certificate, units)}")
+    if not done:
         guess = f"about {more:,} rows more" if more is not None else "more rows than the list has left"
         show(f"to be within {within:g} it will probably take {guess}")
     listed = grid("action", "rows", "mean", f"{1 - certificate.level:.0%} interval for all rows")
-    for one in _best_first(certificate):
+    for one in _facts(certificate, units)["actions"]:
         listed.add_row(one["name"], f"{one['rows']:,}", f"{one['mean']:.4g}", f"[{one['low']:.4g}, {one['high']:.4g}]")
     show(listed)
     if ids:
         show(f"note: taken for ids, by the name: {', '.join(ids)}")
 
 
-def _best_first(certificate: "Certificate") -> list[dict[str, Any]]:
-    return sorted(certificate.to_json()["actions"], key=lambda one: one["mean"])
-
-
 def _write(
-    out: Path, certificate: "Certificate", within: float, path: list[tuple[int, float]], *, done: bool, source: str
+    out: Path,
+    certificate: "Certificate",
+    units: Units,
+    within: float,
+    path: list[tuple[int, float]],
+    *,
+    done: bool,
+    source: str,
 ) -> None:
     import numpy as np
 
@@ -151,30 +177,30 @@ def _write(
     from tombola.report.evidence_page import Listing, Shown, Statement, evidence_page
 
     x, y = (np.array(column, np.float64) for column in zip(*path, strict=True))
-    ends = np.array([x[0], x[-1]])
+    ends, facts = np.array([x[0], x[-1]]), _facts(certificate, units)
+    side, kind = ("below", "mean") if units.rewards else ("above", "mean loss")
     chart = Chart(
-        "How near the best action is, at most", "rows taken", "mean loss above the best, at most",
+        "How near the best action is, at most", "rows taken", f"{kind} {side} the best, at most",
         (Band("certified", x, y, y, y),), (Line(f"asked: {within:g}", ends, np.full(2, within)),),
         log_x=False, log_y=within > 0 and bool(y.min() > 0),
         alt=f"The certified distance falls to {y[-1]:.3g} after {int(x[-1]):,} rows",
     )  # fmt: skip
     listing = Listing(
-        "Mean loss of every action, the least first",
+        f"{kind.capitalize()} of every action, the best first",
         ("action", "rows", "mean so far", "low", "high"),
         tuple(
-            (one["name"], f"{one['rows']:,}", *(f"{one[key]:.4f}" for key in ("mean", "low", "high")))
-            for one in _best_first(certificate)
+            (one["name"], f"{one['rows']:,}", *(f"{one[key]:.4g}" for key in ("mean", "low", "high")))
+            for one in facts["actions"]
         ),
     )
-    words = f"{'Stop now' if done else 'Go on'}: {certificate}."
-    best = certificate.best
+    words = f"{'Stop now' if done else 'Go on'}: {_sentence(certificate, units)}."
     page = Statement(
         title=f"Which is the best of {Path(source).name}?",
         lead="Rows were taken in random order, and only as many as it takes to be sure.",
         verdict=words,
         tone="good" if done else "fair",
         facts=(
-            ("best", certificate.names[best]), ("within", f"{certificate.within(best):.4g}"),
+            ("best", facts["best"]), ("within", f"{facts['within']:.4g}"),
             ("rows taken", f"{certificate.rounds:,}"), ("rows in all", f"{certificate.population:,.0f}"),
             ("evidence", certificate.method), ("level", f"{certificate.level:g}"),
         ),
@@ -182,7 +208,7 @@ def _write(
         pictures=(
             Shown(
                 "How near, at most",
-                "The mean loss of the leading action exceeds that of the best one by at most this much, at all times "
+                f"The {kind} of the leading action is {side} that of the best one by at most this much, at all times "
                 "at once, with the stated probability.",
                 chart,
             ),

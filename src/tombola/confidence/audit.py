@@ -77,7 +77,7 @@ class Scale:
     def _settled(self, bet: Bet, *, wanted: bool) -> tuple[int, float]:
         rows, wealth = int(bet.rows[0]), float(bet.wealth[0])
         if not rows and self.rows == self.population:
-            return (self.rows, 0.0) if self.part.holds(self.mean) is wanted else (0, 1.0)
+            return (self.rows, 0.0) if self.part.holds(self.mean, self.rows) is wanted else (0, 1.0)
         return rows, 0.0 if math.isinf(wealth) else 1.0 / wealth
 
 
@@ -186,7 +186,7 @@ def _scale(
 
 def _finding(words: str, scales: Sequence[Scale | StratifiedScale]) -> Finding:
     first = scales[0]
-    facts = first.part.natural(first.mean), first.deviation * (2.0 if first.part.difference else 1.0)
+    facts = first.part.natural(first.mean), first.deviation * first.part.unit
     wrong = [scale.refuted for scale in scales if scale.refuted[0]]
     right = [scale.proved for scale in scales]
     if wrong:

@@ -19,7 +19,7 @@ class Stop(NamedTuple):
 
 
 class Course:
-    """Follows the mean of an assertion, in its own words: a difference from -1 to 1, or a mean from 0 to 1.
+    """Follows the mean of an assertion, in the numbers of the statement.
 
     The interval holds at all times at once with probability 1 - level.
 
