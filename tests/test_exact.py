@@ -409,3 +409,13 @@ def test_the_command_line_has_the_words_of_python(tmp_path):
     assert "0.3333333333" in run(app, ["exact", "EmpiricalLP", str(table), "--budget", "2"]).output
     names = set(inspect.signature(exact.worst_case).parameters) - {"kinds_of_rows", "stop"}
     assert names <= set(inspect.signature(command).parameters)
+
+
+def test_delays_of_a_table_are_not_passed_over(tmp_path):
+    """They were: feedback came at once, whatever the column of delays said."""
+    table = tmp_path / "late.csv"
+    table.write_text("id,a,b,delay\nx,0,1,3\ny,0,1,3\nz,1,0,3\n")
+    refused = CliRunner().invoke(app, ["exact", "FollowTheLeader", str(table)]).exception
+    assert isinstance(refused, ParameterError)
+    assert "write --delay 3" in str(refused)
+    assert ": 0\n" in CliRunner().invoke(app, ["exact", "FollowTheLeader", str(table), "--delay", "3"]).output

@@ -17,6 +17,8 @@ from tombola.errors import ParameterError, TableError, TombolaError
 from tombola.pool import Pool
 from tombola.readers import Table, read_table
 from tombola.readers.delimited import LONGEST
+from tombola.readers.look import look_at
+from tombola.readers.parts import Wanted
 
 pd: Any = import_module("pandas")  # neither has types
 pa: Any = import_module("pyarrow")
@@ -384,3 +386,57 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, one_sentenc
     with pytest.raises(TableError, match=r"tombola\[tables\]") as caught:
         read_table(wide())
     one_sentence(caught.value)
+
+
+def test_numbers_choose_columns_of_an_array(tmp_path: Path) -> None:
+    """They were taken for new names: column 0 was called 1, and the other way round."""
+    np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, 0.8]]))
+    pool = read_table(tmp_path / "t.npy", actions=["1", "0"]).pool
+    assert (pool.actions, pool.losses.tolist()) == (("1", "0"), [[0.9, 0.1], [0.8, 0.2]])
+    assert read_table(tmp_path / "t.npy", actions=["1", "2"]).pool.losses.tolist() == [[0.1, 0.9], [0.2, 0.8]]
+
+
+@pytest.mark.parametrize("costs", ["cost:a,cost:b", "a_cost,b_cost"])
+def test_costs_that_are_to_be_left_out_are_left_out(costs: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f"id,a,b,{costs}\nx,0.5,0.25,1,2\ny,0.5,1,3,4\n")
+    assert read_table(tmp_path / "t.csv").pool.costs is not None
+    assert read_table(tmp_path / "t.csv", ignore=["*cost*"]).pool.costs is None
+
+
+@pytest.mark.parametrize("column", ["id", "model"])
+def test_a_long_line_without_a_name_is_refused(column: str, tmp_path: Path) -> None:
+    """Lines without an id made up a row of their own, or an action without a name."""
+    lines = ["x,a,0.5", "x,b,0.25", "none,a,0.5", "none,b,1", *([",a,0.5", ",b,1"] if column == "id" else ["x,,1"])]
+    (tmp_path / "t.csv").write_text("\n".join(["id,model,loss", *lines]))
+    with pytest.raises(TableError, match=rf"expected a name in line 6, column '{column}', got none"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_ids_of_a_long_frame_that_are_floats_stay_apart() -> None:
+    """With six digits, which was all they kept, 1000001 and 1000002 were one."""
+    frame = pd.DataFrame({"id": [1000001.0, 1000001.0, 1000002.0, 1000002.0], "model": ["a", "b"] * 2})
+    pool = read_table(frame.assign(loss=[0.0, 0.25, 0.5, 1.0])).pool
+    assert (pool.ids, pool.losses.tolist()) == (("1000001", "1000002"), [[0.0, 0.25], [0.5, 1.0]])
+
+
+def test_a_name_that_two_objects_of_json_make_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('[{"a:b": 0.1, "a": {"b": 0.9, "c": 0.2}}]')
+    with pytest.raises(TableError, match="a:b twice in one object"):
+        read_table(tmp_path / "t.json")
+
+
+def test_a_look_says_where_the_first_missing_number_is(tmp_path: Path) -> None:
+    np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, np.nan]]))
+    assert "1 missing, the first in row 1, action '1'" in dict(look_at(tmp_path / "t.npy", Wanted()).facts())["numbers"]
+    (tmp_path / "t.csv").write_text("id,model,loss\nx,a,1\nx,b,1\nx,c,\ny,a,1\ny,b,\ny,c,1\n")
+    facts = dict(look_at(tmp_path / "t.csv", Wanted(actions=["a", "b"])).facts())
+    assert "1 missing, the first in row 'y', action 'b'" in facts["numbers"]
+
+
+def test_a_look_counts_missing_costs_and_delays(tmp_path: Path) -> None:
+    """They were taken for nothing in the sums, and the command that it said to run next was refused."""
+    (tmp_path / "t.csv").write_text("id,a,b,cost:a,cost:b,delay\nx,0.5,0.25,1,,\ny,0.5,1,3,,\n")
+    look = look_at(tmp_path / "t.csv", Wanted())
+    facts = dict(look.facts())
+    assert (facts["costs"], facts["delays"]) == ("from 1 to 3 a row, 2 missing", "unknown rounds, 2 missing")
+    assert look.needed() == ["missing='worst'"]

@@ -33,7 +33,7 @@ def exact(
 
     asked: Any = learner_named(learner)
     if table:
-        pool = _pool(table)
+        pool = _pool(table, delay)
         regret = random_order(asked, pool, delay=delay, budget=_budget(pool, budget), limit=limit)
         show(f"expected regret in random order: {regret:.10g}")
         return
@@ -45,10 +45,17 @@ def exact(
     show(found)
 
 
-def _pool(table: str) -> Any:
+def _pool(table: str, delay: int) -> Any:
+    from tombola.errors import ParameterError
     from tombola.readers import read_table
 
-    return read_table(table).pool
+    read = read_table(table)
+    if delay == 0 and read.delays is not None and read.delays.any():
+        raise ParameterError(
+            f"exact: expected one delay for all rows, got {table}, whose rows have delays of their own; write --delay "
+            f"{read.delays.max()}, or leave out that column."
+        )
+    return read.pool
 
 
 def _budget(pool: Any, text: str) -> "Budget | None":

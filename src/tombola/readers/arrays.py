@@ -82,9 +82,9 @@ def choose_actions(parts: Parts, actions: Sequence[str] | None) -> Parts:
     k = parts.values.shape[1]
     if actions is None:
         return parts
-    if parts.actions is None and len(actions) == k:
-        return parts._replace(actions=tuple(actions))
     names = parts.actions or tuple(str(index) for index in range(k))
+    if parts.actions is None and len(actions) == k and not {*actions} <= {*names}:  # numbers choose columns
+        return parts._replace(actions=tuple(actions))
     for name in actions:
         if name not in names:
             raise TableError(

@@ -80,5 +80,7 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in record.items():
         inner = {f"{name}:{key}": cell for key, cell in value.items()} if isinstance(value, dict) else {name: value}
+        if twice := inner.keys() & flat.keys():
+            raise ValueError(f"{min(twice)} twice in one object")
         flat.update(inner)
     return flat

@@ -47,8 +47,8 @@ def read_long(table: Columns, wanted: Wanted, action: Column, *, average: bool =
             sign,
             f" (if several lines make up a row, name the column that says which with {option('ids', 'NAME')})",
         )
-    rows, row_names = _codes(ids)
-    columns, names = _codes(action)
+    rows, row_names = _codes(table, ids)
+    columns, names = _codes(table, action)
     if len(row_names) == table.rows:
         raise logged(table.source, sign)
     _check_size(table, len(row_names), names)
@@ -68,11 +68,11 @@ def read_long(table: Columns, wanted: Wanted, action: Column, *, average: bool =
         *([f"costs from columns {listed([column.name for column in prices])}"] if prices else []),
         *notes_on_notation([value, *prices]),
     ]
-    gap = _gap(values, row_names, names)
     chosen = _chosen(table, wanted.actions, names)
-    stacked = costs_of(costs)
+    values, actions, stacked = values[:, chosen], [names[i] for i in chosen], costs_of(costs)
+    gap = _gap(values, row_names, actions)
     return Parts(
-        table.source, kind, values[:, chosen], tuple(names[i] for i in chosen), tuple(row_names),
+        table.source, kind, values, tuple(actions), tuple(row_names),
         None if stacked is None else stacked[:, chosen], _delays(table, delay, rows, len(row_names)), notes, gap, doubt,
     )  # fmt: skip
 
@@ -81,9 +81,15 @@ def _named(table: Columns, names: Sequence[str]) -> Column | None:
     return next((column for column in table.columns if column.name.lower() in names), None)
 
 
-def _codes(column: Column) -> tuple[Rounds, list[str]]:
+def _codes(table: Columns, column: Column) -> tuple[Rounds, list[str]]:
     known: dict[str, int] = {}
-    texts = column.texts if column.texts is not None else [f"{number:g}" for number in column.numbers.tolist()]
+    texts = column.texts if column.texts is not None else [f"{number:.17g}" for number in column.numbers.tolist()]
+    blank = next((row for row, text in enumerate(texts) if text in ("", "nan")), None)
+    if blank is not None:
+        raise TableError(
+            f"{table.source}: expected a name in {table.where(blank)}, column {column.name!r}, got none; fill it in, "
+            "or leave out the line."
+        )
     codes = np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.int64)
     return codes, list(known)
 

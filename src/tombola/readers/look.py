@@ -37,7 +37,7 @@ class Look(NamedTuple):
     def facts(self) -> list[tuple[str, str]]:
         """Return what was understood, as pairs of a word and what it is here."""
         parts, (low, high) = self.parts, self.range
-        gaps = f"{self.missing:,} missing, the first in {parts.gap}" if self.missing else "none missing"
+        gaps = f"{self.missing:,} missing, the first in {self._gap()}" if self.missing else "none missing"
         found = [
             ("rows", f"{parts.values.shape[0]:,}"),
             ("actions", f"{len(self.names):,}: {_some(self.names)}"),
@@ -48,8 +48,13 @@ class Look(NamedTuple):
         if parts.costs is not None:
             found.append(("costs", _ranges(parts.costs)))
         if parts.delays is not None:
-            found.append(("delays", f"from {np.nanmin(parts.delays):g} to {np.nanmax(parts.delays):g} rounds"))
+            found.append(("delays", f"{_range(parts.delays)} rounds{_missing(parts.delays)}"))
         return found
+
+    def _gap(self) -> str:
+        """Say where the first missing number is; columns of an array have no lines, but numbers."""
+        row, action = np.argwhere(np.isnan(self.parts.values))[0].tolist()
+        return self.parts.gap or f"row {row}, action {self.names[action]!r}"
 
     def sample(self) -> tuple[list[str], list[list[str]]]:
         """Return the first three rows as they were read, of the first few actions."""
@@ -69,7 +74,8 @@ class Look(NamedTuple):
         needed = [option("kind", "rewards")] if self.parts.doubt else []
         if low < 0 or high > 1:
             needed.append(option("rescale", on=True))
-        if self.missing:
+        others = (others for others in (self.parts.costs, self.parts.delays) if others is not None)
+        if self.missing or any(np.isnan(one).any() for one in others):
             needed.append(option("missing", "worst"))
         return needed
 
@@ -89,12 +95,21 @@ def _some(names: tuple[str, ...], most: int = 12) -> str:
     return ", ".join(shortened(name, 40) for name in names[:most]) + rest
 
 
+def _range(numbers: NDArray[Any]) -> str:
+    known = numbers[~np.isnan(numbers)]
+    return f"from {known.min():g} to {known.max():g}" if known.size else "unknown"
+
+
+def _missing(numbers: NDArray[Any]) -> str:
+    count = int(np.isnan(numbers).sum())
+    return f", {count:,} missing" if count else ""
+
+
 def _ranges(costs: NDArray[Any]) -> str:
     by_resource = costs.reshape(*costs.shape[:2], -1)
-    ranges = [
-        f"from {np.nanmin(by_resource[:, :, r]):g} to {np.nanmax(by_resource[:, :, r]):g}"
-        for r in range(by_resource.shape[2])
-    ]
-    totals = np.nansum(by_resource[:, :, 0], axis=0)
-    whole = f"all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"
-    return f"{'; '.join(ranges)} a row; {whole}"
+    ranges = [_range(by_resource[:, :, resource]) for resource in range(by_resource.shape[2])]
+    told = f"{'; '.join(ranges)} a row"
+    if np.isnan(costs).any():
+        return f"{told}{_missing(costs)}"
+    totals = by_resource[:, :, 0].sum(axis=0)
+    return f"{told}; all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"

@@ -61,6 +61,7 @@ class Prices(NamedTuple):
 
 
 NONE = Prices({}, ())
+AS_ASKED = "as asked"  # why a column is set aside that somebody wants left out
 
 
 def asked_prices(table: Columns, wanted: Wanted) -> Prices:
@@ -85,11 +86,12 @@ def guessed_prices(table: Columns, wanted: Wanted, names: Sequence[str], aside: 
     """Return the columns that are costs by their names, if there is one for every action."""
     if wanted.costs is not None:
         return NONE
-    marked = {name.removeprefix("cost:"): name for name in table.named if name.startswith("cost:")}
+    left_out = {name for name, why in aside.items() if why == AS_ASKED}
+    marked = {n.removeprefix("cost:"): n for n in table.named if n.startswith("cost:") and n not in left_out}
     if marked:
         actions = [table.named.get(name) or Column(name, np.zeros(0)) for name in names]
         return Prices({"cost": marked}, tuple(marked.values())).matched(table, names, actions)
-    found = {stem(name): name for name in aside if likeness(name) == "cost"}
+    found = {stem(name): name for name in aside if likeness(name) == "cost" and name not in left_out}
     wanted_stems = [stem(name) or name.lower() for name in names]
     if not all(one in found for one in wanted_stems):
         return NONE

@@ -10,7 +10,7 @@ from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, listed
 from tombola.readers.names import IDS, like_id, likeness, matching, says_reward, without
 from tombola.readers.parts import DELAYS, Wanted
-from tombola.readers.prices import Prices, asked_prices, guessed_prices
+from tombola.readers.prices import AS_ASKED, Prices, asked_prices, guessed_prices
 from tombola.wording import option
 
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -33,7 +33,7 @@ class Roles(NamedTuple):
 
 def roles_of(table: Columns, wanted: Wanted) -> Roles:
     """Say what every column is."""
-    aside = {name: "as asked" for pattern in wanted.ignore for name in _chosen(table, pattern, "ignore")}
+    aside = {name: AS_ASKED for pattern in wanted.ignore for name in _chosen(table, pattern, "ignore")}
     chosen = None if wanted.actions is None else _actions(table, wanted.actions)
     free = [c for c in table.columns if c.name not in aside and c.name not in (chosen or {})]
     ids = table.find(wanted.ids, "ids") if wanted.ids is not None else _id_among(table, free, aside)
@@ -62,7 +62,7 @@ def note_on(aside: dict[str, str]) -> list[str]:
     if not aside:
         return []
     told = listed([f"{name or 'a column without a name'} ({why})" for name, why in aside.items()])
-    if set(aside.values()) <= {"as asked", "not named"}:
+    if set(aside.values()) <= {AS_ASKED, "not named"}:
         return [f"not used: {told}"]
     return [f"not used: {told}; say which columns are actions with {option('actions')}"]
 
