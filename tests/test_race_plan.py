@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from conftest import Run
+from tombola.errors import ParameterError
 from tombola.pool import Pool
 from tombola.racing import Race, plan
 from tombola.streams import repetitions
@@ -76,3 +77,46 @@ def test_a_plan_answers_the_other_questions_too() -> None:
     [near] = plan(pool, seed=1, shuffles=5, within=0.2)
     assert near.wrong == 0
     assert near.share < 1
+
+
+@pytest.fixture
+def invoke(tmp_path: Path) -> Callable[..., str]:
+    """Return the command, run in this process on a table of numbers from 0 to 100."""
+    from typer.testing import CliRunner
+
+    from tombola.commands.race import app
+
+    table = np.repeat([[0.0, 3.0], [100.0, 100.0]], 20, axis=0)
+    table[:4, 1] = 0.0
+    path = tmp_path / "percent.csv"
+    path.write_text("id,a,b\n" + "\n".join(f"r{i},{a},{b}" for i, (a, b) in enumerate(table)) + "\nx,,3\n")
+
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(
+            app, ["plan", str(path), "--rescale", "--missing", "drop", "--shuffles", "4", "--workers", "1", *words]
+        )
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.usefixtures("plainly")
+def test_what_is_near_enough_is_in_the_unit_of_the_table(invoke: Callable[..., str], one_sentence: Any) -> None:
+    """The means differ by 1.2 of 100: within 0.5 there is only one answer, within 1.5 it is not even asked for long."""
+    near, far = (json.loads(invoke("--within", within, "--json"))["races"][0] for within in ("1.5", "0.5"))
+    assert far["answers"] == [{"candidates": ["a"], "shuffles": 4}]
+    assert near["calls"] < far["calls"]
+    assert json.loads(invoke("--within", "50", "--json"))["races"][0]["calls"] < 60
+    with pytest.raises(ParameterError) as refused:
+        invoke("--within", "100")
+    assert "less than 100, as the numbers are from 0 to 100" in one_sentence(refused.value)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_plan_says_what_was_done_to_the_table(invoke: Callable[..., str]) -> None:
+    said = " ".join(invoke("--losses").split())
+    assert "note: dropped 1 of 41 rows, which have missing cells" in said
+    assert "note: losses rescaled from [0, 100], the smallest and the largest, to [0, 1]" in said
+    assert "dropped 1 of 41 rows, which have missing cells" in json.loads(invoke("--json"))["notes"]

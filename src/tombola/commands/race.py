@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tombola.commands import reading
 from tombola.commands.options import CORES, Json, Seeds, Workers, words
 from tombola.commands.printing import grid, show
 
@@ -28,47 +29,61 @@ def race() -> None:
 
 
 @app.command("plan")
+@reading.reads_a_table
 def plan_(
-    table: Annotated[
-        Path, typer.Argument(help="A finished table of losses, one column a candidate: CSV, TSV, Parquet, NPZ, ...")
-    ],
+    table: reading.Table,
+    said: reading.Said,
     level: Annotated[
         str, typer.Option(help="The probability with which a race may be wrong; several with commas between.")
     ] = "0.05,0.01",
-    within: Annotated[float, typer.Option(help="How much worse than the best is good enough.", min=0)] = 0.0,
+    within: Annotated[
+        float, typer.Option(help="How much worse than the best is good enough, in the unit of the table.", min=0)
+    ] = 0.0,
     top: Annotated[int, typer.Option(help="How many of the best are asked for.", min=1)] = 1,
     baseline: Annotated[str, typer.Option(help="A candidate that the others are to be compared with.")] = "",
     shuffles: Annotated[int, typer.Option(help="How many races to run, each in an order of its own.", min=1)] = 200,
-    rewards: Annotated[bool, typer.Option("--rewards", help="The numbers are rewards: more is better.")] = False,  # noqa: FBT002 - a flag
-    rescale: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--rescale", help="Map the smallest number to 0 and the largest to 1.")
-    ] = False,
-    missing: Annotated[
-        Literal["error", "drop", "worst"], typer.Option(help="error, drop or worst: what to do about missing cells.")
-    ] = "error",
+    rescale: reading.Rescale = False,  # noqa: FBT002 - a flag
+    missing: reading.Missing = "error",
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
     """Say what a race would have cost on a finished table, whom it would have found, and how often wrongly."""
     from tombola.racing.planning import plan
-    from tombola.readers import read_table
+    from tombola.readers.parts import Wanted
+    from tombola.readers.pooling import scaled
+    from tombola.readers.table import parts_of
 
-    pool = read_table(table, kind="rewards" if rewards else None, rescale=rescale, missing=missing).pool
+    name = "standard input" if table == "-" else Path(table).name
+    parts = parts_of(table, Wanted(**said)).settled()
+    (pool, _, notes), limits = scaled(parts, missing=missing, rescale=rescale)
     plans = plan(
-        pool, seed=seed, levels=_levels(level), within=within, top=top, baseline=baseline or None,
+        pool, seed=seed, levels=_levels(level), within=_share(within, *limits), top=top, baseline=baseline or None,
         shuffles=shuffles, workers=workers,
     )  # fmt: skip
     if as_json:
         facts = {
-            "table": table.name,
-            "rows": pool.rows,
-            "candidates": list(pool.actions),
-            "everything": pool.losses.size,
-        }
+            "table": name, "rows": pool.rows, "candidates": list(pool.actions), "everything": pool.losses.size,
+            "notes": notes, "within": within,
+        }  # fmt: skip
         typer.echo(json.dumps({**facts, "shuffles": shuffles, "seed": seed, "races": [one.to_json() for one in plans]}))
     else:
-        _show_plans(table.name, plans)
+        _show_plans(name, plans)
+        for note in notes:
+            show(f"note: {note}")
+
+
+def _share(within: float, low: float, high: float) -> float:
+    """Return a difference in the unit of the table as a share of the limits that became 0 and 1."""
+    from tombola.errors import ParameterError
+
+    span = (high - low) or 1.0
+    if within >= span:
+        raise ParameterError(
+            f"--within: expected less than {span:g}, as the numbers are from {low:g} to {high:g}, got {within:g}; "
+            f"write for example --within {0.02 * span:g}."
+        )
+    return within / span
 
 
 def _levels(text: str) -> tuple[float, ...]:
@@ -101,7 +116,7 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
     for one in plans:
         show(f"answer at level {one.settings.level:g}: {_answers(one)}")
     if first.share > MOST and first.settings.within == 0.0:
-        show("near ties take most of these calls; say with --within, such as --within 0.02, how near is good enough")
+        show("near ties take most of these calls; say with --within how near is good enough")
 
 
 def _percent(share: float) -> str:

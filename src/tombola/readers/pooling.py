@@ -27,6 +27,11 @@ class Table(NamedTuple):
 
 def pooled(parts: Parts, *, missing: str, rescale: bool | tuple[float, float]) -> Table:
     """Return the pool of these parts; what was done to them is added to the notes."""
+    return scaled(parts, missing=missing, rescale=rescale)[0]
+
+
+def scaled(parts: Parts, *, missing: str, rescale: bool | tuple[float, float]) -> tuple[Table, tuple[float, float]]:
+    """Return the same, and the numbers of the table that became 0 and 1, the smaller first."""
     parts = _without_gaps(parts, missing)
     low, high, notes = _limits(parts, rescale=rescale)
     losses = _losses(parts, low, high)
@@ -35,7 +40,7 @@ def pooled(parts: Parts, *, missing: str, rescale: bool | tuple[float, float]) -
         notes += filled
     pool = Pool(losses, parts.actions, parts.ids, parts.costs)
     best = f"best fixed action: {pool.actions[pool.best]}, mean loss {pool.means[pool.best]:.4g}"
-    return Table(pool, _rounds(parts), [*parts.notes, *notes, best])
+    return Table(pool, _rounds(parts), [*parts.notes, *notes, best]), (low, high)
 
 
 def _without_gaps(parts: Parts, missing: str) -> Parts:
