@@ -343,6 +343,16 @@ def test_a_list_said_to_be_smaller_than_it_is_is_refused(table: Path) -> None:
         assert "got 600" in said
 
 
+def test_examine_says_which_cell_makes_a_column_no_column_of_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.csv"
+    path.write_text("id,score,grade\n1,0.5,pass\n2,x,pass\n\n3,inf,fail\n")
+    status, said = run("examine", path)
+    assert status == 2
+    assert "got id (it numbers the rows), score (line 3 has 'x'), grade (line 2 has 'pass'); repair a cell" in said
+    path.write_text("a," + ",".join(f"t{i}" for i in range(20)) + "\n" + ("1" + ",u" * 20 + "\n") * 3)
+    assert "t7 (line 2 has 'u') and 12 more" in " ".join(run("examine", path)[1].split())
+
+
 def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
     broken = {"empty": "", "header": "a,b\n", "twice": "a,a\n0,1\n", "short": "a,b\n0\n", "word": "a,b\n0,x\n",
               "large": "a,b\n0,7\n"}  # fmt: skip

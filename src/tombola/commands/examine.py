@@ -1,6 +1,7 @@
 """`tombola examine`: tell whether a list was shuffled."""
 
 import json
+import math
 import shlex
 import sys
 from itertools import pairwise
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tombola.confidence import OrderVerdict
     from tombola.types import Floats
 
-SHOWN, LOOKS = 8, 240
+SHOWN, NAMED, LOOKS = 8, 8, 240  # pictures, columns named as left out, points of a curve
 
 
 def examine(
@@ -55,7 +56,7 @@ def examine(
     else:
         show(said)
         if skipped:
-            show(f"note: left out: {', '.join(f'{name} ({why})' for name, why in skipped.items())}")
+            show(f"note: left out: {_left_out(skipped)}")
     raise typer.Exit(1 if verdict.refuted else 0)
 
 
@@ -65,8 +66,8 @@ def _numbers(arriving: Arriving, wanted: tuple[str, ...]) -> tuple[list[str], "F
 
     from tombola.errors import TableError
 
-    cells = list(zip(*(row for _, row in arriving.rows()), strict=True))
-    if not cells:
+    rows = list(arriving.rows())
+    if not rows:
         raise TableError(f"{arriving.source}: expected a header and at least one row, got no row; add rows.")
     missing = [name for name in wanted if name not in arriving.header]
     if missing:
@@ -75,34 +76,40 @@ def _numbers(arriving: Arriving, wanted: tuple[str, ...]) -> tuple[list[str], "F
             "those."
         )
     found, skipped = {}, {}
-    for name, column in zip(arriving.header, cells, strict=True):
+    for name, column in zip(arriving.header, zip(*(cells for _, cells in rows), strict=True), strict=True):
         if wanted and name not in wanted:
             continue
-        numbers = _scaled(column)
-        if numbers is None:
-            skipped[name] = "not all cells are numbers"
+        strange = next((place for place, cell in enumerate(column) if not _is_number(cell)), None)
+        if strange is not None:
+            skipped[name] = f"line {rows[strange][0]} has {column[strange].strip()!r}"
         elif not wanted and len(arriving.header) > 1 and _counts(column):
             skipped[name] = "it numbers the rows"
         else:
-            found[name] = numbers
+            found[name] = _scaled(column)
     if not found or (wanted and skipped):
-        named = next(iter(skipped), arriving.header[0])
         raise TableError(
-            f"{arriving.source}: expected a column of numbers, got others in {named}; name a column with --columns."
+            f"{arriving.source}: expected a column of numbers, got {_left_out(skipped)}; repair a cell, or name other "
+            "columns with --columns."
         )
     return list(found), np.column_stack(list(found.values())), skipped
 
 
-def _scaled(column: Any) -> Any:
+def _left_out(skipped: dict[str, str]) -> str:
+    named = [f"{name} ({why})" for name, why in skipped.items()]
+    return ", ".join(named[:NAMED]) + (f" and {len(named) - NAMED:,} more" if len(named) > NAMED else "")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _scaled(column: tuple[str, ...]) -> "Floats":
     import numpy as np
 
-    try:
-        values = np.array([float(cell) for cell in column])
-    except ValueError:
-        return None
-    if not np.isfinite(values).all():
-        return None
-    places = np.unique(values, return_inverse=True)[1]
+    places = np.unique(np.array([float(cell) for cell in column]), return_inverse=True)[1]
     return places / max(int(places.max()), 1)
 
 
