@@ -5,13 +5,17 @@ import math
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from tombola import Pool, bounds, play
+from tombola.bounds.ask import ask
 from tombola.bounds.budget import lp_blocks, lp_margin, lp_radius
 from tombola.bounds.frugal import frugal_block, frugal_counts, too_little, too_much
 from tombola.bounds.switching import _radius
 from tombola.bounds.ucb2 import ucb2_counts
 from tombola.claims.beyond.traps import trap
+from tombola.cli import app
+from tombola.errors import ParameterError
 from tombola.exact import random_order, worst_pool
 from tombola.learners.bandit import KLUCB, UCB1, UCB2, Exp3, ExploreThenCommit, SuccessiveElimination, TsallisInf
 from tombola.learners.base import Learner
@@ -350,3 +354,25 @@ def test_the_plays_of_ucb2_fall_with_the_gap(alpha: float) -> None:
     assert plays == sorted(plays, reverse=True)
     assert plays[0] == 5000
     assert ucb2_counts(5000, alpha) == sorted({math.ceil((1 + alpha) ** r) for r in range(200)} & set(range(5000)))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("drift_of_counts --T 10000 --counts 100,50 --spreads 1,0", "29.6"),
+        ("serfling_lp_first_play --T 500 --k 25 --m 1 --rate 0.1 --delta 0.05", "none\n"),
+        ("serfling_lp_first_play --T 4096 --k 3 --m 1 --rate 0.5 --delta 0.05", "129\n"),
+    ],
+)
+def test_the_command_gives_every_bound(words: str, said: str) -> None:
+    """A list of numbers, and a bound that is none, ended in a traceback."""
+    done = CliRunner().invoke(app, ["bound", *words.split()])
+    assert done.exit_code == 0, done.exception
+    assert done.output.startswith(said)
+
+
+def test_as_many_spreads_as_counts_are_asked_for() -> None:
+    with pytest.raises(ParameterError, match="expected numbers for which it is defined"):
+        ask("drift_of_counts", ["--T", "10", "--counts", "1,2", "--spreads", "1"])
+    with pytest.raises(ParameterError, match="--counts must be a number, got '1,x'"):
+        ask("drift_of_counts", ["--T", "10", "--counts", "1,x"])

@@ -440,3 +440,26 @@ def test_a_look_counts_missing_costs_and_delays(tmp_path: Path) -> None:
     facts = dict(look.facts())
     assert (facts["costs"], facts["delays"]) == ("from 1 to 3 a row, 2 missing", "unknown rounds, 2 missing")
     assert look.needed() == ["missing='worst'"]
+
+
+@pytest.mark.parametrize("first", ["0.5;1.234", "NA;1.234"])
+@pytest.mark.parametrize("said", [None, ","])
+def test_a_point_between_thousands_is_not_read_as_decimal(said: Any, first: str, tmp_path: Path) -> None:
+    """Where commas are decimal, 1.234 may be a thousand and more: it was read as a little more than one."""
+    commas = "0,5" if said is None else "0"
+    (tmp_path / "t.csv").write_text(f"id;a;b;cost:a;cost:b\nx;{commas};1;0.5;2.5\ny;1;0;{first}\n")
+    with pytest.raises(TableError, match=r"line 3, column 'cost:b', got '1.234', which may have a decimal point"):
+        read_table(tmp_path / "t.csv", decimal=said)
+    assert read_table(tmp_path / "t.csv", decimal=".", missing="worst").pool.costs is not None
+
+
+def test_points_are_decimal_where_no_comma_is(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,a,b\nx,1.234,2.345\ny,0.5,0.7\n")
+    table = read_table(tmp_path / "t.csv", rescale=(0, 5))
+    assert table.pool.losses[0].tolist() == [1.234 / 5, 2.345 / 5]
+    assert not any("point" in note for note in table.notes)
+
+
+def test_a_stratum_is_no_action(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,stratum,a,b\nx,1,0,1\ny,0,1,0\n")
+    assert read_table(tmp_path / "t.csv").pool.actions == ("a", "b")

@@ -3,25 +3,29 @@
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from tombola import bounds
 from tombola.errors import ParameterError
 
 LARGEST = 100_000_000  # some bounds are sums over all rounds
-LIMITS = {"delta": (0.0, 1.0), "price": (-5e-324, math.inf), "growth": (1.0, math.inf)}
+LIMITS = {
+    "delta": (0.0, 1.0), "growth": (1.0, math.inf),
+    **dict.fromkeys(("price", "counts", "spreads", "sampled"), (-5e-324, math.inf)),
+}  # fmt: skip
 SHORT = {"horizon": "T", "actions": "k", "delay": "d", "budget": "B", "resources": "m", "population": "N", "count": "n"}
 
 
-def ask(name: str, words: Sequence[str]) -> float:
-    """Return the bound of this name for options such as --T 1000 --k 2.
+def ask(name: str, words: Sequence[str]) -> float | None:
+    """Return the bound of this name for options such as --T 1000 --k 2, or None where it says that there is none.
 
     >>> round(ask("hedge", ["--T", "1000", "--k", "2"]), 2)
     18.62
+    >>> round(ask("drift_of_counts", ["--T", "10000", "--counts", "100,50"]), 2)
+    50.48
     """
     if name not in bounds.__all__:
         raise ParameterError(f"bound: expected one of {', '.join(bounds.__all__)}, got {name!r}; write one of those.")
-    function: Callable[..., float] = getattr(bounds, name)
+    function: Callable[..., float | None] = getattr(bounds, name)
     options = _options(function)
     given = dict(_pairs(name, words, options))
     missing = [f"--{word}" for word, p in options.items() if word not in given and p.default is p.empty]
@@ -30,15 +34,15 @@ def ask(name: str, words: Sequence[str]) -> float:
             f"bound {name}: expected {' '.join(missing)} as well, got {' '.join(words) or 'nothing'}; "
             f"write for example tombola bound {name} {' '.join(f'{word} 100' for word in missing)}."
         )
-    checked = {options[word].name: _checked(name, word, options[word], value) for word, value in given.items()}
+    checked = {options[word].name: _checked(name, word, options[word], values) for word, values in given.items()}
     try:
-        value = float(function(**checked))
+        value = function(**checked)
     except (ArithmeticError, ValueError) as error:
         raise ParameterError(
             f"bound {name}: expected numbers for which it is defined, got {' '.join(words)} "
             f"({str(error).rstrip('.')}); write larger or more usual ones."
         ) from None
-    return value
+    return None if value is None else float(value)
 
 
 def listing() -> list[tuple[str, str, str]]:
@@ -53,12 +57,21 @@ def listing() -> list[tuple[str, str, str]]:
     return rows
 
 
-def _options(function: Callable[..., float]) -> dict[str, inspect.Parameter]:
+def _options(function: Callable[..., float | None]) -> dict[str, inspect.Parameter]:
     parameters = inspect.signature(function).parameters.values()
     return {SHORT.get(p.name, p.name): p for p in parameters if "Callable" not in str(p.annotation)}
 
 
-def _checked(name: str, word: str, parameter: inspect.Parameter, value: float) -> float:
+def _checked(name: str, word: str, parameter: inspect.Parameter, values: list[float]) -> float | list[float]:
+    numbers = [_number(name, word, parameter, value) for value in values]
+    return numbers if _many(parameter) else numbers[0]
+
+
+def _many(parameter: inspect.Parameter) -> bool:
+    return "list" in str(parameter.annotation)
+
+
+def _number(name: str, word: str, parameter: inspect.Parameter, value: float) -> float:
     """Return the number if a bound can be asked for it: whole where it counts something, and within limits."""
     low, high = LIMITS.get(parameter.name, (0.0, math.inf))
     counts = "int" in str(parameter.annotation)
@@ -73,7 +86,7 @@ def _checked(name: str, word: str, parameter: inspect.Parameter, value: float) -
     return int(value) if counts else value
 
 
-def _pairs(name: str, words: Sequence[str], options: dict[str, inspect.Parameter]) -> list[tuple[str, Any]]:
+def _pairs(name: str, words: Sequence[str], options: dict[str, inspect.Parameter]) -> list[tuple[str, list[float]]]:
     pairs = []
     for option, value in zip(words[::2], [*words[1::2], ""], strict=False):
         word = option.removeprefix("--")
@@ -83,7 +96,7 @@ def _pairs(name: str, words: Sequence[str], options: dict[str, inspect.Parameter
                 "write one of those."
             )
         try:
-            pairs.append((word, float(value)))
+            pairs.append((word, [float(one) for one in (value.split(",") if _many(options[word]) else [value])]))
         except ValueError:
             raise ParameterError(
                 f"bound {name}: {option} must be a number, got {value!r}; write {option} 100."

@@ -22,4 +22,5 @@ def bound(
             table.add_row(*row)
         show(table)
         return
-    show(f"{ask(name, context.args):.10g}")
+    found = ask(name, context.args)
+    show("none" if found is None else f"{found:.10g}")

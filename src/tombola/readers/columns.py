@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola.errors import TableError
-from tombola.readers.notation import COMMA, EITHER, PER_CENT, PLAIN, number_in
+from tombola.readers.notation import COMMA, EITHER, PER_CENT, PLAIN, POINT, number_in
 from tombola.types import Floats, Rounds
 from tombola.wording import option
 
@@ -86,18 +86,25 @@ class Columns:
                 f"{self.source}: expected a per-cent sign in every cell of column {column.name!r} or in none, got "
                 f"{shortened(other.text)!r} in {self.where(other.row)}; write all cells alike."
             )
-        if EITHER in column.notations and self.decimal != ",":
-            return self._with_commas(column)
+        if EITHER in column.notations and not self.commas:
+            raise self._doubtful(column, EITHER)
+        if POINT in column.notations and self.commas:
+            raise self._doubtful(column, POINT)
         return column
 
-    def _with_commas(self, column: Column) -> Column:
-        if self.decimal is None and any(COMMA in other.notations for other in self.columns):
-            return column
-        cell = column.notations[EITHER]
-        raise TableError(
+    @cached_property
+    def commas(self) -> bool:
+        """Whether a comma is decimal: somebody said so, or some cell cannot be read otherwise."""
+        if self.decimal is not None:
+            return self.decimal == ","
+        return any(COMMA in column.notations for column in self.columns)
+
+    def _doubtful(self, column: Column, notation: str) -> TableError:
+        cell, (mark, name) = column.notations[notation], (",", "comma") if notation == EITHER else (".", "point")
+        return TableError(
             f"{self.source}: expected a number in {self.where(cell.row)}, column {column.name!r}, got {cell.text!r}, "
-            f"which may have a decimal comma or one between thousands; write {option('decimal', ',')} if it is "
-            "decimal, and leave out the commas if not."
+            f"which may have a decimal {name} or one between thousands; write {option('decimal', mark)} if it is "
+            f"decimal, and leave out the {name}s if not."
         )
 
 
@@ -125,7 +132,8 @@ def notes_on_notation(columns: Sequence[Column]) -> list[str]:
     for column in columns:
         for kind, cell in column.notations.items():
             found.setdefault(COMMA if kind == EITHER else kind, (column, cell))
-    found.pop(PLAIN, None)
+    for plain in (PLAIN, POINT):
+        found.pop(plain, None)
     return [
         f"{kind}: {cell.text!r} in column {column.name!r} was read as {column.numbers[cell.row]:g}"
         for kind, (column, cell) in found.items()

@@ -15,7 +15,7 @@ import numpy as np
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, Sighting, check_names, column_of
 from tombola.readers.limits import check_memory
-from tombola.readers.notation import PLAIN
+from tombola.readers.notation import PLAIN, POINT, pointed
 from tombola.types import Floats
 
 LONGEST = 1 << 22  # characters in a line
@@ -188,9 +188,17 @@ class _Growing:
             return
         if np.isfinite(numbers).all() and not any("_" in cell for cell in cells):
             self.notations.setdefault(PLAIN, Sighting(len(self.numbers), cells[0]))
+            if POINT not in self.notations:
+                self._notice_points(cells, numbers)
             self.numbers.frombytes(numbers.tobytes())
         else:
             self._extend_one_by_one(cells)
+
+    def _notice_points(self, cells: tuple[str, ...], numbers: Floats) -> None:
+        """Note the first number that has a point where thousands may have one; losses below 1 cannot."""
+        row = next((row for row in np.flatnonzero(np.abs(numbers) >= 1).tolist() if pointed(cells[row])), None)
+        if row is not None:
+            self.notations[POINT] = Sighting(len(self.numbers) + row, cells[row].strip())
 
     def _extend_one_by_one(self, cells: tuple[str, ...]) -> None:
         part = column_of(self.name, cells, start=len(self.numbers))

@@ -25,8 +25,8 @@ _COST = frozenset({
 _DATE = frozenset({"date", "dates", "timestamp", "datetime"})
 _FEATURE = frozenset({"feature", "features", "feat", "embedding", "emb"})
 _LABEL = frozenset({
-    "label", "labels", "target", "split", "fold", "category", "group", "cluster", "weight", "seed", "gold", "answer",
-    "y_true", "ground_truth", "time", "day", "month", "year",
+    "label", "labels", "target", "split", "fold", "category", "group", "cluster", "stratum", "strata", "weight",
+    "seed", "gold", "answer", "y_true", "ground_truth", "time", "day", "month", "year",
 })  # fmt: skip
 
 

@@ -8,8 +8,9 @@ MISSING = frozenset(
     {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "?", "-", "--", ".", "<na>"}
 )
 TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-PLAIN, PER_CENT, WORD, COMMA, EITHER = "plain", "per cent", "word", "decimal comma", "comma"
+PLAIN, PER_CENT, WORD, COMMA, EITHER, POINT = "plain", "per cent", "word", "decimal comma", "comma", "point"
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234: a decimal comma, or one between thousands
+_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")  # 1.234: the same, where a comma is decimal
 _COMMA = re.compile(r"[+-]?\d*,\d+")
 
 
@@ -40,7 +41,12 @@ def number_in(cell: Any) -> Written:
         return Written(None if share.number is None else share.number / 100, PER_CENT)
     if _COMMA.fullmatch(text):
         return Written(float(text.replace(",", ".")), EITHER if _EITHER.fullmatch(text) else COMMA)
-    return Written(None if "_" in text else _value(text))
+    return Written(None if "_" in text else _value(text), POINT if pointed(text) else PLAIN)
+
+
+def pointed(text: str) -> bool:
+    """Say whether a number has a point that would stand between thousands where commas are decimal."""
+    return text.strip()[-4:-3] == "." and _POINT.fullmatch(text.strip()) is not None
 
 
 def _value(cell: Any) -> float | None:
