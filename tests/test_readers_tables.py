@@ -463,3 +463,42 @@ def test_points_are_decimal_where_no_comma_is(tmp_path: Path) -> None:
 def test_a_stratum_is_no_action(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,stratum,a,b\nx,1,0,1\ny,0,1,0\n")
     assert read_table(tmp_path / "t.csv").pool.actions == ("a", "b")
+
+
+def test_what_is_to_be_left_out_of_a_long_table_is_left_out(tmp_path: Path) -> None:
+    """It was read all the same, and a column that is not there was left out, too."""
+    (tmp_path / "t.csv").write_text("id,model,loss,cost,delay\nx,a,1,1,0\nx,b,0,2,0\ny,a,1,3,5\ny,b,1,4,5\n")
+    table = read_table(tmp_path / "t.csv", ignore=["cost", "del*"])
+    assert (table.pool.costs, table.delays) == (None, None)
+    assert "not used: cost, delay (as asked)" in table.notes
+    with pytest.raises(TableError, match="expected a column called 'b' as ignore says"):
+        read_table(tmp_path / "t.csv", ignore=["b"])
+
+
+def test_a_column_called_action_that_is_left_out_makes_no_long_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,action,a,b\nx,call,0,1\ny,skip,1,1\n")
+    assert read_table(tmp_path / "t.csv", ignore=["action"]).pool.actions == ("a", "b")
+
+
+def test_what_is_said_of_an_archive_is_done(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", losses=np.eye(2), costs=np.ones((2, 2)), delays=np.array([0, 4]))
+    table = read_table(tmp_path / "t.npz")
+    assert "delays from array 'delays'" in table.notes
+    table = read_table(tmp_path / "t.npz", ignore=["costs", "delays"])
+    assert (table.pool.costs, table.delays) == (None, None)
+    with pytest.raises(TableError, match="expected an array called 'prices' as ignore says"):
+        read_table(tmp_path / "t.npz", ignore=["prices"])
+
+
+@pytest.mark.parametrize("said", ["ids", "delay", "value", "action", "ignore", "costs"])
+def test_an_array_has_no_columns_to_speak_of(said: str) -> None:
+    """What was said was passed over."""
+    words: dict[str, Any] = {said: ["1"] if said in ("ignore", "costs") else "1"}
+    with pytest.raises(TableError, match=f"for an array has none, got {said}"):
+        read_table([[0.0, 1.0]], **words)
+
+
+def test_a_wide_table_has_no_column_of_values(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,a,b\nx,0,1\ny,1,1\n")
+    with pytest.raises(TableError, match="expected a long table as value says"):
+        read_table(tmp_path / "t.csv", value="a")

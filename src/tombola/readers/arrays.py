@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tombola.errors import TableError
 from tombola.readers.columns import listed
 from tombola.readers.limits import check_memory
+from tombola.readers.names import matching
 from tombola.readers.parts import ACTION, CHANCE, COSTS, DELAYS, LOSSES, REWARDS, Parts, Wanted, costs_of, logged
 from tombola.types import Floats
 from tombola.wording import option
@@ -28,7 +29,8 @@ def read_npz(path: Path, wanted: Wanted) -> Parts:
     """Read an archive with an array `losses` (or `rewards`), rows x actions, and what else it has of ours."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            names = list(archive.files)
+            left_out = {name for pattern in wanted.ignore for name in _left_out(path, archive.files, pattern)}
+            names = [name for name in archive.files if name not in left_out]
             used = _used(path, names, wanted)
             _check_sizes(path, archive, {name for found in used.values() for name in found})
             arrays = {part: [archive[name] for name in found] for part, found in used.items()}
@@ -51,6 +53,7 @@ def read_npz(path: Path, wanted: Wanted) -> Parts:
         _vector(str(path), "delays", arrays["delays"][0]) if arrays["delays"] else None,
         [f"an archive: {kind} from array {used['values'][0]!r}", *notes,
          *([f"costs from array {listed(used['costs'])}"] if costs else []),
+         *([f"delays from array {used['delays'][0]!r}"] if used["delays"] else []),
          *([f"not used: {listed(unused)}"] if unused else [])],
     )  # fmt: skip
     return choose_actions(parts, wanted.actions)
@@ -72,6 +75,13 @@ def read_npy(path: Path, wanted: Wanted) -> Parts:
 
 def read_array(values: Any, source: str, wanted: Wanted) -> Parts:
     """Read an array in memory, rows x actions."""
+    for name in ("ignore", "ids", "delay", "value", "action", "resources"):
+        if getattr(wanted, name):
+            raise TableError(
+                f"{source}: expected nothing about columns by their names, for an array has none, got "
+                f"{option('costs' if name == 'resources' else name)}; leave it out, or save the table as an archive or "
+                "a text table."
+            )
     checked = _checked(source, "losses", values)
     kind = wanted.kind or "losses"
     return Parts(source, kind, checked, None, None, None, None, [f"an array of {checked.dtype}, read as {kind}"])
@@ -94,6 +104,16 @@ def choose_actions(parts: Parts, actions: Sequence[str] | None) -> Parts:
     chosen = [names.index(name) for name in actions]
     costs = None if parts.costs is None else parts.costs[:, chosen]
     return parts._replace(values=parts.values[:, chosen], actions=tuple(actions), costs=costs)
+
+
+def _left_out(path: Path, names: Sequence[str], pattern: str) -> list[str]:
+    found = matching(names, pattern)
+    if not found:
+        raise TableError(
+            f"{path}: expected an array called {pattern!r} as {option('ignore')} says, got {listed(names)}; name "
+            "one of those."
+        )
+    return found
 
 
 def _used(path: Path, names: list[str], wanted: Wanted) -> dict[str, list[str]]:

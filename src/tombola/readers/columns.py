@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola.errors import TableError
+from tombola.readers.names import matching
 from tombola.readers.notation import COMMA, EITHER, PER_CENT, PLAIN, POINT, number_in
 from tombola.types import Floats, Rounds
 from tombola.wording import option
@@ -71,6 +72,10 @@ class Columns:
             f"{self.source}: expected a column called {name!r} as {option(wanted)} says, got {names}; "
             "name one of those."
         )
+
+    def matching(self, pattern: str, wanted: str) -> list[str]:
+        """Return the columns of this name, or that match it as a pattern, which the option `wanted` asks for."""
+        return matching(self.named, pattern) or [self.find(pattern, wanted).name]
 
     def numeric(self, column: Column) -> Column:
         """Return the column if it holds nothing but numbers, all written alike, and missing cells."""

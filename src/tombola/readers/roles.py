@@ -8,7 +8,7 @@ import numpy as np
 
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, listed
-from tombola.readers.names import IDS, like_id, likeness, matching, says_reward, without
+from tombola.readers.names import IDS, like_id, likeness, says_reward, without
 from tombola.readers.parts import DELAYS, Wanted
 from tombola.readers.prices import AS_ASKED, Prices, asked_prices, guessed_prices
 from tombola.wording import option
@@ -33,7 +33,7 @@ class Roles(NamedTuple):
 
 def roles_of(table: Columns, wanted: Wanted) -> Roles:
     """Say what every column is."""
-    aside = {name: AS_ASKED for pattern in wanted.ignore for name in _chosen(table, pattern, "ignore")}
+    aside = {name: AS_ASKED for pattern in wanted.ignore for name in table.matching(pattern, "ignore")}
     chosen = None if wanted.actions is None else _actions(table, wanted.actions)
     free = [c for c in table.columns if c.name not in aside and c.name not in (chosen or {})]
     ids = table.find(wanted.ids, "ids") if wanted.ids is not None else _id_among(table, free, aside)
@@ -67,13 +67,8 @@ def note_on(aside: dict[str, str]) -> list[str]:
     return [f"not used: {told}; say which columns are actions with {option('actions')}"]
 
 
-def _chosen(table: Columns, pattern: str, wanted: str) -> list[str]:
-    found = matching(table.named, pattern)
-    return found or [table.find(pattern, wanted).name]
-
-
 def _actions(table: Columns, patterns: Sequence[str]) -> dict[str, None]:
-    return dict.fromkeys(name for pattern in patterns for name in _chosen(table, pattern, "actions"))
+    return dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, "actions"))
 
 
 def _id_among(table: Columns, free: Sequence[Column], aside: dict[str, str]) -> Column | None:

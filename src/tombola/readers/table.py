@@ -1,6 +1,7 @@
 """read_table: whatever holds a loss for every row and action becomes a pool, and says how."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -109,8 +110,14 @@ def _parts(source: Any, wanted: Wanted) -> Parts:
 
 
 def _shaped(table: Columns, wanted: Wanted) -> Parts:
-    action = action_column(table, wanted)
-    parts = read_wide(table, wanted) if action is None else read_long(table, wanted, action)
+    left_out = [name for pattern in wanted.ignore for name in table.matching(pattern, "ignore")]
+    rest = replace(table, columns=[column for column in table.columns if column.name not in left_out])
+    action = action_column(rest, wanted)
+    if action is None:
+        parts = read_wide(table, wanted)
+    else:
+        parts = read_long(rest, wanted, action)
+        parts.notes.extend([f"not used: {listed(left_out)} (as asked)"] if left_out else [])
     return parts._replace(notes=[*table.notes, *parts.notes])
 
 

@@ -9,12 +9,18 @@ from tombola.readers.columns import Column, Columns, listed, notes_on_notation
 from tombola.readers.parts import Parts, Wanted, logged
 from tombola.readers.roles import note_on, roles_of
 from tombola.types import Floats
+from tombola.wording import option
 
 _SUMS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
 
 
 def read_wide(table: Columns, wanted: Wanted) -> Parts:
     """Take a wide table apart: ids, delays, costs, a column for each action, and what is set aside."""
+    if wanted.value is not None:
+        raise TableError(
+            f"{table.source}: expected a long table as {option('value')} says, got one without a column that names the "
+            f"action; write {option('action', 'NAME')}, or leave out {option('value')}."
+        )
     roles = roles_of(table, wanted)
     values = np.column_stack([table.numeric(action).numbers for action in roles.actions])
     _refuse_logged(table, values)
