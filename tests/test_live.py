@@ -430,6 +430,7 @@ def test_the_commands_for_full_feedback(session: Callable[..., str]) -> None:
         ("1",),
         ("--csv", "none.csv"),
         ("1", "--loss", "0.5", "--csv", "x.csv"),
+        ("1", "--loss", "0.5", "--rewards"),
         (),
         ("1", "--loss", "x"),
         ("9", "--loss", "0"),
@@ -681,3 +682,20 @@ def test_a_command_on_a_short_run_loads_no_compiler(
     with SessionFile.open(tmp_path / "r") as compiled, SessionFile.open(tmp_path / "r") as slow:
         slow.brisk = True
         assert bits(compiled) == bits(slow)
+
+
+def test_an_outcome_of_another_row_or_action_than_its_ticket_is_refused(
+    session: Callable[..., str], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    (tmp_path / "ids.csv").write_text("id\n=x\ny\n")
+    session("start", "ids.csv", "--actions", "a,b", "--out", "r", "--seed", "3")
+    first, second = json.loads(session("next", "r", "--count", "2", "--json"))
+    for line in (f"1,{second['id']},", f"1,{first['id']},b"):
+        (tmp_path / "o.csv").write_text(f"ticket,id,action,loss\n{line},0.5\n")
+        with pytest.raises(TombolaError) as refused:
+            session("record", "r", "--csv", "o.csv")
+        one_sentence(refused.value)
+    (tmp_path / "o.csv").write_text(f"ticket,id,action,loss\n1,{first['id']},{first['action']},0.5\n2,,,1\n")
+    assert session("record", "r", "--csv", "o.csv") == "2 recorded\n"
+    session("export", "r", "--out", "all.csv")
+    assert session("record", "r", "--csv", "all.csv") == "0 recorded, 2 known before\n"

@@ -204,3 +204,11 @@ def test_prices_are_known_and_need_not_be_told(tmp_path: Path) -> None:
         assert run.record(cheap.round, loss=0.5)
         [spent] = run.status().ledger.spent
         assert spent == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize("text", ["0.03,0.001", "gpt=0.03,gpt=0.001", "gpt=0.03,0.001"])
+def test_a_cost_is_said_once(text: str, one_sentence: Any) -> None:
+    """Of two numbers without names, the second was that of all actions."""
+    with pytest.raises(ParameterError) as refused:
+        budget_named(NAMES, [0.4], [text], [], "")
+    one_sentence(refused.value)

@@ -432,8 +432,9 @@ def test_bad_answers_are_one_sentence(tmp_path: Path, one_sentence: Callable[[ob
         file.calls()
         tickets = ("ticket,loss\nnan,1\n", "ticket,loss\ninf,1\n", "ticket,loss\n0.9,1\n")
         twice = ("ticket,loss,score\n0,0.2,0.2\n", "ticket,loss,failed\n0,0.2,1\n", "ticket,loss,failed\n0,,perhaps\n")
+        other = ("ticket,candidate,loss\n0,high,0.2\n", "ticket,row,loss\n0,nowhere,0.2\n")
         others = ("a,b\n1,2\n", "ticket,loss\n0,x\n", "ticket,loss,cost\n0,1,y\n", "candidate,loss\nlow,1\n")
-        for text in (*others, *tickets, *twice):
+        for text in (*others, *other, *tickets, *twice):
             (tmp_path / "a.csv").write_text(text)
             with pytest.raises(TableError) as refused:
                 read_answers(tmp_path / "a.csv", file)

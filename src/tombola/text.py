@@ -30,6 +30,15 @@ def cell(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) and not _number(text) else text
 
 
+def holds(written: str, name: str) -> bool:
+    """Tell whether a cell holds this name, as it is or as `cell` writes it; a blank one does.
+
+    >>> holds("'=1+1", "=1+1"), holds(" a ", "a"), holds("", "a"), holds("b", "a")
+    (True, True, True, False)
+    """
+    return written.strip() in ("", name.strip(), cell(name).strip())
+
+
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     """Return rows as the text of a CSV file, safe for a spreadsheet.
 

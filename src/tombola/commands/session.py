@@ -116,16 +116,19 @@ def record(
     from tombola.live.intake import cost_columns, read_outcomes
     from tombola.live.outcome import Outcome
 
-    if (ticket is None) == (csv is None) or (csv is not None and bool(loss or reward or cost)):
+    beside = rewards if csv is None else bool(loss or reward or cost)
+    if (ticket is None) == (csv is None) or beside:
         raise FeedbackError(
             "session record: expected either a ticket with its loss, or a table of them, got both or neither; "
-            "write record FILE 17 --loss 0.25, or record FILE --csv outcomes.csv."
+            "write record FILE 17 --loss 0.25 (or --reward 0.75), or record FILE --csv outcomes.csv."
         )
     with _run(file) as run:
         whole = run.setting.whole_rows
         if csv is not None:
             names = run.names[: run.setting.listed] if whole else None
-            outcomes = read_outcomes(csv, names, run.round_of, costs=cost_columns(run.budget), rewards=rewards)
+            outcomes = read_outcomes(
+                csv, names, run.round_of, play_of=run.play_of, costs=cost_columns(run.budget), rewards=rewards
+            )
         else:
             told = _value(loss, whole=whole), _value(reward, whole=whole)
             outcomes = [Outcome(ticket or 0, *told, cost or None)]

@@ -64,9 +64,16 @@ def _table(option: str, names: Sequence[str], texts: Sequence[str], resources: i
         )
     table = np.full((len(names), resources), math.nan)
     for resource, text in enumerate(texts):
+        said: set[str] = set()
         for part in text.split(","):
-            name, equals, number = part.rpartition("=")
-            which = range(len(names)) if not equals else [_index(option, names, name.strip())]
+            name, equals, number = (piece.strip() for piece in part.rpartition("="))
+            if name in said or (said and not equals):
+                raise ParameterError(
+                    f"{option}: expected one number, or one for each action by its name, got {text!r}; write for "
+                    f"example {option} {names[0]}=0.03."
+                )
+            said.add(name)
+            which = range(len(names)) if not equals else [_index(option, names, name)]
             table[list(which), resource] = _number(option, number)
     return table
 

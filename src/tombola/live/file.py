@@ -239,6 +239,12 @@ class SessionFile:
             )
         return found
 
+    def play_of(self, round: int) -> Assignment:
+        """Return the ticket with this number, as `next` gave it."""
+        with self._reading() as mind:
+            self._mark(mind, "SessionFile.play_of", round)
+            return self._assignment(round, *self._ticket(round))
+
     def status(self, level: float = 0.05) -> "Status":
         """Return how far the run is, and what it says about the actions; its intervals fail with chance `level`."""
         from tombola.live.status import status_of
@@ -446,9 +452,10 @@ class SessionFile:
         before = self._known(outcome.round)
         if before != numbers:
             first, now = self.setting.told(before), self.setting.told(numbers)
+            advice = "amend it if it was wrong" if self.setting.amendable else "record what comes next"
             raise FeedbackError(
                 f"SessionFile.record: ticket {outcome.round} has been answered with {first!r}, got {now!r} now, "
-                "and the first answer stands; amend it if it was wrong."
+                f"and the first answer stands; {advice}."
             )
         return False
 

@@ -2,11 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tombola.budget import Budget
 from tombola.errors import TableError
 from tombola.live.outcome import Outcome
 from tombola.readers.delimited import text_lines, text_table
+from tombola.text import holds
+
+if TYPE_CHECKING:
+    from tombola.live.file import Assignment
 
 IDS = ("id", "ids", "row")
 
@@ -40,13 +45,15 @@ def read_outcomes(
     actions: tuple[str, ...] | None,
     round_of: Callable[[str], int],
     *,
+    play_of: "Callable[[int], Assignment] | None" = None,
     costs: tuple[str, ...] = (),
     rewards: bool = False,
 ) -> list[Outcome]:
     """Return the outcomes in a CSV or TSV table: a column `ticket` or `id`, and the numbers; blank: not known yet.
 
     The numbers are in a column `loss` or `reward`; if whole rows are seen, in one column for each of `actions` (losses,
-    unless `rewards` says otherwise). What the action played cost is in the columns `costs`, if they are there.
+    unless `rewards` says otherwise). What the action played cost is in the columns `costs`, if they are there. Where
+    there are also columns `id` and `action`, they must say what the ticket was, by `play_of`.
     """
     header, rows = _table(path)
     key = _place(path, header, ("ticket",) if "ticket" in header else IDS, "a header such as ticket,loss")
@@ -58,15 +65,29 @@ def read_outcomes(
     priced = (
         [_place(path, header, (name,), "a column for each resource") for name in costs] if {*costs} & {*header} else []
     )
+    checked = {name for name in ("id", "action") if header.count(name) == 1 and name not in (actions or ())}
     outcomes = []
     for row in rows:
         cells = [row[place].strip() for place in places]
         cost = [row[place].strip() for place in priced] or None
         if any(cells):
             round_ = _ticket(path, row[key]) if header[key] == "ticket" else round_of(row[key].strip())
+            if checked and play_of is not None:
+                _agree(path, {name: row[header.index(name)] for name in checked}, play_of(round_))
             value = cells if actions is not None else cells[0]
             outcomes.append(Outcome(round_, None, value, cost) if rewards else Outcome(round_, value, None, cost))
     return outcomes
+
+
+def _agree(path: Path, told: dict[str, str], play: "Assignment") -> None:
+    """Refuse an outcome of another row, or of another action, than its ticket's."""
+    for name, written in told.items():
+        wanted = getattr(play, name)
+        if not holds(written, wanted):
+            raise TableError(
+                f"{path}: expected the {name} {wanted!r} for ticket {play.round}, got {written.strip()!r}; record what "
+                f"came of the ticket as `next` gave it, or leave out the column {name}."
+            )
 
 
 def _place(path: Path, header: list[str], names: tuple[str, ...], advice: str) -> int:

@@ -88,7 +88,8 @@ class Status:
     @property
     def estimate(self) -> str:
         """What may be said of the actions, in one sentence."""
-        more = f", {self.worst_regret:.4g} if all pending ones fail" if self.pending else ""
+        open_ = " and cancelled" if self.cancelled else ""
+        more = f", {self.worst_regret:.4g} if all pending{open_} ones fail" if self.pending else ""
         return (
             f"with probability {1 - self.level:g}, the mean loss of {self.best} is within {self.within:.4g} of the "
             f"best action's; the rows answered so far have lost at most {self.regret:.4g} more than the best action at "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tombola.errors import FeedbackError, TableError
 from tombola.racing.events import Event
 from tombola.readers.delimited import text_table
+from tombola.text import holds
 
 if TYPE_CHECKING:
     from tombola.racing.file import RaceFile
@@ -27,7 +28,7 @@ def read_answers(path: Path, file: "RaceFile") -> list[Event]:
             f"{path}: expected columns ticket (or candidate and row) and loss (or score), got "
             f"{', '.join(header[:20])}; write a header such as ticket,loss,cost."
         )
-    tickets = file.tickets() if by_name else {}
+    tickets, race = file.tickets() if by_name else {}, file.race
     found = []
     for number, cells in rows:
         values = {name: cells[place].strip() for name, place in known.items()}
@@ -37,6 +38,12 @@ def read_answers(path: Path, file: "RaceFile") -> list[Event]:
         if loss is not None and failed:
             raise TableError(f"{path}: expected a loss or a failed call in line {number}, got both; leave one out.")
         ticket = _named(path, number, values, tickets) if by_name else _ticket(path, number, values["ticket"])
+        call = race.call(ticket)
+        if not (holds(values.get("candidate", ""), call.candidate) and holds(values.get("row", ""), call.row)):
+            raise TableError(
+                f"{path}: expected {call.candidate!r} on {call.row!r} for ticket {ticket} in line {number}, got "
+                "another candidate or row; leave out the ticket, or what contradicts it."
+            )
         found.append(Event("answer", ticket, loss, _number(path, number, values.get("cost") or "0"), failed))
     return found
 
