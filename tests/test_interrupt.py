@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from conftest import SOURCE
-from tombola import Pool, play
-from tombola.engine import player
+from tombola import Pool, play, regret
+from tombola.engine import draws, player
+from tombola.engine.coins import new_coins
+from tombola.engine.compiler import specialise
 from tombola.engine.loop import ROUND
 from tombola.engine.player import Player
 from tombola.learners.bandit import UCB1
@@ -34,6 +36,33 @@ def test_the_length_of_a_breath_changes_nothing(learner: Any, delay: int, monkey
     pieces = play(learner, pool, delay=delay, seed=1)
     for name in ("actions", "chances", "losses", "expected_losses"):
         assert getattr(pieces, name).tobytes() == getattr(whole, name).tobytes()
+
+
+def test_a_shuffle_and_what_it_is_compared_with_come_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two pieces Ctrl-C is heard; the order, the coins that are left and the regret are the same to the bit."""
+    pool, calls = Pool(np.random.default_rng(4).random((23, 3))), 0
+    coins = new_coins(np.random.SeedSequence(1))
+    order = draws.random_order(23, coins)
+    best, least = regret.best_action(pool, order), regret.best_each_round(pool, order)
+    assert best.tolist() == pool.losses[order, pool.best].tolist()
+    assert least.tolist() == pool.losses[order].min(axis=1).tolist()
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return specialise(*arguments)
+
+    monkeypatch.setattr(draws, "specialise", counted)
+    for stride in (1, 5, 22, 23, 24):
+        for module in (draws, regret):
+            monkeypatch.setattr(module, "STRIDE", stride)
+        again, calls = new_coins(np.random.SeedSequence(1)), 0
+        assert draws.random_order(23, again).tolist() == order.tolist()
+        assert again.tolist() == coins.tolist()
+        assert calls == -(-23 // stride)
+        assert regret.best_action(pool, order).tolist() == best.tolist()
+        assert regret.best_each_round(pool, order).tolist() == least.tolist()
+    assert draws.random_order(0, coins).tolist() == []
 
 
 def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Rounds], object]) -> None:

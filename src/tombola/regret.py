@@ -8,10 +8,14 @@ permutation its loss is the minimum itself, and over i.i.d. draws from the pool 
 switching price; the first action is free.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tombola.pool import Pool
 from tombola.types import Floats, Order
+
+STRIDE = 1 << 21  # rows after which Python may look up: less than a tenth of a second
 
 
 def best_action(pool: Pool, order: Order) -> Floats:
@@ -20,7 +24,7 @@ def best_action(pool: Pool, order: Order) -> Floats:
     >>> best_action(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
     [1.0, 0.0, 0.0]
     """
-    return np.asarray(pool.losses[order, pool.best], dtype=np.float64)
+    return _in_pieces(order, lambda rows: pool.losses[rows, pool.best])
 
 
 def best_each_round(pool: Pool, order: Order) -> Floats:
@@ -29,7 +33,16 @@ def best_each_round(pool: Pool, order: Order) -> Floats:
     >>> best_each_round(Pool([[1, 0], [0, 1]]), np.array([0, 1], np.uint32)).tolist()
     [0.0, 0.0]
     """
-    return np.asarray(pool.losses[order].min(axis=1), dtype=np.float64)
+    return _in_pieces(order, lambda rows: pool.losses[rows].min(axis=1))
+
+
+def _in_pieces(order: Order, losses_of: Callable[[Order], Floats]) -> Floats:
+    """Return the losses of all rows in this order; Ctrl-C stops it in between."""
+    losses = np.empty(order.size)
+    for start in range(0, order.size, STRIDE):
+        piece = order[start : start + STRIDE]
+        losses[start : start + piece.size] = losses_of(piece)
+    return losses
 
 
 def switches(actions: "np.typing.NDArray[np.int64]") -> int:

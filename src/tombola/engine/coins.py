@@ -84,9 +84,9 @@ def gamma(coins: Coins, shape: float) -> float:
                 return d * v
 
 
-def shuffle(order: Order, coins: Coins) -> None:
-    """Fill `order` with a uniformly random permutation (Fisher-Yates, inside out)."""
-    for t in range(order.size):
+def shuffle(order: Order, start: int, stop: int, coins: Coins) -> None:
+    """Go on from a uniformly random permutation of `start` rows to one of `stop` (Fisher-Yates, inside out)."""
+    for t in range(start, stop):
         swap = below(coins, t + 1)
         order[t] = order[swap]
         order[swap] = t
