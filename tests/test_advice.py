@@ -118,3 +118,34 @@ def test_advice_is_a_value() -> None:
     found = advise(runs(KLUCB=20 + NOISE), "bandit", blind=30.0)
     assert isinstance(found, Advice)
     assert found.why == ""
+
+
+def test_nobody_is_tied_and_behind_at_once() -> None:
+    """Thrifty ranks better elsewhere and is tied with the best; UCB2 is tied with the best too, but behind Thrifty."""
+    other = NOISE[::-1] - NOISE[::-1].mean() + NOISE.mean()
+    found = advise(runs(UCB1=20 + 9 * NOISE, Thrifty=20.1 + other, UCB2=20.6 + other), "bandit")
+    assert (found.learner, found.tied, found.next) == ("Thrifty", ("UCB1",), "UCB2")
+
+
+def test_a_learner_that_is_better_is_not_called_tied() -> None:
+    """KLUCB is tied with the best and pays; Exp3, between them, is told apart from it."""
+    noise = NOISE - NOISE.mean()
+    found = advise(runs(UCB1=20 + 9 * noise, Exp3=20.1 + noise, Thrifty=20.7 + noise), "bandit")
+    assert (found.learner, found.tied) == ("Thrifty", ("UCB1",))
+
+
+def test_the_best_that_is_not_enough_is_the_best() -> None:
+    """It was the one that ranks best elsewhere, which may be the last one here, and was called the best."""
+    found = advise(runs(Exp3=20 + NOISE, Thrifty=20.05 + NOISE[::-1]), "bandit", blind=20.0)
+    assert found.stays
+    assert found.learner == "Exp3"
+
+
+@pytest.mark.parametrize(("seed", "says"), [(1, " less in all"), (2, " more in all")])
+def test_less_is_not_called_minus_so_much_more(seed: int, says: str) -> None:
+    reported = answer(np.random.default_rng(seed).random((30, 2)).round(2))
+    words = sentences(reported).do
+    assert reported.advice.stays
+    assert says in words
+    assert ("beyond noise" in words) == (says == " less in all")
+    assert "loses -" not in words

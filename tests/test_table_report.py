@@ -317,10 +317,33 @@ def test_a_price_of_switches_is_refused_with_a_target() -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_the_page_says_what_regret_is() -> None:
-    spent = "What was spent so far above the cheapest mix"
-    for target, amounts in ((0.5, ()), (None, (0.1,))):
-        report = answer_to(dear(20), asked(target=target, amounts=amounts, repetitions=1))
-        assert (spent in page_of(report, command="x")) == (target is not None)
-        label = report.runs.chart().y_label
-        assert label.startswith("regret: spent" if target is not None else "regret: loss above the best fixed mix")
+@pytest.mark.parametrize(
+    ("met", "page", "label"),
+    [
+        ({"target": 0.5}, "what is spent above the cheapest mix that reaches the target", "spent above"),
+        ({"amounts": (0.1,)}, "loss above the best fixed mix within the budget", "loss above the best fixed mix"),
+        ({"price": 2.0, "learners": ("UCB1",)}, "loss with the price of switches above the best fixed action", "loss"),
+        ({"learners": ("UCB1",)}, "loss above the best fixed action", "loss above the best fixed action"),
+    ],
+)
+def test_the_page_says_what_regret_is(met: dict[str, Any], page: str, label: str) -> None:
+    """With a target, it was called a loss above the best mix within the budget."""
+    report = answer_to(dear(20), asked(repetitions=1, **met))
+    shown = page_of(report, command="x")
+    assert f"Regret is {page}" in shown
+    assert f"Regret so far is {page}" in shown
+    assert report.runs.chart().y_label.startswith(f"regret: {label}")
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    ("orders", "lead"),
+    [
+        (("random",), ("Every row once", "the same shuffles of the rows")),
+        (("given",), ("Every row once", "the same orders of the rows")),
+        (("random", "iid"), ("Rows are drawn with replacement in iid order", "the same orders of the rows")),
+    ],
+)
+def test_the_page_says_how_rows_come(orders: tuple[str, ...], lead: tuple[str, ...]) -> None:
+    shown = page_of(answer_to(dear(20), asked(repetitions=1, orders=orders, learners=("UCB1",))), command="x")
+    assert all(words in shown for words in lead)

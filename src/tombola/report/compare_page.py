@@ -59,6 +59,7 @@ class Compared(NamedTuple):
     means: tuple[Mean, ...]
     notes: tuple[str, ...]
     command: str
+    measure: str = "loss above the best fixed action"  # what regret is
 
 
 class Strip(NamedTuple):

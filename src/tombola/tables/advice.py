@@ -60,11 +60,12 @@ def advise(runs: Runs, kind: str, blind: float | None = None) -> Advice:
     even = [name for name in ranked if _tied(runs, name, ranked[0], order)]
     gains = {name: None if blind is None else statistics.mean(blind - suffered(runs, name, order)) for name in ranked}
     paying = [name for name in ranked if (gain := gains[name]) is None or gain.low > 0]
-    among = [name for name in even if name in paying] or paying[:1] or even
+    among = [name for name in even if name in paying] or paying[:1] or _unpaid(even, gains[ranked[0]])
     chosen = min(among, key=lambda name: (_rank(kind, name), ranked.index(name)))
     behind = next((name for name in ranked if not _tied(runs, name, chosen, order)), "")
     return Advice(
-        order, chosen, tuple(name for name in even if name != chosen), runs.regret(chosen, order), behind,
+        order, chosen, tuple(name for name in ranked if _alike(runs, name, chosen, order)), runs.regret(chosen, order),
+        behind,
         runs.difference(behind, chosen, order) if behind else None,
         gains[chosen],
     )  # fmt: skip
@@ -75,6 +76,17 @@ def suffered(runs: Runs, learner: str, order: str) -> Floats:
     end = runs.cell(learner, order).sums[:, -1]
     total: Floats = end[:, LOSS] + runs.switching_price * end[:, SWITCHES]
     return total
+
+
+def _unpaid(even: list[str], gain: Estimate | None) -> list[str]:
+    """Return whom to speak of where nobody gains anything: the best, but after one repetition all are alike."""
+    return even[:1] if gain is not None and gain.repetitions > 1 else even
+
+
+def _alike(runs: Runs, name: str, chosen: str, order: str) -> bool:
+    """Say whether another learner can be told neither to be worse than the chosen one nor to be better."""
+    difference = runs.difference(name, chosen, order)
+    return name != chosen and difference.low <= 0 <= difference.high
 
 
 def _tied(runs: Runs, name: str, other: str, order: str) -> bool:

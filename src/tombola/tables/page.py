@@ -45,6 +45,7 @@ def page_of(answer: Answer, *, command: str) -> str:
             means=tuple(means(answer)),
             notes=tuple(answer.notes),
             command=command,
+            measure=measure(answer),
         )
     )
 
@@ -58,7 +59,10 @@ def _lead(answer: Answer) -> str:
     parts += [f"feedback comes {late} rounds late"] * (late != 0)
     parts += [f"a switch costs {met.switching_price:g}"] * (met.switching_price > 0)
     words = ", ".join(parts)
-    return f"Every row once, one action for each; {words}. All learners met the same shuffles of the rows."
+    orders = answer.question.orders
+    rows = "Rows are drawn with replacement in iid order" if "iid" in orders else "Every row once"
+    met_by_all = "shuffles" if orders == ("random",) else "orders"
+    return f"{rows}, one action for each; {words}. All learners met the same {met_by_all} of the rows."
 
 
 def pictures(answer: Answer) -> list[Picture]:
@@ -69,8 +73,8 @@ def pictures(answer: Answer) -> list[Picture]:
     found = [
         Picture(
             f"Regret over time, {order} order",
-            f"{_regret_words(answer)}, for {which}; the band is the 95 % interval of "
-            f"the mean over {count} repetitions.{_bound_words(answer)}",
+            f"Regret so far is {measure(answer)}, for {which}; the band is the 95 % interval of the "
+            f"mean over {count} repetitions.{_bound_words(answer)}",
             regret_chart(answer, order),
         )
     ]
@@ -94,10 +98,12 @@ def pictures(answer: Answer) -> list[Picture]:
     return [*found, *budget_picture(answer), *spend_pictures(answer, order)]
 
 
-def _regret_words(answer: Answer) -> str:
-    if answer.question.target is None:
-        return "The loss so far above the comparator's on the same rows"
-    return "What was spent so far above the cheapest mix, and twice the price of each loss too many"
+def measure(answer: Answer) -> str:
+    """Say what regret is here."""
+    if answer.question.target is not None:
+        return "what is spent above the cheapest mix that reaches the target, and twice the price of each loss too many"
+    loss = "loss with the price of switches" if answer.question.met.switching_price > 0 else "loss"
+    return f"{loss} above the best fixed {'mix within the budget' if answer.runs.amounts else 'action'}"
 
 
 def _bound_words(answer: Answer) -> str:

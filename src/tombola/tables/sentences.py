@@ -73,9 +73,10 @@ def written(learner: Learner) -> str:
 def _do(answer: Answer) -> str:
     advice = answer.advice
     if advice.stays:
+        beyond, more = _beside_blind(advice.gain)
         return (
-            f"pick one action and stay: no learner beats that here; {advice.learner}, the best, loses "
-            f"{plus_minus(_more(advice.gain))} more in all than one picked blindly"
+            f"pick one action and stay: no learner beats that here{beyond}; {advice.learner}, the best, loses {more} "
+            "in all than one picked blindly"
         )
     tied = f", tied with {listed(advice.tied)}" if advice.tied else ""
     ahead = f": {plus_minus(advice.ahead)} less loss in all than {advice.next}" if advice.ahead is not None else ""
@@ -83,9 +84,12 @@ def _do(answer: Answer) -> str:
     return f"use {advice.learner} for a list like this one{tied}{ahead}{reason}"
 
 
-def _more(gain: Estimate | None) -> Estimate:
+def _beside_blind(gain: Estimate | None) -> tuple[str, str]:
+    """Return how much more or less a learner loses than one action picked blindly, where that may be noise."""
     assert gain is not None
-    return Estimate(-gain.value, -gain.high, -gain.low, gain.repetitions)
+    if gain.value > 0:
+        return " beyond noise", f"{plus_minus(gain)} less"
+    return "", f"{plus_minus(Estimate(0.0 - gain.value, -gain.high, -gain.low, gain.repetitions))} more"
 
 
 def _worth(answer: Answer) -> str:
