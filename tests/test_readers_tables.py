@@ -419,6 +419,15 @@ def test_ids_of_a_long_frame_that_are_floats_stay_apart() -> None:
     assert (pool.ids, pool.losses.tolist()) == (("1000001", "1000002"), [[0.0, 0.25], [0.5, 1.0]])
 
 
+def test_names_that_are_numbers_have_as_few_digits_as_tell_them_apart() -> None:
+    """0.1 is not 0.10000000000000001, neither as an action of a long frame nor as an id of a wide one."""
+    pandas = pytest.importorskip("pandas")
+    long = pandas.DataFrame({"id": [1, 1, 2, 2], "action": [0.1, 2.5, 0.1, 2.5], "loss": [0.0, 1.0, 1.0, 0.0]})
+    assert read_table(long).pool.actions == ("0.1", "2.5")
+    wide = pandas.DataFrame({"id": [0.1, 0.3, 1e15], "a": [0.0, 1.0, 0.5], "b": [1.0, 0.0, 0.5]})
+    assert read_table(wide).pool.ids == ("0.1", "0.3", "1000000000000000")
+
+
 def test_a_name_that_two_objects_of_json_make_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('[{"a:b": 0.1, "a": {"b": 0.9, "c": 0.2}}]')
     with pytest.raises(TableError, match="a:b twice in one object"):

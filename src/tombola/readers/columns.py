@@ -38,6 +38,17 @@ class Column(NamedTuple):
         """How many cells hold a number."""
         return int(np.count_nonzero(~np.isnan(self.numbers)))
 
+    @property
+    def words(self) -> list[str]:
+        """The cells as they are written; where only numbers were kept, in as few digits as tell them apart.
+
+        >>> Column("threshold", np.array([0.1, 2.0, 1e15])).words
+        ['0.1', '2', '1000000000000000']
+        """
+        if self.texts is not None:
+            return list(self.texts)
+        return [f"{number:.0f}" if number.is_integer() else repr(number) for number in self.numbers.tolist()]
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:

@@ -83,7 +83,7 @@ def _named(table: Columns, names: Sequence[str]) -> Column | None:
 
 def _codes(table: Columns, column: Column) -> tuple[Rounds, list[str]]:
     known: dict[str, int] = {}
-    texts = column.texts if column.texts is not None else [f"{number:.17g}" for number in column.numbers.tolist()]
+    texts = column.words
     blank = next((row for row, text in enumerate(texts) if text in ("", "nan")), None)
     if blank is not None:
         raise TableError(

@@ -41,9 +41,7 @@ def read_wide(table: Columns, wanted: Wanted) -> Parts:
 
 
 def _texts(ids: Column | None) -> tuple[str, ...] | None:
-    if ids is None:
-        return None
-    return tuple(ids.texts) if ids.texts is not None else tuple(f"{number:.17g}" for number in ids.numbers)
+    return None if ids is None else tuple(ids.words)
 
 
 def _refuse_sums(table: Columns, ids: tuple[str, ...] | None) -> None:
