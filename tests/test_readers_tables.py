@@ -421,10 +421,9 @@ def test_ids_of_a_long_frame_that_are_floats_stay_apart() -> None:
 
 def test_names_that_are_numbers_have_as_few_digits_as_tell_them_apart() -> None:
     """0.1 is not 0.10000000000000001, neither as an action of a long frame nor as an id of a wide one."""
-    pandas = pytest.importorskip("pandas")
-    long = pandas.DataFrame({"id": [1, 1, 2, 2], "action": [0.1, 2.5, 0.1, 2.5], "loss": [0.0, 1.0, 1.0, 0.0]})
+    long = pd.DataFrame({"id": [1, 1, 2, 2], "action": [0.1, 2.5, 0.1, 2.5], "loss": [0.0, 1.0, 1.0, 0.0]})
     assert read_table(long).pool.actions == ("0.1", "2.5")
-    wide = pandas.DataFrame({"id": [0.1, 0.3, 1e15], "a": [0.0, 1.0, 0.5], "b": [1.0, 0.0, 0.5]})
+    wide = pd.DataFrame({"id": [0.1, 0.3, 1e15], "a": [0.0, 1.0, 0.5], "b": [1.0, 0.0, 0.5]})
     assert read_table(wide).pool.ids == ("0.1", "0.3", "1000000000000000")
 
 
