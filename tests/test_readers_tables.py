@@ -1,6 +1,7 @@
 """Tables in all their forms: the same numbers give the same pool, and what was done is said."""
 
 import gzip
+import json
 import tracemalloc
 from collections.abc import Callable
 from importlib import import_module
@@ -510,3 +511,25 @@ def test_a_wide_table_has_no_column_of_values(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,a,b\nx,0,1\ny,1,1\n")
     with pytest.raises(TableError, match="expected a long table as value says"):
         read_table(tmp_path / "t.csv", value="a")
+
+
+def test_json_as_pandas_writes_it(tmp_path: Path) -> None:
+    """It is one line, an object for each column: it was read as one row, with an action for every cell."""
+    frame = pd.DataFrame({"a": [0.5, 0.25, 1.0], "b": [0.0, 1.0, 0.5]}, index=["x", "y", "z"])
+    for orient in ("columns", "records", "list"):
+        path = tmp_path / f"{orient}.json"
+        path.write_text(json.dumps(frame.to_dict("list")) if orient == "list" else frame.to_json(orient=orient))
+        pool = read_table(path).pool
+        assert (pool.actions, pool.losses.tolist()) == (("a", "b"), frame.to_numpy().tolist())
+        assert pool.ids == (("x", "y", "z") if orient == "columns" else None)
+    (tmp_path / "t.jsonl").write_text('{"losses": {"a": 0.5, "b": 1}, "cost": {"a": 3, "b": 4}}\n')
+    pool = read_table(tmp_path / "t.jsonl").pool
+    assert pool.costs is not None
+    assert (pool.actions, pool.losses.tolist(), pool.costs.tolist()) == (("a", "b"), [[0.5, 1.0]], [[[3.0], [4.0]]])
+
+
+def test_what_is_no_table_in_memory_is_refused_in_a_sentence() -> None:
+    with pytest.raises(TableError, match="got rows of different lengths"):
+        read_table([[0.1, 0.2], [0.3]])
+    with pytest.raises(TableError, match="columns must have different names, got 'a' twice"):
+        read_table(pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]))

@@ -161,7 +161,13 @@ def _ids(source: str, found: list[NDArray[Any]], wanted: Wanted) -> tuple[tuple[
 
 
 def _checked(source: str, name: str, values: Any) -> NDArray[Any]:
-    array: NDArray[Any] = values if isinstance(values, np.ndarray) else np.asarray(values)
+    try:
+        array: NDArray[Any] = values if isinstance(values, np.ndarray) else np.asarray(values)
+    except ValueError:
+        raise TableError(
+            f"{source}: {name} must be numbers, rows x actions, got rows of different lengths; give every row one "
+            "number an action."
+        ) from None
     dimensions = (2, 3) if name not in (*LOSSES, *REWARDS) else (2,)
     if array.ndim not in dimensions or array.size == 0 or array.dtype.kind not in "biuf":
         raise TableError(

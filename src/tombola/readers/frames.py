@@ -15,6 +15,9 @@ def read_frame(frame: Any, source: str) -> Columns:
     narwhals = _module("narwhals", source)
     try:
         known = narwhals.from_native(frame)
+    except narwhals.exceptions.DuplicateError:
+        check_names(source, [str(name) for name in frame.columns])
+        raise
     except TypeError:
         raise TableError(
             f"{source}: expected a path, an array or a data frame, got {type(frame).__name__}; "

@@ -43,9 +43,13 @@ def _lines(path: Path, first: str, lines: Iterator[str]) -> list[dict[str, Any]]
     for number, line in enumerate(lines, 2):
         if line.strip():
             records.append(_record(line, number))
-    if len(records) == 1 and all(isinstance(value, list | dict) for value in records[0].values()):
-        return _document(path, first)
-    return records
+    return _document(path, first) if len(records) == 1 and _by_columns(path, json.loads(first)) else records
+
+
+def _by_columns(path: Path, found: dict[str, Any]) -> bool:
+    """Say whether one object is a whole table: lists by column, or in a file of JSON objects, as pandas writes it."""
+    kinds = {type(value) for value in found.values()}
+    return kinds == {list} or (kinds == {dict} and len(found) > 1 and ".json" in path.suffixes)
 
 
 def _record(line: str, number: int) -> dict[str, Any]:
