@@ -446,3 +446,37 @@ def test_bad_answers_are_one_sentence(tmp_path: Path, one_sentence: Callable[[ob
         assert read_answers(tmp_path / "a.csv", file) == found
     with pytest.raises(ParameterError, match="half sign"):
         RaceFile.start(tmp_path / "s", Settings(("\ud800", "b"), seed=1), ["x"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "show {row}",
+        'show "{row}"',
+        "show '{row}'",
+        '''show "$(: "it's"; printf %s {row})"''',
+        "show `printf %s {row}` | cat",
+        "show \\\"'{row}'\\\"",
+        "echo \"(\"; (show '{row}')",
+    ],
+)
+def test_the_shell_reads_a_row_as_one_word_and_never_runs_it(command: str, tmp_path: Path) -> None:
+    """Also where it stands in quotes: there `$(...)` of a row was run, and the row came with quotes around it."""
+    import subprocess
+
+    row = "x y" if "`" in command else 'a  "b" $(touch hacked) `touch hacked` it\'s * \\ {row}'
+    words = Programs({}, shell=True).words(f'show() {{ printf "<%s>" "$@"; }}; {command}', row)
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    wanted = "<x><y>" if "`" in command else f'<"{row}">' if "\\" in command else f"<{row}>"
+    assert done.stdout.removeprefix("(\n") == wanted
+    assert not (tmp_path / "hacked").exists()
+
+
+def test_a_line_with_more_than_a_loss_and_a_cost_is_no_answer() -> None:
+    import asyncio
+
+    call = Call(0, "a", "x", 0)
+    for said, found in (("0.25", (0.25, 0.0)), ("0.25 3", (0.25, 3.0))):
+        assert asyncio.run(Programs({"a": f"echo {said}; : {{row}}"}, shell=True).ask(call)) == found
+    with pytest.raises(TombolaError, match="expected a loss"):
+        asyncio.run(Programs({"a": "echo 0.25 3 1; : {row}"}, shell=True).ask(call))

@@ -79,7 +79,7 @@ class Programs:
     def words(self, command: str, row: str) -> list[str]:
         """Return the command for a row as the words of a program call; the row is one word, or part of one."""
         if self.shell:
-            return ["/bin/sh", "-c", command.replace(ROW, shlex.quote(row))]
+            return ["/bin/sh", "-c", f"tombola_row=$1; shift; {_as_variable(command)}", "sh", row]
         try:
             words = shlex.split(command)
         except ValueError as error:
@@ -145,11 +145,45 @@ class Programs:
         return {**asdict(self), "commands": dict(self.commands)}
 
 
+def _as_variable(command: str) -> str:
+    """Return a command for the shell with a variable in place of the row, as one word also where it stands in quotes.
+
+    The text of a row is never part of the command, so nothing in it is run.
+
+    >>> _as_variable("ask {row}"), _as_variable('ask "x {row}"')
+    ('ask "${tombola_row}"', 'ask "x ${tombola_row}"')
+    """
+    variable = "${tombola_row}"
+    written = {'"': variable, "'": f"'\"{variable}\"'"}
+    found, inside, at = "", [""], 0  # the quotes and brackets that are open
+    while at < len(command):
+        if command.startswith(ROW, at):
+            found += written.get(inside[-1], f'"{variable}"')
+            at += len(ROW)
+        else:
+            step = 2 if command[at] == "\\" and inside[-1] != "'" else 1
+            _turn(inside, command[at : at + step], command[:at])
+            found += command[at : at + step]
+            at += step
+    return found
+
+
+def _turn(inside: list[str], sign: str, before: str) -> None:
+    """Note what a sign of a command opens or closes for the shell."""
+    top = inside[-1]
+    if sign == (")" if top == "(" else top):
+        inside.pop()
+    elif top != "'" and (
+        sign in ('"', "`") or (sign == "'" and top != '"') or (sign == "(" and (top != '"' or before.endswith("$")))
+    ):
+        inside.append(sign)
+
+
 def _numbers(output: str) -> tuple[float, float]:
     """Return the loss, and the cost if there is one, of the last line that is not empty."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     try:
-        loss, cost = [*map(float, lines[-1].split()), 0.0][:2]
+        loss, cost = [*map(float, lines[-1].split()), *([0.0] if len(lines[-1].split()) == 1 else [])]
         if 0.0 <= loss <= 1.0 and 0.0 <= cost < math.inf:
             return loss, cost
     except (IndexError, ValueError):
