@@ -167,6 +167,29 @@ def test_strata_add_up_and_hold() -> None:
     assert missed / 300 <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / 300) + math.log(1e6) / 300
 
 
+def test_a_batch_that_is_refused_was_not_taken_in() -> None:
+    """Whoever mends it and gives it again has the findings of a fresh audit: no row counts twice for one statement."""
+    statements = [asserted("mean(a) > 0.5"), asserted("mean(b) < 0.4")]
+    good = {"a": [0.75, 1.0, 0.5], "b": [0.25, 0.0, 0.5]}
+    for bad in ({**good, "b": [0.25, 0.0, 5.0]}, {**good, "b": [0.25]}, {"a": good["a"]}):
+        audit, fresh = Audit(statements, 20), Audit(statements, 20)
+        with pytest.raises(TombolaError):
+            audit.extend(bad)
+        audit.extend(good)
+        fresh.extend(good)
+        assert audit.findings() == fresh.findings()
+    refused: list[tuple[list[float], list[str]]] = [
+        ([0.5, 0.5], ["x", "z"]), ([0.5] * 4, ["y", *"xxx"]), ([0.5, 2.0], ["y", "x"]), ([0.5, 0.5], ["y"])
+    ]  # fmt: skip
+    for values, names in refused:
+        strata = Strata({"x": 2, "y": 5})
+        with pytest.raises(TombolaError):
+            strata.extend(values, names)
+        assert strata.interval() == Strata({"x": 2, "y": 5}).interval()
+        strata.extend([0.5, 0.25], ["x", "x"])  # both rows of x are still to come
+        assert math.isnan(strata.mean)  # and none of y was seen
+
+
 def test_an_audit_in_strata() -> None:
     audit = Audit([asserted("mean(a) > 0.5")], strata={"x": 100, "y": 300})
     audit.extend({"a": [0.0] * 10 + [0.9] * 200}, ["x"] * 10 + ["y"] * 200)

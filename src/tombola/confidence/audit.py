@@ -45,9 +45,8 @@ class Scale:
         self._contrary = _against(part.threshold, population, prove, at_most=part.above)
         self._itself = _against(part.threshold, population, refute, at_most=not part.above)
 
-    def extend(self, rows: Batch, where: Any) -> None:
-        """Take in rows; it does not matter where they come from."""
-        values = self.part.values(rows)
+    def extend(self, values: Floats, where: Any) -> None:
+        """Take in values; it does not matter where they come from."""
         self._contrary.extend(values)
         self._itself.extend(values)
         self.total += float(values.sum())
@@ -89,9 +88,8 @@ class StratifiedScale:
         self._strata = Strata(sizes, level)
         self._when = [0, 0]
 
-    def extend(self, rows: Batch, where: Any) -> None:
-        """Take in rows, with the stratum of each."""
-        values = self.part.values(rows)
+    def extend(self, values: Floats, where: Any) -> None:
+        """Take in values, with the stratum of each."""
         self._strata.extend(values, where)
         self.rows += values.size
         low, high = self._strata.interval()
@@ -161,10 +159,15 @@ class Audit:
         ]
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Take in rows, as columns of cells, and the stratum of each if the list is in strata."""
-        for scales in self._scales:
-            for scale in scales:
-                scale.extend(rows, strata)
+        """Take in rows, as columns of cells, and the stratum of each if the list is in strata: all of them, or none."""
+        weighed = [(scale, scale.part.values(rows)) for scales in self._scales for scale in scales]
+        sizes = {values.size for _, values in weighed}
+        if len(sizes) > 1:
+            raise ParameterError(
+                f"Audit: expected as many cells in every column, got {min(sizes)} and {max(sizes)}; give whole rows."
+            )
+        for scale, values in weighed:
+            scale.extend(values, strata)
 
     def findings(self) -> list[Finding]:
         """Return what is known of every assertion now."""

@@ -1,6 +1,7 @@
 """Strata: the mean of a list in parts of known size, each of which is drawn from in random order of its own."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,12 +30,25 @@ class Strata:
         self._seen = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
 
     def extend(self, values: Any, strata: Any) -> None:
-        """Take in values in [0, 1], with the stratum of each."""
+        """Take in values in [0, 1], with the stratum of each: all of them, or none."""
         numbers, names = np.asarray(values, np.float64), np.asarray(strata, dtype=object)
-        for name in dict.fromkeys(names.tolist()):
+        if numbers.ndim != 1 or names.shape != numbers.shape:
+            raise ParameterError(
+                f"Strata: expected a stratum for each of {numbers.size} values, got {names.size}; name one for each."
+            )
+        found = Counter(names.tolist())
+        for name, count in found.items():
             if name not in self._seen:
                 known = ", ".join(self.sizes)
                 raise ParameterError(f"Strata: expected a stratum of {known}, got {name!r}; give its size too.")
+            if self._seen[name].counts[0] + count > self.sizes[name]:
+                raise ParameterError(
+                    f"Strata: expected at most {self.sizes[name]:,} rows of {name}, as was said, got more; give its "
+                    "true size."
+                )
+        if not ((numbers >= 0.0) & (numbers <= 1.0)).all():
+            raise ParameterError("Strata: expected values in [0, 1], got others; rescale the values.")
+        for name in found:
             self._seen[name].extend(numbers[names == name])
 
     def interval(self) -> Interval:
