@@ -9,7 +9,17 @@ import pytest
 
 from tombola import UCB1, Exp3, FollowTheLeader, Pool, Session, play
 from tombola.bandit import SuccessiveElimination
-from tombola.confidence import Betting, Certificate, Pairs, RowWatch, Serfling, Watch, certify, certify_trace
+from tombola.confidence import (
+    Betting,
+    Certificate,
+    Pairs,
+    RandomOrderTest,
+    RowWatch,
+    Serfling,
+    Watch,
+    certify,
+    certify_trace,
+)
 from tombola.errors import ParameterError
 
 
@@ -267,6 +277,9 @@ def test_what_cannot_be_certified_is_refused(one_sentence: Callable[[object], st
         lambda: certify([0] * 11, [0.5] * 11, actions=2, population=10),
         lambda: certify([0, 2], [0.5, 0.5], actions=2, population=10),
         lambda: certify([0], [1.5], actions=2, population=10),
+        lambda: certify([0.9], [0.5], actions=2, population=10),  # not action 0
+        lambda: Betting(population=10, actions=2).extend([0.5], [0.9]),
+        lambda: RandomOrderTest(2, 0.1, seed=1).extend([0.5], [0.9]),
         lambda: certify([0], [0.5], actions=2, population=10, level=1.5),
         lambda: certify([0], [0.5], actions=2, population=None),  # type: ignore[arg-type]
         lambda: Watch(Session(UCB1(), actions=2, horizon=20, seed=0), population=10),

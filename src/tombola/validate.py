@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tombola.errors import ParameterError
-from tombola.types import Seed
+from tombola.types import Rounds, Seed
 
 
 def whole(owner: str, name: str, value: Any, *, least: int) -> int:
@@ -52,6 +52,18 @@ def number(
             f"{owner}: {name} must be a number, {wanted}, got {value!r}; write for example {name}={example:g}."
         )
     return float(value)
+
+
+def indices(owner: str, name: str, values: Any) -> Rounds:
+    """Return `values` as a flat array of whole numbers; a fraction is not cut off, but refused.
+
+    >>> indices("certify", "actions", [[0, 2], [1, 0]]).tolist()
+    [0, 2, 1, 0]
+    """
+    array = np.asarray(values).ravel()
+    if array.size and array.dtype.kind not in "iu":
+        raise ParameterError(f"{owner}: {name} must be whole numbers, got {array.dtype}; count them from 0.")
+    return array.astype(np.int64)
 
 
 def _inside(above: float, least: float, most: float, below: float) -> float:

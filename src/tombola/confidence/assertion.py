@@ -134,7 +134,7 @@ def asserted(text: str, *, span: Span = UNIT) -> Assertion:
 
 
 def _threshold(who: str, value: float, low: float, high: float) -> float:
-    number = validate.number(who, "the threshold", value)
+    number = validate.number(who, "threshold", value)
     if not low <= number <= high:
         raise ParameterError(
             f"{who}: expected a threshold from {low:g} to {high:g}, got {number:g}; write one, or say what the numbers "
@@ -180,7 +180,7 @@ def _share(who: str, column: str, sign: str, value: str, compared: str, share: f
     if _number(value) is None and sign not in ("=", "!="):
         raise ParameterError(f"{who}: expected a number after {column} {sign}, got {value!r}; write one, or use '='.")
     part = Part(
-        lambda rows: _property(rows, column, sign, value), validate.number(who, "the share", share, least=0, most=1),
+        lambda rows: _property(rows, column, sign, value), validate.number(who, "share", share, least=0, most=1),
         above=compared[0] == ">", strict=len(compared) == 1,
     )  # fmt: skip
     return Assertion(f"share({column} {sign} {value}) {compared} {share:g}", (part,), (column,))

@@ -85,7 +85,7 @@ class Intake(ABC):
             if table.ndim != 2 or table.shape[1] != self.actions:
                 self._refuse("values", f"rows of {self.actions} numbers", f"shape {table.shape}", "or name the actions")
             actions = np.tile(np.arange(self.actions), table.shape[0])
-        which = np.asarray(actions, np.int64).ravel()
+        which = validate.indices(type(self).__name__, "actions", actions)
         self._check_all(which, table.ravel())
         self._many(self._memory, which, np.ascontiguousarray(table.ravel()))
         self._counts = [int(count) for count in self._state.counts]

@@ -148,7 +148,7 @@ def certify(
     method: type[Confidence] = Betting,
 ) -> Certificate:
     """Return the certificate of a record: the action played in every round, and its loss."""
-    played = np.asarray(actions_played, np.int64).ravel()
+    played = validate.indices("certify", "actions_played", actions_played)
     values = np.asarray(losses, np.float64).ravel()
     confidence = _method("certify", method, population, level, actions)
     if played.size > population:

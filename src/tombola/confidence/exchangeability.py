@@ -136,7 +136,11 @@ class RandomOrderTest:
         table = table.reshape(-1, 1) if actions is None and self.columns == 1 and table.ndim == 1 else table
         if actions is None and (table.ndim != 2 or table.shape[1] != self.columns):
             _refuse("extend", f"rows of {self.columns} values", f"shape {table.shape}")
-        which = np.tile(np.arange(self.columns), len(table)) if actions is None else np.asarray(actions, np.int64)
+        which = (
+            np.tile(np.arange(self.columns), len(table))
+            if actions is None
+            else validate.indices("RandomOrderTest", "actions", actions)
+        )
         if which.size != table.size or (which.size and not 0 <= which.min() <= which.max() < self.columns):
             _refuse("extend", f"one column in 0..{self.columns - 1} for each value", f"{which.size} for {table.size}")
         if not ((table >= 0.0) & (table <= 1.0)).all():
