@@ -699,3 +699,20 @@ def test_an_outcome_of_another_row_or_action_than_its_ticket_is_refused(
     assert session("record", "r", "--csv", "o.csv") == "2 recorded\n"
     session("export", "r", "--out", "all.csv")
     assert session("record", "r", "--csv", "all.csv") == "0 recorded, 2 known before\n"
+
+
+@pytest.mark.usefixtures("plainly")
+def test_tickets_of_numpy_are_tickets(tmp_path: Path) -> None:
+    """As a column of pandas has them: they were written as bytes, and the file could not be read again."""
+    first, second, third = tickets = np.array([1, 2, 3])
+    ids: Any = range(5)
+    with SessionFile.start(tmp_path / "n.run", ids, ["a", "b"], UCB1(), seed=int(tickets[0])) as run:
+        run.next(4)
+        assert (run.record(first, loss=0.5), run.record(first, loss=0.5), run.cancel(second)) == (True, False, True)
+        assert run.record(third, loss=0.5)
+        assert run.amend(third, loss=0.75) == 0.5
+        assert run.play_of(third) == run.play_of(3)
+        assert run.round_of(run.play_of(4).id) == run.round_of(int(run.play_of(4).id)) == 4  # type: ignore[arg-type]
+    with SessionFile.open(tmp_path / "n.run") as run:
+        now = run.status()
+        assert (now.answered, now.cancelled, now.loss) == (2, 1, 1.25)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -111,3 +112,20 @@ def test_no_more_calls_are_in_flight_than_there_are_workers() -> None:
 
     race(CANDIDATES, range(400), counted, seed=3, workers=4)
     assert 1 <= most[0] <= 4
+
+
+@pytest.mark.usefixtures("plainly")
+def test_rows_of_a_series_are_counted_by_place_and_names_may_be_numbers() -> None:
+    """A shuffled frame has its labels in another order; the rows asked about were not those written down."""
+    rows = import_module("pandas").Series(list("pqrs"), index=[3, 2, 1, 0])
+    asked, notes = [], Notes()
+
+    def evaluate(candidate: int, row: str) -> float:
+        asked.append((candidate, row))
+        return 0.5
+
+    numbered: Any = {1: 10, 2: 20}
+    found = race(numbered, rows, evaluate, seed=1, workers=1, journal=notes, progress=False)
+    calls = [found.call(event.ticket) for event in notes.replay()]
+    assert asked == [(10 * int(call.candidate), call.row) for call in calls]
+    assert len(asked) == 8

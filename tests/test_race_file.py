@@ -480,3 +480,15 @@ def test_a_line_with_more_than_a_loss_and_a_cost_is_no_answer() -> None:
         assert asyncio.run(Programs({"a": f"echo {said}; : {{row}}"}, shell=True).ask(call)) == found
     with pytest.raises(TombolaError, match="expected a loss"):
         asyncio.run(Programs({"a": "echo 0.25 3 1; : {row}"}, shell=True).ask(call))
+
+
+@pytest.mark.usefixtures("plainly")
+def test_numbers_of_numpy_are_written_as_numbers(tmp_path: Path) -> None:
+    """As a column of pandas has them: tickets were written as bytes, and the file could not be read again."""
+    asked: Any = {"level": np.float32(0.25), "within": np.float32(0.5), "seed": np.int64(1), "max_calls": np.int64(9)}
+    told: list[Any] = [{"loss": np.float32(0.5), "cost": np.float32(2)}, {"loss": np.int64(1), "failed": np.bool_(0)}]
+    with RaceFile.start(tmp_path / "n", Settings(("a", "b"), **asked), ["x", "y", "z"]) as file:
+        file.calls()
+        assert [file.record(ticket, **answer) for ticket, answer in zip(np.array([0, 1]), told, strict=True)]
+    with RaceFile.open(tmp_path / "n") as file:
+        assert (file.race.rows_counted, file.race.cost, file.race.means) == (1, 2.0, {"a": 0.5, "b": 1.0})

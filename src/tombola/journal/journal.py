@@ -168,7 +168,8 @@ class Journal:
         """Write an event; only inside `writing`, and when there are no news left."""
         if self._here != self._end:
             raise SessionError(f"{self._owner}: events must be read before one is written; call news() first.")
-        cells = (self._end.number + 1, kind, key, again, json.dumps(value, allow_nan=False))
+        # a whole number of NumPy's would be written as bytes
+        cells = (self._end.number + 1, kind, int(key), again, json.dumps(value, allow_nan=False))
         digest = _link(self._end.digest, *cells)
         self._database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", *cells, digest)
         self._here = self._end = Place(cells[0], digest)
@@ -177,7 +178,7 @@ class Journal:
     def find(self, kind: str, key: int) -> Happening | None:
         """Return the last event of this kind and key, or None."""
         query = "SELECT * FROM events WHERE key = ? AND kind = ? ORDER BY again DESC LIMIT 1"
-        found = self._database.rows(query, key, kind)
+        found = self._database.rows(query, int(key), kind)
         if not found:
             return None
         before = self._start.digest

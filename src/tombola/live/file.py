@@ -231,8 +231,9 @@ class SessionFile:
 
     def round_of(self, id: str) -> int:
         """Return the number of the ticket that this row has, or will have."""
+        name = str(id)
         with self._journal.reading():
-            found = self._journal.place_of(id) if encodable(id) else None
+            found = self._journal.place_of(name) if encodable(name) else None
         if found is None:
             raise FeedbackError(
                 f"SessionFile: expected the id of one of the {self.horizon} rows, got {id!r}; check its name."
@@ -243,7 +244,7 @@ class SessionFile:
         """Return the ticket with this number, as `next` gave it."""
         with self._reading() as mind:
             self._mark(mind, "SessionFile.play_of", round)
-            return self._assignment(round, *self._ticket(round))
+            return self._assignment(int(round), *self._ticket(round))
 
     def status(self, level: float = 0.05) -> "Status":
         """Return how far the run is, and what it says about the actions; its intervals fail with chance `level`."""

@@ -94,7 +94,7 @@ class Race:
 
     def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Take in the answer to a call: its loss in [0, 1], or that it failed, and what it cost; True if it is news."""
-        number = ticket.ticket if isinstance(ticket, Call) else ticket
+        number = self._known(ticket.ticket if isinstance(ticket, Call) else ticket)
         event = self._answer(number, loss, cost, failed=failed)
         before = self._answers.get(number)
         if before is not None:
@@ -109,16 +109,22 @@ class Race:
 
     def repeat(self, event: Event) -> None:
         """Let happen what has happened before: hand out this call, or take in this answer."""
-        if not self._handed_out(self._known(event.ticket)):
-            self._hand_out(event.ticket)
+        ticket = self._known(event.ticket)
+        if not self._handed_out(ticket):
+            self._hand_out(ticket)
         if event.kind == "answer":
             self.record(event.ticket, loss=event.loss, cost=event.cost, failed=event.failed)
 
     def call(self, ticket: int) -> Call:
         """Return what a ticket stands for."""
-        place, candidate = divmod(self._known(ticket), len(self.candidates))
+        ticket = self._known(ticket)
+        place, candidate = divmod(ticket, len(self.candidates))
         row = self._order[place]
         return Call(ticket, self.candidates[candidate], self.rows[row], row)
+
+    def answer_to(self, ticket: int) -> Event:
+        """Return the answer to a call, as it counts."""
+        return self._answers[self._known(ticket)]
 
     @property
     def pending(self) -> list[Call]:
@@ -256,7 +262,7 @@ class Race:
 
     def _answer(self, ticket: int, loss: Any, cost: float, *, failed: bool) -> Event:
         """Return an answer, checked."""
-        if not self._handed_out(self._known(ticket)):
+        if not self._handed_out(ticket):
             raise FeedbackError(
                 f"Race.record: expected a ticket that has been handed out, got {ticket}; ask for it with calls()."
             )

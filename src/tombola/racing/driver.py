@@ -51,15 +51,18 @@ def race(
     >>> found.answer
     ('low',)
     """
-    named = candidates if isinstance(candidates, Mapping) else {str(one): one for one in candidates}
+    pairs = candidates.items() if isinstance(candidates, Mapping) else ((one, one) for one in candidates)
+    named = {str(name): one for name, one in pairs}
     names = distinct("candidates", list(candidates))
     ids = [str(row) for row in rows] if all(isinstance(row, str) for row in rows) else list(map(str, range(len(rows))))
     settings = Settings(names, seed, **asked)
     kept = journal_at(journal, settings, ids)
     run = Driver(Race.restore(settings, ids, kept.replay()), kept, Ticker(show=progress))
 
+    places = getattr(rows, "iloc", rows)  # a series of pandas counts its rows by labels
+
     def ask(call: Call) -> Any:
-        return evaluate(named[call.candidate], rows[call.place])
+        return evaluate(named[call.candidate], places[call.place])
 
     count = validate.whole("race", "workers", workers, least=1)
     if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(getattr(evaluate, "__call__", None)):  # noqa: B004

@@ -205,7 +205,7 @@ class RaceFile:
     def _take_in(self, race: Race, answer: Event) -> bool:
         news = race.record(answer.ticket, loss=answer.loss, cost=answer.cost, failed=answer.failed)
         if news:
-            self._write(answer)
+            self._write(race.answer_to(answer.ticket))
         return news
 
     def _write(self, event: Event) -> None:

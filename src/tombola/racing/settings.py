@@ -51,13 +51,18 @@ class Settings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "candidates", distinct("candidates", self.candidates))
-        validate.whole("Race", "seed", self.seed, least=0)
-        validate.number("Race", "level", self.level, above=0, below=1)
-        validate.number("Race", "within", self.within, least=0, below=1)
-        validate.whole("Race", "top", self.top, least=1)
+        plain: dict[str, float] = {
+            "seed": validate.whole("Race", "seed", self.seed, least=0),
+            "level": validate.number("Race", "level", self.level, above=0, below=1),
+            "within": validate.number("Race", "within", self.within, least=0, below=1),
+            "top": validate.whole("Race", "top", self.top, least=1),
+        }
         for name in ("max_calls", "max_cost"):
             if getattr(self, name) is not None:
-                validate.number("Race", name, getattr(self, name), least=0)
+                limit = validate.number("Race", name, getattr(self, name), least=0)
+                plain[name] = int(limit) if limit.is_integer() else limit
+        for name, value in plain.items():  # numbers of NumPy's cannot be written down
+            object.__setattr__(self, name, value)
         self._check_question()
         if self.on_failure not in ("worst", "stop"):
             _refuse("on_failure", "'worst' or 'stop'", self.on_failure, "on_failure='worst'")
