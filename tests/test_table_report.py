@@ -21,6 +21,7 @@ from tombola.report.compare_page import Mean, limits, strips
 from tombola.streams import repetitions
 from tombola.tables.answer import Answer, answer_to
 from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
+from tombola.tables.learners import listing
 from tombola.tables.page import means, page_of, share_chart
 from tombola.tables.prior import RANKS
 from tombola.tables.question import Question
@@ -347,3 +348,11 @@ def test_the_page_says_what_regret_is(met: dict[str, Any], page: str, label: str
 def test_the_page_says_how_rows_come(orders: tuple[str, ...], lead: tuple[str, ...]) -> None:
     shown = page_of(answer_to(dear(20), asked(repetitions=1, orders=orders, learners=("UCB1",))), command="x")
     assert all(words in shown for words in lead)
+
+
+def test_the_list_of_learners_has_whole_sentences() -> None:
+    """They ended at the first point: "on past rows in i.i.d"."""
+    told = {one.name: one.what for one in listing()}
+    assert told["Simulation"].startswith("Train `base` on past rows in i.i.d. order, and play its frequencies")
+    assert told["DualDescent"].endswith("after every round")
+    assert all(what.count("(") == what.count(")") for what in told.values())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from naive import budget as naive
 from test_budget_learners import agree, pool_of
@@ -23,9 +24,11 @@ from tombola.optimum import UnreachableError, best_mix, dual_prices, exchanged
 from tombola.readers.pooling import Table
 from tombola.tables.answer import answer_to
 from tombola.tables.contestants import Circumstances
+from tombola.tables.mix import price_words, target_words
 from tombola.tables.page import budget_picture, page_of
 from tombola.tables.question import Question
 from tombola.tables.sentences import sentences
+from tombola.tables.words import short
 
 
 def program(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -255,3 +258,38 @@ def test_ugly_pools_have_their_optimum(target: float) -> None:
     best = optimum(sure, Budget(target=target, null="add"))
     assert (best.mix.tolist(), best.cost.tolist()) == ([1.0, 0.0], [3.0])
     assert isinstance(aim_at(sure, Budget(target=target, null="add")), Aim)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_a_tenth_more_saves_is_what_it_saves(seed: int) -> None:
+    """Whole numbers make corners, where one more buys less than one less loses: there the price of less was told."""
+    coins = np.random.default_rng(seed)
+    rows, k, m = (int(coins.integers(1, most)) for most in (7, 5, 3))
+    losses, costs = coins.integers(0, 5, (rows, k)) / 4, coins.integers(0, 4, (rows, k, m)).astype(float)
+    amounts = costs.sum(axis=0)[coins.integers(0, k)] if seed % 2 else coins.integers(0, 4 * rows, m).astype(float)
+    words = price_words(Pool(losses, costs=costs), Budget(amounts.tolist(), null="add"))
+    for j in range(m):
+        more = amounts.copy()
+        more[j] *= 1.1
+        saved = least(losses, costs, amounts) - least(losses, costs, more)
+        told = f"({short(amounts[j] / 10)}) would save {short(saved)} losses"
+        assert (told in words) == (saved > 1e-9), (words, told)
+    enough = least(losses, costs, amounts) < losses.sum(axis=0).min() + 1e-9
+    assert ("affordable on every row" in words) == enough, words
+
+
+def least(losses: Any, costs: Any, amounts: Any) -> float:
+    """Return the least loss of a mix within these amounts, by a linear program of its own."""
+    rows, k = losses.shape
+    total = np.append(losses.sum(axis=0), rows)
+    limits = np.vstack([costs.sum(axis=0), np.zeros((1, costs.shape[2]))]).T
+    found: Any = linprog(total, A_ub=limits, b_ub=amounts, A_eq=np.ones((1, k + 1)), b_eq=[1])
+    return float(found.fun)
+
+
+def test_one_loss_less_costs_what_it_costs() -> None:
+    """At a corner the price of one loss more was told, and where no mix has less, that of the last one."""
+    pool = Pool([[0.5, 0.25, 1.0]] * 8, costs=[[0.0, 3.0, 2.0]] * 8)
+    assert target_words(pool, Budget(target=0.5, null="add")).startswith("one loss less costs 12, and a target")
+    assert target_words(pool, Budget(target=0.25, null="add")).startswith("no mix reaches a target a tenth stricter")
+    assert "nothing" in price_words(pool, Budget(1e308, null="add"))

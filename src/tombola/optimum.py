@@ -48,7 +48,8 @@ class Optimum:
     def prices(self) -> Floats:
         """The reward that one more unit of each resource buys over all rows, at first; 0 if some is left.
 
-        With a target, first what one loss less costs.
+        With a target, first what one loss less costs. Where one more buys less than one less would lose, as where an
+        action alone takes the whole budget, a price is one of those between the two.
         """
         return self.unit * dual_prices(*self.program)
 

@@ -1,6 +1,7 @@
 """Learners by what is written: a name, a name with parameters, or one in a file of your own; and the list of ours."""
 
 import importlib.util
+import re
 import sys
 from dataclasses import MISSING, fields
 from inspect import isabstract
@@ -140,7 +141,9 @@ def _listed(name: str, kind: Any) -> Listed:
 
 
 def _sentence(kind: Any) -> str:
-    return " ".join((kind.__doc__ or "").split("\n\n")[0].split()).split(". ")[0].rstrip(".:")
+    """Return the first sentence of what it is; a point before a small letter ends none, as in i.i.d. order."""
+    text = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+    return re.split(r"\.\s(?=[A-Z])", text)[0].rstrip(".:")
 
 
 def _parameter(field: Any) -> str:
