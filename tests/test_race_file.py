@@ -222,6 +222,8 @@ def test_the_commands_from_start_to_report(command: Callable[..., tuple[int, str
     assert "low is the best of 3" in (tmp_path / "p.html").read_text()
     command("report", "r", "--out", "p.json")
     assert json.loads((tmp_path / "p.json").read_text())["answer"] == ["low"]
+    command("report", "r", "--out", "ALL.CSV")
+    assert (tmp_path / "ALL.CSV").read_text().startswith("ticket,")
     command("report", "r", "--out", "all.csv")
     assert (tmp_path / "all.csv").read_text().startswith("ticket,candidate,row,loss,cost,failed\n0,low,")
     assert command("record", "r", "--csv", "all.csv")[1].startswith("0 recorded")
@@ -266,6 +268,10 @@ def test_pending_calls_are_listed_again(command: Callable[..., tuple[int, str]])
         ("run", "rows.txt", "--file", "s", "--candidate", "a=true {row}", "--loss", "seconds"),
         ("run", "rows.txt", "--file", "s", "--candidate", "a=true {row}", "--loss", "time"),
         ("run", "rows.txt", "--file", "r", "--candidate", "a=true {row}", "--loss", "exit"),
+        ("run", "rows.htm", "--file", "s", "--candidate", "a=true {row}", "--loss", "exit", "--out", "rows.htm"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=true {row}", "--loss", "exit", "--out", "page.csv"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=true {row}", "--loss", "exit", "--out", "no/page.html"),
+        ("report", "r", "--out", "page.xlsx"),
     ],
 )
 def test_bad_commands_are_one_sentence(
@@ -277,6 +283,7 @@ def test_bad_commands_are_one_sentence(
     command("start", "rows.txt", "--candidates", "low,middle,high", "--out", "r")
     command("next", "r")
     (tmp_path / "bad.csv").write_text("candidate,row,loss\nlow,nowhere,0.5\n")
+    (tmp_path / "rows.htm").write_text("id\nx\ny\n")
     (tmp_path / "good.csv").write_text("ticket,loss\n0,0.5\n")
     before = (tmp_path / "r").read_bytes()
     with pytest.raises(TombolaError) as refused:
@@ -284,6 +291,7 @@ def test_bad_commands_are_one_sentence(
     one_sentence(refused.value)
     assert (tmp_path / "r").read_bytes() == before
     assert not (tmp_path / "s").exists()
+    assert (tmp_path / "rows.htm").read_text() == "id\nx\ny\n"
 
 
 SCRIPT = """

@@ -141,18 +141,21 @@ def report(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write the page of the race: who fell where and against whom, what was saved, how to check it again."""
-    from tombola.files import write_whole
+    from tombola.commands.answers import check_page
+    from tombola.files import check_out, write_whole
     from tombola.racing.answers import answers_table
     from tombola.racing.page import race_page
     from tombola.racing.story import story_of
     from tombola.text import csv_text
 
+    kind = out.suffix.lower()
+    (check_out if kind in (".csv", ".json") else check_page)(out, str(file))
     with _file(file) as race_file:
-        if out.suffix == ".csv":
+        if kind == ".csv":
             text = csv_text(answers_table(race_file))
         else:
             story = story_of(race_file)
-            text = json.dumps(story.to_json(), indent=1) if out.suffix == ".json" else race_page(story)
+            text = json.dumps(story.to_json(), indent=1) if kind == ".json" else race_page(story)
     write_whole(out, text, file)
     if as_json:
         typer.echo(json.dumps({"page": str(out)}))
@@ -180,11 +183,13 @@ def run(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Run commands on this machine until it is proved which is best; killed, it goes on; ends as `status` does."""
+    from tombola.commands.answers import check_page
     from tombola.live.intake import read_ids
     from tombola.racing import RaceFile
     from tombola.racing.lines import run_programs
     from tombola.racing.programs import Programs
 
+    check_page(out, str(rows), str(file))
     commands = _commands(candidate)
     programs = Programs(commands, loss, cap, timeout, retries, shell)
     programs.check()

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 Ask: TypeAlias = "Callable[[Iterable[str]], Settings]"
 
 Level = Annotated[float, typer.Option(help="The probability with which the answer may be wrong.")]
-Within = Annotated[float, typer.Option(help="So much worse than the best (or the baseline) is good enough.")]
+Within = Annotated[
+    float, typer.Option(help="So much more mean loss, in [0, 1], than the best (or baseline) is good enough.")
+]
 Top = Annotated[int, typer.Option(help="Ask for the best so many.", min=1)]
 Baseline = Annotated[str, typer.Option(help="Ask whether the others are better than this candidate: a gate.")]
 Future = Annotated[bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")]

@@ -210,10 +210,11 @@ def report(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write the page of the run: one HTML file with its tables and curves."""
-    from tombola.files import check_out, write_whole
+    from tombola.commands.answers import check_page
+    from tombola.files import write_whole
     from tombola.live.page import run_page
 
-    check_out(out, file)
+    check_page(out, str(file))
     with _run(file) as run:
         write_whole(out, run_page(run), file)
     if as_json:
