@@ -141,11 +141,17 @@ def test_the_best_that_is_not_enough_is_the_best() -> None:
     assert found.learner == "Exp3"
 
 
-@pytest.mark.parametrize(("seed", "says"), [(1, " less in all"), (2, " more in all")])
+@pytest.mark.parametrize(("seed", "says"), [(1, " less loss in all"), (2, " more loss in all")])
 def test_less_is_not_called_minus_so_much_more(seed: int, says: str) -> None:
     reported = answer(np.random.default_rng(seed).random((30, 2)).round(2))
     words = sentences(reported).do
     assert reported.advice.stays
     assert says in words
-    assert ("beyond noise" in words) == (says == " less in all")
-    assert "loses -" not in words
+    assert ("beyond noise" in words) == (says == " less loss in all")
+    assert not any(f" -{digit}" in f"{words} {sentences(reported).worth}" for digit in range(10))
+
+
+def test_one_repetition_with_a_loss_is_not_called_minus_so_much_less() -> None:
+    question = Question(Circumstances("bandit"), ("UCB1",), repetitions=1)
+    said = sentences(answer_to(read_table([[0.1, 0.2], [0.1, 0.3]]), question)).worth
+    assert " -" not in said

@@ -533,3 +533,19 @@ def test_what_is_no_table_in_memory_is_refused_in_a_sentence() -> None:
         read_table([[0.1, 0.2], [0.3]])
     with pytest.raises(TableError, match="columns must have different names, got 'a' twice"):
         read_table(pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_costs_that_are_all_missing_are_refused(tmp_path: Path) -> None:
+    """No largest one can stand in for them."""
+    (tmp_path / "t.csv").write_text("id,a,b,cost:a,cost:b\nx,0.5,0.25,,\ny,0.5,1,,\n")
+    with pytest.raises(TableError, match="expected the costs of some row, got none; leave out their columns"):
+        read_table(tmp_path / "t.csv", missing="worst")
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_are_too_far_apart_are_refused() -> None:
+    with pytest.raises(TableError, match="must be nearer to each other to be rescaled, got numbers from -1e"):
+        read_table([[1e308, -1e308], [0.0, 1.0]], rescale=True)
+    with pytest.raises(TableError, match="must be nearer to each other"):
+        read_table([[0.0, 1.0]], rescale=(-1e308, 1e308))

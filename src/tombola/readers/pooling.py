@@ -108,6 +108,11 @@ def _worst(parts: Parts) -> Parts:
     """Fill in missing costs with the largest of the same resource, and missing delays with the horizon: never."""
     costs, delays, notes = parts.costs, parts.delays, list(parts.notes)
     if costs is not None and np.isnan(costs).any():
+        if np.isnan(costs).all(axis=(0, 1)).any():
+            raise TableError(
+                f"{parts.source}: expected the costs of some row, got none; leave out their columns with "
+                f"{option('ignore')}, or fill them in."
+            )
         largest = np.nanmax(costs, axis=(0, 1), keepdims=True)
         notes.append(f"filled in {int(np.isnan(costs).sum())} missing costs with the largest one")
         costs = np.where(np.isnan(costs), largest, costs)
@@ -197,6 +202,11 @@ def _losses(parts: Parts, low: float, high: float) -> NDArray[Any]:
     if parts.kind == "losses" and (low, high) == (0.0, 1.0):
         return values
     kind = values.dtype.type if values.dtype in (np.float32, np.float64) else np.float64
+    if high - low > np.finfo(kind).max:
+        raise TableError(
+            f"{parts.source}: {parts.kind} must be nearer to each other to be rescaled, got numbers from {low:g} to "
+            f"{high:g}; count in larger units."
+        )
     table = np.asarray(values, dtype=kind)
     if low == high:
         return np.where(np.isnan(table), table, kind(0))

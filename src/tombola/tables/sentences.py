@@ -73,10 +73,11 @@ def written(learner: Learner) -> str:
 def _do(answer: Answer) -> str:
     advice = answer.advice
     if advice.stays:
-        beyond, more = _beside_blind(advice.gain)
+        more = _negative(advice.gain)
+        beyond = " beyond noise" if more.value < 0 else ""
         return (
-            f"pick one action and stay: no learner beats that here{beyond}; {advice.learner}, the best, loses {more} "
-            "in all than one picked blindly"
+            f"pick one action and stay: no learner beats that here{beyond}; {advice.learner}, the best, has "
+            f"{_more(more)} in all than one picked blindly"
         )
     tied = f", tied with {listed(advice.tied)}" if advice.tied else ""
     ahead = f": {plus_minus(advice.ahead)} less loss in all than {advice.next}" if advice.ahead is not None else ""
@@ -84,21 +85,25 @@ def _do(answer: Answer) -> str:
     return f"use {advice.learner} for a list like this one{tied}{ahead}{reason}"
 
 
-def _beside_blind(gain: Estimate | None) -> tuple[str, str]:
-    """Return how much more or less a learner loses than one action picked blindly, where that may be noise."""
-    assert gain is not None
-    if gain.value > 0:
-        return " beyond noise", f"{plus_minus(gain)} less"
-    return "", f"{plus_minus(Estimate(0.0 - gain.value, -gain.high, -gain.low, gain.repetitions))} more"
+def _more(estimate: Estimate) -> str:
+    """Return how much more loss that is, or how much less."""
+    return (
+        f"{plus_minus(estimate)} more loss" if estimate.value >= 0 else f"{plus_minus(_negative(estimate))} less loss"
+    )
+
+
+def _negative(estimate: Estimate | None) -> Estimate:
+    assert estimate is not None
+    return Estimate(0.0 - estimate.value, -estimate.high, -estimate.low, estimate.repetitions)
 
 
 def _worth(answer: Answer) -> str:
     advice, rows = answer.advice, answer.pool.rows
     against = "the best fixed mix within the budget" if answer.runs.amounts else "the best action known beforehand"
-    regret = f"{plus_minus(advice.regret)} more loss in all than {against}"
+    regret = f"{_more(advice.regret)} in all than {against}"
     if advice.gain is None or advice.stays:
         return f"over {rows:,} rows, {advice.learner} has {regret}"
-    gain = f"{plus_minus(advice.gain)} less loss in all than one action picked blindly, on average"
+    gain = f"{_more(_negative(advice.gain))} in all than one action picked blindly, on average"
     return f"over {rows:,} rows, {gain}; {regret}"
 
 
