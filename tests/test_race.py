@@ -258,6 +258,28 @@ def test_the_page_says_how_near_to_the_best_and_where_candidates_are_out() -> No
     assert "has made 40," in page, "half of the level is for dropping"
 
 
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("asked", [{}, {"top": 2}, {"baseline": "a"}, {"within": 0.25}])
+def test_a_race_on_one_row_has_a_page(asked: Any) -> None:
+    """What is certain after the first row has a wealth without end from the start."""
+    from tombola.racing.page import race_page
+    from tombola.racing.story import tell
+
+    losses = {"a": 0.0, "b": 0.5, "c": 1.0}
+    race = answered(Race("abc", 1, seed=1, **asked), losses)
+    events = [Event("answer", ticket, losses[name]) for ticket, name in enumerate("abc")]
+    assert "certain" in race_page(tell(race.settings, race.rows, events))
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_gate_says_what_is_equal_and_what_is_certain() -> None:
+    """b ties, and c cannot be caught any more: no bet has reached the goal."""
+    race = answered(Race("abc", 6, seed=1, baseline="a"), {"a": 0.5, "b": 0.5, "c": 0.0})
+    assert "b is not better than a (the same mean loss on 6 rows)" in race.verdict
+    assert "c is better than a (mean loss lower by 0.5 on 5 rows)" in race.verdict
+    assert [(one.candidate, one.wealth) for one in race.dropped] == [("c", math.inf), ("b", math.inf)]
+
+
 def answered(race: Race, losses: dict[str, float]) -> Race:
     """Answer all calls of a race; a candidate has the same loss in every row."""
     while not race.done:

@@ -74,16 +74,17 @@ def judge(state: Any, c: int, base: int, d: float) -> None:
     k = state.total.size
     lead, seen = state.total[base] - state.total[c], state.seen[0] + 1.0
     ahead, behind = gamble(state, c, lead, d, -state.margin), gamble(state, k + c, -lead, -d, state.margin)
-    state.worth[c] = max(ahead, behind)
     state.room[c] = lead + d
     if certain(lead + d, -state.margin, state.population, seen):
         ahead = math.inf
     if certain(-lead - d, state.margin, state.population, seen):
         behind = math.inf
+    state.worth[c] = max(ahead, behind)
     if ahead >= state.goal or behind >= state.goal:
         state.judged[c] = 1.0 if ahead >= behind else -1.0
     elif seen >= state.population:
         state.judged[c] = 1.0 if exceeds(lead + d, state.margin, state.population) else -1.0
+        state.worth[c] = math.inf
 
 
 def exceeds(lead: float, margin: float, population: float) -> bool:

@@ -80,7 +80,7 @@ def _wealth(story: Story) -> Chart:
     bands = []
     for name in names:
         values = story.wealth[:, race.candidates.index(name)]
-        rows = np.flatnonzero(np.isfinite(values))
+        rows = np.flatnonzero(~np.isnan(values))
         marks = rows[np.unique(np.linspace(0, rows.size - 1, MARKS).astype(int))]
         height = np.clip(values[marks], TINY, 10 * goal)
         bands.append(Band(name, marks + 1.0, height, height, height))

@@ -104,6 +104,8 @@ def _difference(gate: Gate, candidate: int) -> str:
     ahead, rows = gate.ahead(candidate)
     if rows == 0:
         return "no row yet"
+    if abs(ahead) <= SLACK:
+        return f"the same mean loss on {rows:,} rows"
     return f"mean loss {'higher' if ahead < 0 else 'lower'} by {abs(ahead):.3g} on {rows:,} rows"
 
 
