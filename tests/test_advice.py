@@ -1,5 +1,6 @@
 """Advice looks at the runs: who is best here, who is tied, and whether learning pays at all."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,3 +156,14 @@ def test_one_repetition_with_a_loss_is_not_called_minus_so_much_less() -> None:
     question = Question(Circumstances("bandit"), ("UCB1",), repetitions=1)
     said = sentences(answer_to(read_table([[0.1, 0.2], [0.1, 0.3]]), question)).worth
     assert " -" not in said
+
+
+def test_a_learner_of_ones_own_has_no_command_to_start(tmp_path: Path) -> None:
+    """A live run knows the learners of tombola only: the command that was told was refused."""
+    (tmp_path / "mine.py").write_text(
+        "from tombola.full import FollowTheLeader\n\n\nclass Mine(FollowTheLeader): ...\n"
+    )
+    question = Question(Circumstances("full"), (f"{tmp_path}/mine.py:Mine", "Uniform"), repetitions=12)
+    answered = answer_to(read_table(np.array([[0.0, 1.0]] * 60)), question)
+    assert answered.advice.learner.endswith("mine.py:Mine")
+    assert sentences(answered).start == ""

@@ -356,3 +356,17 @@ def test_the_list_of_learners_has_whole_sentences() -> None:
     assert told["Simulation"].startswith("Train `base` on past rows in i.i.d. order, and play its frequencies")
     assert told["DualDescent"].endswith("after every round")
     assert all(what.count("(") == what.count(")") for what in told.values())
+
+
+@pytest.mark.usefixtures("plainly")
+def test_the_unit_of_a_target_and_of_a_price_is_told() -> None:
+    """A table from .2 to .8 that is rescaled has another .3 than the one that was meant, perhaps."""
+    kept = read_table([[20.0, 80.0], [50.0, 30.0]] * 10, rescale=True, costs={"0": 2.0, "1": 1.0})
+    for met, unit in (
+        ({"target": 0.5}, "the target"),
+        ({"price": 2.0, "learners": ("UCB1",)}, "the price of a switch"),
+    ):
+        words = f"{unit} was taken in rescaled losses"
+        assert any(note.startswith(words) for note in answer_to(kept, asked(repetitions=1, **met)).notes)
+    plain = answer_to(kept, asked(repetitions=1, learners=("UCB1",)))
+    assert not any("was taken in rescaled losses" in note for note in plain.notes)

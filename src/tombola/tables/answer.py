@@ -66,6 +66,10 @@ class Answer:
             notes.append(f"what was compared sees {seen}, whatever {option('feedback')} says")
         if self.table.delays is not None and self.delays is None:
             notes.append(f"every row is {self.question.met.delay} rounds late, as asked, whatever its own delay")
+        unit = "the target" if self.question.target is not None else "the price of a switch"
+        in_losses = self.question.target is not None or self.question.met.switching_price > 0
+        if in_losses and any(" rescaled from [" in note for note in notes):
+            notes.append(f"{unit} was taken in rescaled losses, from 0 to 1, and not in the unit of the table")
         if self.question.target is not None:
             notes.append("regret is what is spent above the cheapest mix, and twice the price of each loss too many")
         return notes

@@ -47,7 +47,7 @@ def sentences(answer: Answer) -> Sentences:
 def start_command(answer: Answer) -> str:
     """Return the command that starts a live run with the advised learner, or nothing where it cannot."""
     advice = answer.advice
-    if advice.stays or answer.runs.amounts:
+    if advice.stays or answer.runs.amounts or ".py:" in advice.learner:  # a run finds no learner in somebody's file
         return ""
     names = [f'"{name}"' if "," in name else name for name in answer.pool.actions]
     fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= LONGEST] or names[:1]
