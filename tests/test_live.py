@@ -357,6 +357,9 @@ def test_tables_of_ids(tmp_path: Path, one_sentence: Callable[[object], str]) ->
         with pytest.raises(TableError) as refused:
             ids(name, content)
         one_sentence(refused.value)
+    with pytest.raises(TableError, match="call it") as refused:  # its header was taken for a row
+        ids("b.txt", "id,x\n1,2\n", "id")
+    one_sentence(refused.value)
 
 
 def test_tables_of_outcomes(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:

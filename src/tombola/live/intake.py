@@ -19,6 +19,10 @@ IDS = ("id", "ids", "row")
 def read_ids(path: Path, column: str | None = None) -> list[str]:
     """Return the ids in a CSV or TSV table (the column called id, or `column`), or the lines of a .txt file."""
     if path.suffix.lower() == ".txt":
+        if column is not None:
+            raise TableError(
+                f"{path}: expected a table for --column {column}, got a .txt, which has one row a line; call it .csv."
+            )
         lines = [line.strip() for line in text_lines(path) if line.strip()]
         ids = lines[1:] if lines and lines[0].lower() in IDS else lines
     else:
