@@ -549,3 +549,22 @@ def test_numbers_that_are_too_far_apart_are_refused() -> None:
         read_table([[1e308, -1e308], [0.0, 1.0]], rescale=True)
     with pytest.raises(TableError, match="must be nearer to each other"):
         read_table([[0.0, 1.0]], rescale=(-1e308, 1e308))
+
+
+@pytest.mark.parametrize("names", [("A", "a"), ("gpt.4", "gpt-4")])
+def test_costs_go_to_the_action_that_is_written_so(names: tuple[str, str], tmp_path: Path) -> None:
+    """Of two actions with the same words both had the costs of the second."""
+    one, other = names
+    for costs in (f"cost_{one},cost_{other}", f"{one}_usd,{other}_usd", f"cost:{one},cost:{other}"):
+        (tmp_path / "t.csv").write_text(f"id,{one},{other},{costs}\nx,0.5,0.25,1,2\ny,0.5,1,3,4\n")
+        pool = read_table(tmp_path / "t.csv").pool
+        assert pool.costs is not None
+        assert pool.costs[:, :, 0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_two_actions_do_not_share_a_column_of_costs(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,A,a,cost:A\nx,0.5,0.25,1\ny,0.5,1,3\n")
+    with pytest.raises(TableError, match="for each of A, a, got 'cost:A' for all of them"):
+        read_table(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("id,A,a,cost_A\nx,0.5,0.25,1\ny,0.5,1,3\n")
+    assert read_table(tmp_path / "t.csv").pool.costs is None

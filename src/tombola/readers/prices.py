@@ -39,7 +39,17 @@ class Prices(NamedTuple):
                         f"the action out with {option('ignore', [action.name])}."
                     )
                 found[resource][name] = column
+            self._refuse_shared(table, found[resource])
         return Prices(found, self.columns)
+
+    def _refuse_shared(self, table: Columns, columns: dict[str, str]) -> None:
+        twice = next((name for name in columns.values() if [*columns.values()].count(name) > 1), None)
+        if twice is not None:
+            owners = listed([name for name, column in columns.items() if column == twice])
+            raise TableError(
+                f"{table.source}: expected a column of costs for each of {owners}, got {twice!r} for all of them; name "
+                f"the columns one by one with {option('costs')}."
+            )
 
     def _placed(self, table: Columns, names: Sequence[str]) -> "Prices":
         if len(self.columns) != len(names):
@@ -91,12 +101,17 @@ def guessed_prices(table: Columns, wanted: Wanted, names: Sequence[str], aside: 
     if marked:
         actions = [table.named.get(name) or Column(name, np.zeros(0)) for name in names]
         return Prices({"cost": marked}, tuple(marked.values())).matched(table, names, actions)
-    found = {stem(name): name for name in aside if likeness(name) == "cost" and name not in left_out}
-    wanted_stems = [stem(name) or name.lower() for name in names]
-    if not all(one in found for one in wanted_stems):
+    costly = [name for name in aside if likeness(name) == "cost" and name not in left_out]
+    pairs = {name: column for name in names if (column := _nearest(name, costly)) is not None}
+    if len(pairs) < len(names) or len({*pairs.values()}) < len(pairs):
         return NONE
-    pairs = {name: found[one] for name, one in zip(names, wanted_stems, strict=True)}
     return Prices({"cost": pairs}, tuple(pairs.values()))
+
+
+def _nearest(action: str, costly: Sequence[str]) -> str | None:
+    """Return the column of costs that is called as an action is, letter by letter if there are several."""
+    alike = [name for name in costly if stem(name) == (stem(action) or action.lower())]
+    return next(reversed([name for name in alike if action in name] or alike), None)
 
 
 def _patterns(word: str) -> tuple[str, ...]:
