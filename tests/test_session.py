@@ -22,6 +22,7 @@ from tombola.bandit import ThompsonSampling
 from tombola.book import Book
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.full import BirthdayTest
+from tombola.live import SessionFile
 from tombola.saving import COLUMNS, _digest, _out
 from tombola.types import Coins, Floats
 
@@ -515,3 +516,16 @@ def test_a_session_that_was_loaded_can_be_saved_again(tmp_path: Path) -> None:
     one, two = saved(tmp_path), tmp_path / "two.json"
     Session.load(one).save(two)
     assert json.loads(one.read_text()) == json.loads(two.read_text())
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_ticket_without_a_chance_is_found_among_those_pending(tmp_path: Path) -> None:
+    """One NaN is not equal to another."""
+    session = Session(ThompsonSampling(), actions=2, horizon=5, seed=1)
+    first, second = session.act(), session.act()
+    assert first in session.pending
+    assert not first != session.tickets[0]  # noqa: SIM202 - that is asked in its own way
+    assert session.pending.index(second) == 1
+    assert {first: "x"}[session.pending[0]] == "x"
+    with SessionFile.start(tmp_path / "r", ["p", "q"], ["a", "b"], ThompsonSampling(), seed=1) as run:
+        assert set(run.next(2)) == set(run.pending) == set(run.status().pending)

@@ -28,11 +28,28 @@ FIRST_ROOM = 64
 
 
 class Ticket(NamedTuple):
-    """One play: its round (from 1), the action, and the chance the action had (NaN where it has no formula)."""
+    """One play: its round (from 1), the action, and the chance the action had (NaN where it has no formula).
+
+    Tickets without a chance are equal if the rest is, so that one is found among those pending, too.
+
+    >>> Ticket(1, 0, float("nan")) == Ticket(1, 0, float("nan")), Ticket(1, 0, 0.5) == Ticket(1, 0, float("nan"))
+    (True, False)
+    """
 
     round: int
     action: int
     chance: float
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == other or (
+            isinstance(other, Ticket) and self[:2] == other[:2] and math.isnan(self.chance) and math.isnan(other.chance)
+        )
+
+    def __ne__(self, other: object) -> bool:  # that of a tuple does not ask __eq__
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self) if self.chance == self.chance else self[:2])
 
 
 new_ticket = tuple.__new__  # what Ticket(...) does, without its Python function

@@ -365,7 +365,7 @@ class SessionFile:
 
     def _assignments(self, rounds: list[int], plays: Iterable[tuple[int, float]]) -> Iterator[Assignment]:
         for round_, id_, (action, chance) in zip(rounds, self._journal.ids_of(rounds), plays, strict=True):
-            yield Assignment(round_, id_, self.names[action], chance)
+            yield Assignment(round_, id_, self.names[action], _chance(_plain(chance)))
 
     def _new_mind(self) -> Mind:
         return Mind(self.learner, self.setting, seed=self.seed)
@@ -493,7 +493,7 @@ class SessionFile:
         return action, _chance(chance)
 
     def _assignment(self, round_: int, action: int, chance: float) -> Assignment:
-        return Assignment(round_, self._journal.id_of(round_), self.names[action], chance)
+        return Assignment(round_, self._journal.id_of(round_), self.names[action], _chance(_plain(chance)))
 
 
 def live_setting(learner: Any, names: int, horizon: int, budget: Budget | None) -> Setting:
@@ -524,4 +524,5 @@ def _plain(chance: float) -> float | None:
 
 
 def _chance(plain: float | None) -> float:
+    """Return a chance; where there is none, always the same NaN, so that equal assignments are equal."""
     return math.nan if plain is None else plain
