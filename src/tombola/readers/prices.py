@@ -1,5 +1,6 @@
 """Prices: which columns of a wide table hold the costs of which action."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ class Prices(NamedTuple):
         return Prices(found, self.columns)
 
     def _refuse_shared(self, table: Columns, columns: dict[str, str]) -> None:
-        twice = next((name for name in columns.values() if [*columns.values()].count(name) > 1), None)
+        twice = next((name for name, count in Counter(columns.values()).items() if count > 1), None)
         if twice is not None:
             owners = listed([name for name, column in columns.items() if column == twice])
             raise TableError(
@@ -102,16 +103,18 @@ def guessed_prices(table: Columns, wanted: Wanted, names: Sequence[str], aside: 
         actions = [table.named.get(name) or Column(name, np.zeros(0)) for name in names]
         return Prices({"cost": marked}, tuple(marked.values())).matched(table, names, actions)
     costly = [name for name in aside if likeness(name) == "cost" and name not in left_out]
-    pairs = {name: column for name in names if (column := _nearest(name, costly)) is not None}
+    alike: dict[str, list[str]] = {}
+    for name in costly:
+        alike.setdefault(stem(name), []).append(name)
+    pairs = {name: _nearest(name, found) for name in names if (found := alike.get(stem(name) or name.lower()))}
     if len(pairs) < len(names) or len({*pairs.values()}) < len(pairs):
         return NONE
     return Prices({"cost": pairs}, tuple(pairs.values()))
 
 
-def _nearest(action: str, costly: Sequence[str]) -> str | None:
-    """Return the column of costs that is called as an action is, letter by letter if there are several."""
-    alike = [name for name in costly if stem(name) == (stem(action) or action.lower())]
-    return next(reversed([name for name in alike if action in name] or alike), None)
+def _nearest(action: str, alike: Sequence[str]) -> str:
+    """Return the last of the columns that are called as an action is, or of those that are so letter by letter."""
+    return ([name for name in alike if action in name] or alike)[-1]
 
 
 def _patterns(word: str) -> tuple[str, ...]:
