@@ -500,3 +500,14 @@ def test_numbers_of_numpy_are_written_as_numbers(tmp_path: Path) -> None:
         assert [file.record(ticket, **answer) for ticket, answer in zip(np.array([0, 1]), told, strict=True)]
     with RaceFile.open(tmp_path / "n") as file:
         assert (file.race.rows_counted, file.race.cost, file.race.means) == (1, 2.0, {"a": 0.5, "b": 1.0})
+
+
+def test_what_is_other_in_a_race_is_named(tmp_path: Path) -> None:
+    """Where only the cap was another, the commands were said to be."""
+    settings, means = Settings(("a", "b"), seed=1), {"commands": {"a": "x {row}"}, "loss": "seconds", "cap": 2.0}
+    RaceFile.start(tmp_path / "r", settings, ["x"], means).close()
+    RaceFile.at(tmp_path / "r", settings, ["x"], means).close()
+    with pytest.raises(SessionError, match="with other cap; give"):
+        RaceFile.at(tmp_path / "r", settings, ["x"], {**means, "cap": 3.0})
+    with pytest.raises(SessionError, match="with other rows and commands and loss and cap; give"):
+        RaceFile.at(tmp_path / "r", settings, ["y"])

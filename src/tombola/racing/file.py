@@ -87,9 +87,9 @@ class RaceFile:
         if not Path(path).exists():
             return cls.start(path, settings, rows, means)
         file = cls.open(path)
-        given = {**settings.to_json(), "rows": distinct("rows", rows), "commands": means or {}}
-        found = {**file.settings.to_json(), "rows": file.rows, "commands": file.means}
-        other = [name for name in given if given[name] != found[name]]
+        given = {**settings.to_json(), "rows": distinct("rows", rows), **(means or {})}
+        found = {**file.settings.to_json(), "rows": file.rows, **file.means}
+        other = [name for name in {**given, **found} if given.get(name) != found.get(name)]
         if other:
             file.close()
             raise SessionError(
