@@ -120,3 +120,9 @@ def test_a_plan_says_what_was_done_to_the_table(invoke: Callable[..., str]) -> N
     assert "note: dropped 1 of 41 rows, which have missing cells" in said
     assert "note: losses rescaled from [0, 100], the smallest and the largest, to [0, 1]" in said
     assert "dropped 1 of 41 rows, which have missing cells" in json.loads(invoke("--json"))["notes"]
+
+
+def test_names_on_two_lines_are_refused(invoke: Callable[..., str], one_sentence: Any) -> None:
+    with pytest.raises(ParameterError) as refused:
+        invoke("--ignore", "a\nb")
+    one_sentence(refused.value)

@@ -91,5 +91,10 @@ def names(text: str) -> list[str]:
     >>> names('a, "b, c"')
     ['a', 'b, c']
     """
-    rows = list(csv.reader([text], skipinitialspace=True))
+    from tombola.errors import ParameterError
+
+    try:
+        rows = list(csv.reader([text], skipinitialspace=True))
+    except csv.Error:
+        raise ParameterError(f"expected names with commas between, got {text!r}; write them on one line.") from None
     return [name.strip() for name in rows[0] if name.strip()] if rows else []
