@@ -110,14 +110,14 @@ def _parts(source: Any, wanted: Wanted) -> Parts:
 
 
 def _shaped(table: Columns, wanted: Wanted) -> Parts:
-    left_out = [name for pattern in wanted.ignore for name in table.matching(pattern, "ignore")]
+    left_out = dict.fromkeys(name for pattern in wanted.ignore for name in table.matching(pattern, "ignore"))
     rest = replace(table, columns=[column for column in table.columns if column.name not in left_out])
     action = action_column(rest, wanted)
     if action is None:
         parts = read_wide(table, wanted)
     else:
         parts = read_long(rest, wanted, action)
-        parts.notes.extend([f"not used: {listed(left_out)} (as asked)"] if left_out else [])
+        parts.notes.extend([f"not used: {listed([*left_out])} (as asked)"] if left_out else [])
     return parts._replace(notes=[*table.notes, *parts.notes])
 
 
