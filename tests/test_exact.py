@@ -337,6 +337,7 @@ CHAIN = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
 
 @pytest.mark.parametrize("learner", [ERM(Thresholds()), ERM(CHAIN), Halving(CHAIN)])
 @pytest.mark.parametrize("delay", [0, 2])
+@pytest.mark.usefixtures("plainly")
 def test_labels_agree_with_a_play_of_every_order(learner, delay):
     orders = [list(order) for order in itertools.permutations(range(4))]
     pools = [LabelledPool(LABELLED.features[o], LABELLED.labels[o], LABELLED.weights[o]) for o in orders]

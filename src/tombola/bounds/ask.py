@@ -21,7 +21,7 @@ def ask(name: str, words: Sequence[str]) -> float | None:
     >>> round(ask("hedge", ["--T", "1000", "--k", "2"]), 2)
     18.62
     >>> round(ask("drift_of_counts", ["--T", "10000", "--counts", "100,50"]), 2)
-    50.48
+    50.61
     """
     if name not in bounds.__all__:
         raise ParameterError(f"bound: expected one of {', '.join(bounds.__all__)}, got {name!r}; write one of those.")
