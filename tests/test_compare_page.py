@@ -57,6 +57,27 @@ def test_names_are_text_in_figures() -> None:
     assert draw(chart).axes[0].get_title(loc="left") == "all $ names $"
 
 
+@pytest.mark.parametrize("level", [0.0, 2.0, 7.0])
+def test_what_is_counted_has_whole_ticks_also_where_nothing_changes(level: float) -> None:
+    """Two candidates to the end: the axis went from 1.9 to 2.1, and its labels were rounded (2.075 was 2.08)."""
+    y = np.full(2, level)
+    axes = draw(
+        Chart("t", "calls", "candidates", (Band("in", np.array([0.0, 14.0]), y, y, y),), log_x=False, log_y=False)
+    ).axes
+    labels = [label.get_text() for label in axes[0].get_yticklabels()]
+    assert f"{level:,.0f}" in labels
+    assert all(label.replace(",", "").lstrip("-").isdigit() for label in labels)
+
+
+def test_the_label_of_a_tick_is_its_place() -> None:
+    for low, high in ((1.9, 2.1), (0.0, 0.003), (0.12345, 0.1235), (999.0, 1001.0), (-3e-7, 3e-7)):
+        line = np.array([low, high])
+        axes = draw(Chart("t", "x", "y", (Band("a", line, line, line, line),), (), log_x=False, log_y=False)).axes[0]
+        for axis in (axes.xaxis, axes.yaxis):
+            for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True):
+                assert float(label.get_text().replace(",", "")) == pytest.approx(place, abs=1e-9 * (high - low))
+
+
 def test_few_actions_need_no_folding() -> None:
     assert "<details>" in compare_page(comparison(16))
     assert "<details>" not in compare_page(comparison(15))

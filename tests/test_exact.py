@@ -348,6 +348,14 @@ def test_labels_agree_with_a_play_of_every_order(learner, delay):
     assert worst.adversarial_input.rows == 2
 
 
+@pytest.mark.parametrize("option", ["--T", "--k", "--grid"])
+def test_the_command_refuses_the_size_of_inputs_beside_a_table(option, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
+    found = CliRunner().invoke(app, ["exact", "FollowTheLeader", str(tmp_path / "t.csv"), option, "3"])
+    assert isinstance(found.exception, ParameterError)
+    assert "which is for inputs that are enumerated, got both" in str(found.exception)
+
+
 def test_experts_are_averaged_over_their_coins():
     def naive(rows):
         loss, errors = 0.0, [0.0] * 4

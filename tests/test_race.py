@@ -137,7 +137,7 @@ def test_evidence_waits_for_the_first_unanswered_call() -> None:
     [
         {"level": 0.0}, {"level": 1.0}, {"within": -0.1}, {"top": 0}, {"top": 2}, {"baseline": "c"}, {"seed": -1},
         {"population": 7}, {"max_calls": -1}, {"max_cost": math.nan}, {"on_failure": "skip"}, {"candidates": "aa"},
-        {"rows": 0}, {"rows": ["x", "x"]}, {"candidates": []}, {"candidates": ["a", " "]},
+        {"rows": 0}, {"rows": ["x", "x"]}, {"candidates": []}, {"candidates": ["a", " "]}, {"max_calls": 2.5},
     ],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(wrong: Any, one_sentence: Any) -> None:
@@ -268,7 +268,9 @@ def test_a_race_on_one_row_has_a_page(asked: Any) -> None:
     losses = {"a": 0.0, "b": 0.5, "c": 1.0}
     race = answered(Race("abc", 1, seed=1, **asked), losses)
     events = [Event("answer", ticket, losses[name]) for ticket, name in enumerate("abc")]
-    assert "certain" in race_page(tell(race.settings, race.rows, events))
+    page = race_page(tell(race.settings, race.rows, events))
+    assert "certain" in page
+    assert ("0: certain" in page) == ("for certain: the whole table is known" in race.verdict)
 
 
 @pytest.mark.usefixtures("plainly")

@@ -223,6 +223,8 @@ def test_budget_and_target_together(one_sentence: Any) -> None:
     least = 300 * float(optimum(models(300), Budget(target=0.3, null="add")).cost[0])
     answer = asked(0.3, (2 * least,), "full")
     assert [line.name for line in budget_picture(answer)[0].chart.lines] == ["your budget", "your target"]
+    beyond = budget_picture(asked(0.3, (1e6,), "full"))[0].chart.lines[0]
+    assert beyond.name == "your budget, 1,000,000, lies beyond"
     with pytest.raises(UnreachableError, match="at least, got a smaller budget") as caught:
         asked(0.3, (least / 2,), "full")
     one_sentence(caught.value)

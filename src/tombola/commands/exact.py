@@ -16,11 +16,19 @@ def exact(
     table: Annotated[
         str, typer.Argument(help="A small table, for the regret on it in random order; left out: the worst inputs.")
     ] = "",
-    horizon: Annotated[int, typer.Option("--horizon", "--T", help="Rounds; the inputs are enumerated.", min=1)] = 5,
+    horizon: Annotated[
+        int | None,
+        typer.Option("--horizon", "--T", help="Rounds; the inputs are enumerated. 5 if left out.", min=1),
+    ] = None,
     actions: Annotated[
-        int, typer.Option("--actions", "--k", help="Actions; for a learner of labels, points of the line.", min=1)
-    ] = 2,
-    grid: Annotated[int, typer.Option(help="I.i.d. chances are multiples of 1/grid.", min=1)] = 12,
+        int | None,
+        typer.Option(
+            "--actions", "--k", help="Actions; for a learner of labels, points of the line. 2 if left out.", min=1
+        ),
+    ] = None,
+    grid: Annotated[
+        int | None, typer.Option(help="I.i.d. chances are multiples of 1/grid; 12 if left out.", min=1)
+    ] = None,
     delay: Annotated[int, typer.Option(help="Rounds between a play and its feedback.", min=0)] = 0,
     budget: Annotated[
         str, typer.Option(help="What may be spent on the table; with commas for several resources.")
@@ -33,16 +41,31 @@ def exact(
 
     asked: Any = learner_named(learner)
     if table:
+        _refuse_beside(table, {"horizon": horizon, "actions": actions, "grid": grid})
         pool = _pool(table, delay)
         regret = random_order(asked, pool, delay=delay, budget=_budget(pool, budget), limit=limit)
         show(f"expected regret in random order: {regret:.10g}")
         return
-    kinds = _kinds(asked, actions)
-    regrets = worst_case(asked, kinds, horizon, grid=grid, delay=delay, budget=_budget(kinds, budget), limit=limit)
+    kinds = _kinds(asked, actions or 2)
+    regrets = worst_case(
+        asked, kinds, horizon or 5, grid=grid or 12, delay=delay, budget=_budget(kinds, budget), limit=limit
+    )
     found = table_of("input model", "worst expected regret")
     for model, value in zip(("i.i.d. (on a grid)", "random order", "adversarial"), regrets[:3], strict=True):
         found.add_row(model, f"{value:.10g}")
     show(found)
+
+
+def _refuse_beside(table: str, given: dict[str, int | None]) -> None:
+    """Refuse what says which inputs to enumerate where there is a table, which is the input."""
+    from tombola.errors import ParameterError
+
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(
+                f"exact: expected a table or --{name}, which is for inputs that are enumerated, got both, {table} and "
+                f"{value}; leave out --{name}."
+            )
 
 
 def _pool(table: str, delay: int) -> Any:

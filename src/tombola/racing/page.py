@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tombola.racing.story import Standing, Story
-from tombola.racing.verdict import is_near
+from tombola.racing.verdict import is_exact, is_near
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.page import drawing, render
 from tombola.types import Floats
@@ -49,7 +49,7 @@ def _cards(story: Story) -> list[tuple[str, str]]:
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls", f"{race.calls_made:,}"),
         ("calls saved", f"{race.calls_saved:,} ({share:.0%})"),
-        ("may be wrong with", f"{race.settings.level:.2g}"),
+        ("may be wrong with", "0: certain" if is_exact(race.field) else f"{race.settings.level:.2g}"),
     ]
     if race.cost:
         cards.append(("cost", f"{race.cost:,.6g}"))

@@ -57,10 +57,12 @@ class Settings:
             "within": validate.number("Race", "within", self.within, least=0, below=1),
             "top": validate.whole("Race", "top", self.top, least=1),
         }
-        for name in ("max_calls", "max_cost"):
-            if getattr(self, name) is not None:
-                limit = validate.number("Race", name, getattr(self, name), least=0)
-                plain[name] = int(limit) if limit.is_integer() else limit
+        if self.max_calls is not None:
+            if not (calls := validate.number("Race", "max_calls", self.max_calls, least=0)).is_integer():
+                _refuse("max_calls", "a whole number", self.max_calls, f"max_calls={int(calls)}")
+            plain["max_calls"] = int(calls)
+        if self.max_cost is not None:
+            plain["max_cost"] = validate.number("Race", "max_cost", self.max_cost, least=0)
         for name, value in plain.items():  # numbers of NumPy's cannot be written down
             object.__setattr__(self, name, value)
         self._check_question()

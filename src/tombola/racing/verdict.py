@@ -129,12 +129,12 @@ def _target(race: "Race") -> str:
 
 
 def _surely(race: "Race") -> str:
-    if _is_exact(race.field):
+    if is_exact(race.field):
         return ", for certain: the whole table is known"
     return f", with probability {1 - race.settings.level:.4g} or more"
 
 
-def _is_exact(field: Field) -> bool:
+def is_exact(field: Field) -> bool:
     """Tell whether all rows were counted, and nobody was dropped before the last one."""
     early = any(0 < out < field.population for out in field.state.out)
     return field.seen == field.population and not early and not isinstance(field, Gate)

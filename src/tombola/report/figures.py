@@ -133,9 +133,9 @@ def _dress(axes: "Axes", chart: Chart) -> None:
         axis.set_major_formatter(lambda value, _: tick(value))
     if not chart.log_x:
         whole = all((band.x == np.round(band.x)).all() for band in chart.bands)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10), integer=whole))
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10), integer=whole, min_n_ticks=1))
     if not chart.log_y and all((band.middle == np.round(band.middle)).all() for band in chart.bands):
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands)]
@@ -149,10 +149,10 @@ def _dress(axes: "Axes", chart: Chart) -> None:
 def tick(value: float) -> str:
     """Return the label of a tick, as it is.
 
-    >>> tick(0.25), tick(12.5), tick(1200.0)
-    ('0.25', '12.5', '1,200')
+    >>> tick(0.25), tick(12.5), tick(1200.0), tick(2.075), tick(0.1 + 0.2)
+    ('0.25', '12.5', '1,200', '2.075', '0.3')
     """
-    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.10g}"
 
 
 def _space_ticks(axis: "Axis", short: float) -> None:

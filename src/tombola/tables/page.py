@@ -189,7 +189,7 @@ def budget_picture(answer: Answer) -> list[Picture]:
     points = _alone(answer.pool, most=WIDE * float(best.x[-1]))
     words = f"Corners are fixed actions: {names}; in between, two of them are mixed. Dots are actions alone"
     if dear := answer.pool.k - len(points):
-        words += f"; {dear} cost so much more that they are not drawn"
+        words += f"; {dear} that cost{'s' * (dear == 1)} far more {'is' if dear == 1 else 'are'} not drawn"
     chart = Chart(
         alt, "budget for all rows", "mean loss", (best,), _asked(answer, best), log_x=False, log_y=False, alt=alt,
         points=points,
@@ -208,8 +208,10 @@ def _asked(answer: Answer, best: Band) -> tuple[Line, ...]:
     """Return what was asked for as lines across the curve of best mixes: the budget upright, the target level."""
     amounts, target, found = answer.question.amounts, answer.question.target, []
     if amounts:
-        at = min(amounts[0], float(best.x[-1]))
-        found.append(Line("your budget", np.full(2, at), np.array([best.middle.min(), best.middle.max()])))
+        most = float(best.x[-1])
+        name = "your budget" if amounts[0] <= most else f"your budget, {amounts[0]:,.10g}, lies beyond"
+        ends = np.array([best.middle.min(), best.middle.max()])
+        found.append(Line(name, np.full(2, min(amounts[0], most)), ends))
     if target is not None:
         found.append(Line("your target", np.array([best.x[0], best.x[-1]]), np.full(2, target)))
     return tuple(found)
