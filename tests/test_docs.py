@@ -95,3 +95,7 @@ def test_the_site_builds_without_warnings_and_has_every_public_name(tmp_path: Pa
     errata = (tmp_path / "site" / "errata.html").read_text(encoding="utf-8")
     assert errata.count("<tr") == 1 + len(ERRATA)
     assert str(DOCS.parent) not in reference
+    for page in tmp_path.glob("site/theory/*.html"):
+        for said in re.findall(r"<em>(.*?)</em>", page.read_text(encoding="utf-8"), re.DOTALL):
+            whole = re.fullmatch(r"[A-Z].*\.", said, re.DOTALL)  # a theorem in a sentence
+            assert whole or not re.search(r"[_^∫]", said), f"{page.name}: a formula became emphasis: {said}"
