@@ -19,6 +19,14 @@ HANGS = 1800  # seconds after which a process hangs; no test fails because a mac
 Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the key of checkpoints out of the home of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOMBOLA_STATE", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture
 def run_python(tmp_path: Path) -> Run:
     """Return a function that runs Python in a process of its own, with these arguments and environment."""

@@ -139,7 +139,7 @@ def cells(path: Path) -> Iterator[tuple[str, str, int, Any]]:
 
 def spare(name: Any) -> bool:
     """Tell whether this is the name of what a file can do without: it is made again from the events."""
-    return isinstance(name, str) and (name == "checkpoint" or name.startswith("chapter after event "))
+    return isinstance(name, str) and name.startswith(("checkpoint of ", "chapter after event "))
 
 
 def other(value: Any) -> list[Any]:

@@ -59,3 +59,7 @@ class FileError(TombolaError, OSError):
 
 class TombolaWarning(UserWarning):
     """Something that works, but not as well as it could."""
+
+
+NONSENSE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What plain code raises when it meets data of a file that make no sense; nothing in it is to blame but the file."""

@@ -1,9 +1,11 @@
 """Journal: a list of rows in their order, what was decided at the start, and events, each sealed by a digest.
 
 Every event carries a digest of itself and of the digest before it, from the start on; so do the rows. A changed cell,
-a missing or an added event, or another list of rows is noticed when it is read. A checkpoint, sealed as well, lets a
-reader go on from there instead of from the start; chapters, each sealed, say again what stretches of events say, in
-a form that is quicker to read. The digests are against accidents, not against forgers.
+a missing or an added event, or another list of rows is noticed when it is read. These digests are against accidents,
+not against forgers: whoever reads events checks what they say. A checkpoint lets a reader go on from there instead of
+from the start; chapters say again what stretches of events say, in a form that is quicker to read. Both are believed as
+they stand, so they are sealed with the key of the person who wrote them (`tombola.journal.key`): everybody has a
+checkpoint and chapters of their own, and does without those of others.
 """
 
 import hashlib
@@ -14,8 +16,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tombola.errors import SessionError
+from tombola.errors import NONSENSE, SessionError, TombolaError
 from tombola.journal.database import Database
+from tombola.journal.key import own_key
 
 FORMAT = 2
 APPLICATION = int.from_bytes(b"tomb", "big")
@@ -62,6 +65,7 @@ class Journal:
         self._database = database
         self._start = self._here = self._end = Place(0, b"")
         self._bound = 0  # the last event known to be in a chapter
+        self._key = own_key()
         self._refused: SessionError | None = None
 
     @classmethod
@@ -104,7 +108,7 @@ class Journal:
         texts = [(name, json.dumps(value, allow_nan=False)) for name, value in decided.items()]
         self._database.fill("INSERT INTO about VALUES (?, ?)", texts)
         start = Place(0, _link(b"", *sorted(texts, key=repr)))
-        self._seal("about", start, None)
+        self._seal("about", start)
         self._start = self._here = self._end = start
         self.write_end()
         self._database.run(f"PRAGMA application_id = {APPLICATION}")
@@ -112,7 +116,7 @@ class Journal:
 
     def write_end(self) -> None:
         """Write down where the events end; only inside a transaction."""
-        self._seal("head", self._end, None)
+        self._seal("head", self._end)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -131,6 +135,16 @@ class Journal:
             self._read_end()
             yield
 
+    @contextmanager
+    def sensible(self) -> Iterator[None]:
+        """Let what a file says and nobody can have written be damage: a digest that is right proves nothing."""
+        try:
+            yield
+        except TombolaError:
+            raise
+        except NONSENSE as error:
+            raise self._database.damage(f"it says what cannot be: {type(error).__name__}") from error
+
     def news(self) -> Iterator[Happening]:
         """Return what has happened since the last call, or since `rewind`, in order."""
         for event, digest in self._chain(self._here):
@@ -144,24 +158,22 @@ class Journal:
     def chapters(self) -> Iterator[tuple[Place, bytes]]:
         """Return the chapters that follow each other from the start on, each with the place where it ends."""
         place = self._start
-        while (found := self._sealed(_chapter(place.number))) is not None:
-            end, body = found
-            if self._digest_at(end.number) != end.digest or end.number <= place.number or not isinstance(body, bytes):
-                raise self._database.damage(f"the {_chapter(place.number)} is of another file")
-            yield end, body
-            place = end
+        while (found := self._own(_chapter(place.number))) is not None:
+            yield found
+            place = found[0]
 
     def bind(self, size: int, retell: Callable[[list[Happening]], bytes]) -> None:
         """Write chapters of `size` events, as long as so many are in none; only inside `writing`."""
-        while self._end.number - self._bound >= size:
-            found = self._database.rows("SELECT number FROM state WHERE name = ?", _chapter(self._bound))
+        while self._key is not None and self._end.number - self._bound >= size:
+            name = _chapter(self._bound)
+            found = self._database.rows("SELECT number FROM state WHERE name = ?", f"{name} of {self._key.name}")
             if not found:
                 events = list(islice(self._chain(Place(self._bound, self._digest_at(self._bound) or b"")), size))
                 end = Place(events[-1][0].number, events[-1][1])
-                self._seal(_chapter(self._bound), end, retell([event for event, _ in events]))
+                self._keep(name, end, retell([event for event, _ in events]))
             number = found[0][0] if found else end.number
             if not isinstance(number, int) or number <= self._bound:
-                raise self._database.damage(f"the {_chapter(self._bound)} has changed")
+                raise self._database.damage(f"the {name} has changed")
             self._bound = number
 
     def append(self, kind: str, key: int, value: Any, again: int = 0) -> Happening:
@@ -189,15 +201,14 @@ class Journal:
 
     def rewind(self) -> bytes | None:
         """Go back to the checkpoint, so that news come from there, and return it; to the start if there is none."""
-        self._here = self._start
-        found = self._sealed("checkpoint")
-        if found is None:
-            return None
-        place, body = found
-        if self._digest_at(place.number) != place.digest or not isinstance(body, bytes):
-            raise self._database.damage("the checkpoint is of another file")
-        self._here = place
+        found = self._own("checkpoint")
+        self._here, body = (self._start, None) if found is None else found
         return body
+
+    @property
+    def keeps(self) -> bool:
+        """Whether checkpoints and chapters are kept: not where this person has no key."""
+        return self._key is not None
 
     @property
     def unread(self) -> int:
@@ -210,7 +221,7 @@ class Journal:
 
     def checkpoint(self, body: bytes) -> None:
         """Keep what a reader needs to go on from here; only inside `writing`, and when there are no news left."""
-        self._seal("checkpoint", self._here, body)
+        self._keep("checkpoint", self._here, body)
 
     def id_of(self, place: int) -> str:
         """Return which row is at a place, counted from 1."""
@@ -269,11 +280,14 @@ class Journal:
             self._check_schema()
             texts = self._database.rows("SELECT name, value FROM about")
             found = self._sealed("about")
-            if found is None or found[0] != (0, _link(b"", *sorted(texts, key=repr))):
+            if found is None or found != (0, _link(b"", *sorted(texts, key=repr))):
                 raise self._database.damage("what was decided at the start has changed")
-            self._start = self._here = found[0]
-            self.about = {name: json.loads(value) for name, value in texts}
-            self.length = int(self.about["rows"])
+            self._start = self._here = found
+            with self.sensible():
+                self.about = {name: json.loads(value) for name, value in texts}
+                self.length = int(self.about["rows"])
+            if [(self.length,)] != self._database.rows("SELECT count(*) FROM pool"):
+                raise self._database.damage("the list of rows is another one")
 
     def _check_schema(self) -> None:
         found = dict(self._database.rows("SELECT name, sql FROM sqlite_master"))
@@ -307,10 +321,9 @@ class Journal:
     def _read_end(self) -> None:
         if self._refused is not None:
             raise self._refused
-        found = self._sealed("head")
-        if found is None:
+        end = self._sealed("head")
+        if end is None:
             raise self._database.damage("its end is missing")
-        end = found[0]
         if end.number < self._here.number or self._digest_at(self._here.number) != self._here.digest:
             raise self._replaced()
         if self._digest_at(end.number) != end.digest or self._digest_at(end.number + 1) is not None:
@@ -331,17 +344,40 @@ class Journal:
         found = self._database.rows("SELECT digest FROM events WHERE number = ?", number)
         return found[0][0] if found else None
 
-    def _seal(self, name: str, place: Place, body: bytes | None) -> None:
-        seal = _link(place.digest, name, place.number, body)
-        self._database.run("INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?)", name, *place, body, seal)
+    def _seal(self, name: str, place: Place) -> None:
+        seal = _link(place.digest, name, place.number)
+        self._database.run("INSERT OR REPLACE INTO state VALUES (?, ?, ?, NULL, ?)", name, *place, seal)
 
-    def _sealed(self, name: str) -> tuple[Place, bytes | None] | None:
+    def _sealed(self, name: str) -> Place | None:
         found = self._database.rows("SELECT number, digest, body, seal FROM state WHERE name = ?", name)
         if not found:
             return None
         number, digest, body, seal = found[0]
-        if not isinstance(digest, bytes) or seal != _link(digest, name, number, body):
+        if not isinstance(digest, bytes) or body is not None or seal != _link(digest, name, number):
             raise self._database.damage(f"the {name} has changed")
+        return Place(number, digest)
+
+    def _keep(self, name: str, place: Place, body: bytes) -> None:
+        """Keep what this person alone believes, in the place of what was kept under this name before."""
+        if self._key is not None:
+            seal = self._key.seal((self._start.digest, name, *place), body)
+            self._database.run(
+                "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?)", f"{name} of {self._key.name}", *place, body, seal
+            )
+
+    def _own(self, name: str) -> tuple[Place, bytes] | None:
+        """Return what this person has kept under a name, and how far the events were then."""
+        if self._key is None:
+            return None
+        query = "SELECT number, digest, body, seal FROM state WHERE name = ?"
+        found = self._database.rows(query, f"{name} of {self._key.name}")
+        if not found:
+            return None
+        number, digest, body, seal = found[0]
+        if not isinstance(body, bytes) or seal != self._key.seal((self._start.digest, name, number, digest), body):
+            raise self._database.damage(f"the {name} has changed")
+        if self._digest_at(number) != digest:
+            raise self._database.damage(f"the {name} is of another file")
         return Place(number, digest), body
 
     def _chain(self, place: Place) -> Iterator[tuple[Happening, bytes]]:

@@ -2,7 +2,8 @@
 
 The file holds what was decided (learner, actions, seed), the rows in their order, and every ticket and outcome as it
 happened; the state of the learner is made again from the last checkpoint by going through them, and every ticket is
-checked on the way. What can go wrong means what it means in `tombola.session`; in addition:
+checked on the way. A checkpoint is believed if the same person wrote it (`tombola.journal.key`). What can go wrong
+means what it means in `tombola.session`; in addition:
 
 killed               a call that returned stays; one that did not happened whole, or not at all
 ticket not received  its process was killed before it could say so; `pending` has it
@@ -140,7 +141,10 @@ class SessionFile:
         """Open a run; a learner of tombola is made again from the file, one of your own must be given."""
         journal = Journal.open(Path(path), "SessionFile", "session")
         try:
-            return cls(journal, learner_from(journal.about["learner"], learner))
+            with journal.sensible():
+                run = cls(journal, learner_from(journal.about["learner"], learner))
+            run._note_if_slow()
+            return run
         except BaseException:
             journal.close()
             raise
@@ -259,7 +263,7 @@ class SessionFile:
 
     def book(self) -> Record:
         """Return all tickets and outcomes, as the file has them now; the digest of every event is checked."""
-        with self._reading() as mind:
+        with self._reading() as mind, self._journal.sensible():
             book = self._new_record(mind)
             book.read(self._journal.history())
             return book
@@ -302,6 +306,14 @@ class SessionFile:
     def __repr__(self) -> str:
         return f"SessionFile({str(self._journal.path)!r}, {self.learner!r}, {self.horizon} rows)"
 
+    def _note_if_slow(self) -> None:
+        with self._journal.reading():
+            if not self._journal.keeps and self._journal.unread > CHAPTER:
+                self._journal.notes.append(
+                    f"all {self._journal.unread} events of {self.path} are gone through every time, because no folder "
+                    "keeps a key for checkpoints; set TOMBOLA_STATE to a folder that only you can read and write"
+                )
+
     @contextmanager
     def _writing(self) -> Iterator[Mind]:
         with self._lock, self._kept(), self._journal.writing():
@@ -337,12 +349,13 @@ class SessionFile:
 
     def _current(self) -> Mind:
         """Return the learner, with everything that has happened in the file since the last call."""
-        mind = self._mind if self._mind is not None else self._resume()
-        for event in self._journal.news():
-            if event.kind == "amend":
-                return self._replay()
-            self._repeat(mind, event)
-        return mind
+        with nullcontext() if self._own else self._journal.sensible():  # what another's learner raises is its own
+            mind = self._mind if self._mind is not None else self._resume()
+            for event in self._journal.news():
+                if event.kind == "amend":
+                    return self._replay()
+                self._repeat(mind, event)
+            return mind
 
     def _new_record(self, mind: Mind) -> Record:
         return Record(Fact(self.learner, self.names, self.setting, self.seed), mind.round)
@@ -399,6 +412,8 @@ class SessionFile:
                 event = event._replace(value=amended[event.key].value)
             if event.kind != "amend":
                 self._repeat(mind, event, check=right or event.number > last)
+            elif not self.setting.amendable or mind.marks[event.key] != ANSWERED:
+                raise self._misfit(event)
         self._fresh = max(self._fresh, EVENTS)
         self._size = 0
         return mind
@@ -406,25 +421,29 @@ class SessionFile:
     def _repeat(self, mind: Mind, event: Happening, *, check: bool = True) -> None:
         self._fresh += 1
         if event.kind == "ticket":
-            action, chance = event.value
+            action, chance = self._play(event)
             again = mind.act()
-            if check and (mind.round, again[0], _plain(again[1])) != (event.key, action, chance):
+            same = not check or (again[0], _plain(again[1])) == (action, _plain(chance))
+            if mind.round != event.key or not same:
                 raise SessionError(
                     f"SessionFile: {self._journal.path} says that ticket {event.key} was {event.value}, which "
                     f"{self.learner!r} does not repeat, so the file or tombola was changed; "
                     "use the version that wrote it."
                 )
-            self._tickets[event.key] = action, _chance(chance)
+            self._tickets[event.key] = action, chance
         elif event.kind == "outcome" and mind.marks[event.key] == PENDING:
             outcome = outcome_from(event.key, event.value)
             self._observe(mind, outcome)
         elif event.kind == "cancel" and mind.marks[event.key] == PENDING:
             mind.marks[event.key] = CANCELLED
         else:
-            raise SessionError(
-                f"SessionFile: {self._journal.path} has an event that does not fit ({event.kind} of ticket "
-                f"{event.key}), so it was changed; take a backup of it."
-            )
+            raise self._misfit(event)
+
+    def _misfit(self, event: Happening) -> SessionError:
+        return SessionError(
+            f"SessionFile: {self._journal.path} has an event that does not fit ({event.kind!r} of ticket "
+            f"{event.key!r}), so it was changed; take a backup of it."
+        )
 
     def _observe(self, mind: Mind, outcome: Outcome) -> None:
         action, chance = self._ticket(outcome.round)
@@ -480,7 +499,8 @@ class SessionFile:
             raise SessionError(
                 f"SessionFile: {self._journal.path} lacks the outcome of ticket {round_}; take a backup of it."
             )
-        return outcome_from(round_, event.value).numbers(self.setting, self._ticket(round_)[0])
+        with self._journal.sensible():
+            return outcome_from(round_, event.value).numbers(self.setting, self._ticket(round_)[0])
 
     def _ticket(self, round_: int) -> tuple[int, float]:
         """Return the action and the chance of a ticket."""
@@ -489,8 +509,19 @@ class SessionFile:
         event = self._journal.find("ticket", round_)
         if event is None:
             raise SessionError(f"SessionFile: {self._journal.path} lacks ticket {round_}; take a backup of it.")
-        action, chance = event.value
-        return action, _chance(chance)
+        return self._play(event)
+
+    def _play(self, ticket: Happening) -> tuple[int, float]:
+        """Return the action and the chance that an event says; compiled code gets no other number as an action."""
+        with self._journal.sensible():
+            action, chance = ticket.value
+            if (
+                type(action) is not int
+                or not 0 <= action < self.setting.actions
+                or not isinstance(chance, float | None)
+            ):
+                raise ValueError("no action")
+            return action, _chance(chance)
 
     def _assignment(self, round_: int, action: int, chance: float) -> Assignment:
         return Assignment(round_, self._journal.id_of(round_), self.names[action], _chance(_plain(chance)))
