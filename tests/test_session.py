@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tombola import UCB1, Exp3, FollowTheLeader, Hedge, Learner, Session, Ticket
 from tombola.bandit import ThompsonSampling
 from tombola.book import Book
-from tombola.errors import FeedbackError, ParameterError, SessionError
+from tombola.errors import FeedbackError, FileError, ParameterError, SessionError
 from tombola.full import BirthdayTest
 from tombola.live import SessionFile
 from tombola.saving import COLUMNS, _digest, _out
@@ -304,6 +304,14 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, one_sentence: Call
         {"coins": [7]},
         {"coins": [-1, 2, 3, 4]},
         {"coins": [2**64, 2, 3, 4]},
+        {"coins": [0, 0, 0, 0]},
+        {"coins": [1.5, 2, 3, 4]},
+        {"coins": ["1", 2, 3, 4]},
+        {"coins": [[1, 2], [3, 4]]},
+        {"rounds": 4},
+        {"rounds": "3"},
+        {"answered": 2},
+        {"ledger": {"spent": [0.0], "reserved": [0.0], "left": [9.0]}},
         {"book": None},
         {"book": {}},
         {"actions_column": [0, 0]},
@@ -445,6 +453,20 @@ def test_a_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) 
 def test_a_missing_file_says_so(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Session.load(tmp_path / "nowhere.json")
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link to itself", "device"])
+def test_what_is_no_regular_file_is_refused_at_once(
+    kind: str, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    """A pipe was waited for without end."""
+    path = Path("/dev/zero") if kind == "device" else tmp_path / "s.json"
+    {"folder": path.mkdir, "pipe": lambda: os.mkfifo(path), "link to itself": lambda: path.symlink_to(path)}.get(
+        kind, lambda: None
+    )()
+    with pytest.raises(FileError) as caught:
+        Session.load(path)
+    assert str(path) in one_sentence(caught.value)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

@@ -1,4 +1,7 @@
-"""Files: written whole or not at all, and never over what is read, nor over anything but a regular file."""
+"""Files: written whole or not at all, and never over what is read, nor over anything but a regular file.
+
+What tombola has written itself is read as carefully: from a regular file, which has an end.
+"""
 
 import os
 import secrets
@@ -19,6 +22,8 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe that nobody writes opens at once, too
 
 
 def write_whole(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
@@ -72,6 +77,28 @@ def target_of(path: PathLike, *inputs: PathLike) -> Path:
     return target
 
 
+def content_of(path: PathLike) -> bytes:
+    """Return the bytes of a regular file; a pipe or a device, which may have no end, is not waited for.
+
+    A file that is not there is FileNotFoundError, as everywhere.
+
+    >>> content_of("/dev/null")
+    Traceback (most recent call last):
+    tombola.errors.FileError: /dev/null: expected a file to read, got a device; name another file.
+    """
+    with _named(path, "read"):
+        handle = os.open(path, os.O_RDONLY | _AT_ONCE)
+        try:
+            kind = stat.S_IFMT(os.fstat(handle).st_mode)
+            if kind != stat.S_IFREG:
+                found = _KINDS.get(kind, "something else")
+                raise FileError(f"{path}: expected a file to read, got {found}; name another file.")
+            with open(handle, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(handle)
+
+
 def check_out(out: PathLike | None, *inputs: PathLike) -> None:
     """Refuse an --out that cannot be written, or that is one of the inputs, before anything is worked on."""
     try:
@@ -96,15 +123,17 @@ def _holds(given: PathLike, target: Path) -> bool:
 
 
 @contextmanager
-def _named(path: PathLike) -> Iterator[None]:
+def _named(path: PathLike, done: str = "written") -> Iterator[None]:
     """Let what the system says speak of the file that was asked for."""
     try:
         yield
     except FileError:
         raise
     except OSError as error:
+        if done == "read" and isinstance(error, FileNotFoundError):
+            raise
         said = error.strerror or str(error)
-        raise FileError(f"{path}: expected a file that can be written, got '{said}'; name another file.") from error
+        raise FileError(f"{path}: expected a file that can be {done}, got '{said}'; name another file.") from error
 
 
 def _sync(folder: Path) -> None:

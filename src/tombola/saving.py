@@ -8,16 +8,16 @@ import base64
 import hashlib
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tombola.book import ACTION
 from tombola.budget import Budget
-from tombola.errors import SessionError, TombolaError
-from tombola.files import write_whole
+from tombola.errors import FileError, SessionError, TombolaError
+from tombola.files import content_of, write_whole
 from tombola.recipe import learner_from, recipe_of
+from tombola.types import Coins
 
 if TYPE_CHECKING:
     from tombola.session import Session
@@ -38,13 +38,18 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
         "features": session.setting.context or None,
         "budget": None if budget is None else budget.to_json(),
         "stop": session.stop,
-        "ledger": None if budget is None else {name: getattr(session.ledger, name) for name in _LEDGER},
-        "rounds": session.round,
-        "answered": session.answered,
+        **_summary(session),
         "coins": session._first_coins,
         "book": {name: _out(columns[name]) for name in COLUMNS},
     }
     write_whole(path, json.dumps({**about, "digest": _digest(about)}, indent=1))
+
+
+def _summary(session: "Session") -> dict[str, Any]:
+    """Return what all that happened comes to: said for the reader of the file, and compared when it is loaded."""
+    ledger = session.ledger
+    purse = None if session.budget is None else {name: getattr(ledger, name) for name in _LEDGER}
+    return {"ledger": purse, "rounds": session.round, "answered": session.answered}
 
 
 _LEDGER = ("spent", "reserved", "left")
@@ -53,7 +58,7 @@ _LEDGER = ("spent", "reserved", "left")
 def load(path: str | os.PathLike[str], learner: Any, start: "type[Session]") -> "Session":
     """Start a session as the saved one was started, and let everything happen again."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(content_of(path).decode("utf-8"))
         if data["format"] != FORMAT:
             raise SessionError(
                 f"Session.load: {path} has format {data['format']!r}, this version of tombola reads {FORMAT}; "
@@ -64,7 +69,7 @@ def load(path: str | os.PathLike[str], learner: Any, start: "type[Session]") -> 
                 f"Session.load: {path} was changed after it was written, or damaged; take the last copy that loads."
             )
         return _replayed(data, learner_from(data["learner"], learner), start)
-    except SessionError:
+    except (FileError, SessionError):
         raise
     except _DAMAGE as error:
         raise SessionError(
@@ -96,11 +101,13 @@ def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Se
         features=data["features"],
         seed=0,
     )
-    session._start(np.array(data["coins"], np.uint64).reshape(4))
+    session._start(_coins(data["coins"]))
     columns = {name: _in(data["book"][name], kind) for name, kind in COLUMNS.items()}
     _go_through(session, columns)
     now = session.book.columns()
-    if any(now[name].tobytes() != columns[name].tobytes() for name in COLUMNS):
+    same = all(now[name].tobytes() == columns[name].tobytes() for name in COLUMNS)
+    said = _summary(session)
+    if not same or _digest(said) != _digest({name: data[name] for name in said}):
         raise SessionError(
             f"Session.load: expected {learner!r} to do what it did before, got something else; "
             "load it with the learner and the version that saved it."
@@ -123,6 +130,13 @@ def _go_through(session: "Session", columns: dict[str, Any]) -> None:
             action = int(session.book.pages[event, ACTION])
             outcome = session.setting.checked(action, tuple(outcomes[at : at + width].tolist()))
             session._observe(event, outcome)
+
+
+def _coins(words: Any) -> Coins:
+    """Return four words that coins can start from: four zeros would stay zeros for ever."""
+    if not (len(words) == 4 and all(type(word) is int for word in words) and any(words)):
+        raise ValueError("its coins are none")
+    return np.array(words, np.uint64)
 
 
 def _digest(about: dict[str, Any]) -> str:
