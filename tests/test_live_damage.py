@@ -13,8 +13,10 @@ import pytest
 
 from tombola import UCB1, Exp3, Hedge, Learner, Session
 from tombola.errors import FeedbackError, SessionError, TombolaError
+from tombola.journal import Journal
 from tombola.live import Outcome, SessionFile
 from tombola.live import file as file_module
+from tombola.recipe import recipe_of
 from tombola.streams import Streams
 
 NAMES = ["a", "b", "c"]
@@ -375,3 +377,77 @@ def test_what_is_written_is_on_the_disk(tmp_path: Path) -> None:
         assert database.rows("PRAGMA fullfsync") == [(1,)]
         assert database.rows("PRAGMA journal_mode") == [("delete",)]
         assert database.rows("PRAGMA trusted_schema") == [(0,)]
+
+
+def forged(path: Path, *events: tuple[Any, ...], **about: Any) -> Path:
+    """Write a run of UCB1 and its events anew, some of them changed, so that every digest fits."""
+    decided = {"kind": "session", "learner": recipe_of(UCB1()), "actions": ["a", "b"], "seed": 1, **about}
+    kept = Journal.create(path, "forger", decided, ["p", "q", "r"])
+    with kept.writing():
+        for event in events:
+            kept.append(*event)
+    kept.close()
+    return path
+
+
+FIRST, SECOND = ("ticket", 1, [0, 1.0]), ("ticket", 2, [1, 1.0])
+TOLD = ("outcome", 1, {"loss": 0.5})
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    "events",
+    [
+        [("ticket", 1, 3.5)],
+        [("ticket", 1, [0])],
+        [("ticket", 1, [0, 1.0, 2])],
+        [("ticket", 10**9, [0, 1.0])],
+        [("ticket", 0, [0, 1.0])],
+        [("ticket", 1, [0, "1.0"])],
+        [("ticket", 1, [True, 1.0])],
+        [FIRST, ("outcome", 1, None)],
+        [FIRST, ("outcome", 1, 0.5)],
+        [FIRST, ("outcome", 1, {"losses": 0.5})],
+        [FIRST, ("outcome", 1, {"loss": {"a": 1}})],
+        [FIRST, ("outcome", -1, {"loss": 0.5})],
+        [FIRST, ("outcome", 3, {"loss": 0.5})],
+        [FIRST, ("cancel", 1, "x")],
+        [FIRST, ("cancel", 1, None, 1)],
+        [FIRST, ("call", 1, None)],
+        [FIRST, TOLD, ("ticket", 2, [10**9, 1.0]), ("outcome", 2, {"loss": 0.5}), ("amend", 1, {"loss": 0.25})],
+        [FIRST, TOLD, ("ticket", 2, [-1, 1.0]), ("outcome", 2, {"loss": 0.5}), ("amend", 1, {"loss": 0.25})],
+        [FIRST, TOLD, SECOND, ("amend", 1, {"loss": 0.25}, -1)],
+        [FIRST, TOLD, SECOND, ("amend", 1, [0.25])],
+    ],
+    ids=str,
+)
+def test_an_event_that_cannot_happen_is_refused_though_its_digest_fits(
+    events: list[Any], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    """They were tracebacks, and the ticket before an amended outcome was not looked at: its action went into arrays."""
+    path = forged(tmp_path / "r.run", *events)
+    for ask in (SessionFile.status, SessionFile.book, SessionFile.next):
+        with SessionFile.open(path) as run, pytest.raises(SessionError) as caught:
+            ask(run)
+        one_sentence(caught.value)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    "about",
+    [{"actions": 3}, {"seed": "x"}, {"seed": None}, {"budget": 3.5}, {"budget": [1, 2, 3, 4, 5, 6]}, {"learner": []}],
+    ids=str,
+)
+def test_a_start_that_makes_no_run_is_refused_though_its_digest_fits(
+    about: dict[str, Any], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    path = forged(tmp_path / "r.run", FIRST, **about)
+    with pytest.raises(SessionError) as caught:
+        SessionFile.open(path)
+    one_sentence(caught.value)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_what_is_forged_but_could_have_been_written_opens(tmp_path: Path) -> None:
+    with SessionFile.open(forged(tmp_path / "r.run", FIRST, TOLD, SECOND)) as run:
+        assert [(play.round, play.action) for play in run.pending] == [(2, "b")]

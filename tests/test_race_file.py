@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from browser import needs_browser
 from tombola.commands.race_files import app
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
+from tombola.journal import Journal
 from tombola.racing import Call, Event, Notes, Programs, Race, RaceFile, Settings, race
 from tombola.racing.page import race_page
 from tombola.racing.story import story_of, tell
@@ -511,3 +512,52 @@ def test_what_is_other_in_a_race_is_named(tmp_path: Path) -> None:
         RaceFile.at(tmp_path / "r", settings, ["x"], {**means, "cap": 3.0})
     with pytest.raises(SessionError, match="with other rows and commands and loss and cap; give"):
         RaceFile.at(tmp_path / "r", settings, ["y"])
+
+
+FINE = {"loss": 0.5, "cost": 0.0, "failed": False}
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ("answer", 0, 0.5),
+        ("answer", 0, None),
+        ("answer", 0, {"loss": 0.5}),
+        ("answer", 0, {**FINE, "surprise": 1}),
+        ("answer", 0, {**FINE, "failed": 1}),
+        ("answer", 0, {**FINE, "loss": "0.5"}),
+        ("answer", 0, {**FINE, "loss": 2.0}),
+        ("answer", 0, {**FINE, "cost": -1.0}),
+        ("answer", 10**9, FINE),
+        ("answer", -1, FINE),
+        ("answer", 0, FINE, 1),
+        ("call", 0, 7),
+        ("call", 0, None, 1),
+        ("ticket", 0, [0, 1.0]),
+    ],
+    ids=str,
+)
+def test_an_event_that_cannot_happen_in_a_race_is_refused_though_its_digest_fits(
+    event: Any, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    """They were tracebacks; an answer that was there twice was told twice in the story."""
+    about = {"kind": "race", "race": Settings(NAMES, seed=3).to_json()}
+    kept = Journal.create(tmp_path / "my.race", "forger", about, ROWS)
+    with kept.writing():
+        kept.append("call", 1, None)
+        kept.append("answer", 1, FINE)
+        kept.append(*event)
+    kept.close()
+    with RaceFile.open(tmp_path / "my.race") as file, pytest.raises(TombolaError) as caught:
+        file.calls()
+    one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("race", [None, 3, [], {}, {"candidates": 3}, {"candidates": ["a", "b"], "seed": "x"}], ids=str)
+def test_a_start_that_makes_no_race_is_refused_though_its_digest_fits(
+    race: Any, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    Journal.create(tmp_path / "my.race", "forger", {"kind": "race", "race": race}, ROWS).close()
+    with pytest.raises(SessionError) as caught:
+        RaceFile.open(tmp_path / "my.race")
+    one_sentence(caught.value)

@@ -61,5 +61,5 @@ class TombolaWarning(UserWarning):
     """Something that works, but not as well as it could."""
 
 
-NONSENSE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
-"""What plain code raises when it meets data of a file that make no sense; nothing in it is to blame but the file."""
+NO_DATA = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What Python says where plain data of a file does not have the form that is expected of it."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from tombola.book import ACTION
 from tombola.budget import Budget
-from tombola.errors import FileError, SessionError, TombolaError
+from tombola.errors import NO_DATA, FileError, SessionError
 from tombola.files import content_of, write_whole
 from tombola.recipe import learner_from, recipe_of
 from tombola.types import Coins
@@ -71,23 +71,11 @@ def load(path: str | os.PathLike[str], learner: Any, start: "type[Session]") -> 
         return _replayed(data, learner_from(data["learner"], learner), start)
     except (FileError, SessionError):
         raise
-    except _DAMAGE as error:
+    except NO_DATA as error:
         raise SessionError(
             f"Session.load: expected a session written by Session.save, got {path}, which is not one "
             f"({' '.join(str(error).split())}); give the file that was saved."
         ) from None
-
-
-_DAMAGE = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    TombolaError,
-)
 
 
 def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Session":

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tombola.errors import NONSENSE, SessionError, TombolaError
+from tombola.errors import NO_DATA, SessionError, TombolaError
 from tombola.journal.database import Database
 from tombola.journal.key import own_key
 
@@ -67,6 +67,7 @@ class Journal:
         self._bound = 0  # the last event known to be in a chapter
         self._key = own_key()
         self._refused: SessionError | None = None
+        self.fits: Callable[[Happening], bool] = lambda _: True  # whether its owner could have written an event
 
     @classmethod
     def create(
@@ -142,7 +143,7 @@ class Journal:
             yield
         except TombolaError:
             raise
-        except NONSENSE as error:
+        except NO_DATA as error:
             raise self._database.damage(f"it says what cannot be: {type(error).__name__}") from error
 
     def news(self) -> Iterator[Happening]:
@@ -395,7 +396,13 @@ class Journal:
         number, kind, key, again, value, digest = row
         if number != before.number + 1 or digest != _link(before.digest, number, kind, key, again, value):
             raise self._database.damage(f"event {before.number + 1} has changed or is missing")
-        return Happening(number, kind, key, again, _decode(value)), digest
+        try:
+            event = Happening(number, kind, key, again, _decode(value))
+        except (RecursionError, TypeError, ValueError):
+            event = None
+        if event is None or not self.fits(event):
+            raise self._database.damage(f"event {number} is none that can happen here")
+        return event, digest
 
     def _row(self, before: bytes, row: Sequence[Any]) -> str:
         if row[2] != _link(before, *row[:2]):

@@ -31,6 +31,7 @@ from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.journal import Happening, Journal
 from tombola.live.chapter import Chapter, chapter_of
+from tombola.live.event import is_event
 from tombola.live.mind import ANSWERED, CANCELLED, PENDING, Mind
 from tombola.live.outcome import Losses, Outcome, outcome_from
 from tombola.live.record import Fact, Record
@@ -102,6 +103,7 @@ class SessionFile:
         budget = journal.about.get("budget")  # older files have none
         self.budget = None if budget is None else Budget(*budget)
         self.setting = live_setting(learner, len(self.names), self.horizon, self.budget)
+        journal.fits = lambda event: is_event(event, len(self.names), self.horizon)
         self._journal, self._lock = journal, RLock()
         self._own = str(journal.about["learner"]["name"]).startswith("own ")
         self._mind: Mind | None = None
@@ -263,7 +265,7 @@ class SessionFile:
 
     def book(self) -> Record:
         """Return all tickets and outcomes, as the file has them now; the digest of every event is checked."""
-        with self._reading() as mind, self._journal.sensible():
+        with self._reading() as mind:
             book = self._new_record(mind)
             book.read(self._journal.history())
             return book
@@ -349,13 +351,12 @@ class SessionFile:
 
     def _current(self) -> Mind:
         """Return the learner, with everything that has happened in the file since the last call."""
-        with nullcontext() if self._own else self._journal.sensible():  # what another's learner raises is its own
-            mind = self._mind if self._mind is not None else self._resume()
-            for event in self._journal.news():
-                if event.kind == "amend":
-                    return self._replay()
-                self._repeat(mind, event)
-            return mind
+        mind = self._mind if self._mind is not None else self._resume()
+        for event in self._journal.news():
+            if event.kind == "amend":
+                return self._replay()
+            self._repeat(mind, event)
+        return mind
 
     def _new_record(self, mind: Mind) -> Record:
         return Record(Fact(self.learner, self.names, self.setting, self.seed), mind.round)
@@ -421,16 +422,15 @@ class SessionFile:
     def _repeat(self, mind: Mind, event: Happening, *, check: bool = True) -> None:
         self._fresh += 1
         if event.kind == "ticket":
-            action, chance = self._play(event)
+            action, chance = event.value
             again = mind.act()
-            same = not check or (again[0], _plain(again[1])) == (action, _plain(chance))
-            if mind.round != event.key or not same:
+            if mind.round != event.key or (check and (again[0], _plain(again[1])) != (action, chance)):
                 raise SessionError(
                     f"SessionFile: {self._journal.path} says that ticket {event.key} was {event.value}, which "
                     f"{self.learner!r} does not repeat, so the file or tombola was changed; "
                     "use the version that wrote it."
                 )
-            self._tickets[event.key] = action, chance
+            self._tickets[event.key] = action, _chance(chance)
         elif event.kind == "outcome" and mind.marks[event.key] == PENDING:
             outcome = outcome_from(event.key, event.value)
             self._observe(mind, outcome)
@@ -499,8 +499,7 @@ class SessionFile:
             raise SessionError(
                 f"SessionFile: {self._journal.path} lacks the outcome of ticket {round_}; take a backup of it."
             )
-        with self._journal.sensible():
-            return outcome_from(round_, event.value).numbers(self.setting, self._ticket(round_)[0])
+        return outcome_from(round_, event.value).numbers(self.setting, self._ticket(round_)[0])
 
     def _ticket(self, round_: int) -> tuple[int, float]:
         """Return the action and the chance of a ticket."""
@@ -509,19 +508,8 @@ class SessionFile:
         event = self._journal.find("ticket", round_)
         if event is None:
             raise SessionError(f"SessionFile: {self._journal.path} lacks ticket {round_}; take a backup of it.")
-        return self._play(event)
-
-    def _play(self, ticket: Happening) -> tuple[int, float]:
-        """Return the action and the chance that an event says; compiled code gets no other number as an action."""
-        with self._journal.sensible():
-            action, chance = ticket.value
-            if (
-                type(action) is not int
-                or not 0 <= action < self.setting.actions
-                or not isinstance(chance, float | None)
-            ):
-                raise ValueError("no action")
-            return action, _chance(chance)
+        action, chance = event.value
+        return action, _chance(chance)
 
     def _assignment(self, round_: int, action: int, chance: float) -> Assignment:
         return Assignment(round_, self._journal.id_of(round_), self.names[action], _chance(_plain(chance)))

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from tombola import __version__, journal
-from tombola.errors import ParameterError, SessionError
+from tombola.errors import NO_DATA, ParameterError, SessionError
 from tombola.racing.ask_and_tell import Race
 from tombola.racing.events import Call, Event, Keeper, Notes
 from tombola.racing.settings import Settings, distinct
@@ -49,11 +49,13 @@ class RaceFile:
             self.rows = tuple(kept.ids())
         try:
             self.settings = Settings.from_json(kept.about["race"])
-        except (LookupError, TypeError, ParameterError) as error:
+        except NO_DATA as error:
+            said = " ".join(str(error).split())
             raise SessionError(
-                f"RaceFile: {self.path} was written by another version of tombola ({error}); use that one."
+                f"RaceFile: {self.path} was written by another version of tombola ({said}); use that one."
             ) from None
         self.means: dict[str, Any] = kept.about.get("means") or {}
+        kept.fits = is_event
         self._race: Race | None = None
         self._events: list[Event] = []
 
@@ -212,6 +214,23 @@ class RaceFile:
         value = None if event.kind == "call" else {"loss": event.loss, "cost": event.cost, "failed": event.failed}
         self._kept.append(event.kind, event.ticket, value)
         self._events.append(event)
+
+
+def is_event(kept: journal.Happening) -> bool:
+    """Tell whether an event has the form of a call or an answer; the race says whether it could happen.
+
+    >>> is_event(journal.Happening(1, "call", 3, 0, None)), is_event(journal.Happening(1, "answer", 3, 0, [0.5]))
+    (True, False)
+    """
+    if kept.again != 0:  # nothing happens twice
+        return False
+    if kept.kind == "answer":
+        forms = {"loss": (float, type(None)), "cost": (float,), "failed": (bool,)}
+        value = kept.value
+        return (
+            isinstance(value, dict) and value.keys() == forms.keys() and all(type(value[n]) in forms[n] for n in forms)
+        )
+    return kept.kind != "call" or kept.value is None
 
 
 def journal_at(given: Keeper | str | PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> Keeper:
