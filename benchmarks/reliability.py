@@ -13,7 +13,6 @@ import json
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -22,144 +21,15 @@ from unittest import mock
 
 import numpy as np
 
-from fuzz import Check, damage, fuzz, serve
-from tombola import Budget, Session
+from fuzz import Check, damage, fuzz, remembered, serve
+from journal_files import races, runs
+from saved_sessions import sessions
 from tombola.claims.finished import Finished
 from tombola.engine.player import Player
-from tombola.learners.bandit import UCB2, Exp3
-from tombola.learners.budgeted import EmpiricalLP
-from tombola.learners.full import Hedge
-from tombola.live import SessionFile
-from tombola.live import file as live_file
 from tombola.readers import read_table
-from tombola.saving import _digest
 
 DOCS = Path(__file__).parents[1] / "docs"
 BAD = ("wrong", "traceback", "crash", "hang")
-
-
-def sessions(path: Path, seed: int) -> str:
-    """Damage a saved session; half of the tries change numbers in it and seal it with a digest that is right."""
-    kind = seed % len(SAVED)
-    whole, said = saved_session(kind)
-    file = path / "session.json"
-    sealed = seed % 2 == 1
-    file.write_bytes(resealed(whole, seed) if sealed else damage(whole, seed))
-    session = Session.load(file)
-    now = telling(session)
-    if now == said:
-        return "same"
-    return "other" if sealed and now == telling(replayed(session)) else "wrong"
-
-
-def start(kind: int) -> Session:
-    """Return a session of one kind, at its beginning."""
-    return SAVED[kind]()
-
-
-SAVED: tuple[Callable[[], Session], ...] = (
-    lambda: Session(UCB2(), ["a", "b", "c"], 60, seed=1),
-    lambda: Session(Exp3(), 4, 60, seed=2),
-    lambda: Session(Hedge(), 3, 60, seed=3),
-    lambda: Session(EmpiricalLP(), 2, 60, budget=Budget(12.0, worst=[1.0, 2.0], null="add"), seed=4),
-)
-
-
-@lru_cache
-def saved_session(kind: int) -> tuple[bytes, str]:
-    """Return the bytes of a session that has got half-way, and all that it says."""
-    import tempfile
-
-    session, coins = start(kind), np.random.default_rng(kind)
-    waiting = []
-    for _ in range(30):
-        waiting.append(session.act())
-        if coins.random() < 0.7:
-            told(session, waiting.pop(int(coins.integers(len(waiting)))), coins)
-    with tempfile.TemporaryDirectory() as folder:
-        session.save(Path(folder) / "s.json")
-        return (Path(folder) / "s.json").read_bytes(), telling(session)
-
-
-def told(session: Session, ticket: Any, coins: np.random.Generator) -> None:
-    """Tell a session some outcome of a ticket."""
-    k = session.actions
-    loss = float(coins.random()) if session.learner.feedback == "bandit" else coins.random(k).tolist()
-    more = {} if session.budget is None else {"cost": (coins.random(k) * [1.0, 2.0]).tolist()}
-    session.observe(ticket, loss=loss, **more)
-
-
-def telling(session: Session) -> str:
-    """Return all that a session knows, to the bit."""
-    memory = session._live.player.memory.tobytes().hex() if session._live.player else ""
-    return repr((session.tickets, session.outcomes, session.ledger, session.names, session.horizon)) + memory
-
-
-def replayed(session: Session) -> Session:
-    """Return a session that goes through the same history by the public calls only."""
-    again = Session(session.learner, session.names[: session.actions], session.horizon, budget=session.budget, seed=0)
-    again._start(np.array(session._first_coins, np.uint64))
-    for event in session.book.columns()["history"].tolist():
-        if event == 0:
-            again.act()
-        else:
-            outcome = session.book.outcome(event)
-            assert outcome is not None
-            again.observe(again.tickets[event - 1], **session.setting.as_given(outcome))
-    return again
-
-
-def resealed(whole: bytes, seed: int) -> bytes:
-    """Change one value of a saved session to something hostile, and seal it anew."""
-    coins = np.random.default_rng([seed, 31])
-    data = json.loads(whole)
-    data.pop("digest")
-    places = [(data, name) for name in data] + [(data["book"], name) for name in data["book"]]
-    holder, name = places[int(coins.integers(len(places)))]
-    hostile = [-1, 0, 1, 10**9, 2**63, 1e308, float("nan"), "", "x", None, [], {}, [[]], True, "AAAAAAAA", [0] * 4]
-    value = holder[name]
-    if isinstance(value, str) and coins.random() < 0.7:
-        holder[name] = damage(value.encode(), seed).decode(errors="replace")
-    elif isinstance(value, list) and value and coins.random() < 0.7:
-        value[int(coins.integers(len(value)))] = hostile[int(coins.integers(len(hostile)))]
-    else:
-        holder[name] = hostile[int(coins.integers(len(hostile)))]
-    return json.dumps({**data, "digest": _digest(data)}).encode()
-
-
-def runs(path: Path, seed: int) -> str:
-    """Damage the file of a live run."""
-    whole, said = started_run()
-    file = path / f"{seed}.run"
-    file.write_bytes(damage(whole, seed))
-    now = run_says(file)
-    file.unlink()
-    return "same" if now == said else "wrong"
-
-
-@lru_cache
-def started_run() -> tuple[bytes, str]:
-    """Return the bytes of a run that has got half-way, and all that it says."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "calls.run"
-        live_file.CHAPTER = 5  # so that there are chapters to damage
-        with SessionFile.start(file, [f"row {i}" for i in range(40)], ["a", "b", "c"], Exp3(), seed=3) as run:
-            run.next(15)
-            for ticket in (1, 4, 2, 7, 9, 13):
-                run.record(ticket, loss=(ticket % 5) / 8)
-        whole = file.read_bytes()
-        return whole, run_says(file)
-
-
-def run_says(file: Path) -> str:
-    """Return all that a run can say, and what it does next."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with SessionFile.open(file) as run:
-            said = [run.status().to_json(), run.pending, run.round_of("row 17"), run.names, run.seed]
-            return repr([*said, run.next(3), run.record(3, loss=0.5)])
 
 
 def tables(path: Path, seed: int) -> str:
@@ -224,7 +94,8 @@ def journals(path: Path, seed: int) -> str:
 
 KINDS: dict[str, tuple[Check | None, int, str]] = {
     "sessions": (sessions, 20_000, "saved sessions, damaged, or changed and sealed anew"),
-    "runs": (runs, 5_000, "run files of `tombola session`, damaged"),
+    "runs": (runs, 5_000, "run files of `tombola session`, damaged, changed, or forged with digests that fit"),
+    "races": (races, 5_000, "files of `tombola race`, damaged, changed, or forged with digests that fit"),
     "tables": (tables, 5_000, "tables (CSV, TSV, gz, Parquet, Feather, Arrow, NPY, NPZ), damaged"),
     "journals": (journals, 5_000, "journals of `tombola reproduce`, damaged"),
     "budgets": (None, 1_000_000, "plays within a budget by hostile learners, on hostile costs, in exact fractions"),
@@ -288,8 +159,6 @@ def main() -> None:
 if __name__ == "__main__":
     sys.path.insert(0, str(DOCS.parent / "tests"))
     if len(sys.argv) == 4:
-        from hostile import remembered
-
         chosen = KINDS[sys.argv[1]][0]
         assert chosen is not None
         with mock.patch.object(Player, "step", remembered):

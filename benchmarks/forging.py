@@ -1,0 +1,73 @@
+"""Hostile values, and where to put them: in plain data, and in columns of numbers; what is forged is sealed by others.
+
+A forger changes something and seals it with digests that are right; so the digests do not help, and what is read must
+be something that could have been written, or be refused.
+"""
+
+from typing import Any
+
+import numpy as np
+
+DEEP: Any = 3
+for _ in range(400):
+    DEEP = [DEEP]
+
+HOSTILE: list[Any] = [
+    *(-1, 0, 1, 2, 7, 10**6, 10**9, 10**12, 10**15, 2**62, 2**63, -(2**63), 10**30),
+    *(0.5, -0.5, 1e308, 5e-324, -0.0, float("nan"), float("inf"), float("-inf")),
+    *("", "x", "add", "inf", "0.5", "\ud800", "\n", "\0", None, True, False),
+    *([], {}, [[]], [0] * 4, [0.5] * 3, [None], ["a", "a"], {"name": "Hedge", "parameters": {}}, DEEP),
+]
+CELLS: dict[str, list[Any]] = {
+    "q": [-1, 0, 1, 2, 3, 64, 10**9, 2**62, 2**63 - 1, -(2**63)],
+    "d": [-1.0, 0.0, 1.0, 2.0, 0.5, 1e308, -1e308, 5e-324, 1e-310, -0.0, float("nan"), float("inf"), float("-inf")],
+}
+
+
+def choice(coins: np.random.Generator, among: list[Any]) -> Any:
+    """Return one of them."""
+    return among[int(coins.integers(len(among)))]
+
+
+def hostile(coins: np.random.Generator) -> Any:
+    """Return some value that is out of place almost everywhere."""
+    return choice(coins, HOSTILE)
+
+
+def change_cells(column: Any, kind: str, coins: np.random.Generator) -> Any:
+    """Return a column of numbers with a cell changed, two exchanged, one doubled or lost, or the end cut off."""
+    cells = list(column)
+    if not cells:
+        return np.array([choice(coins, CELLS[kind])], kind)
+    one, two = (int(coins.integers(len(cells))) for _ in range(2))
+    match int(coins.integers(7)):
+        case 0 | 1 | 2:
+            cells[one] = choice(coins, CELLS[kind])
+        case 3:
+            cells[one], cells[two] = cells[two], cells[one]
+        case 4:
+            cells.insert(one, cells[two])
+        case 5:
+            del cells[one]
+        case _:
+            del cells[one:]
+    return np.array(cells, kind)
+
+
+def change_inside(value: Any, coins: np.random.Generator) -> Any:
+    """Return plain data with one place in it changed: a number a little, a part left out, doubled, or made hostile."""
+    if isinstance(value, dict) and value and coins.random() < 0.8:
+        name = choice(coins, list(value))
+        if coins.random() < 0.1:
+            return {other: part for other, part in value.items() if other != name}
+        if coins.random() < 0.05:
+            return {**value, "surprise": hostile(coins)}
+        return {**value, name: change_inside(value[name], coins)}
+    if isinstance(value, list) and value and coins.random() < 0.8:
+        place = int(coins.integers(len(value)))
+        if coins.random() < 0.2:
+            return [*value[:place], *value[place + 1 :], *([value[place]] * int(coins.integers(3)))]
+        return [*value[:place], change_inside(value[place], coins), *value[place + 1 :]]
+    if isinstance(value, int | float) and not isinstance(value, bool) and coins.random() < 0.5:
+        return choice(coins, [value + 1, value - 1, value * 2, -value, value / 2, float(value)])
+    return hostile(coins)

@@ -1,0 +1,376 @@
+"""Files of live runs and of races of every kind: damaged as bytes, changed as tables, or forged so that digests fit."""
+
+import json
+import math
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import closing, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+
+from forging import change_inside, choice, hostile
+from fuzz import damage
+from saved_sessions import PRICED, SPEND
+from tombola.errors import TombolaError
+from tombola.journal import Happening, Journal
+from tombola.learners.bandit import UCB2, Exp3, ThompsonSampling
+from tombola.learners.budgeted import EmpiricalLP, ThriftyLP
+from tombola.learners.full import Hedge
+from tombola.live import SessionFile
+from tombola.live import file as live_file
+from tombola.live.outcome import outcome_from
+from tombola.racing.events import Event
+from tombola.racing.file import VIEWS, RaceFile
+from tombola.racing.settings import Settings
+from tombola.reductions import Simulation
+
+ROWS = [f"row {i}" for i in range(40)]
+SMALL = {"CHAPTER": 5, "EVENTS": 12}  # so that there are chapters and a checkpoint to damage
+NAMES = ["a", "b", "c"]
+
+
+class Kind(NamedTuple):
+    """A kind of run: its learner, actions and budget, how far it got, and whether tickets are amended and cancelled."""
+
+    learner: Any
+    actions: int = 3
+    budget: Any = None
+    rounds: int = 15
+    amended: bool = False
+    cancelled: bool = False
+    kept: bool = True
+
+
+RUNS = (
+    Kind(Exp3()),
+    Kind(Exp3(), amended=True, cancelled=True),
+    Kind(UCB2(), kept=False, amended=True),
+    Kind(ThompsonSampling(), cancelled=True, kept=False),
+    Kind(Hedge(), amended=True),
+    Kind(Simulation(Hedge()), cancelled=True),
+    Kind(EmpiricalLP(), 2, SPEND, cancelled=True),
+    Kind(ThriftyLP(), 2, SPEND),
+    Kind(ThriftyLP(), 3, PRICED, kept=False),
+    Kind(Exp3(), rounds=40, kept=False),
+    Kind(UCB2(), rounds=0),
+)
+RACES = (
+    Settings(("x", "y", "z"), 3, max_cost=30.0),
+    Settings(("x", "y", "z"), 4, within=0.2, on_failure="stop"),
+    Settings(("x", "y", "z"), 5, top=2, max_calls=60),
+    Settings(("x", "y"), 6, baseline="y", population=math.inf),
+)
+
+
+def runs(path: Path, seed: int) -> str:
+    """Damage the file of a live run, or change a cell of it, or forge one whose digests fit."""
+    whole, said = started_run((seed // 3) % len(RUNS))
+    return tried(path / f"{seed}.run", seed, whole, said, run_says, forged_run)
+
+
+def races(path: Path, seed: int) -> str:
+    """Do the same to the file of a race."""
+    whole, said = started_race((seed // 3) % len(RACES))
+    return tried(path / f"{seed}.race", seed, whole, said, race_says, forged_race)
+
+
+def tried(
+    file: Path, seed: int, whole: bytes, said: str, says: Callable[[Path], str], forged: Callable[[Path, int], str]
+) -> str:
+    """Return how a try ends: what is not as it was written is wrong, but for what is forged and could be written so."""
+    file.write_bytes(damage(whole, seed) if seed % 3 == 0 else whole)
+    try:
+        if seed % 3 == 2:
+            return forged(file, seed)
+        if seed % 3 == 1:
+            change_tables(file, np.random.default_rng([seed, 37]))
+        return "same" if says(file) == said else "wrong"
+    finally:
+        file.unlink(missing_ok=True)
+
+
+@cache
+def started_run(kind: int) -> tuple[bytes, str]:
+    """Return the bytes of a run of some kind, and all that it says."""
+    learner, actions, budget, rounds, amended, cancelled, kept = RUNS[kind]
+    sizes: Any = SMALL if kept else {"CHAPTER": live_file.CHAPTER}
+    with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(live_file, **sizes):
+        file, coins = Path(folder) / "calls.run", np.random.default_rng(kind)
+        with SessionFile.start(file, ROWS, NAMES[:actions], learner, budget=budget, seed=kind) as run:
+            for _ in range(0, rounds, 5):
+                run.next(5)
+                waiting = [play.round for play in run.pending]
+                for ticket in waiting if rounds == len(ROWS) else waiting[::2]:
+                    run.record(ticket, **outcome(run, ticket, coins))
+            answered = [event.key for event in history(file) if event.kind == "outcome"]
+            for ticket in answered[:3] if amended else []:
+                run.amend(ticket, **outcome(run, ticket, coins))
+            for play in run.pending[:2] if cancelled else []:
+                run.cancel(play.round)
+        return file.read_bytes(), run_says(file)
+
+
+def outcome(run: SessionFile, ticket: int, coins: np.random.Generator) -> dict[str, Any]:
+    """Return something that may be told of a ticket."""
+    action = run.names.index(run.play_of(ticket).action)
+    setting, losses = run.setting, coins.integers(0, 5, run.setting.listed) / 4
+    told: dict[str, Any] = {"loss": losses.tolist() if setting.whole_rows else float(losses[action])}
+    if run.budget is not None:
+        limits = setting.limits  # type: ignore[attr-defined]
+        prices, worst = limits.prices[: setting.listed], limits.worst[: setting.listed]
+        costs = np.where(np.isnan(prices), worst * coins.random(worst.shape), prices)
+        told["cost"] = (costs if setting.whole_rows else costs[action]).tolist()
+    return told
+
+
+def run_says(file: Path) -> str:
+    """Return all that a run can say, in both ways to read it, and what it does next."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with SessionFile.open(file) as run:
+            status, book = run.status(), run.book()
+            spent = status.to_json()
+            said = [spent, run.pending, run.round_of("row 17"), run.names, run.seed, run.ids()]
+            said += [book.tickets, book.outcomes, sorted(book.amended), sorted(book.cancelled)]
+            if run.round < run.horizon:
+                said += run.next(3)
+            for play in run.pending[:1]:
+                said.append(run.record(play.round, **outcome(run, play.round, np.random.default_rng(1))))
+            said.append(run.state)
+            return repr(said)
+
+
+def history(file: Path) -> list[Happening]:
+    """Return the events of a file, of a run or of a race."""
+    return _journal(file)[1]
+
+
+def _journal(file: Path) -> tuple[dict[str, Any], list[Happening], list[str]]:
+    for kind in ("session", "race"):
+        with suppress(TombolaError):
+            kept = Journal.open(file, "forger", kind)
+            with closing(kept), kept.reading():
+                return dict(kept.about), list(kept.history()), list(kept.ids())
+    raise AssertionError(f"{file} is no journal")
+
+
+def forge(file: Path, coins: np.random.Generator) -> list[Happening]:
+    """Write a file anew, with events or decisions changed, through the project's own journal: every digest fits."""
+    about, events, ids = _journal(file)
+    if coins.random() < 0.2:
+        name = choice(coins, list(about))
+        about[name] = change_inside(about[name], coins)
+    for _ in range(int(coins.choice([0, 1, 1, 1, 2]))):
+        events = change_events(events, coins)
+    if coins.random() < 0.05:
+        ids.remove(choice(coins, ids))
+    file.unlink()
+    try:
+        with mock.patch("tombola.journal.journal.json.dumps", lambda value, **_: _dumps(value)):  # a forger writes NaN
+            kept = Journal.create(file, "forger", {**about, "kind": _kind(file)}, ids, VIEWS)
+            with closing(kept), kept.writing():
+                for event in events:
+                    kept.append(event.kind, event.key, event.value, event.again)
+    except (OverflowError, RecursionError, UnicodeEncodeError):
+        raise TombolaError("no file can hold that") from None
+    return events
+
+
+_dumps = json.dumps
+
+
+def _kind(file: Path) -> str:
+    return "session" if file.suffix == ".run" else "race"
+
+
+EVENTS = ["ticket", "outcome", "amend", "cancel", "call", "answer", ""]
+
+
+def change_events(events: list[Happening], coins: np.random.Generator) -> list[Happening]:
+    """Return events with one changed, two exchanged, one doubled or lost, or the end cut off."""
+    if not events:
+        return [Happening(1, "ticket", 1, 0, [0, 1.0])]
+    one, two = (int(coins.integers(len(events))) for _ in range(2))
+    event, changed = events[one], list(events)
+    match int(coins.integers(9)):
+        case 0 | 1 | 2 | 3:
+            changed[one] = event._replace(value=change_inside(event.value, coins))
+        case 4:
+            changed[one] = event._replace(key=choice(coins, [0, -1, event.key + 1, 41, 10**9, 2**62, -(2**63)]))
+        case 5:
+            changed[one] = event._replace(
+                kind=choice(coins, ["ticket", "outcome", "amend", "cancel", "call", "answer", ""])
+            )
+        case 6:
+            changed[one], changed[two] = changed[two], changed[one]
+        case 7:
+            changed.insert(two, event._replace(again=choice(coins, [1, -1, 2**62])))
+        case _:
+            del changed[one : choice(coins, [one + 1, None])]
+    return changed
+
+
+def forged_run(file: Path, seed: int) -> str:
+    """Forge a run, and say whether what opens is what its events, told by the public calls, come to."""
+    written = run_so_far(file)
+    events = forge(file, np.random.default_rng([seed, 41]))
+    now = run_so_far(file)
+    return "same" if now == written else "other" if now == run_again(file, events) else "wrong"
+
+
+def run_so_far(file: Path) -> str:
+    """Return what a run says, without going on."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with SessionFile.open(file) as run:
+            return _said(run)
+
+
+def _said(run: SessionFile) -> str:
+    status, book = run.status().to_json(), run.book()
+    said = [run.pending, run.names, run.seed, book.tickets, book.outcomes, book.amended, book.cancelled, run.state]
+    return repr([status, *said])
+
+
+def run_again(file: Path, events: list[Happening]) -> str:
+    """Return what a run says that began the same, and is told the same by the public calls."""
+    other = file.with_suffix(".again")
+    about, _, ids = _journal(file)
+    Journal.create(other, "SessionFile", about, ids, live_file.VIEWS).close()
+    try:
+        with SessionFile.open(other) as run:
+            for event in events:
+                if event.kind == "ticket":
+                    run.next()
+                elif event.kind == "cancel":
+                    run.cancel(event.key)
+                elif event.kind == "outcome" and not (run.budget and _is_told(run, event.key)):
+                    run.record(**outcome_from(event.key, event.value)._asdict())
+                elif event.kind == "amend":
+                    told = outcome_from(event.key, event.value)
+                    run.amend(event.key, loss=told.loss, reward=told.reward)
+            return _said(run)
+    finally:
+        other.unlink()
+
+
+def _is_told(run: SessionFile, ticket: int) -> bool:
+    """Tell whether a ticket has been answered: that of an added null action is, at once."""
+    return ticket not in {play.round for play in run.pending}
+
+
+@cache
+def started_race(kind: int) -> tuple[bytes, str]:
+    """Return the bytes of a race that is under way, and all that it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, coins = Path(folder) / "my.race", np.random.default_rng(kind)
+        with RaceFile.start(file, RACES[kind], ROWS) as race:
+            for _ in range(8):
+                for call in race.calls()[: int(coins.integers(1, 4))]:
+                    failed = bool(coins.random() < 0.05)
+                    loss = None if failed else float(coins.integers(0, 5)) / 4
+                    race.record(call.ticket, loss=loss, cost=float(coins.random()), failed=failed)
+        return file.read_bytes(), race_says(file)
+
+
+def race_says(file: Path) -> str:
+    """Return all that a race can say, and what it does next."""
+    with RaceFile.open(file) as kept:
+        said = _said_of(kept)
+        return said + repr([kept.calls(4), [kept.record(call.ticket, loss=0.5) for call in kept.race.pending[:2]]])
+
+
+def _said_of(kept: RaceFile) -> str:
+    race = kept.race
+    facts = [race.verdict, race.answer, race.proved, race.pending, race.dropped, race.means, race.cost, race.failures]
+    return repr([*facts, race.failure, race.leader, race.rows, kept.events, kept.settings, race.field.state])
+
+
+def forged_race(file: Path, seed: int) -> str:
+    """Forge a race, and say whether what opens is what its events, told by the public calls, come to."""
+    with RaceFile.open(file) as kept:
+        written = _said_of(kept)
+    events = forge(file, np.random.default_rng([seed, 43]))
+    with RaceFile.open(file) as kept:
+        now = _said_of(kept)
+    return "same" if now == written else "other" if now == race_again(file, events) else "wrong"
+
+
+def race_again(file: Path, events: list[Happening]) -> str:
+    """Return what a race says that began the same, and is told the same by the public calls."""
+    other = file.with_suffix(".again")
+    with RaceFile.open(file) as kept:
+        settings, rows = kept.settings, kept.rows
+    try:
+        with RaceFile.start(other, settings, rows) as kept:
+            for event in events:
+                told = {} if event.kind == "call" else event.value
+                kept.append(Event(event.kind, event.key, **told))  # type: ignore[arg-type]
+            return _said_of(kept)
+    finally:
+        other.unlink()
+
+
+def change_tables(file: Path, coins: np.random.Generator) -> None:
+    """Change something in the tables of a file, as any program can: a cell, a line, their order, or their form."""
+    with (
+        closing(sqlite3.connect(file, isolation_level=None)) as tables,
+        suppress(sqlite3.Error, OverflowError, UnicodeEncodeError),
+    ):
+        names = [row[0] for row in tables.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        table = choice(coins, names)
+        columns = [row[1] for row in tables.execute(f"PRAGMA table_info({table})")]
+        ids = [row[0] for row in tables.execute(f"SELECT rowid FROM {table}")]
+        column = choice(coins, columns)
+        row, two = (choice(coins, ids) if ids else 0 for _ in range(2))
+        match int(coins.integers(12)):
+            case 0 | 1 | 2 | 3 | 4:
+                tables.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (_cell(coins), row))
+            case 5:
+                tables.execute(f"DELETE FROM {table} WHERE rowid = ?", (row,))
+            case 6:
+                taken = f"(SELECT {column} FROM {table} WHERE rowid = {two})"
+                tables.execute(f"UPDATE {table} SET {column} = {taken} WHERE rowid = {row}")
+            case 7:
+                tables.execute(f"INSERT INTO {table} SELECT {_moved(columns)} FROM {table} WHERE rowid = {row}")
+            case 8:
+                tables.execute(f"UPDATE {table} SET {column} = CAST({column} AS BLOB) WHERE rowid = {row}")
+            case 9:
+                pragma = choice(coins, ["user_version", "application_id", "schema_version"])
+                tables.execute(f"PRAGMA {pragma} = {choice(coins, [0, 1, 3, -1, 2**31 - 1])}")
+            case 10:
+                tables.execute(choice(coins, FORMS).format(table=table, column=column))
+            case _:
+                for rowid, moved in ((row, -7), (two, row), (-7, two)):
+                    tables.execute(f"UPDATE {table} SET rowid = {moved} WHERE rowid = {rowid}")
+
+
+FORMS = [
+    "DROP TABLE {table}",
+    "DELETE FROM {table}",
+    "ALTER TABLE {table} RENAME TO other",
+    "ALTER TABLE {table} ADD COLUMN more TEXT",
+    "ALTER TABLE {table} RENAME COLUMN {column} TO other",
+    "CREATE TRIGGER harm AFTER INSERT ON {table} BEGIN DELETE FROM events; END",
+    "CREATE TRIGGER harm BEFORE INSERT ON events BEGIN SELECT RAISE(IGNORE); END",
+    "CREATE TRIGGER harm AFTER INSERT ON events BEGIN UPDATE events SET value = 'null'; END",
+    "CREATE VIEW more AS SELECT * FROM {table}",
+    "CREATE INDEX more ON {table} ({column})",
+    "CREATE TEMP VIEW {table} AS SELECT 1",
+]
+
+
+def _moved(columns: list[str]) -> str:
+    """Return the columns, the first, which numbers them, moved on."""
+    return ", ".join([f"{columns[0]} || '1'", *columns[1:]])
+
+
+def _cell(coins: np.random.Generator) -> Any:
+    value = hostile(coins)
+    return value if isinstance(value, int | float | str | None) else json.dumps(value).encode()

@@ -1,0 +1,209 @@
+"""Saved sessions of every kind, damaged, or changed and sealed anew, and what loads of them."""
+
+import base64
+import contextlib
+import json
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forging import change_cells, change_inside, choice, hostile
+from fuzz import damage
+from tombola import Budget, Session
+from tombola.budgets import BudgetSimulation
+from tombola.labels import ERM, AllLabellings, Experts, FiniteClass, Halving, StandardOptimal, Thresholds
+from tombola.learners.bandit import KLUCB, UCB1, UCB2, Exp3, SuccessiveElimination, ThompsonSampling, TsallisInf
+from tombola.learners.budgeted import DualDescent, EmpiricalLP, OptimisticLP, PrimalDual, ThriftyLP
+from tombola.learners.full import BirthdayTest, FollowTheLeader, Hedge
+from tombola.learners.switching import BettingElimination, BlockUCB, FrugalUCB, Thrifty
+from tombola.recipe import _OURS
+from tombola.reductions import Interleaved, OptimisticSimulation, Simulation
+from tombola.saving import COLUMNS, _digest
+
+POINTS = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
+SPEND = Budget(12.0, worst=[1.0, 2.0], null="add")
+PRICED = Budget([9.0, 4.0], worst=[[0.0, 0.0], [1.0, 0.5], [2.0, 1.0]], prices=[[0.0, 0.0], [None, 0.25], [2.0, None]])
+AIMED = Budget(worst=[0.0, 2.0, 1.0], target=0.5)
+
+SAVED: tuple[Callable[[], Session], ...] = (
+    lambda: Session(UCB2(), ["a", "b", "c"], 60, seed=1),
+    lambda: Session(Exp3(), 4, 60, seed=2),
+    lambda: Session(Hedge(), 3, 60, seed=3),
+    lambda: Session(EmpiricalLP(), 2, 60, budget=SPEND, seed=4),
+    lambda: Session(UCB1(), ["é", "b b", "\u202ec", "d"], 60, seed=5),
+    lambda: Session(ThompsonSampling(), 3, 60, seed=6),
+    lambda: Session(SuccessiveElimination(), 5, 60, seed=7),
+    lambda: Session(KLUCB(), 2, 60, seed=8),
+    lambda: Session(TsallisInf(), 3, 1, seed=9),
+    lambda: Session(FrugalUCB(), 4, 60, seed=10),
+    lambda: Session(Thrifty(), 4, 60, seed=11),
+    lambda: Session(BlockUCB(), 3, 60, seed=12),
+    lambda: Session(BettingElimination(), 3, 60, seed=13),
+    lambda: Session(FollowTheLeader("random"), 1, 60, seed=14),
+    lambda: Session(Simulation(FollowTheLeader()), 3, 60, seed=15),
+    lambda: Session(Simulation(Hedge()), 2, 64, seed=16),
+    lambda: Session(Interleaved(Hedge(), 2), 3, 60, seed=17),
+    lambda: Session(OptimisticSimulation(UCB1()), 3, 60, seed=18),
+    lambda: Session(BirthdayTest(), 2, 60, seed=19),
+    lambda: Session(ThriftyLP(), 2, 60, budget=SPEND, seed=20),
+    lambda: Session(OptimisticLP(), 2, 60, budget=SPEND, stop="strict", seed=21),
+    lambda: Session(EmpiricalLP(), 3, 60, budget=PRICED, seed=22),
+    lambda: Session(ThriftyLP(), 3, 60, budget=PRICED, seed=23),
+    lambda: Session(PrimalDual(), 2, 60, budget=SPEND, stop="strict", seed=24),
+    lambda: Session(DualDescent(), 2, 60, budget=SPEND, seed=25),
+    lambda: Session(BudgetSimulation(EmpiricalLP(), margin=0.0), 2, 60, budget=SPEND, seed=26),
+    lambda: Session(EmpiricalLP(), 3, 60, budget=AIMED, seed=27),
+    lambda: Session(ERM(Thresholds()), horizon=60, seed=28),
+    lambda: Session(ERM(Thresholds(), "random"), horizon=60, seed=29),
+    lambda: Session(ERM(AllLabellings(9)), horizon=60, features=2, seed=30),
+    lambda: Session(Halving(POINTS), horizon=60, seed=31),
+    lambda: Session(Experts(POINTS, Hedge()), horizon=60, seed=32),
+    lambda: Session(StandardOptimal(POINTS), horizon=60, seed=33),
+)
+ENDINGS = ("half-way", "not begun", "all answered")
+
+
+def sessions(path: Path, seed: int) -> str:
+    """Damage a saved session; two of three tries change something in it and seal it with a digest that is right."""
+    kind, far = (seed // 3) % len(SAVED), ("half-way" if seed % 4 else choice(np.random.default_rng(seed), [*ENDINGS]))
+    whole, said = saved_session(kind, far)
+    file = path / "session.json"
+    sealed = seed % 3 > 0
+    file.write_bytes(resealed(whole, seed) if sealed else damage(whole, seed))
+    session = Session.load(file)
+    now = telling(session)
+    if now == said:
+        return "same"
+    again = replayed(session)
+    return "other" if sealed and now == telling(again) and goes_on(session) == goes_on(again) else "wrong"
+
+
+@cache
+def saved_session(kind: int, far: str) -> tuple[bytes, str]:
+    """Return the bytes of a session that has got so far, and all that it says."""
+    session, coins = SAVED[kind](), np.random.default_rng(kind)
+    waiting = []
+    for _ in range({"half-way": min(30, session.horizon), "not begun": 0, "all answered": session.horizon}[far]):
+        waiting.append(session.act(**shown(session, coins)))
+        if far == "all answered" or coins.random() < 0.7:
+            told(session, waiting.pop(int(coins.integers(len(waiting)))), coins)
+    with tempfile.TemporaryDirectory() as folder:
+        session.save(Path(folder) / "s.json")
+        return (Path(folder) / "s.json").read_bytes(), telling(session)
+
+
+def shown(session: Session, coins: np.random.Generator) -> dict[str, Any]:
+    """Return what `act` is shown: features, for a learner of labels."""
+    return {"features": coins.integers(0, 4, session.setting.context)} if session.setting.context else {}
+
+
+def told(session: Session, ticket: Any, coins: np.random.Generator) -> None:
+    """Tell a session some outcome of a ticket: nothing, if what was played is an added null action."""
+    if session.setting.context:
+        session.observe(ticket, label=int(coins.integers(2)), weight=choice(coins, [None, 0.5, 1.0]))
+        return
+    if session.budget is None:
+        losses = coins.random(session.actions)
+        session.observe(ticket, **session.setting.answer(losses, ticket.action))
+        return
+    limits = session.setting.limits  # type: ignore[attr-defined]
+    listed = session.setting.listed
+    worst, prices = limits.worst[:listed], limits.prices[:listed]
+    costs = np.where(np.isnan(prices), coins.random(worst.shape) * worst, prices)
+    losses = coins.random(listed)
+    if session.setting.whole_rows:
+        session.observe(ticket, loss=losses, cost=costs)
+    elif ticket.action < listed:
+        session.observe(ticket, loss=losses[ticket.action], cost=costs[ticket.action])
+    else:
+        session.observe(ticket)
+
+
+def telling(session: Session) -> str:
+    """Return all that a session knows, to the bit."""
+    memory = session._live.player.memory.tobytes().hex() if session._live.player else ""
+    return repr((session.tickets, session.outcomes, session.ledger, session.names, session.horizon)) + memory
+
+
+def goes_on(session: Session) -> str:
+    """Return what a session does next."""
+    coins, after = np.random.default_rng(1), min(3, session.horizon - session.round)
+    return repr([session.act(**shown(session, coins)) for _ in range(after)])
+
+
+def replayed(session: Session) -> Session:
+    """Return a session that goes through the same history by the public calls only."""
+    features = session.setting.context or None
+    names = None if features else session.names[: session.actions]
+    again = Session(
+        session.learner, names, session.horizon, budget=session.budget, stop=session.stop, features=features, seed=0
+    )
+    again._start(np.array(session._first_coins, np.uint64))
+    columns = session.book.columns()
+    for event in columns["history"].tolist():
+        if event == 0:
+            row = again.round * again.setting.context
+            again.act(columns["shown"][row : row + again.setting.context] if features else None)
+        else:
+            outcome = session.book.outcome(event)
+            assert outcome is not None
+            again.observe(again.tickets[event - 1], **session.setting.as_given(outcome))
+    return again
+
+
+def resealed(whole: bytes, seed: int) -> bytes:
+    """Change one place of a saved session, sometimes two, to something hostile, and seal it anew."""
+    coins = np.random.default_rng([seed, 31])
+    data = json.loads(whole)
+    data.pop("digest")
+    change(data, coins)
+    if coins.random() < 0.2:
+        with contextlib.suppress(ValueError, LookupError, TypeError):  # where that place is gone
+            change(data, coins)
+    return json.dumps({**data, "digest": _digest(data)}).encode()
+
+
+def change(data: dict[str, Any], coins: np.random.Generator) -> None:
+    """Change one place of what a session wrote."""
+    match int(coins.integers(8)):
+        case 0:
+            data[choice(coins, list(data))] = hostile(coins)
+        case 1 | 2 | 3 if isinstance(data["book"], dict):
+            column = choice(coins, list(COLUMNS))
+            numbers = np.frombuffer(base64.b64decode(data["book"][column]), COLUMNS[column])
+            changed = change_cells(numbers, COLUMNS[column], coins)
+            data["book"][column] = base64.b64encode(changed.tobytes()).decode()
+        case 4:
+            data["learner"] = choice(coins, [other_recipe, huge_recipe, deep_recipe])(data["learner"], coins)
+        case 5 if data["budget"] is not None:
+            data["budget"] = change_inside(data["budget"], coins)
+        case _:
+            name = choice(coins, list(data))
+            data[name] = change_inside(data[name], coins)
+
+
+def other_recipe(recipe: Any, coins: np.random.Generator) -> Any:
+    """Return the recipe of something else, a learner or not."""
+    names = [*_OURS, "own Mine", "Session", "Pool", "__import__", "os.system", "Learner"]
+    return {**recipe, "name": choice(coins, names), "parameters": choice(coins, [{}, recipe["parameters"]])}
+
+
+def huge_recipe(recipe: Any, coins: np.random.Generator) -> Any:
+    """Return the recipe with a parameter that is huge, or something else that it is not."""
+    return {**recipe, "parameters": change_inside(recipe["parameters"], coins)}
+
+
+def deep_recipe(recipe: Any, coins: np.random.Generator) -> Any:
+    """Return a recipe in a recipe in a recipe."""
+    for _ in range(choice(coins, [1, 2, 5, 100])):
+        recipe = {
+            "name": choice(coins, ["Simulation", "Interleaved", "BudgetSimulation"]),
+            "parameters": {"base": recipe},
+        }
+        if recipe["name"] == "Interleaved":
+            recipe["parameters"]["delay"] = choice(coins, [0, 1, 10**12])
+    return recipe
