@@ -66,11 +66,11 @@ class Live:
         self._pages = np.zeros((2, OUTCOME + width))  # of the ticket at hand
 
     def act(self, played: int) -> tuple[int, float]:
-        """Choose an action after so many rounds; return it with its chance."""
-        self.plan(played)
+        """Choose an action after so many rounds, however often the learner plans before; return it with its chance."""
         self._pages[0, ROUNDS] = 0.0
-        _, action, chance = self._act(self._pages)
-        return action, chance
+        while (found := self._act(self._pages))[0] == DUE:
+            self.player.plan(played)
+        return found[1:]
 
     def plan(self, played: int) -> None:
         """Let the learner plan, if it wants to."""
@@ -226,7 +226,7 @@ def filled(room: Floats, given: Any) -> bool:
     """Copy what is given into an array, if it has that shape; what numbers they are is not looked at."""
     try:
         numbers = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return False
     if numbers.shape != room.shape:
         return False
@@ -257,7 +257,7 @@ def number_of(given: Any, name: str) -> float:
     """Return one loss, given as a loss or as a reward."""
     try:
         value = float(given)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         value = math.nan
     if not 0.0 <= value <= 1.0:
         raise FeedbackError(
