@@ -48,7 +48,8 @@ class Desk(NamedTuple):
     """The purse; plays in flight and what is reserved for each, in a ring; the row at hand; the comparator's loss.
 
     A play in flight is a mix, and if it was drawn an action with its chance. A row has its losses, its costs, and its
-    costs in the common scale; `shown` is what a learner sees of what fits; `listed` actions are not an added null.
+    costs in the common scale; `shown` and `told` are copies, of what fits and of a play, which a learner may keep and
+    write into; `listed` actions are not an added null.
     """
 
     purse: Purse
@@ -60,6 +61,7 @@ class Desk(NamedTuple):
     raw: Floats
     scaled: Floats
     shown: Floats
+    told: Floats
     listed: int
     comparator: float
 
@@ -128,6 +130,7 @@ class Budgeted(Setting):
             raw=np.zeros((k, m)),
             scaled=np.zeros((k, m)),
             shown=np.zeros(k),
+            told=np.zeros(k),
             listed=self.listed,
             comparator=float(self.allowance.comparator),
         )
@@ -155,7 +158,9 @@ class Budgeted(Setting):
         """Return the kernel that tells a learner of a round: here the whole row."""
 
         def tell(state: Any, round: int, desk: Desk, slot: int) -> None:
-            observe(state, round, desk.played[slot], desk.row, desk.scaled)
+            for action in range(desk.told.size):
+                desk.told[action] = desk.played[slot, action]
+            observe(state, round, desk.told, desk.row, desk.scaled)
 
         return tell
 
@@ -227,7 +232,7 @@ class Budgeted(Setting):
             )
         try:
             table = np.array(cost, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             table = np.full(0, np.nan)
         if table.ndim < 2 and table.size == worst.size and 1 in worst.shape:
             table = table.reshape(worst.shape)
@@ -398,7 +403,10 @@ def step_tell(
     chance: float,
     round: int,
 ) -> bool:
-    """Take in an outcome, live, and write it down, if it is valid and its ticket is pending; settle what it cost."""
+    """Take in an outcome, live, and write it down, if it is valid and its ticket is pending; settle what it cost.
+
+    A learner that falls over it comes first: then the ticket is still pending, and its worst cost reserved.
+    """
     if not is_pending(pages, row, action, chance) or not lay_out(desk, prices, action, outcome):
         return False
     for i in range(outcome.size):
@@ -408,9 +416,9 @@ def step_tell(
     for j in range(desk.reserved.shape[1]):
         desk.reserved[0, j] = desk.purse.worst[action, j]
     desk.actions[0], desk.chances[0] = action, chance
-    settle(desk.purse, desk.played[0], desk.reserved[0], desk.raw)
     tell(view(memory), round, desk, 0)
     mark_told(pages, row)
+    settle(desk.purse, desk.played[0], desk.reserved[0], desk.raw)
     return True
 
 

@@ -221,7 +221,7 @@ def proper(mix: Floats) -> bool:
 
 
 def settle(purse: Purse, played: Floats, reserved: Floats, costs: Floats) -> None:
-    """Give back what was reserved for a play, and spend what it cost."""
+    """Spend what a play cost, and give back what was reserved for it."""
     for j in range(reserved.size):
-        purse.reserved[j] -= reserved[j]
         purse.spent[j] += cover(purse, played, costs, j)
+        purse.reserved[j] -= reserved[j]
