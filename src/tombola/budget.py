@@ -100,7 +100,7 @@ class Budget:
         """The prices as they were given, NaN where there is none."""
         try:
             return np.array(self.prices, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             return np.full(1, math.inf)
 
     def to_json(self) -> list[Any]:
@@ -163,7 +163,7 @@ class Budget:
     def _compare(self, prices: Floats, costs: Rows) -> None:
         """Refuse a price that is not what every row costs."""
         for action, resource in np.argwhere(~np.isnan(prices)).tolist():
-            price, column = float(prices[action, resource]), costs[:, action, resource]
+            price, column = float(prices[action, resource]), costs[:, action, resource].astype(np.float64)
             if (others := column[column != price]).size:
                 raise ParameterError(
                     f"Budget: prices must be what every row costs, got {price!r} for action {action}, resource "
@@ -192,7 +192,7 @@ class Budget:
                 f"resources, got shape {given.shape}; write for example worst=1.0."
             ) from None
         if isinstance(self.null, int) and given.ndim < 2 and 0 <= self.null < actions:
-            worst[self.null] = 0.0
+            worst[self.null] = np.nan_to_num(prices[self.null])  # nothing, unless the price list says something else
         if (seen > worst).any():
             action, resource = np.argwhere(seen > worst)[0].tolist()
             raise ParameterError(
@@ -302,8 +302,8 @@ def resources_of(pool: Pool) -> int:
 
 def _numbers(name: str, values: Any, shown: Any = None) -> Floats:
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = np.array(values, dtype=np.float64)  # a copy: what was given may change
+    except (OverflowError, TypeError, ValueError):
         array = np.full(1, math.nan)
     if not (np.isfinite(array) & (array >= 0)).all():
         raise ParameterError(
