@@ -98,7 +98,11 @@ KINDS: dict[str, tuple[Check | None, int, str]] = {
     "races": (races, 5_000, "files of `tombola race`, damaged, changed, or forged with digests that fit"),
     "tables": (tables, 5_000, "tables (CSV, TSV, gz, Parquet, Feather, Arrow, NPY, NPZ), damaged"),
     "journals": (journals, 5_000, "journals of `tombola reproduce`, damaged"),
-    "budgets": (None, 1_000_000, "plays within a budget by hostile learners, on hostile costs, in exact fractions"),
+    "budgets": (
+        None,
+        1_000_000,
+        "plays and live runs within a budget by hostile learners, on hostile costs, in exact fractions",
+    ),
 }
 PIECE = 2500
 COLUMNS = ("same", "other", "refused", *BAD)

@@ -1,34 +1,52 @@
-"""Hostile learners under a budget, and hostile costs; whether too much is spent is told in exact fractions."""
+"""Hostile learners under a budget, and hostile costs; whether too much is spent is told in exact fractions.
 
+Money is spent through three doors: a whole play (drawn or fluid, compiled or in plain Python), a `Session`, and a
+`SessionFile`. Live, the world answers late, out of order, twice, wrongly or never, and a witness who knows nothing of
+purses adds up what was paid and what every open ticket may still cost.
+"""
+
+import contextlib
 import math
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 from unittest import mock
 
 import numpy as np
 
-from tombola import play
-from tombola.budget import Budget, Ledger, Terms
+from tombola import Session, play
+from tombola.book import Ticket
+from tombola.budget import LEAST, Budget, Ledger, Limits, Terms
 from tombola.budgets import BudgetedBanditLearner, BudgetedLearner
 from tombola.delay import delays_of
-from tombola.engine.loop import Arrivals, new_tally
+from tombola.engine.compiler import compiles, plain
+from tombola.engine.loop import ROUND, Arrivals, new_tally
 from tombola.engine.player import Player
 from tombola.engine.queue import queue_of, ring_of
+from tombola.errors import FeedbackError
+from tombola.live import SessionFile
 from tombola.playing import allowance_on
 from tombola.pool import Pool
 from tombola.settings import setting_of
+from tombola.settings.purse import LENIENCE
 from tombola.types import Coins, Floats
 
-MOODS = 13
+MOODS = 15
+FICKLE, FRAGILE = 13, 14  # those that are due at every second question, and that fall over at every second answer
+MOST = float(np.finfo(np.float64).max)
 
 
 class State(NamedTuple):
-    """What it is in the mood for, the rounds seen so far, the null action, and all that was played."""
+    """Its mood, the rounds seen so far, how often it was asked and told, the null action, and all that was played."""
 
     mood: float
     seen: Floats
+    asked: Floats
     null: float
     log: Floats
 
@@ -37,11 +55,16 @@ class State(NamedTuple):
 class Hostile(BudgetedLearner):
     """A learner that proposes what is no mix, and writes into all that it is shown."""
 
+    aims: ClassVar[bool] = True
+
     mood: int
 
     def init(self, terms: Terms) -> State:
         """Return the state before the first round."""
-        return State(float(self.mood), np.zeros(1), float(terms.null), np.zeros((terms.horizon, terms.actions)))
+        if terms.prices is not None:
+            terms.prices[:] = 0.0
+        log = np.zeros((terms.horizon, terms.actions))
+        return State(float(self.mood), np.zeros(1), np.zeros(2), float(terms.null), log)
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
@@ -51,6 +74,7 @@ class Hostile(BudgetedLearner):
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Write down what was played, then write into everything."""
+        fall_over(state)
         state.seen[0] += 1.0
         for action in range(played.size):
             state.log[round - 1, action] = played[action]
@@ -74,6 +98,8 @@ class Hostile(BudgetedLearner):
 class HostileBandit(BudgetedBanditLearner):
     """The same, but told only of what it plays."""
 
+    aims: ClassVar[bool] = True
+
     mood: int
 
     init = Hostile.init
@@ -84,10 +110,52 @@ class HostileBandit(BudgetedBanditLearner):
     @staticmethod
     def observe(state: State, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
         """Write down what was played, then write into everything."""
+        fall_over(state)
         state.seen[0] += 1.0
         state.log[round - 1, action] = 1.0
         for j in range(costs.size):
             costs[j] = -1e300
+
+
+KEPT: list[Floats] = []
+
+
+@dataclass(frozen=True)
+class Grasping(Hostile):
+    """The same in plain Python only, where it keeps what it is shown, and goes on writing into it."""
+
+    def init(self, terms: Terms) -> State:
+        """Return the state before the first round."""
+        KEPT.clear()
+        return super().init(terms)
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Wipe out all that was ever shown."""
+        for shown in KEPT:
+            shown[...] = 0.0
+        write_nonsense(state, mix)
+
+    @staticmethod
+    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Keep all that is shown, and what it is a part of."""
+        for shown in (played, losses, costs):
+            KEPT.extend(part for part in (shown, shown.base) if part is not None)
+        del KEPT[:-40]
+        Hostile.observe(state, round, played, losses, costs)
+
+    @staticmethod
+    def due(state: State, fits: Floats) -> bool:
+        """Keep what fits."""
+        KEPT.append(fits)
+        return ask_now_and_then(state, fits)
+
+
+def fall_over(state: State) -> None:
+    """Raise at every second answer, in that mood."""
+    state.asked[1] += 1.0
+    if int(state.mood) == 14 and int(state.asked[1]) % 2 == 1:
+        raise ZeroDivisionError
 
 
 def write_nonsense(state: State, mix: Floats) -> None:
@@ -95,6 +163,8 @@ def write_nonsense(state: State, mix: Floats) -> None:
     mood, last, k = int(state.mood), mix.size - 1, float(mix.size)
     if mood == 12:
         mood = int(state.seen[0]) % 12
+    if mood > 12:
+        mood = 6
     for action in range(mix.size):
         mix[action] = 0.0
         if mood == 1:
@@ -125,7 +195,8 @@ def ask_now_and_then(state: State, fits: Floats) -> bool:
     """Say that everything fits, and ask to plan now and then."""
     for action in range(fits.size):
         fits[action] = 1.0
-    return int(state.seen[0]) % 5 == 3
+    state.asked[0] += 1.0
+    return int(state.asked[0]) % 2 == 0 if int(state.mood) == 13 else int(state.seen[0]) % 5 == 3
 
 
 def ugly_costs(coins: np.random.Generator, shape: tuple[int, int, int], far: int = 290) -> Floats:
@@ -151,35 +222,74 @@ def ugly_costs(coins: np.random.Generator, shape: tuple[int, int, int], far: int
     return costs
 
 
+def extreme_costs(coins: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
+    """Return costs from the ends of what there is: too small for all bits, or almost infinite."""
+    ends = (
+        [5e-324, 1e-310, 2.2e-308, LEAST, 1e-300, 0.0],
+        [1e308, MOST, MOST / 3, 1e290, 1.0, 0.0],
+        [5e-324, 1.0, MOST],
+    )
+    return coins.choice(ends[int(coins.integers(3))], shape)
+
+
 @lru_cache(maxsize=2)
 def pool_of(number: int) -> Pool:
-    """Return a small pool with costs of some ugly kind."""
+    """Return a small pool with costs of some ugly kind; one action may cost nothing, and one always the same."""
     coins = np.random.default_rng([17, number])
     T, k, m = (int(coins.integers(1, top)) for top in (24, 5, 3))
-    costs = ugly_costs(coins, (T, k, m))
+    costs = ugly_costs(coins, (T, k, m)) if coins.random() < 0.85 else extreme_costs(coins, (T, k, m))
+    if coins.random() < 0.3:
+        costs[:, coins.integers(k)] = 0.0
+    if coins.random() < 0.3:
+        costs[:, coins.integers(k)] = costs[0, coins.integers(k)]
     return Pool(coins.integers(0, 3, (T, k)) / 2, costs=costs)
 
 
-def budget_of(pool: Pool, coins: np.random.Generator) -> Budget:
-    """Return amounts from nothing to plenty, many of them exact sums of costs."""
+def budget_of(pool: Pool, coins: np.random.Generator, *, told: bool) -> Budget:
+    """Return amounts from nothing to plenty, many of them exact sums of costs.
+
+    The worst costs are told if they must be, and now and then; what always costs the same may have its price on a list,
+    and there may be a target.
+    """
     costs: Any = pool.costs
-    some = costs[coins.integers(0, pool.rows, 3), coins.integers(0, pool.k, 3)].sum(axis=0)
-    totals = costs.max(axis=1).sum(axis=0)
+    with np.errstate(over="ignore"):
+        some = costs[coins.integers(0, pool.rows, 3), coins.integers(0, pool.k, 3)].sum(axis=0)
+        totals = np.minimum(costs.max(axis=1).sum(axis=0), MOST)
     choices = [0.0 * totals, some, totals * coins.random(), np.nextafter(some, 0), totals / 2, costs.max(axis=(0, 1))]
-    return Budget([float(choices[coins.integers(6)][j]) for j in range(totals.size)], null="add")
+    amounts = [_valid(choices[coins.integers(6)][j]) for j in range(totals.size)]
+    most, free = costs.max(axis=0), (costs == 0).all(axis=(0, 2))
+    worst = np.array([[_valid(cost * (1 + int(coins.integers(2)))) for cost in row] for row in most.tolist()])
+    fixed = ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= LEAST))) if coins.random() < 0.5 else most < 0
+    return Budget(
+        amounts,
+        worst if told or coins.random() < 0.3 else None,
+        "add" if not free.any() or coins.random() < 0.5 else int(np.argmax(free)),
+        np.where(fixed, most, np.nan) if fixed.any() else None,
+        0.25 if totals.size == 1 and coins.random() < 0.2 else None,
+    )
+
+
+def _valid(number: Any) -> float:
+    """Return a finite number that a budget may have: 0, or one with all bits."""
+    return float(min(max(number, LEAST), MOST)) if number > 0 else 0.0
 
 
 def overspent(number: int) -> bool:
-    """Play once through `play`, and tell whether more was spent, or is reserved, than there was."""
+    """Play once through `play`, and tell whether more was spent, or is reserved, than there was.
+
+    A play in which the learner falls over has no trace.
+    """
     group, mood = divmod(number, MOODS)
     question = question_of(group)
     players: list[Player] = []
     with mock.patch.object(Player, "play", _keeping(players)):
+        if mood == FRAGILE:
+            return False
         trace = play(
             Hostile(mood), question.pool, "given", question.delay, budget=question.budget, stop=question.stop,
             mixed=question.mixed, seed=number,
         )  # fmt: skip
-    return is_over(question.pool, trace.ledger, players[0].state.log, trace.actions)
+    return is_over(question.pool, trace.ledger, players[0].state.log, trace.actions, trace.costs)
 
 
 class Question(NamedTuple):
@@ -192,13 +302,13 @@ class Question(NamedTuple):
     mixed: bool
 
 
-def question_of(group: int) -> Question:
-    """Return a pool with an amount, a stop rule, a delay, and whether play is fluid."""
+def question_of(group: int, *, live: bool = False) -> Question:
+    """Return a pool with an amount, a stop rule, a delay, and whether play is fluid; live, worst costs are told."""
     coins = np.random.default_rng([18, group])
     pool = pool_of(group)
     delay = (0, 0, 2, pool.rows + 1, coins.integers(0, 5, pool.rows))[int(coins.integers(5))]
     stop = ("strict", "fits")[int(coins.integers(2))]
-    return Question(pool, budget_of(pool, coins), stop, delay, bool(coins.integers(2)))
+    return Question(pool, budget_of(pool, coins, told=live), stop, delay, bool(coins.integers(2)))
 
 
 class Stage:
@@ -206,7 +316,7 @@ class Stage:
 
     def __init__(self, question: Question, kind: Any = Hostile) -> None:
         pool, budget, stop, delay, mixed = self.question = question
-        learner, mixed = kind(0), mixed and kind is Hostile
+        learner, mixed = kind(0), mixed and kind is not HostileBandit
         allowance = allowance_on(pool, budget, stop, mixed=mixed)
         self.setting = setting_of(learner, pool.rows, actions=pool.k, allowance=allowance)
         self.queue = queue_of(delays_of(delay, np.arange(pool.rows, dtype=np.uint32)))
@@ -218,8 +328,8 @@ class Stage:
             pool.losses, costs.reshape(pool.rows, -1), labels, np.arange(pool.rows, dtype=np.uint32), pool.best
         )
 
-    def play(self, mood: int, coins: Coins) -> tuple[Floats, Any]:
-        """Play from the start, and return all that was played and seen, and the actions."""
+    def play(self, mood: int, coins: Coins) -> tuple[Floats, Any, Floats]:
+        """Play from the start, as far as it goes, and return what was played and seen, the actions, and the costs."""
         player, purse = self.player, self.player.desk.purse
         tally = new_tally(
             self.setting.actions, self.question.pool.rows, np.zeros(0, np.int64),
@@ -228,35 +338,45 @@ class Stage:
         player.memory[:], player.coins[:] = self.start, coins
         player.memory[int(self.start[1])] = mood
         purse.spent[:], purse.reserved[:], purse.fits[:], purse.flags[:] = 0.0, 0.0, 1.0, 0.0
-        player.play(self.table, self.queue, tally)
-        return player.state.log, np.full(tally.actions.size, -1) if purse.fluid else tally.actions
+        with contextlib.suppress(ZeroDivisionError):
+            player.play(self.table, self.queue, tally)
+        played = int(tally.place[ROUND]) + 1  # the costs of what comes after are 0, but actions are not none
+        tally.actions[played:] = -1
+        return player.state.log, np.full(tally.actions.size, -1) if purse.fluid else tally.actions, tally.costs
 
     def is_over(self, mood: int, coins: Coins) -> bool:
         """Play, and tell whether more was spent, or is reserved, than there was."""
-        log, actions = self.play(mood, coins)
-        return is_over(self.question.pool, self.setting.ledger(self.player.desk), log, actions)
+        log, actions, spent = self.play(mood, coins)
+        return is_over(self.question.pool, self.setting.ledger(self.player.desk), log, actions, spent)
 
 
-def is_over(pool: Pool, ledger: Ledger, log: Floats, actions: Any) -> bool:
-    """Tell, exactly, whether what was seen and is reserved, or in drawn play all that was played, is too much."""
+def is_over(pool: Pool, ledger: Ledger, log: Floats, actions: Any, spent: Floats) -> bool:
+    """Tell, exactly, whether what was seen and is reserved, or all that was played, is too much.
+
+    What a fluid play cost is only known round by round, to the last bit, and is too much if those costs are; of a drawn
+    one all is known.
+    """
     costs: Any = pool.costs
     drawn = np.zeros((pool.rows, pool.k))
     rounds = np.flatnonzero((actions >= 0) & (actions < pool.k))
     drawn[rounds, actions[rounds]] = 1.0
     seen = log[:, : pool.k]
-    if not ((seen >= 0.0) & (seen <= 1.0)).all():
+    if not ((seen >= 0.0) & (seen <= 1.0 + LENIENCE)).all() or not np.isfinite(spent).all():
         return True
     for j, (amount, reserved) in enumerate(zip(ledger.amounts, ledger.reserved, strict=True)):
         paid = costs[:, :, j]
-        if reserved < 0 or exceeds(seen, paid, reserved, amount) or exceeds(drawn, paid, 0.0, amount):
+        if not 0 <= reserved <= amount or exceeds(seen, paid, reserved, amount) or exceeds(drawn, paid, 0.0, amount):
+            return True
+        if exceeds(np.ones(pool.rows), spent[:, j], 0.0, amount):
             return True
     return False
 
 
 def exceeds(played: Floats, paid: Floats, reserved: float, amount: float) -> bool:
     """Tell, in exact fractions, whether the cost of what was played, with what is reserved, is above the amount."""
-    if float((played * paid).sum()) + reserved < 0.999999 * amount:
-        return False  # far from it: the sum of some hundred products is right to a part in a billion
+    with np.errstate(over="ignore"):
+        if float((played * paid).sum()) + reserved < 0.999999 * amount:
+            return False  # far from it: the sum of some hundred products is right to a part in a billion
     some = np.flatnonzero((played > 0.0) & (paid > 0.0))
     cost = dyadic_sum(played.ravel()[some], paid.ravel()[some])
     return cost + Fraction(reserved) > Fraction(amount)
@@ -287,19 +407,192 @@ _step = Player.step
 
 def remembered(player: Player, function: Any, *arguments: Any) -> Any:
     """Look every loop up once: the compiler's fingerprint of a learner takes longer than these plays."""
-    key = (function, type(player.learner))
+    key = (function, type(player.learner), compiles())
     if key not in _steps:
         _steps[key] = _step(player, function, *arguments)
     return _steps[key]
 
 
-def count_overspent(first: int, count: int, kind: Any = Hostile) -> int:
-    """Play many times, every question in all moods, and return how often too much was spent."""
+class Witness:
+    """Follows the money of a live run: what was paid, and the most that every open ticket may still cost."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.worst = limits.worst.tolist()
+        self.paid: list[tuple[float, ...]] = []
+        self.open: dict[int, int] = {}
+
+    def is_over(self) -> bool:
+        """Tell, exactly, whether more has been paid, or may have to be, than there is."""
+        held = [*self.paid, *(self.worst[action] for action in self.open.values())]
+        return any(
+            sum(costs) >= 0.999999 * amount and sum(map(Fraction, costs)) > Fraction(amount)
+            for amount, costs in zip(self.limits.amounts.tolist(), zip(*held, strict=True), strict=False)
+        )
+
+    def is_wronged(self, ledger: Ledger) -> bool:
+        """Tell whether a ledger says less than was paid, or is open, or more than there is."""
+        for j, (amount, spent, reserved) in enumerate(zip(ledger.amounts, ledger.spent, ledger.reserved, strict=True)):
+            paid = sum(Fraction(costs[j]) for costs in self.paid)
+            still = sum(Fraction(self.worst[action][j]) for action in self.open.values())
+            if Fraction(spent) < paid or Fraction(reserved) < still or Fraction(spent) + Fraction(reserved) > amount:
+                return True
+        return False
+
+
+class Live(NamedTuple):
+    """A live run, whatever keeps it: its setting, a ticket (round, action), the answer to one, and its ledger."""
+
+    setting: Any
+    act: Callable[[], tuple[int, int]]
+    tell: Callable[[int, dict[str, Any]], bool]
+    ledger: Callable[[], Ledger]
+
+
+def went_over(live: Live, pool: Pool, coins: Random) -> bool:
+    """Play all rounds live in a hostile world, and tell whether ever too much was spent, promised or forgotten."""
+    costs: Any = pool.costs
+    witness, share = Witness(live.setting.limits), coins.choice((0.0, 0.4, 0.7, 0.9))
+    for _ in range(pool.rows):
+        round_, action = live.act()
+        witness.open[round_] = action
+        if witness.is_over():
+            return True
+        while witness.open and coins.random() < share:
+            round_, action = coins.choice(list(witness.open.items()))
+            row = costs[round_ - 1]
+            answer = live.setting.answer(pool.losses[round_ - 1], action, row)
+            if answer and coins.random() < 0.1 and is_swayed(live, round_, action, answer, coins):
+                return True
+            news = told(live, round_, answer)
+            if (action < pool.k and not news) or (coins.random() < 0.2 and told(live, round_, answer)):
+                return True
+            del witness.open[round_]
+            witness.paid.append(tuple(row[action].tolist()) if action < pool.k else (0.0,) * row.shape[1])
+    return witness.is_wronged(live.ledger())
+
+
+def told(live: Live, round: int, answer: dict[str, Any]) -> bool:
+    """Answer a ticket, and once more if the learner falls over."""
+    try:
+        return live.tell(round, answer)
+    except ZeroDivisionError:
+        return live.tell(round, answer)
+
+
+def is_swayed(live: Live, round: int, action: int, answer: dict[str, Any], coins: Random) -> bool:
+    """Tell whether a cost that cannot be is taken in, or changes anything."""
+    most = (
+        live.setting.limits.worst[: live.setting.listed]
+        if live.setting.whole_rows
+        else live.setting.limits.worst[action]
+    )
+    with np.errstate(over="ignore"):
+        wrong = coins.choice((np.nextafter(most, np.inf), most * math.nan, most - math.inf, most + math.inf))
+    before = live.ledger()
+    try:
+        live.tell(round, {**answer, "cost": wrong})
+    except FeedbackError:
+        return live.ledger() != before
+    return True
+
+
+def session_of(question: Question, learner: Any, seed: int, folder: Path) -> Live:
+    """Return a session, which is now and then saved, and taken up again."""
+    pool, budget, stop, _, _ = question
+    here = [Session(learner, pool.k, pool.rows, budget=budget, stop=stop, seed=seed)]
+    tickets: dict[int, Ticket] = {}
+
+    def act() -> tuple[int, int]:
+        if (seed + len(tickets)) % 1000 == 0 and learner.mood != FRAGILE:
+            here[0].save(folder / "saved.json")
+            here[0] = Session.load(folder / "saved.json", learner)
+        ticket = here[0].act()
+        tickets[ticket.round] = ticket
+        return ticket.round, ticket.action
+
+    def tell(round: int, answer: dict[str, Any]) -> bool:
+        return here[0].observe(tickets[round], **answer)
+
+    return Live(here[0].setting, act, tell, lambda: here[0].ledger)
+
+
+@contextlib.contextmanager
+def run_of(question: Question, learner: Any, seed: int, path: Path) -> Iterator[Live]:
+    """Start a run in a file, held by two who take turns; the file is gone afterwards."""
+    pool = question.pool
+    names, rows = [f"a{i}" for i in range(pool.k)], [str(i) for i in range(pool.rows)]
+    with (
+        SessionFile.start(path, rows, names, learner, budget=question.budget, seed=seed) as one,
+        SessionFile.open(path, learner) as other,
+    ):
+        both = [one, other]
+
+        def act() -> tuple[int, int]:
+            both.reverse()
+            [play] = both[0].next()
+            return play.round, one.names.index(play.action)
+
+        def tell(round: int, answer: dict[str, Any]) -> bool:
+            both.reverse()
+            return bool(answer) and both[0].record(round, **answer)  # an added null action is recorded by itself
+
+        yield Live(one.setting, act, tell, lambda: both[0].status().ledger)
+    path.unlink()
+
+
+def played(group: int, kind: Any, moods: list[int], folder: Path) -> int:
+    """Count the whole plays of a question in which too much is spent."""
+    stage = Stage(question_of(group), kind)
+    coins = np.random.default_rng([19, group]).integers(1, 2**63, (MOODS, 4)).astype(np.uint64)
+    return sum(stage.is_over(mood, coins[mood]) for mood in moods)
+
+
+def played_plainly(group: int, kind: Any, moods: list[int], folder: Path) -> int:
+    """Count the same in plain Python."""
+    with plain():
+        return played(group, kind, moods, folder)
+
+
+def lived(group: int, kind: Any, moods: list[int], folder: Path) -> int:
+    """Count the sessions in which too much is spent."""
+    question, seed = question_of(group, live=True), group * MOODS
+    return sum(
+        went_over(session_of(question, kind(mood), seed + mood, folder), question.pool, Random(seed + mood))
+        for mood in moods
+    )
+
+
+def filed(group: int, kind: Any, moods: list[int], folder: Path) -> int:
+    """Count the runs in a file in which too much is spent; a learner that falls over has no run, for none repeats."""
+    question, found = question_of(group, live=True), 0
+    for mood in moods:
+        with run_of(question, kind(mood % FRAGILE), group, folder / "a.run") as live:
+            found += went_over(live, question.pool, Random(group * MOODS + mood))
+    return found
+
+
+Door: TypeAlias = Callable[[int, Any, list[int], Path], int]
+DOORS: tuple[tuple[Door, Any], ...] = (
+    (played, Hostile), (played, HostileBandit), (lived, Hostile), (lived, HostileBandit)
+)  # fmt: skip
+
+
+def door_of(group: int) -> tuple[Door, Any]:
+    """Return how a question is asked, and of whom: by turns, and now and then in plain Python, or in a file."""
+    if group % 50 == 49:
+        return played_plainly, Grasping
+    if group % 250 == 24:
+        return filed, (Hostile, HostileBandit)[group // 250 % 2]
+    return DOORS[group % 4]
+
+
+def count_overspent(first: int, count: int, door: tuple[Door, Any] | None = None) -> int:
+    """Ask many questions in all moods, through all doors or one, and return how often too much was spent."""
     found = 0
-    with mock.patch.object(Player, "step", remembered):
+    with mock.patch.object(Player, "step", remembered), tempfile.TemporaryDirectory() as folder:
         for group in range(first // MOODS, -(-(first + count) // MOODS)):
-            stage = Stage(question_of(group), kind)
+            ask, kind = door_of(group) if door is None else door
             numbers = range(max(first, group * MOODS), min(first + count, (group + 1) * MOODS))
-            coins = np.random.default_rng([19, group]).integers(1, 2**63, (MOODS, 4)).astype(np.uint64)
-            found += sum(stage.is_over(number % MOODS, coins[number % MOODS]) for number in numbers)
+            found += ask(group, kind, [number % MOODS for number in numbers], Path(folder))
     return found
