@@ -33,8 +33,8 @@ from hostile import (
     question_of,
 )
 from tombola import Session, play
-from tombola.budget import Allowance, Budget, Ledger, Terms
-from tombola.budgets import BudgetedBanditLearner
+from tombola.budget import LEAST, Allowance, Budget, Ledger, Terms
+from tombola.budgets import BudgetedBanditLearner, EmpiricalLP, ThriftyLP
 from tombola.engine.coins import draw
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError
@@ -268,6 +268,16 @@ def test_amounts_with_too_few_bits_are_refused(amounts: Any, one_sentence: Calla
         one_sentence(caught.value)
     assert Budget(0.0).per_resource.tolist() == [0.0]
     assert Budget(float(np.finfo(float).tiny)).per_resource.size == 1
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("learner", [ThriftyLP(), EmpiricalLP()], ids=repr)
+def test_the_least_amount_has_a_common_scale(learner: Any) -> None:
+    """The rounds over the least amount are more than any number: learners were told of costs that are none."""
+    pool = Pool(np.zeros((14, 1)), costs=np.full((14, 1), 1e-310))
+    trace = play(learner, pool, "given", budget=Budget(LEAST, null="add"), seed=0)
+    assert 1 <= trace.plays[0] <= 2, "two ticks have all the bits that such an amount has"
+    assert trace.overspent == (False,)
 
 
 @pytest.mark.parametrize(

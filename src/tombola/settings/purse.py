@@ -57,6 +57,7 @@ def new_purse(allowance: Allowance, horizon: int) -> tuple[Purse, float]:
     with np.errstate(over="ignore"):
         common = min([float(horizon), *(limits.amounts[binds] / largest[binds]).tolist()])
         scale = np.where(binds, common / np.where(binds, limits.amounts, 1.0), 0.0)
+    scale = np.minimum(scale, np.finfo(np.float64).max)  # of an amount that is almost too small
     worst = np.array([[ticks(cost, one) for cost, one in zip(row, in_one, strict=True)] for row in limits.worst])
     actions, resources = worst.shape
     purse = Purse(
