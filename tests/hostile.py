@@ -582,8 +582,8 @@ def door_of(group: int) -> tuple[Door, Any]:
     """Return how a question is asked, and of whom: by turns, and now and then in plain Python, or in a file."""
     if group % 50 == 49:
         return played_plainly, Grasping
-    if group % 250 == 24:
-        return filed, (Hostile, HostileBandit)[group // 250 % 2]
+    if group % 500 == 24:
+        return filed, (Hostile, HostileBandit)[group // 500 % 2]
     return DOORS[group % 4]
 
 
