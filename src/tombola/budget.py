@@ -10,6 +10,7 @@ it, the amount as the one below. Whole numbers below 2^53 add and subtract witho
 
 and what is reserved for a play comes back to the last bit. The price is one tick, 2^-51 of the amount, for each play.
 (The float 0.1 is a little more than a tenth: an amount of 10 pays for 99 costs of 0.1. Count in cents to have 100.)
+All this is about numbers as they are taken, which is as the nearest float64: whole numbers beyond 2^53 are rounded.
 """
 
 import math
