@@ -154,7 +154,7 @@ class Grasping(Hostile):
 def fall_over(state: State) -> None:
     """Raise at every second answer, in that mood."""
     state.asked[1] += 1.0
-    if int(state.mood) == 14 and int(state.asked[1]) % 2 == 1:
+    if int(state.mood) == FRAGILE and int(state.asked[1]) % 2 == 1:
         raise ZeroDivisionError
 
 
@@ -196,7 +196,7 @@ def ask_now_and_then(state: State, fits: Floats) -> bool:
     for action in range(fits.size):
         fits[action] = 1.0
     state.asked[0] += 1.0
-    return int(state.asked[0]) % 2 == 0 if int(state.mood) == 13 else int(state.seen[0]) % 5 == 3
+    return int(state.asked[0]) % 2 == 0 if int(state.mood) == FICKLE else int(state.seen[0]) % 5 == 3
 
 
 def ugly_costs(coins: np.random.Generator, shape: tuple[int, int, int], far: int = 290) -> Floats:
@@ -282,14 +282,14 @@ def overspent(number: int) -> bool:
     group, mood = divmod(number, MOODS)
     question = question_of(group)
     players: list[Player] = []
+    if mood == FRAGILE:
+        return False
     with mock.patch.object(Player, "play", _keeping(players)):
-        if mood == FRAGILE:
-            return False
         trace = play(
             Hostile(mood), question.pool, "given", question.delay, budget=question.budget, stop=question.stop,
             mixed=question.mixed, seed=number,
         )  # fmt: skip
-    return is_over(question.pool, trace.ledger, players[0].state.log, trace.actions, trace.costs)
+    return is_over(question, trace.ledger, players[0].state.log, trace.actions, trace.costs)
 
 
 class Question(NamedTuple):
@@ -347,15 +347,16 @@ class Stage:
     def is_over(self, mood: int, coins: Coins) -> bool:
         """Play, and tell whether more was spent, or is reserved, than there was."""
         log, actions, spent = self.play(mood, coins)
-        return is_over(self.question.pool, self.setting.ledger(self.player.desk), log, actions, spent)
+        return is_over(self.question, self.setting.ledger(self.player.desk), log, actions, spent)
 
 
-def is_over(pool: Pool, ledger: Ledger, log: Floats, actions: Any, spent: Floats) -> bool:
+def is_over(question: Question, ledger: Ledger, log: Floats, actions: Any, spent: Floats) -> bool:
     """Tell, exactly, whether what was seen and is reserved, or all that was played, is too much.
 
     What a fluid play cost is only known round by round, to the last bit, and is too much if those costs are; of a drawn
     one all is known.
     """
+    pool, amounts = question.pool, question.budget.per_resource.tolist()
     costs: Any = pool.costs
     drawn = np.zeros((pool.rows, pool.k))
     rounds = np.flatnonzero((actions >= 0) & (actions < pool.k))
@@ -363,7 +364,7 @@ def is_over(pool: Pool, ledger: Ledger, log: Floats, actions: Any, spent: Floats
     seen = log[:, : pool.k]
     if not ((seen >= 0.0) & (seen <= 1.0 + LENIENCE)).all() or not np.isfinite(spent).all():
         return True
-    for j, (amount, reserved) in enumerate(zip(ledger.amounts, ledger.reserved, strict=True)):
+    for j, (amount, reserved) in enumerate(zip(amounts, ledger.reserved, strict=True)):
         paid = costs[:, :, j]
         if not 0 <= reserved <= amount or exceeds(seen, paid, reserved, amount) or exceeds(drawn, paid, 0.0, amount):
             return True
@@ -416,8 +417,8 @@ def remembered(player: Player, function: Any, *arguments: Any) -> Any:
 class Witness:
     """Follows the money of a live run: what was paid, and the most that every open ticket may still cost."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, amounts: Floats, limits: Limits) -> None:
+        self.amounts = amounts.tolist()
         self.worst = limits.worst.tolist()
         self.paid: list[tuple[float, ...]] = []
         self.open: dict[int, int] = {}
@@ -427,12 +428,12 @@ class Witness:
         held = [*self.paid, *(self.worst[action] for action in self.open.values())]
         return any(
             sum(costs) >= 0.999999 * amount and sum(map(Fraction, costs)) > Fraction(amount)
-            for amount, costs in zip(self.limits.amounts.tolist(), zip(*held, strict=True), strict=False)
+            for amount, costs in zip(self.amounts, zip(*held, strict=True), strict=False)
         )
 
     def is_wronged(self, ledger: Ledger) -> bool:
         """Tell whether a ledger says less than was paid, or is open, or more than there is."""
-        for j, (amount, spent, reserved) in enumerate(zip(ledger.amounts, ledger.spent, ledger.reserved, strict=True)):
+        for j, (amount, spent, reserved) in enumerate(zip(self.amounts, ledger.spent, ledger.reserved, strict=True)):
             paid = sum(Fraction(costs[j]) for costs in self.paid)
             still = sum(Fraction(self.worst[action][j]) for action in self.open.values())
             if Fraction(spent) < paid or Fraction(reserved) < still or Fraction(spent) + Fraction(reserved) > amount:
@@ -449,10 +450,11 @@ class Live(NamedTuple):
     ledger: Callable[[], Ledger]
 
 
-def went_over(live: Live, pool: Pool, coins: Random) -> bool:
+def went_over(live: Live, question: Question, coins: Random) -> bool:
     """Play all rounds live in a hostile world, and tell whether ever too much was spent, promised or forgotten."""
-    costs: Any = pool.costs
-    witness, share = Witness(live.setting.limits), coins.choice((0.0, 0.4, 0.7, 0.9))
+    pool, costs = question.pool, np.asarray(question.pool.costs)
+    witness = Witness(question.budget.per_resource, live.setting.limits)
+    share = coins.choice((0.0, 0.4, 0.7, 0.9))
     for _ in range(pool.rows):
         round_, action = live.act()
         witness.open[round_] = action
@@ -558,7 +560,7 @@ def lived(group: int, kind: Any, moods: list[int], folder: Path) -> int:
     """Count the sessions in which too much is spent."""
     question, seed = question_of(group, live=True), group * MOODS
     return sum(
-        went_over(session_of(question, kind(mood), seed + mood, folder), question.pool, Random(seed + mood))
+        went_over(session_of(question, kind(mood), seed + mood, folder), question, Random(seed + mood))
         for mood in moods
     )
 
@@ -568,7 +570,7 @@ def filed(group: int, kind: Any, moods: list[int], folder: Path) -> int:
     question, found = question_of(group, live=True), 0
     for mood in moods:
         with run_of(question, kind(mood % FRAGILE), group, folder / "a.run") as live:
-            found += went_over(live, question.pool, Random(group * MOODS + mood))
+            found += went_over(live, question, Random(group * MOODS + mood))
     return found
 
 
