@@ -552,7 +552,7 @@ def played(group: int, kind: Any, moods: list[int], folder: Path) -> int:
 
 def played_plainly(group: int, kind: Any, moods: list[int], folder: Path) -> int:
     """Count the same in plain Python."""
-    with plain():
+    with plain(), np.errstate(invalid="ignore"):
         return played(group, kind, moods, folder)
 
 
