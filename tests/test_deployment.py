@@ -82,6 +82,40 @@ def test_a_damaged_cache_is_made_again(folder: Path, monkeypatch: pytest.MonkeyP
     assert index.read_bytes() == before
 
 
+def test_machine_code_with_another_number_in_it_is_damaged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba would take it as it is, and calculate with five in place of three."""
+    assert specialise(thrice, (2.0,))(2.0) == 6.0
+    (code,) = folder.rglob("*.nbc")
+    before = code.read_bytes()
+    three, five = (np.float64(number).tobytes() for number in (3.0, 5.0))
+    assert three in before
+    code.write_bytes(before.replace(three, five))
+    monkeypatch.setattr(compiler, "_specialised", {})
+    with pytest.warns(TombolaWarning, match="a file of compiled code is damaged") as said:
+        assert specialise(thrice, (2.0,))(2.0) == 6.0
+    assert len(said) == 1
+    assert three in code.read_bytes()
+    assert five not in code.read_bytes()
+
+
+def test_machine_code_for_other_types_is_not_taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that compile at once for different types both write the first file: the index of one stays, and
+    the code of the other."""
+    for number in (2.0, 2):
+        assert specialise(thrice, (number,))(number) == 6.0
+    first, second = sorted(folder.rglob("*.nbc"))
+    swapped = second.read_bytes(), first.read_bytes()
+    first.write_bytes(swapped[0])
+    second.write_bytes(swapped[1])
+    for hits in (0, 1):  # made again, and kept
+        for number, kind in ((2.0, "float64"), (2, "int64")):
+            monkeypatch.setattr(compiler, "_specialised", {})
+            compiled = specialise(thrice, (number,))
+            assert [str(kinds[0]) for kinds in compiled.signatures] == [kind]
+            assert compiled(number) == 6.0
+            assert sum(compiled.stats.cache_hits.values()) == hits
+
+
 @pytest.mark.parametrize("error", [AttributeError, ModuleNotFoundError])
 def test_code_of_an_earlier_version_is_made_again_without_a_word(
     folder: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]

@@ -3,15 +3,53 @@
 Numba keeps machine code beside the source or in the user's cache folder. A package that is installed read-only for a
 user without a home has neither, a disk can be full, a file can be damaged. No kernel is to blame for that: the code is
 then made again in every process, which costs a few seconds.
+
+Machine code with a wrong bit in it runs, and gives wrong numbers. So what is kept is sealed with a digest, and says
+what it was made for: of two processes that write at once for different types, the index of one can stay with the code
+of the other.
 """
 
 import os
+import pickle
 import warnings
+from hashlib import blake2b
 from typing import Any
 
 from tombola.errors import TombolaWarning
 
+DIGEST = 16  # bytes
+
 _said: set[str] = set()
+
+
+class SealedFile:
+    """Numba's files of one function: what is loaded is what was saved, for the same types and machine."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep the data with its key and their digest."""
+        content = self._file._dump((key, data))
+        self._file.save(key, _digest(content) + content)
+
+    def load(self, key: Any) -> Any:
+        """Return the data of this key; None if there are none, or if they were written for another."""
+        sealed = self._file.load(key)
+        if not isinstance(sealed, bytes):  # nothing, or not sealed, as before there were seals
+            return None
+        content = sealed[DIGEST:]
+        if _digest(content) != sealed[:DIGEST]:
+            raise ValueError("the digest is another")
+        written_for, data = pickle.loads(content)
+        return data if written_for == key else None
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=DIGEST).digest()
 
 
 class Shelf:
@@ -51,6 +89,7 @@ def keep(dispatcher: Any) -> None:
     except (RuntimeError, OSError):
         _say_not_kept("no folder for it can be written")
         return
+    dispatcher._cache._cache_file = SealedFile(dispatcher._cache._cache_file)
     dispatcher._cache = Shelf(dispatcher._cache)
 
 
