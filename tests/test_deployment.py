@@ -39,10 +39,9 @@ def test_without_a_place_for_machine_code_it_plays_and_says_so_in_a_line(tmp_pat
     for folder in {path.parent for path in tmp_path.rglob("*.py")}:
         (folder / "__pycache__").write_text("a file, so that no folder can be made here, not even by root")
     (tmp_path / "table.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
-    program = "from tombola.cli import main; main()"
     command = ("compare", "table.csv", "--learners", "UCB1", "--repetitions", "2", "--workers", "1", "--json")
     nowhere = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache", "PYTHONPATH": str(tmp_path)}
-    done = run_python("-W", "default", "-c", program, *command, cwd=tmp_path, **nowhere)
+    done = run_python("-W", "default", "-c", COMMAND, *command, cwd=tmp_path, **nowhere)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)
     assert done.stderr.startswith("tombola: compiled code cannot be kept (no folder for it can be written)")
@@ -55,6 +54,23 @@ def test_a_full_disk_is_not_blamed_on_the_learner(tmp_path: Path, run_python: Ru
     assert (done.returncode, done.stdout) == (0, loss_expected()), done.stderr
     assert done.stderr.count("TombolaWarning: compiled code cannot be kept (File too large)") == 1
     assert "change the kernel" not in done.stderr
+
+
+COMMAND = "from tombola.cli import main; main()"
+
+
+def test_a_terminal_that_lacks_a_letter_shows_its_number(tmp_path: Path, run_python: Run) -> None:
+    (tmp_path / "table.csv").write_text("na\u00efve,\u65e5\u672c\n" + "0,1\n1,0\n" * 10, encoding="utf-8")
+    done = run_python("-c", COMMAND, "look", "table.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u65e5\\u672c" in done.stdout
+
+
+def test_without_docstrings_the_claims_have_no_words(run_python: Run) -> None:
+    done = run_python("-OO", "-c", COMMAND, "claims")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("tombola: claims: expected docstrings")
+    assert done.stderr.endswith("run it without -OO and PYTHONOPTIMIZE=2.\n")
 
 
 def thrice(number: float) -> float:

@@ -113,23 +113,30 @@ def test_a_signal_stops_a_play_in_the_middle(monkeypatch: pytest.MonkeyPatch) ->
     assert 0 < places[0][ROUND] < pool.rows
 
 
-def test_the_command_line_says_that_it_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("workers", "ignored", "sign", "status"),
+    [("1", False, signal.SIGINT, 130), ("2", False, signal.SIGINT, 130), ("2", True, signal.SIGTERM, 143)],
+)
+def test_the_command_line_says_that_it_stopped(
+    workers: str, ignored: bool, sign: signal.Signals, status: int, tmp_path: Path
+) -> None:
+    """By Ctrl-C, and when it is asked to end where Ctrl-C is ignored, as in the background of a shell."""
     np.save(tmp_path / "table.npy", np.random.default_rng(0).random((200_000, 4)))
     program = f"import sys; print('begun', file=sys.stderr, flush=True); {COMMAND}"
-    for workers in ("1", "2"):
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, "compare", "table.npy", "--repetitions", "100000", "--workers", workers],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        )  # fmt: skip
-        assert process.stderr is not None
-        assert process.stderr.readline() == "begun\n"
-        while _is_idle(process.pid):
-            assert process.poll() is None
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        out, said = process.communicate()
-        assert (process.returncode, out, said) == (130, "", "tombola: stopped.\n")
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "compare", "table.npy", "--repetitions", "100000", "--workers", workers],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if ignored else None,
+    )  # fmt: skip
+    assert process.stderr is not None
+    assert process.stderr.readline() == "begun\n"
+    while _is_idle(process.pid):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(sign)
+    out, said = process.communicate()
+    assert (process.returncode, out, said) == (status, "", "tombola: stopped.\n")
 
 
 def _is_idle(pid: int) -> bool:

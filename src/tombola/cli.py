@@ -1,7 +1,10 @@
 """The command line: the jobs of `tombola.commands` put together, and what happens when one of them fails."""
 
+import io
+import signal
 import sys
 import warnings
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -23,6 +26,7 @@ from tombola.commands.reproduce import reproduce
 from tombola.commands.session import app as session_app
 
 STOPPED = 130  # the exit status of Ctrl-C, by typer too
+ENDED = 143  # that of a process that was asked to end, as by `kill` or when a container is stopped
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -59,14 +63,25 @@ app.add_typer(session_app, name="session")
 
 def main() -> None:
     """Run the command line; bad input is one sentence and exit status 2, never a traceback."""
-    from tombola.errors import TombolaError
+    from tombola.errors import TombolaError, TombolaWarning
     from tombola.wording import command_line
 
     warnings.showwarning = remark
+    _write_what_can_be_written()
+    status = STOPPED
+
+    def end(number: int, frame: FrameType | None) -> None:
+        """Stop as Ctrl-C does, also where Ctrl-C is not listened to, as in the background of a shell."""
+        nonlocal status
+        status = ENDED
+        stop = signal.getsignal(signal.SIGINT)
+        (stop if callable(stop) else signal.default_int_handler)(signal.SIGINT, frame)
+
+    signal.signal(signal.SIGTERM, end)
     try:
         with command_line():
             app(prog_name="tombola")
-    except (TombolaError, OSError) as error:
+    except (TombolaError, TombolaWarning, OSError) as error:
         tell(f"tombola: {error}")
         sys.exit(2)
     except MemoryError:
@@ -79,4 +94,13 @@ def main() -> None:
         if isinstance(ended, SystemExit) and ended.code != STOPPED:
             raise
         tell("tombola: stopped.")
-        sys.exit(STOPPED)
+        for sign in (signal.SIGINT, signal.SIGTERM):  # a second one ends it at once, and not with a traceback
+            signal.signal(sign, signal.SIG_DFL)
+        sys.exit(status)
+
+
+def _write_what_can_be_written() -> None:
+    """Let a terminal that lacks a letter show its number instead; there is none where output is closed."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
