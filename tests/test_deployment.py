@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 import tomllib
 from importlib.metadata import requires
 from pathlib import Path
@@ -64,6 +65,28 @@ def test_a_terminal_that_lacks_a_letter_shows_its_number(tmp_path: Path, run_pyt
     done = run_python("-c", COMMAND, "look", "table.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u65e5\\u672c" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "said"),
+    [
+        ("compare table.csv --repetitions 2 --learners UCB1 --json 2>&-", 0, ""),
+        ("compare table.csv --repetitions 2 --learners UCB1 --json >&-", 0, ""),
+        ("learners >/dev/full", 2, "tombola: [Errno 28] No space left on device\n"),
+        ("claims | true", 0, ""),
+        ("look - <&-", 2, "tombola: standard input: expected a table"),
+        ("look table.csv", 2, "tombola: expected to work in a folder that is there"),
+    ],
+)
+def test_streams_that_are_closed_and_folders_that_are_gone(
+    how: str, status: int, said: str, tmp_path: Path, run_python: Run
+) -> None:
+    (tmp_path / "table.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
+    gone = "mkdir gone; cd gone; rmdir ../gone;" if "folder" in said else ""
+    command = f"{gone} '{sys.executable}' -c '{COMMAND}' {how}"
+    program = f"import subprocess, sys; sys.exit(subprocess.call({command!r}, shell=True))"
+    done = run_python("-c", program, cwd=tmp_path, NUMBA_DISABLE_JIT="1")
+    assert (done.returncode, done.stderr[: len(said) or None]) == (status, said)
 
 
 def test_without_docstrings_the_claims_have_no_words(run_python: Run) -> None:

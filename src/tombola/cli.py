@@ -1,9 +1,11 @@
 """The command line: the jobs of `tombola.commands` put together, and what happens when one of them fails."""
 
 import io
+import os
 import signal
 import sys
 import warnings
+from contextlib import suppress
 from types import FrameType
 from typing import Annotated
 
@@ -24,6 +26,7 @@ from tombola.commands.printing import remark, tell
 from tombola.commands.race_files import app as race_app
 from tombola.commands.reproduce import reproduce
 from tombola.commands.session import app as session_app
+from tombola.errors import FileError, TombolaError, TombolaWarning
 
 STOPPED = 130  # the exit status of Ctrl-C, by typer too
 ENDED = 143  # that of a process that was asked to end, as by `kill` or when a container is stopped
@@ -63,11 +66,10 @@ app.add_typer(session_app, name="session")
 
 def main() -> None:
     """Run the command line; bad input is one sentence and exit status 2, never a traceback."""
-    from tombola.errors import TombolaError, TombolaWarning
     from tombola.wording import command_line
 
     warnings.showwarning = remark
-    _write_what_can_be_written()
+    _prepare_streams()
     status = STOPPED
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -80,9 +82,15 @@ def main() -> None:
     signal.signal(signal.SIGTERM, end)
     try:
         with command_line():
-            app(prog_name="tombola")
+            try:
+                _check_folder()
+                app(prog_name="tombola")
+            finally:
+                sys.stdout.flush()  # where it cannot be written, this is the place to say so
     except (TombolaError, TombolaWarning, OSError) as error:
-        tell(f"tombola: {error}")
+        if not isinstance(error, BrokenPipeError):  # then nobody reads on, as after `| head -1`
+            tell(f"tombola: {error}")
+        _leave_output()
         sys.exit(2)
     except MemoryError:
         tell(
@@ -99,8 +107,27 @@ def main() -> None:
         sys.exit(status)
 
 
-def _write_what_can_be_written() -> None:
-    """Let a terminal that lacks a letter show its number instead; there is none where output is closed."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+def _prepare_streams() -> None:
+    """Let a terminal that lacks a letter show its number instead, and a stream that is closed be an empty one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - to the end of the process
+        elif isinstance(stream, io.TextIOWrapper) and mode == "w":
             stream.reconfigure(errors="backslashreplace")
+
+
+def _check_folder() -> None:
+    """Refuse to work in a folder that is gone: names of files mean nothing there, and Numba cannot compile."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise FileError(
+            "expected to work in a folder that is there, but this one was removed; go to another with cd."
+        ) from None
+
+
+def _leave_output() -> None:
+    """Drop what could not be written, so that Python does not try it again as it ends."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -61,8 +61,13 @@ def _configured() -> tuple[Any, int]:
     return (None, 1) if joblib is None else joblib.parallel.get_active_backend()
 
 
+def watched() -> bool:
+    """Tell whether standard error is a terminal; it may be closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def _shown(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
-    if not sys.stderr.isatty():
+    if not watched():
         yield from results
         return
     begun = time.monotonic()

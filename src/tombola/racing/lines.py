@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 import fcntl
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tombola.errors import SessionError
+from tombola.progress import watched
 from tombola.racing.ask_and_tell import Race
 from tombola.racing.driver import Driver
 from tombola.racing.events import Call, Event
@@ -28,7 +28,7 @@ def run_programs(
     say = tell or silent
     with _alone(file.path):
         race = Race.restore(file.settings, file.rows, file.replay())  # the file follows it, answer by answer
-        kept = _Telling(file, say if not sys.stderr.isatty() else silent)
+        kept = _Telling(file, say if not watched() else silent)
         driver = Driver(race, kept, Ticker(show=tell is not None))
 
         async def ask(call: Call) -> Any:

@@ -1,9 +1,10 @@
 """Ticker: the live line of a race: survivors, leader, calls made and saved; silent where nobody watches."""
 
-import sys
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+
+from tombola.progress import watched
 
 if TYPE_CHECKING:
     from tombola.racing.ask_and_tell import Race
@@ -28,7 +29,7 @@ class Ticker:
     """A line on the terminal that is written again as the race goes on."""
 
     def __init__(self, *, show: bool = True) -> None:
-        self._on = show and sys.stderr.isatty()
+        self._on = show and watched()
         self._status: Any = None
         self._last = 0.0
 
