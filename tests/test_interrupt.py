@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import SOURCE
+from conftest import SOURCE, Run
 from tombola import Pool, play, regret
 from tombola.engine import draws, player
 from tombola.engine.coins import new_coins
@@ -137,6 +137,13 @@ def test_the_command_line_says_that_it_stopped(
     process.send_signal(sign)
     out, said = process.communicate()
     assert (process.returncode, out, said) == (status, "", "tombola: stopped.\n")
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_is_no_traceback(tmp_path: Path, run_python: Run) -> None:
+    """What is loaded in place of the first package that it needs presses it."""
+    (tmp_path / "typer.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    done = run_python("-m", "tombola", "--help", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "tombola: stopped.\n")
 
 
 def _is_idle(pid: int) -> bool:
