@@ -1,15 +1,16 @@
 """Mutants: break the program in one place at a time, and see whether the tests notice.
 
-    python benchmarks/mutants.py 330              so many mutants, drawn from all rooms; the survivors are kept
-    python benchmarks/mutants.py 66 confidence    of one room
-    python benchmarks/mutants.py watch            only see which tests go through which lines, and remember it
-    python benchmarks/mutants.py again            try the kept survivors on the code and the tests of today
-    python benchmarks/mutants.py named            the mutants that survived once, each with the test that must fail
+    python benchmarks/mutants.py 50 11               so many mutants of every room, with seed 11; survivors are kept
+    python benchmarks/mutants.py 50 11 confidence    of one room
+    python benchmarks/mutants.py watch               only see which tests go through which lines, and remember it
+    python benchmarks/mutants.py again 11            try the kept survivors on the code and the tests of today
+    python benchmarks/mutants.py named               the mutants that survived once, each with the test that must fail
 
-A mutant is a change of one operator, number, condition, call or order of arguments, in memory; no file is touched.
+A mutant is a change of one operator, number, condition, statement or order of arguments, in memory; no file is touched.
 Tests run in plain Python (NUMBA_DISABLE_JIT=1), so that they can be watched: a mutant meets only the tests that go
 through its line, the quick ones first, for at most PATIENCE seconds. Tests that fail or are slow without a mutant are
-left out.
+left out, and a test that fails with a mutant counts only if it passes with the same code unchanged. What a test does
+in a process of its own it does without the mutant, so a survivor may still fail there.
 """
 
 import ast
@@ -24,12 +25,15 @@ import json
 import os
 import pkgutil
 import random
+import select
 import signal
 import sys
 import tempfile
-from collections import defaultdict
+import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -37,35 +41,45 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "tombola"
 KEPT = ROOT / "docs" / "mutants.json"
-SLOW = 1.5  # seconds; a test that takes longer without a mutant is left out
+SLOW = 1.5  # seconds of processor time, while its lines are noted; a test that takes longer is left out
 PATIENCE = 20.0  # seconds of tests for one mutant, as they take without it
-WATCHED = 3  # seconds of processor time, while its lines are noted, after which a test is given up
-HANGS = 120  # seconds of processor time after which a mutant hangs: noticed
+WATCHED = 2  # seconds of processor time, while its lines are noted, after which a test is given up
+OFTEN = 1000  # steps of a function in which a test has come to no new line, after which they are noted no more
+HANGS = 60  # seconds of processor time, or five times that by the clock, after which a mutant hangs: noticed
 ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "engine": (
         ["loop", "queue", "memory", "coins", "vectors", "player", "draws"],
-        ["guards", "engine", "playing", "order", "session", "delay", "full_learners", "bandit_learners", "house",
-         "laws"],
+        ["guards", "engine", "playing", "order", "session", "delay"],
     ),
     "confidence": (
-        ["fixed", "sequences", "betting", "base", "certificate", "certified", "exchangeability", "radius"],
+        ["fixed", "sequences", "betting", "base", "certificate", "certified", "exchangeability", "radius", "bet",
+         "bets", "audit", "look", "pairs", "strata", "course", "assertion"],
         ["guards", "confidence_fixed", "confidence_sequences", "certificate", "exchangeability", "confidence_exact",
          "audit", "evidence_commands"],
     ),
     "settings": (
-        ["purse", "budgeted", "full", "bandit", "base", "../budget"],
+        ["purse", "budgeted", "budgeted_bandit", "full", "bandit", "base", "../budget"],
         ["guards", "budget_hostile", "budget_values", "budget_session", "budget_overspend", "budget_learners",
-         "budget_bandit", "house", "session", "playing", "target", "laws"],
+         "budget_bandit", "target"],
     ),
     "live": (
-        ["file", "status", "naming", "intake", "outcome", "mind", "record", "chapter", "../journal/database",
-         "../journal/journal", "../saving", "../book"],
-        ["guards", "live", "live_chapters", "live_damage", "live_budget", "session", "race_file", "files",
-         "house"],
+        ["file", "status", "naming", "intake", "outcome", "mind", "record", "chapter", "allowing", "export",
+         "../journal/database", "../journal/journal", "../journal/older"],
+        ["guards", "live", "live_chapters", "live_damage", "live_budget", "race_file", "files"],
+    ),
+    "saved": (
+        ["../session", "../saving", "../book"],
+        ["guards", "session", "budget_session", "classes_session", "live", "live_damage", "files"],
+    ),
+    "racing": (
+        ["ask_and_tell", "best", "bets", "driver", "events", "field", "file", "forecast", "gate", "lines", "planning",
+         "settings", "top", "verdict", "within", "answers", "truth"],
+        ["guards", "race", "race_driver", "race_exact", "race_file", "race_plan", "race_worst"],
     ),
     "bounds": (
-        ["full", "bandit", "delay", "switching", "budget", "ucb2", "limits"],
-        ["guards", "bounds", "beyond", "cli", "optimistic_lp", "budget_learners", "full_learners"],
+        ["full", "bandit", "delay", "switching", "budget", "ucb2", "limits", "frugal", "empirical_lp", "optimistic_lp",
+         "drift", "classes", "ask"],
+        ["guards", "bounds", "beyond", "cli", "optimistic_lp"],
     ),
 }  # fmt: skip
 OTHER: dict[Any, Any] = {
@@ -88,7 +102,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_claims_finished.py::test_a_line_is_on_the_disk_before_it_counts",
     ),
     "code not in the key of finished units": (
-        "claims/finished.py", "_hash(_code(), claim,", "_hash(claim,",
+        "claims/finished.py", "_hash(code, claim,", "_hash(claim,",
         "test_claims_finished.py::test_the_key_names_claim_unit_seed_and_code",
     ),
     "level of a certificate not shared by its actions": (
@@ -144,30 +158,51 @@ class Mutant:
     inside: str
     before: str
     after: str
+    number: int = 1
 
     @property
-    def source(self) -> str:
-        """Return the whole source with the change."""
-        tree = ast.parse((SOURCE / self.file).read_text(encoding="utf-8"))
+    def tree(self) -> ast.Module:
+        """Return the whole module with the change."""
+        tree = tree_of(self.file)
         node, which, _ = list(_places(tree))[self.place]
         _changes(node)[which]()
-        return ast.unparse(ast.fix_missing_locations(tree))
+        return ast.fix_missing_locations(tree)
 
     @property
     def name(self) -> str:
         """Return what it is called in the list of survivors, the same after other lines have moved."""
-        return f"{self.file} {self.inside}: {self.before}  ->  {self.after}"
+        again = f" ({self.number})" if self.number > 1 else ""
+        return f"{self.file} {self.inside}: {self.before}  ->  {self.after}{again}"
+
+
+def tree_of(file: str) -> ast.Module:
+    """Return a module as it is."""
+    return ast.parse((SOURCE / file).read_text(encoding="utf-8"))
 
 
 def mutants_of(file: str) -> Iterator[Mutant]:
-    """Yield every mutant of a file."""
-    tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
-    for place, (node, which, inside) in enumerate(_places(tree)):
+    """Yield every mutant of a file; of several with one name, the later ones are counted."""
+    names: Counter[str] = Counter()
+    for place, (node, which, inside) in enumerate(_places(tree_of(file))):
         twin = copy.deepcopy(node)
         _changes(twin)[which]()
-        spot = node.test if isinstance(node, ast.If | ast.While | ast.IfExp) else node
-        before, after = (" ".join(ast.unparse(one).split())[:90] for one in (node, twin))
-        yield Mutant(file, place, spot.lineno, spot.end_lineno or spot.lineno, inside, before, after)
+        spot = _spot(node)
+        before, after = (" ".join(ast.unparse(ast.fix_missing_locations(one)).split()) for one in (node, twin))
+        start = max(0, next((i for i, (x, y) in enumerate(zip(before, after, strict=False)) if x != y), 0) - 60)
+        before, after = before[start : start + 90], after[start : start + 90]
+        mutant = Mutant(file, place, spot.lineno, spot.end_lineno or spot.lineno, inside, before, after)
+        names[mutant.name] += 1
+        yield replace(mutant, number=names[mutant.name])
+
+
+def _spot(node: Any) -> Any:
+    """Return the part of a node whose lines are gone through whenever it is."""
+    match node:
+        case ast.If() | ast.While() | ast.IfExp():
+            return node.test
+        case ast.comprehension():
+            return node.ifs[0]
+    return node
 
 
 def _places(tree: ast.AST) -> Iterator[tuple[Any, int, str]]:
@@ -179,7 +214,7 @@ def _places(tree: ast.AST) -> Iterator[tuple[Any, int, str]]:
 
 def _walk(node: ast.AST, inside: str) -> Iterator[tuple[Any, str]]:
     """Yield what can be changed: no docstrings, annotations, messages or imports, nothing for a type checker only."""
-    if isinstance(node, ast.FunctionDef):
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         inside = node.name
     yield node, inside
     for name, value in ast.iter_fields(node):
@@ -200,15 +235,37 @@ def _changes(node: Any) -> list[Callable[[], None]]:
     place: Any = node
     match node:
         case ast.Compare():
-            return [lambda: place.ops.__setitem__(0, OTHER[type(place.ops[0])]())]
-        case ast.BinOp() | ast.BoolOp() | ast.AugAssign() if type(place.op) in OTHER:
+            return [partial(_other_comparison, node, at) for at in range(len(node.ops))]
+        case ast.BoolOp():
+            dropped = [partial(_drop, node, at) for at in range(len(node.values))]
+            return [lambda: setattr(place, "op", OTHER[type(place.op)]()), *dropped]
+        case ast.BinOp() if type(place.op) in OTHER:
             return [lambda: setattr(place, "op", OTHER[type(place.op)]())]
+        case ast.AugAssign():
+            swap = [lambda: setattr(place, "op", OTHER[type(place.op)]())] if type(place.op) in OTHER else []
+            return [*swap, lambda: _nothing(place)]
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            return [lambda: _nothing(place)]
         case ast.Constant(value=bool()):
             return [lambda: setattr(place, "value", not place.value)]
-        case ast.Constant(value=int() | float()):
+        case ast.Constant(value=int()):
             return [lambda: setattr(place, "value", place.value + 1), lambda: setattr(place, "value", place.value - 1)]
+        case ast.Constant(value=float()) if place.value in (0.0, 1.0):
+            return [lambda: setattr(place, "value", 1.0 - place.value), lambda: setattr(place, "value", 0.5)]
+        case ast.Constant(value=float()):
+            return [partial(setattr, place, "value", place.value * factor) for factor in (1.25, 0.5)]
         case ast.If() | ast.While() | ast.IfExp():
-            return [lambda: setattr(place, "test", ast.UnaryOp(ast.Not(), place.test))]
+            turned = ast.UnaryOp(ast.Not(), place.test)
+            never = [lambda: setattr(place, "test", ast.Constant(value=False))] if isinstance(node, ast.If) else []
+            return [lambda: setattr(place, "test", turned), *never]
+        case ast.comprehension(ifs=[_, *_]):
+            return [lambda: place.ifs.clear()]
+        case ast.UnaryOp(op=ast.Not()):
+            return [lambda: setattr(place, "operand", ast.UnaryOp(ast.Not(), place.operand))]
+        case ast.Return(value=ast.expr()):
+            return [lambda: setattr(place, "value", ast.Constant(None))]
+        case ast.Break():
+            return [lambda: _nothing(place)]
         case ast.Expr(value=ast.Call()):
             return [lambda: setattr(place, "value", ast.Constant(None))]
         case ast.Call(func=ast.Name(id="min" | "max")):
@@ -222,11 +279,25 @@ def _changes(node: Any) -> list[Callable[[], None]]:
     return []
 
 
+def _other_comparison(node: ast.Compare, at: int) -> None:
+    node.ops[at] = OTHER[type(node.ops[at])]()
+
+
+def _drop(node: ast.BoolOp, at: int) -> None:
+    """Leave one of several conditions out."""
+    node.values[at] = ast.Constant(value=isinstance(node.op, ast.And))
+
+
+def _nothing(node: Any) -> None:
+    """Make a statement one that does nothing."""
+    node.__class__ = ast.Pass
+
+
 class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Gives one module another source."""
 
-    def __init__(self, file: str, source: str) -> None:
-        self.path, self.source = SOURCE / file, source
+    def __init__(self, file: str, tree: ast.Module) -> None:
+        self.path, self.tree = SOURCE / file, tree
         self.name = ".".join(("tombola", *Path(file).with_suffix("").parts))
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
@@ -243,8 +314,56 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Let Python make the module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the changed source."""
-        exec(compile(self.source, str(self.path), "exec"), module.__dict__)
+        """Run the changed module."""
+        exec(compile(self.tree, str(self.path), "exec"), module.__dict__)
+
+
+class Ready:
+    """A plugin that has tests collected, and instead of running them does work, which may run some in a fork."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.work = work
+        self.items: dict[str, Any] = {}
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Do the work."""
+        self.items = {item.nodeid: item for item in session.items}
+        READY.update(dict.fromkeys(self.items, self))
+        self.work()
+        return True
+
+    def run(self, tests: list[str], pipe: int) -> int:
+        """Run tests until one fails; return whether one did."""
+        config = self.items[tests[0]].config
+        failing = Failing(pipe)
+        config.pluginmanager.register(failing)
+        for name in tests:
+            config.hook.pytest_runtest_protocol(item=self.items[name], nextitem=None)
+            if failing.any:
+                return 1
+        return 0
+
+
+READY: dict[str, Ready] = {}  # the tests that are collected
+
+
+class Failing:
+    """A plugin that names the first test that fails, or the file that cannot be collected."""
+
+    def __init__(self, pipe: int) -> None:
+        self.pipe = pipe
+        self.any = False
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Name a test that fails."""
+        if report.failed:
+            self.any = True
+            os.write(self.pipe, f"{report.nodeid}\n".encode())
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """Name a file that cannot be loaded."""
+        if report.failed:
+            os.write(self.pipe, f"{report.nodeid}\n".encode())
 
 
 class Watching:
@@ -254,10 +373,14 @@ class Watching:
         self.names = {str(SOURCE / file): file for file in files}
         self.tests: dict[str, tuple[float, dict[str, list[int]]]] = {}
         self.lines: dict[str, set[int]] = {}
+        self.idle: Counter[CodeType] = Counter()  # steps since the last new line of a function
+        self.begun = 0.0
 
     def pytest_runtest_setup(self, item: Any) -> None:
         """Begin to watch."""
         self.lines = defaultdict(set)
+        self.idle.clear()
+        self.begun = time.process_time()
         signal.signal(signal.SIGVTALRM, give_up)
         signal.setitimer(signal.ITIMER_VIRTUAL, WATCHED, 1.0)  # again after a second: Hypothesis tries twice
         sys.settrace(self.enter)
@@ -267,20 +390,27 @@ class Watching:
         if report.when != "call":
             return
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-        if report.passed and report.duration < SLOW:
+        took = time.process_time() - self.begun
+        if report.passed and took < SLOW:
             lines = {file: sorted(found) for file, found in self.lines.items()}
-            self.tests[report.nodeid] = (report.duration, lines)
+            self.tests[report.nodeid] = (took, lines)
 
     def enter(self, frame: FrameType, event: str, argument: object) -> Any:
         """Watch the lines of a function if it is one of the room."""
-        file = self.names.get(frame.f_code.co_filename)
-        if file is None:
+        code = frame.f_code
+        file = self.names.get(code.co_filename)
+        if file is None or self.idle[code] > OFTEN:
             return None
         lines = self.lines[file]
         lines.add(frame.f_lineno)
 
         def step(frame: FrameType, event: str, argument: object) -> Any:
-            lines.add(frame.f_lineno)
+            if frame.f_lineno not in lines:
+                lines.add(frame.f_lineno)
+                self.idle[code] = 0
+            else:
+                self.idle[code] += 1
+                frame.f_trace_lines = self.idle[code] <= OFTEN
             return step
 
         return step
@@ -311,40 +441,46 @@ def in_child(work: Callable[[int], int], seconds: int = HANGS) -> tuple[int, str
             status = work(writing)
         os._exit(status)
     os.close(writing)
-    with open(reading) as file:
-        said = file.read()
+    said, end = b"", time.monotonic() + 5 * seconds
+    with open(reading, "rb", buffering=0) as file:
+        while select.select([file], [], [], max(0.0, end - time.monotonic()))[0] and (more := file.read(1 << 16)):
+            said += more
+    if time.monotonic() >= end:
+        os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
-    return status, said
+    return status, said.decode()
 
 
 def watched(room: str) -> Tests:
     """Return the tests of a room that pass quickly in plain Python, without any mutant, and where they go."""
-    kept = Path(tempfile.gettempdir()) / f"tombola-mutants-{room}-{_digest(room)}.json"
-    if not kept.exists():
-        kept.write_text(watch(room))
-    found = json.loads(kept.read_text())
+    found: dict[str, Any] = {}
+    for path in _tests(room):
+        kept = Path(tempfile.gettempdir()) / f"tombola-mutants-{_digest(path)}.json"
+        if not kept.exists():
+            kept.write_text(watch(path))
+        found |= json.loads(kept.read_text())
     return {name: (took, {file: set(lines) for file, lines in went.items()}) for name, (took, went) in found.items()}
 
 
-def watch(room: str) -> str:
-    """Run the tests of a room, and return what passes quickly, and where it goes, as JSON."""
-    files = _files(room)
+def watch(path: str) -> str:
+    """Run the tests of a file, and return what passes quickly, and where it goes, as JSON."""
 
     def work(pipe: int) -> int:
         import pytest
 
-        notes = Watching(files)
-        pytest.main([*QUIET, "-m", "not full", *_tests(room)], plugins=[notes])
+        notes = Watching([file for room in ROOMS for file in _files(room)])
+        pytest.main([*QUIET, "-m", "not full", path], plugins=[notes])
         with os.fdopen(pipe, "w") as file:
             json.dump(notes.tests, file)
         return 0
 
-    return in_child(work, 7200)[1]
+    return in_child(work, 7200)[1] or "{}"
 
 
-def _digest(room: str) -> str:
-    texts = [(ROOT / path).read_bytes() for path in _tests(room)]
-    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
+def _digest(path: str) -> str:
+    """Return what tells one state of a test file, and of all that is watched, from another."""
+    files = [ROOT / path, *(SOURCE / file for room in ROOMS for file in _files(room))]
+    return hashlib.sha256(b"".join([path.encode(), *(file.read_bytes() for file in files)])).hexdigest()[:12]
 
 
 def _tests(room: str) -> list[str]:
@@ -373,32 +509,41 @@ def tests_of(mutant: Mutant, tests: Tests) -> list[str]:
     return chosen
 
 
-def is_noticed(file: str, source: str, tests: list[str]) -> bool:
-    """Tell whether some test fails with this source of a file, or it never ends."""
+def notices(file: str, tree: ast.Module, tests: list[str]) -> str:
+    """Return the test that fails with this module, "a hang" or "a crash", or nothing if all pass."""
 
     def work(pipe: int) -> int:
         import pytest
 
-        if swapped(file, source):
-            return int(pytest.main([*QUIET, "-x", *tests]))
-        for name in [name for name in sys.modules if name.partition(".")[0] == "tombola"]:
-            del sys.modules[name]
-        changed = Changed(file, source)
-        changed.pytest_sessionstart()
-        return int(pytest.main([*QUIET, "-x", *tests], plugins=[changed]))
+        loaded = swapped(file, tree)
+        if loaded and all(name in READY for name in tests):
+            return READY[tests[0]].run(tests, pipe)
+        plugins: list[Any] = [Failing(pipe)]
+        if not loaded:
+            for name in [name for name in sys.modules if name.partition(".")[0] == "tombola"]:
+                del sys.modules[name]
+            plugins.append(Changed(file, tree))
+            plugins[-1].pytest_sessionstart()
+        return int(pytest.main([*QUIET, "-x", *tests], plugins=plugins))
 
-    return in_child(work)[0] != 0
+    status, said = in_child(work)
+    if status == 0:
+        return ""
+    if said:
+        return said.splitlines()[0]
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 1, f"{file}: pytest ended with {status} and ran nothing"
+    return "a hang" if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU) else "a crash"
 
 
 QUIET = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 
 
-def swapped(file: str, source: str) -> bool:
-    """Give the functions of a loaded module the code of another source, if they are all that changes."""
+def swapped(file: str, tree: ast.Module) -> bool:
+    """Give the functions of a loaded module the code of another tree, if they are all that changes."""
     path = str(SOURCE / file)
-    before, after = (_codes(text, path) for text in (ast.unparse(ast.parse(Path(path).read_text())), source))
+    before, after = (_codes(one, path) for one in (tree_of(file), tree))
     changed = {name for name in before if _content(before[name]) != _content(after[name])}
-    if "<module>" in changed or not changed:
+    if "<module>" in changed:
         return False
     live: dict[str, list[FunctionType]] = defaultdict(list)
     for found in gc.get_objects():
@@ -412,9 +557,10 @@ def swapped(file: str, source: str) -> bool:
     return True
 
 
-def _codes(source: str, path: str) -> dict[str, CodeType]:
+def _codes(tree: ast.Module, path: str) -> dict[str, CodeType]:
     """Return the code of a module, its classes and their functions, by name."""
-    found, todo = {"<module>": compile(source, path, "exec")}, [("<module>", compile(source, path, "exec"))]
+    whole = compile(tree, path, "exec")
+    found, todo = {"<module>": whole}, [("<module>", whole)]
     while todo:
         name, code = todo.pop()
         inner = [one for one in code.co_consts if isinstance(one, CodeType)]
@@ -432,39 +578,44 @@ def _content(code: CodeType) -> Any:
     return code.co_code, constants, code.co_names
 
 
-def drawn(room: str, count: int) -> list[Mutant]:
+def drawn(room: str, count: int, seed: int) -> list[Mutant]:
     """Return mutants of a room, drawn with one seed."""
     found = [mutant for file in _files(room) for mutant in mutants_of(file)]
     print(f"{room}: {len(found)} mutants can be made", flush=True)
-    return random.Random(7).sample(found, min(len(found), count))
+    return random.Random(f"{seed} {room}").sample(found, min(len(found), count))
 
 
 def survives(mutant: Mutant, tests: Tests) -> bool:
-    """Tell whether no test notices a mutant."""
-    chosen = tests_of(mutant, tests)
-    if chosen and is_noticed(mutant.file, mutant.source, chosen):
-        return False
-    print(f"{len(chosen)} tests, line {mutant.first}: {mutant.name}", flush=True)
-    return True
+    """Tell whether no test notices a mutant that passes with the same code unchanged."""
+    while True:
+        chosen = tests_of(mutant, tests)
+        found = notices(mutant.file, mutant.tree, chosen) if chosen else ""
+        if not found:
+            print(f"SURVIVES {len(chosen)} tests, line {mutant.first}: {mutant.name}", flush=True)
+            return True
+        if found not in tests or passes(mutant.file, found):
+            print(f"{found}: {mutant.name}", flush=True)
+            return False
+        print(f"left out, for it fails without a mutant: {found}", flush=True)
+        del tests[found]
 
 
-def try_new(rooms: list[str], count: int) -> None:
-    """Draw mutants of the rooms, try them in turn, and keep those that nobody noticed."""
-    mutants = {room: drawn(room, count // len(rooms)) for room in rooms}
-    tests = {room: watched(room) for room in rooms}
-    results: dict[str, Any] = {room: {"tried": 0, "survived": {}} for room in rooms}
-    for room in rooms:
-        file = mutants[room][0].file
-        unchanged = (SOURCE / file).read_text()
-        assert not is_noticed(file, unchanged, tests_of(mutants[room][0], tests[room])), "fails without a mutant"
-    for number in range(max(map(len, mutants.values()))):
-        for room in rooms:
-            if number < len(mutants[room]):
-                mutant = mutants[room][number]
-                results[room]["tried"] += 1
-                if survives(mutant, tests[room]):
-                    results[room]["survived"][mutant.name] = ""
-        KEPT.write_text(json.dumps(results, indent=1) + "\n")
+@cache
+def passes(file: str, test: str) -> bool:
+    """Tell whether a test passes alone, with a module loaded as a mutant is but as it is."""
+    return not notices(file, tree_of(file), [test])
+
+
+def try_new(count: int, seed: int, room: str) -> None:
+    """Draw mutants of a room, try them, and keep those that nobody noticed."""
+    mutants, tests = drawn(room, count, seed), watched(room)
+    survived: dict[str, str] = {}
+    for tried, mutant in enumerate(mutants, start=1):
+        if survives(mutant, tests):
+            survived[mutant.name] = ""
+        kept = json.loads(KEPT.read_text())
+        kept.setdefault(str(seed), {})[room] = {"tried": tried, "survived": survived}
+        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 def try_again(room: str, kept: dict[str, str]) -> None:
@@ -480,9 +631,9 @@ def try_named() -> None:
     for words, (file, before, after, test) in NAMED.items():
         source = (SOURCE / file).read_text(encoding="utf-8")
         assert source.count(before) == 1, f"{words}: {file} has another text now"
-        passes = not is_noticed(file, source, [f"tests/{test}"])
-        fails = is_noticed(file, source.replace(before, after), [f"tests/{test}"])
-        print(f"{words}: {test} {'fails' if fails and passes else 'DOES NOT TELL'}", flush=True)
+        whole, found = f"tests/{test}", notices(file, ast.parse(source.replace(before, after)), [f"tests/{test}"])
+        fails = found.partition("[")[0] == whole and passes(file, whole)
+        print(f"{words}: {test} {'fails' if fails else 'DOES NOT TELL'}", flush=True)
 
 
 def load_all() -> None:
@@ -503,15 +654,27 @@ def main() -> None:
     if sys.argv[1:2] == ["named"]:
         try_named()
         return
-    rooms = sys.argv[2:] or list(ROOMS)
     if sys.argv[1] == "watch":
-        for room in rooms:
+        for room in sys.argv[2:] or ROOMS:
             print(f"{room}: {len(watched(room))} tests", flush=True)
-    elif sys.argv[1] == "again":
-        for room in rooms:
-            try_again(room, json.loads(KEPT.read_text())[room]["survived"])
+        return
+    for room in sys.argv[3:] or ROOMS:
+        in_room(room, sys.argv[1], sys.argv[2])
+
+
+def in_room(room: str, what: str, seed: str) -> None:
+    """Do what is asked for in one room, in a fork in which its tests are collected."""
+    import pytest
+
+    watched(room)
+    if what == "again":
+        work = partial(try_again, room, json.loads(KEPT.read_text())[seed][room]["survived"])
     else:
-        try_new(rooms, int(sys.argv[1]))
+        work = partial(try_new, int(what), int(seed), room)
+    if (pid := os.fork()) == 0:
+        pytest.main([*QUIET, "-s", "-m", "not full", *_tests(room)], plugins=[Ready(work)])
+        os._exit(0)
+    os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":

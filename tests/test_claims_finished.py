@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tombola.claims import code
+from tombola.claims import code, measuring
+from tombola.claims.birthday import Birthday
 from tombola.claims.finished import Finished, key_of
 from tombola.errors import TombolaWarning
 
@@ -95,6 +96,35 @@ def test_a_line_is_on_the_disk_before_it_counts(path: Path, monkeypatch: pytest.
 def test_the_key_names_claim_unit_seed_and_code() -> None:
     settings = [("a", {"T": 1}, 1, "x"), ("b", {"T": 1}, 1, "x"), ("a", {"T": 2}, 1, "x"), ("a", {"T": 1}, 2, "x")]
     assert len({key_of(*setting) for setting in (*settings, ("a", {"T": 1}, 1, "y"))}) == 5
+
+
+def test_a_unit_is_run_again_when_its_code_has_changed_and_only_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its code is that of the claim and of every kind of claim that it is made from."""
+    asked: list[tuple[str, ...]] = []
+    runs: list[str] = []
+    version = ["x"]
+
+    class Counted(Birthday):
+        def units(self, *, full: bool) -> list[Any]:
+            return [{"T": 1}]
+
+        def run(self, unit: Any, *, seed: Any) -> list[Any]:
+            runs.append(version[0])
+            return [{"T": 1}]
+
+    def code_of(*modules: str) -> str:
+        asked.append(modules)
+        return version[0]
+
+    monkeypatch.setattr(measuring, "code_of", code_of)
+    for version[0] in ("x", "x", "y", "x"):
+        finished = Finished(tmp_path / "journal.jsonl")
+        work = measuring.Work(full=False, seed=1, workers=1)
+        assert measuring.measured([("counted", Counted())], finished, work) == [[{"T": 1}]]
+    assert runs == ["x", "y"]
+    assert {Counted.__module__, Birthday.__module__} <= set(asked[0])
 
 
 @pytest.fixture
