@@ -305,3 +305,10 @@ def test_strict_stops_for_good_and_fits_goes_on_with_what_is_cheap() -> None:
     assert strict.ledger.left[0] < 8 or strict.ledger.spent[0] <= 30
     assert fits.ledger.left[0] < 1 + 1e-9 or fits.plays[0] <= 3
     assert fits.reward > strict.reward
+
+
+def test_the_action_that_costs_more_than_declared_is_named_and_not_one_that_costs_just_that() -> None:
+    costs = np.array([[[0.0], [0.5], [0.75]]])
+    with pytest.raises(ParameterError, match=r"got 0\.5 for action 2, resource 0, which once costs 0\.75"):
+        Budget(5.0, worst=[0.0, 0.5, 0.5]).limits(3, 1, costs)
+    assert Budget(5.0, worst=[0.0, 0.5, 0.75]).limits(3, 1, costs).worst.tolist() == [[0.0], [0.5], [0.75]]

@@ -20,9 +20,10 @@ from tombola.delay import RowDelays
 from tombola.engine.player import PATIENCE
 from tombola.errors import LearnerError, SessionError
 from tombola.journal.database import Database
+from tombola.learners.bandit import UCB1
 from tombola.learners.base import Learner
 from tombola.learners.full import FixedAction, FollowTheLeader
-from tombola.live import SessionFile, file
+from tombola.live import SessionFile, file, mind
 from tombola.live.file import EVENTS
 from tombola.live.page import run_page
 from tombola.readers.pooling import Table
@@ -229,6 +230,23 @@ def test_a_checkpoint_comes_after_so_many_events_of_several_processes(
                 run.next()
             found.append([*db.execute("SELECT number FROM state WHERE name LIKE 'checkpoint %'"), (0,)][0][0])
     assert found == [0, 0, 0, 4, 4, 4, 4, 8, 8]
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_checkpoint_of_another_version_is_not_taken_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its learner may count otherwise: it goes through everything again, to the same tickets."""
+    monkeypatch.setattr(file, "EVENTS", 4)
+    monkeypatch.setattr(file, "BYTES", 10**6)
+    found = []
+    for version in (mind.__version__, "another"):
+        path = tmp_path / f"{version}.run"
+        with SessionFile.start(path, "abcdefghi", ["a", "b"], UCB1(), seed=1) as run:
+            for play in run.next(5):
+                run.record(play.round, loss=0.0 if play.action == "b" else 1.0)
+        with monkeypatch.context() as other, SessionFile.open(path) as run:
+            other.setattr(mind, "__version__", version)
+            found.append((run.round, run.pending, run.next(4)))
+    assert found[0] == found[1]
 
 
 def test_a_connection_that_cannot_be_set_up_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

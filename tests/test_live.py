@@ -348,6 +348,7 @@ def test_tables_of_ids(tmp_path: Path, one_sentence: Callable[[object], str]) ->
     assert ids("a.csv", 'name,age\n"Ann, B",3\n', "name") == ["Ann, B"]
     assert ids("a.tsv", "id\tx\np,q\t1\n") == ["p,q"]
     assert ids("a.txt", '\ufeffid\nsay "x\nq\n') == ['say "x', "q"]
+    assert ids("a.txt", "p\n\n q \n \n") == ["p", "q"], "blank lines are no rows"
     bad: list[tuple[str, bytes | str]] = [
         ("b.csv", ""), ("b.csv", "id\n"), ("b.csv", "1\n2\n"), ("b.csv", "id,x\n1\n"), ("b.csv", "id,x\n,1\n"),
         ("b.csv", "id,row\n1,2\n"), ("b.csv", b"\x89PNG\r\n\xff\0"), ("b.csv", "id\n" + "x" * (1 << 21)),

@@ -212,3 +212,14 @@ def test_a_cost_is_said_once(text: str, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as refused:
         budget_named(NAMES, [0.4], [text], [], "")
     one_sentence(refused.value)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_the_aim_of_a_run_has_no_mean_before_the_first_answer(tmp_path: Path) -> None:
+    aimed = Budget(target=0.5, worst=WORST, null="add")
+    with SessionFile.start(tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=aimed, seed=3) as run:
+        assert run.status().aim == ""
+        [play] = run.next()
+        assert run.status().aim == ""
+        run.record(play.round, loss=0.25, cost=0.0)
+        assert run.status().aim.startswith("mean loss 0.25 so far")
