@@ -592,7 +592,8 @@ def drawn(room: str, count: int, seed: int) -> list[Mutant]:
     """Return mutants of a room, drawn with one seed."""
     found = [mutant for file in _files(room) for mutant in mutants_of(file)]
     print(f"{room}: {len(found)} mutants can be made", flush=True)
-    return random.Random(f"{seed} {room}").sample(found, min(len(found), count))
+    chosen = random.Random(f"{seed} {room}").sample(found, min(len(found), count))
+    return [mutant for mutant in chosen if mutant.before != mutant.after]  # `return None` is one already
 
 
 def survives(mutant: Mutant, tests: Tests) -> bool:

@@ -612,7 +612,7 @@ def test_the_commands_to_put_things_right(session: Callable[..., str], tmp_path:
     assert lines[0] == "ticket,id,action,chance,loss,amended,cancelled"
     assert lines[1].split(",", 2)[2] == '"call, then write",1.0,0.25,True,False'
     assert lines[2].split(",", 2)[2] == "'=wait,1.0,,False,True", "a spreadsheet must not take a name for a formula"
-    session("export", "r", "--out", "r.parquet")
+    assert session("export", "r", "--out", "r.parquet") == "3 tickets are in r.parquet\n"
     table = import_module("pyarrow.parquet").read_table(tmp_path / "r.parquet").to_pydict()
     assert table["action"][:2] == ["call, then write", "=wait"]
     assert table["loss"] == [0.25, None, None]

@@ -177,7 +177,7 @@ class Journal:
                 raise self._database.damage(f"the {name} has changed")
             self._bound = number
 
-    def append(self, kind: str, key: int, value: Any, again: int = 0) -> Happening:
+    def append(self, kind: str, key: int, value: Any, again: int = 0) -> None:
         """Write an event; only inside `writing`, and when there are no news left."""
         if self._here != self._end:
             raise SessionError(f"{self._owner}: events must be read before one is written; call news() first.")
@@ -186,7 +186,6 @@ class Journal:
         digest = _link(self._end.digest, *cells)
         self._database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", *cells, digest)
         self._here = self._end = Place(cells[0], digest)
-        return Happening(*cells[:4], value)
 
     def find(self, kind: str, key: int) -> Happening | None:
         """Return the last event of this kind and key, or None."""
