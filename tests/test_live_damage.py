@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -451,3 +452,15 @@ def test_a_start_that_makes_no_run_is_refused_though_its_digest_fits(
 def test_what_is_forged_but_could_have_been_written_opens(tmp_path: Path) -> None:
     with SessionFile.open(forged(tmp_path / "r.run", FIRST, TOLD, SECOND)) as run:
         assert [(play.round, play.action) for play in run.pending] == [(2, "b")]
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("missing", [1, 2, 3])
+def test_a_row_is_not_read_without_the_one_before_it(missing: int, tmp_path: Path) -> None:
+    path = tmp_path / "calls.run"
+    with SessionFile.start(path, "abcd", ["a", "b"], UCB1(), seed=1) as run:
+        order = run.ids()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DELETE FROM pool WHERE place = ?", (missing,))
+    with SessionFile.open(path) as run, pytest.raises(SessionError, match=f"row {missing + 1} is missing"):
+        run.round_of(order[missing])

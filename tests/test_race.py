@@ -13,8 +13,9 @@ from naive import race as naive
 from tombola.errors import FeedbackError, ParameterError
 from tombola.racing import Event, Race, Settings
 from tombola.racing.best import Best
-from tombola.racing.gate import Gate
+from tombola.racing.gate import Gate, judge
 from tombola.racing.top import Top
+from tombola.racing.truth import is_wrong
 from tombola.racing.within import Within
 
 THIRDS = st.sampled_from([0.0, 1 / 3, 2 / 3, 1.0])
@@ -288,3 +289,39 @@ def answered(race: Race, losses: dict[str, float]) -> Race:
         for call in race.calls():
             race.record(call, loss=losses[call.candidate])
     return race
+
+
+@pytest.mark.usefixtures("plainly")
+def test_who_can_no_longer_catch_up_is_out_at_once_and_not_before() -> None:
+    """With a level that no gambler reaches: of ten rows, four may bring back a lead of four, and five of five."""
+    field = Best(candidates=2, rows=10, population=10, level=1e-300)
+    for row in range(1, 7):
+        assert field.active == [0, 1]
+        assert not field.done
+        field.update(np.array([0.0, 1.0]))
+        assert field.seen == row
+    assert field.active == [0]
+    assert field.done
+    assert (field.state.out[1], field.state.peak[1]) == (6.0, math.inf)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("d", [1.0, -1.0])
+def test_a_gate_is_decided_by_a_wealth_of_just_the_goal(d: float) -> None:
+    """The chance that a gambler who bets on something false ever has that much is the share of the level, or less."""
+    field = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
+    judge(field.state, 1, 0, d)
+    assert field.state.judged[1] == 0.0
+    again = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
+    judge(again.state._replace(goal=float(field.state.worth[1])), 1, 0, d)
+    assert again.state.judged[1] == d
+
+
+@pytest.mark.usefixtures("plainly")
+def test_what_is_said_of_the_best_two_is_wrong_if_another_one_is_better() -> None:
+    field = Top(candidates=3, rows=100, population=100, level=0.05, top=2)
+    assert not is_wrong(field, np.array([0.0, 100.0, 10.0])), "nothing is said yet"
+    field.play(np.array([[0.0, 1.0, 0.1]] * 100), np.arange(100, dtype=np.uint32))
+    assert not is_wrong(field, np.array([0.0, 100.0, 10.0]))
+    assert not is_wrong(field, np.array([0.0, 10.0, 10.0])), "of equals, each is among the best"
+    assert is_wrong(field, np.array([0.0, 9.0, 10.0]))

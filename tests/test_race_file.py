@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import shutil
 import sqlite3
 import sys
@@ -431,7 +430,22 @@ def test_two_runs_of_one_race_do_not_share_it(tmp_path: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(SessionError, match="another process"):
             run_programs(file, programs, 1, None, None)
-    assert os.getpid()
+        assert file.race.calls_made == 0
+
+
+def test_a_sign_that_a_race_is_being_run_may_be_taken_away_by_hand(tmp_path: Path) -> None:
+    from tombola.racing.lines import _alone
+
+    with _alone(tmp_path / "r"):
+        (tmp_path / "r-run").unlink()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_race_that_is_closed_takes_nothing_in(tmp_path: Path) -> None:
+    with begin(tmp_path / "r") as file:
+        call, *_ = file.calls()
+    with pytest.raises(SessionError, match="closed"):
+        file.record(call.ticket, loss=0.5)
 
 
 def test_bad_answers_are_one_sentence(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
@@ -447,7 +461,9 @@ def test_bad_answers_are_one_sentence(tmp_path: Path, one_sentence: Callable[[ob
             (tmp_path / "a.csv").write_text(text)
             with pytest.raises(TableError) as refused:
                 read_answers(tmp_path / "a.csv", file)
-            one_sentence(refused.value)
+            said = one_sentence(refused.value)
+            assert said.startswith(f"{tmp_path / 'a.csv'}: ")
+            assert "in line 2" in said or text in (others[0], others[3]), "where it is, unless it is the header"
         (tmp_path / "a.csv").write_text("ticket,loss,failed\n0,,\n1,,yes\n")
         assert read_answers(tmp_path / "a.csv", file) == [Event("answer", 1, None, 0.0, True)]
         (tmp_path / "a.csv").write_text("ticket,score,failed\n0.0,0.25,0.0\n1.0,,1.0\n")  # as pandas writes them
