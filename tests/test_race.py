@@ -13,10 +13,12 @@ from naive import race as naive
 from tombola.errors import FeedbackError, ParameterError
 from tombola.racing import Event, Race, Settings
 from tombola.racing.best import Best
+from tombola.racing.bets import total
+from tombola.racing.field import drop
 from tombola.racing.gate import Gate, judge
 from tombola.racing.top import Top
 from tombola.racing.truth import is_wrong
-from tombola.racing.within import Within
+from tombola.racing.within import Within, account, close_accounts
 
 THIRDS = st.sampled_from([0.0, 1 / 3, 2 / 3, 1.0])
 
@@ -325,3 +327,34 @@ def test_what_is_said_of_the_best_two_is_wrong_if_another_one_is_better() -> Non
     assert not is_wrong(field, np.array([0.0, 100.0, 10.0]))
     assert not is_wrong(field, np.array([0.0, 10.0, 10.0])), "of equals, each is among the best"
     assert is_wrong(field, np.array([0.0, 9.0, 10.0]))
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("times", "left"), [(1.0, 0.5), (3.0, 0.5), (0.5, 0.25)])
+def test_the_money_on_who_is_dropped_goes_to_the_others_without_its_gains(times: float, left: float) -> None:
+    """So nobody ever stakes more than it began with, and of three candidates the last two have all of it."""
+    field = Within(candidates=3, rows=9, population=9, level=0.05, within=0.1)
+    state = field.state
+    for b in (1, 2):
+        state.wealth[account(3, 0, b)] *= times
+    state.seen[0] = 1.0
+    drop(state, 0, 1, math.inf)
+    close_accounts(state)
+    for a, b in ((1, 2), (2, 1)):
+        assert total(state.wealth[account(3, a, b)]) == pytest.approx(0.5 + left)
+        assert state.deposit[a, b] == pytest.approx(0.5 + left)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_whoever_is_out_stays_out_since_the_row_that_proved_it() -> None:
+    """Also when it could not have caught up any more: by then its losses are not known."""
+    field = Best(candidates=3, rows=20, population=20, level=0.5)
+    while len(field.active) == 3:
+        field.update(np.array([0.0, 0.0, 1.0]))
+    row, wealth = field.seen, field.state.peak[2]
+    assert row < 10
+    assert math.isfinite(wealth)
+    while not field.done:
+        field.update(np.array([0.0, 0.0, math.nan]))
+    assert field.seen == 20
+    assert (field.state.out[2], field.state.peak[2], field.state.total[2]) == (row, wealth, row)
