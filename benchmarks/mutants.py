@@ -60,7 +60,7 @@ ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "settings": (
         ["purse", "budgeted", "budgeted_bandit", "full", "bandit", "base", "../budget"],
         ["guards", "budget_hostile", "budget_values", "budget_session", "budget_overspend", "budget_learners",
-         "budget_bandit", "target"],
+         "budget_bandit", "target", "session"],
     ),
     "live": (
         ["file", "status", "naming", "intake", "outcome", "mind", "record", "chapter", "allowing", "export",

@@ -170,10 +170,8 @@ class Setting(ABC):
         return Live(self.steps(learner, coins), self.width)
 
     def show(self, given: Any) -> Any:
-        """Return what is shown of a row before an action is chosen: in most settings nothing."""
-        if given is not None:
-            raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
-        return ()
+        """Return what is shown of a row before an action is chosen: in most settings nothing may be given."""
+        raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
 
     @abstractmethod
     def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
