@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tombola import Pool, bounds, play
-from tombola.bounds.ask import ask
+from tombola.bounds.ask import ask, listing
 from tombola.bounds.budget import lp_blocks, lp_margin, lp_radius
 from tombola.bounds.frugal import frugal_block, frugal_counts, too_little, too_much
 from tombola.bounds.switching import _radius
@@ -376,3 +376,15 @@ def test_as_many_spreads_as_counts_are_asked_for() -> None:
         ask("drift_of_counts", ["--T", "10", "--counts", "1,2", "--spreads", "1"])
     with pytest.raises(ParameterError, match="--counts must be a number, got '1,x'"):
         ask("drift_of_counts", ["--T", "10", "--counts", "1,x"])
+
+
+def test_every_bound_is_listed_with_what_it_says() -> None:
+    found = {name: words for name, _, words in listing()}
+    assert list(found) == list(bounds.__all__)
+    assert all(len(words.split()) > 3 for words in found.values())
+
+
+def test_small_horizons_are_bounded_to_the_round() -> None:
+    """Of T rounds only T - 1 can switch; and exploring 2 of 10 rounds for each of two actions leaves F = 6."""
+    assert [bounds.elimination_switches(T, 5) for T in (1, 2, 3)] == [0, 1, 2]
+    assert bounds.explore_then_commit(10, 2, 2) == pytest.approx(2 + math.sqrt(2 * math.log(2) * (6 + 2) * (6 + 1) / 2))

@@ -401,3 +401,11 @@ def test_bad_input_is_refused(method: type[Confidence], one_sentence: Callable[[
     with pytest.raises(ParameterError, match="rows of 2"):
         method(population=5, actions=2).extend([0.5, 0.5, 0.5])
     assert seen.interval() == pytest.approx((0.375, 0.375))
+
+
+@pytest.mark.parametrize("actions", [[0], [0, 1, 0]])
+def test_every_value_needs_its_action(actions: list[int]) -> None:
+    sequence = Serfling(10, actions=2)
+    with pytest.raises(ParameterError, match=f"one for each of the 2 values, got {len(actions)}"):
+        sequence.extend([0.25, 0.5], actions)
+    assert sequence.counts.tolist() == [0, 0]

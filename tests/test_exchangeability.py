@@ -347,3 +347,16 @@ def test_bad_input_is_refused(one_sentence: Callable[[object], str]) -> None:
             case()
         one_sentence(error.value)
     assert not test._state.counts.any()
+
+
+@pytest.mark.usefixtures("plainly")
+def test_what_the_look_at_the_whole_list_shows_refutes_its_order() -> None:
+    """A list that is too short for those who watch row by row: what is said, and the chance, are those of the look."""
+    values = np.repeat([0.0, 1.0], 10)
+    watched = RandomOrderTest(1, exchangeability.WATCHED * 0.05, seed=3)
+    watched.extend(values.reshape(-1, 1))
+    assert not watched.verdict().refuted
+    verdict = examine(values, level=0.05, seed=3)
+    assert verdict.refuted
+    assert verdict.values == 20
+    assert verdict.chance <= 0.05
