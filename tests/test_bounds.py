@@ -388,3 +388,21 @@ def test_small_horizons_are_bounded_to_the_round() -> None:
     """Of T rounds only T - 1 can switch; and exploring 2 of 10 rounds for each of two actions leaves F = 6."""
     assert [bounds.elimination_switches(T, 5) for T in (1, 2, 3)] == [0, 1, 2]
     assert bounds.explore_then_commit(10, 2, 2) == pytest.approx(2 + math.sqrt(2 * math.log(2) * (6 + 2) * (6 + 1) / 2))
+
+
+def test_a_number_that_is_none_for_a_bound_is_refused_by_its_name() -> None:
+    with pytest.raises(ParameterError, match=r"^bound hedge: --T must be a whole number"):
+        ask("hedge", ["--T", "1.5", "--k", "2"])
+
+
+def test_more_labellings_than_there_are_rows_are_none() -> None:
+    """With fewer rows than the dimension, n / v counts as 1."""
+    wanted = math.sqrt(4 * (10 * math.log(2 * math.e) + math.log(4 / 0.05)) / 5)
+    assert bounds.uniform_convergence_corrected(5, 10, 0.05) == pytest.approx(wanted)
+
+
+def test_the_bound_of_the_papers_simulation_has_the_margin_that_it_plays_with() -> None:
+    """Three of its epsilons, unless another margin is given; at a horizon where it says something."""
+    arguments = (2**40, 2, 1, 1.0, 0.05)
+    assert bounds.budget_simulation(*arguments) == bounds.budget_simulation(*arguments, margin=3.0) < 2**40
+    assert bounds.budget_simulation(*arguments, margin=4.0) > bounds.budget_simulation(*arguments)

@@ -360,3 +360,10 @@ def test_what_the_look_at_the_whole_list_shows_refutes_its_order() -> None:
     assert verdict.refuted
     assert verdict.values == 20
     assert verdict.chance <= 0.05
+    shuffled = examine(np.random.default_rng(1).permutation(values), level=0.05, seed=3)
+    assert not shuffled.refuted
+    assert shuffled.chance > 0.05
+
+
+def test_a_level_that_would_take_too_many_shuffles_is_not_looked_at() -> None:
+    assert look(np.repeat([[0.0], [1.0]], 50, axis=0), 1e-12, np.random.SeedSequence(0)) == (1.0, 0)
