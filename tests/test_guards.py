@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hostile import Hostile
-from tombola import Pool, cli, compare, play
+from tombola import Pool, __version__, cli, compare, play
 from tombola.budget import Allowance, Budget
 from tombola.confidence import RandomOrderTest, certify
 from tombola.delay import RowDelays
@@ -238,7 +238,7 @@ def test_a_checkpoint_of_another_version_is_not_taken_up(monkeypatch: pytest.Mon
     monkeypatch.setattr(file, "EVENTS", 4)
     monkeypatch.setattr(file, "BYTES", 10**6)
     found = []
-    for version in (mind.__version__, "another"):
+    for version in (__version__, "another"):
         path = tmp_path / f"{version}.run"
         with SessionFile.start(path, "abcdefghi", ["a", "b"], UCB1(), seed=1) as run:
             for play in run.next(5):
