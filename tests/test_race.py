@@ -1,7 +1,14 @@
 """The race, ask and tell: the fast one is the naive one, and what can go wrong has one meaning each."""
 
+import copy
 import math
+import os
+import pickle
 import random
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import race as naive
-from tombola.errors import FeedbackError, ParameterError
-from tombola.racing import Event, Race, Settings
+from tombola import UCB1
+from tombola.errors import FeedbackError, ParameterError, SessionError
+from tombola.live import SessionFile
+from tombola.racing import Event, Race, RaceFile, Settings
 from tombola.racing.best import Best
 from tombola.racing.bets import total
 from tombola.racing.field import drop
@@ -358,3 +367,69 @@ def test_whoever_is_out_stays_out_since_the_row_that_proved_it() -> None:
         field.update(np.array([0.0, 0.0, math.nan]))
     assert field.seen == 20
     assert (field.state.out[2], field.state.peak[2], field.state.total[2]) == (row, wealth, row)
+
+
+def test_threads_share_a_race_and_no_call_comes_twice() -> None:
+    """Without a lock three of 5,700 calls came twice, and two threads ended in a KeyError."""
+    race = Race(["a", "b", "c"], 1000, seed=1)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            found = [ticket for done in threads.map(lambda _: make_calls(race), range(8)) for ticket in done]
+    finally:
+        sys.setswitchinterval(before)
+    assert sorted(set(found)) == sorted(found)
+    assert (race.answered, race.cost) == (len(found), float(len(found)))
+
+
+def make_calls(race: Race) -> list[int]:
+    """Make calls one by one, looking at the race in between; return their tickets."""
+    made = []
+    for _ in range(150):
+        for call in race.calls(1):
+            made.append(call.ticket)
+            assert call in race.pending
+            race.record(call, loss=call.ticket % 5 / 4, cost=1.0)
+            assert race.largest_loss <= 1.0
+    return made
+
+
+def test_a_call_waits_for_the_thread_that_is_in_the_race() -> None:
+    race = Race(["a", "b"], 10, seed=1)
+    with race._alone(), ThreadPoolExecutor(1) as other:
+        waiting = other.submit(race.calls)
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.2)
+        race._guard.release()
+        assert len(waiting.result()) == 2
+        race._guard.acquire()
+
+
+@pytest.mark.parametrize("kind", ["race", "race file", "session file"])
+def test_what_hands_out_tickets_is_neither_pickled_nor_copied_nor_forked(
+    kind: str, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    thing: Any = Race(["a", "b"], 10, seed=1)
+    if kind == "race file":
+        thing = RaceFile.start(tmp_path / "f", Settings(("a", "b"), seed=1), ["x", "y"])
+    elif kind == "session file":
+        thing = SessionFile.start(tmp_path / "f", ["x", "y"], ["a", "b"], UCB1(), seed=1)
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(SessionError) as caught:
+            copied(thing)
+        assert "process" in one_sentence(caught.value)
+    ask = thing.next if kind == "session file" else thing.calls
+    read, write = os.pipe()
+    if os.fork() == 0:
+        try:
+            ask()
+        except SessionError as error:
+            os.write(write, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    said = os.read(read, 1000).decode()
+    os.wait()
+    assert "child" in one_sentence(said) or "fork" in said
+    assert len(ask()) > 0

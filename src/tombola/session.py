@@ -25,6 +25,7 @@ from tombola.labels.learner import LabelLearner
 from tombola.saving import load, save
 from tombola.settings import setting_of
 from tombola.settings.base import DUE
+from tombola.staying import Staying
 from tombola.streams import Streams
 from tombola.types import Coins, Floats, Seed
 
@@ -40,7 +41,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-class Session:
+class Session(Staying):
     """A learner that is asked for actions and told what came of them, live.
 
     `actions` is their number, or their names; `horizon` the number of rounds that will be played. A learner under a
@@ -71,6 +72,8 @@ class Session:
     >>> session.observe(session.act(0.3), label=1), session.act(0.4).action
     (True, 1)
     """
+
+    _instead = "session.save(path), and Session.load(path) there"
 
     def __init__(
         self,
@@ -259,9 +262,6 @@ class Session:
         A learner of tombola is made again from the file; one of your own must be given, and must be the same.
         """
         return load(path, learner, cls)
-
-    def __reduce__(self) -> NoReturn:
-        raise SessionError("Session: expected to stay in its process, got pickled or copied; write session.save(path).")
 
     def _refuse_more(self) -> NoReturn:
         raise SessionError(

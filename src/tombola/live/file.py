@@ -39,6 +39,7 @@ from tombola.order import rows_in
 from tombola.recipe import learner_from, recipe_of
 from tombola.settings import Setting, setting_of
 from tombola.settings.base import Numbers
+from tombola.staying import Staying
 from tombola.streams import Streams
 from tombola.text import encodable
 
@@ -76,7 +77,7 @@ class Assignment(NamedTuple):
         return {"ticket": self.round, "id": self.id, "action": self.action, "chance": chance}
 
 
-class SessionFile:
+class SessionFile(Staying):
     """A learner at work on a list of rows, in a file that several processes may open at once (each for itself).
 
     >>> import tempfile
@@ -95,6 +96,8 @@ class SessionFile:
     [Assignment(round=1, id='Bob', action='call', chance=1.0)]
     >>> folder.cleanup()
     """
+
+    _instead = "SessionFile.open(path) there"
 
     def __init__(self, journal: Journal, learner: "Learner") -> None:
         self.learner = learner

@@ -24,12 +24,13 @@ from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.forecast import rows_needed
 from tombola.racing.settings import Asked, Settings, asking, distinct
 from tombola.racing.verdict import answer_of, proved_by, verdict_of
+from tombola.staying import Staying
 from tombola.streams import Streams
 
 WORST = 1.0
 
 
-class Race:
+class Race(Staying):
     """The best of some candidates on a list of rows; the best is ever dropped with probability at most `level`.
 
     `rows` are the names of the rows, or their number; tombola shuffles them. Asked is for the best candidate; with
@@ -45,6 +46,8 @@ class Race:
     >>> race.answer, race.calls_made < 60
     (('large',), True)
     """
+
+    _instead = "Race.restore(settings, rows, events) there"
 
     @asking
     def __init__(
@@ -62,6 +65,7 @@ class Race:
         return race
 
     def _begin(self, settings: Settings, rows: int | Sequence[Any]) -> None:
+        self._stay()
         self.settings = settings
         self.candidates = settings.candidates
         names: Any = rows if hasattr(rows, "__len__") else range(validate.whole("Race", "rows", rows, least=1))
@@ -85,33 +89,35 @@ class Race:
         if count is not None:
             validate.whole("Race.calls", "count", count, least=1)
         handed: list[Call] = []
-        for ticket in self._upcoming():
-            ahead = ticket // len(self.candidates) > self.field.seen
-            if (count is None and ahead) or len(handed) == count or self._limited:
-                break
-            handed.append(self._hand_out(ticket))
+        with self._alone():
+            for ticket in self._upcoming():
+                ahead = ticket // len(self.candidates) > self.field.seen
+                if (count is None and ahead) or len(handed) == count or self._limited:
+                    break
+                handed.append(self._hand_out(ticket))
         return handed
 
     def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Take in the answer to a call: its loss in [0, 1], or that it failed, and what it cost; True if it is news."""
         number = self._known(ticket.ticket if isinstance(ticket, Call) else ticket)
-        event = self._answer(number, loss, cost, failed=failed)
-        before = self._answers.get(number)
-        if before is not None:
-            if before == event:
-                return False
+        with self._alone():
+            event = self._answer(number, loss, cost, failed=failed)
+            before = self._answers.get(number)
+            if before is None:
+                self._take_in(event)
+        if before is not None and before != event:
             raise FeedbackError(
                 f"Race.record: ticket {number} has been answered with {_said(before)}, got {_said(event)} now; "
                 "the first answer stands."
             )
-        self._take_in(event)
-        return True
+        return before is None
 
     def repeat(self, event: Event) -> None:
         """Let happen what has happened before: hand out this call, or take in this answer."""
         ticket = self._known(event.ticket)
-        if not self._handed_out(ticket):
-            self._hand_out(ticket)
+        with self._alone():
+            if not self._handed_out(ticket):
+                self._hand_out(ticket)
         if event.kind == "answer":
             self.record(event.ticket, loss=event.loss, cost=event.cost, failed=event.failed)
 
@@ -130,7 +136,8 @@ class Race:
     def pending(self) -> list[Call]:
         """The calls that were handed out, have no answer yet, and are still of use."""
         k = len(self.candidates)
-        return [call for ticket, call in self._pending.items() if self._active[ticket % k] and not self.field.done]
+        with self._alone():
+            return [call for ticket, call in self._pending.items() if self._active[ticket % k] and not self.field.done]
 
     @property
     def done(self) -> bool:
@@ -178,7 +185,8 @@ class Race:
     @property
     def largest_loss(self) -> float:
         """The largest loss told so far."""
-        return max((event.loss or 0.0 for event in self._answers.values()), default=0.0)
+        with self._alone():
+            return max((event.loss or 0.0 for event in self._answers.values()), default=0.0)
 
     @property
     def failures(self) -> int:

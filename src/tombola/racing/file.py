@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from threading import RLock
 from types import TracebackType
 from typing import Any
 
@@ -17,6 +16,7 @@ from tombola.errors import NO_DATA, ParameterError, SessionError
 from tombola.racing.ask_and_tell import Race
 from tombola.racing.events import Call, Event, Keeper, Notes
 from tombola.racing.settings import Settings, distinct
+from tombola.staying import Staying
 from tombola.text import encodable
 
 VIEWS = (
@@ -27,7 +27,7 @@ VIEWS = (
 )
 
 
-class RaceFile:
+class RaceFile(Staying):
     """A race that several processes may open at once (each for itself).
 
     >>> import tempfile
@@ -42,9 +42,12 @@ class RaceFile:
     >>> folder.cleanup()
     """
 
+    _instead = "RaceFile.open(path) there"
+
     def __init__(self, kept: journal.Journal) -> None:
         self.path = kept.path
-        self._kept, self._lock = kept, RLock()
+        self._kept = kept
+        self._stay()
         with kept.reading():
             self.rows = tuple(kept.ids())
         try:
@@ -167,12 +170,12 @@ class RaceFile:
 
     @contextmanager
     def _writing(self) -> Iterator[Race]:
-        with self._lock, self._forgetting(), self._kept.writing():
+        with self._alone(), self._forgetting(), self._kept.writing():
             yield self._current()
 
     @contextmanager
     def _reading(self) -> Iterator[Race]:
-        with self._lock, self._forgetting(), self._kept.reading():
+        with self._alone(), self._forgetting(), self._kept.reading():
             yield self._current()
 
     @contextmanager
