@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import sys
+import tempfile
 import warnings
 from collections import Counter
 from functools import lru_cache
@@ -21,12 +22,19 @@ from unittest import mock
 
 import numpy as np
 
+from forging import choice
 from fuzz import Check, damage, fuzz, remembered, serve
 from journal_files import races, runs
 from saved_sessions import sessions
+from tombola import compare
 from tombola.claims.finished import Finished
 from tombola.engine.player import Player
+from tombola.learners.full import FollowTheLeader, Hedge
+from tombola.pool import Pool
 from tombola.readers import read_table
+from tombola.runs import Runs
+from tombola.tables.chunks import Chunks
+from tombola.tables.chunks import _digest as chunk_digest
 
 DOCS = Path(__file__).parents[1] / "docs"
 BAD = ("wrong", "traceback", "crash", "hang")
@@ -92,11 +100,50 @@ def journals(path: Path, seed: int) -> str:
     return "wrong" if any(one not in (None, rows) for one in found) else "refused" if None in found else "same"
 
 
+def chunks(path: Path, seed: int) -> str:
+    """Damage a chunk that a comparison keeps, put another one in its place, or forge one whose digest fits."""
+    whole, other, runs = kept_chunks()
+    folder = path / "comparison"
+    folder.mkdir(exist_ok=True)
+    coins = np.random.default_rng([seed, 47])
+    content = damage(whole, seed)
+    if seed % 3 == 1:
+        content = choice(coins, [other, whole[:32] + other[32:], other[:32] + whole[32:], b""])
+    elif seed % 3 == 2:
+        archive = damage(whole[32:], seed)
+        content = chunk_digest(archive, "comparison/0-4.runs") + archive
+    (folder / "0-4.runs").write_bytes(content)
+    found = Chunks(folder).read(0, 4)
+    if found is None:
+        return "refused"
+    return "same" if told_of(found) == told_of(runs) else "other" if seed % 3 == 2 else "wrong"
+
+
+@lru_cache
+def kept_chunks() -> tuple[bytes, bytes, Runs]:
+    """Return the bytes of two chunks of a comparison, and what the first holds."""
+    pool, learners = Pool(losses()), {"leader": FollowTheLeader(), "hedge": Hedge()}
+    parts = [compare(pool, learners, repetitions=4, first=first, seed=1) for first in (0, 4)]
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Chunks(Path(folder) / "comparison")
+        for first, runs in zip((0, 4), parts, strict=True):
+            kept.write(first, 4, runs)
+        whole, other = ((kept.folder / name).read_bytes() for name in ("0-4.runs", "4-8.runs"))
+    return whole, other, parts[0]
+
+
+def told_of(runs: Runs) -> str:
+    """Return all that runs hold, to the bit."""
+    cells = [(entry, *(array.tobytes() for array in cell)) for entry, cell in runs.cells.items()]
+    return repr([cells, runs.switching_price, runs.actions, runs.amounts, runs.bounds, runs.aims])
+
+
 KINDS: dict[str, tuple[Check | None, int, str]] = {
     "sessions": (sessions, 20_000, "saved sessions, damaged, or changed and sealed anew"),
     "runs": (runs, 5_000, "run files of `tombola session`, damaged, changed, or forged with digests that fit"),
     "races": (races, 5_000, "files of `tombola race`, damaged, changed, or forged with digests that fit"),
     "tables": (tables, 5_000, "tables (CSV, TSV, gz, Parquet, Feather, Arrow, NPY, NPZ), damaged"),
+    "chunks": (chunks, 5_000, "what `tombola compare` keeps, damaged, exchanged, or forged with a digest that fits"),
     "journals": (journals, 5_000, "journals of `tombola reproduce`, damaged"),
     "budgets": (
         None,

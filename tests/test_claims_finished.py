@@ -3,7 +3,7 @@
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ import pytest
 
 from tombola.claims import code, measuring
 from tombola.claims.birthday import Birthday
-from tombola.claims.finished import Finished, key_of
-from tombola.errors import TombolaWarning
+from tombola.claims.finished import Finished, _hash, key_of
+from tombola.errors import FileError, TombolaWarning
 
 ROWS: list[dict[str, Any]] = [
     {"T": 16, "regret": 1.25, "name": "a ✓", "gap": float("inf")},
@@ -70,6 +70,36 @@ def test_a_line_cut_by_a_kill_is_no_damage(path: Path) -> None:
 def test_a_line_without_a_digest_is_of_other_code_and_not_used(path: Path) -> None:
     path.write_text(json.dumps({"unit": "a/1", "rows": ROWS}) + "\n")
     assert Finished(path).rows("a/1") is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "rows"), [([], ROWS), ({}, ROWS), (None, ROWS), ("a/1", 3), ("a/1", [3]), ("a/1", {})]
+)
+def test_a_line_that_is_no_unit_is_not_used_though_its_digest_fits(path: Path, unit: Any, rows: Any) -> None:
+    """A unit that is a list was a traceback, and rows that are none were given back."""
+    path.write_text(json.dumps({"unit": unit, "rows": rows, "digest": _hash(unit, rows)}) + "\n")
+    with pytest.warns(TombolaWarning, match="1 line is damaged"):
+        assert Finished(path).rows("a/1") is None
+
+
+def test_lines_of_any_depth_are_refused(path: Path) -> None:
+    """Some can be read that cannot be written, so that their digest was a traceback."""
+    for depth in range(900, 1100):
+        nested = "[" * depth + "]" * depth
+        path.write_text(f'{{"unit": "a/1", "rows": {nested}, "digest": ""}}\n')
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TombolaWarning)
+            assert Finished(path).rows("a/1") is None
+
+
+def test_a_journal_that_is_no_file_is_one_sentence(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    """A pipe was waited for without end."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(FileError) as caught:
+            Finished(tmp_path / name)
+        one_sentence(caught.value)
 
 
 def test_a_line_is_on_the_disk_before_it_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

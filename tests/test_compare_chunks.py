@@ -17,7 +17,7 @@ from tombola import compare
 from tombola.readers import read_table
 from tombola.runs import Runs
 from tombola.tables import Answer, Circumstances, Question, answer_to, chunks
-from tombola.tables.chunks import CHUNK, Chunks, joined, played
+from tombola.tables.chunks import CHUNK, Chunks, _digest, joined, played
 
 LOSSES = np.random.default_rng(3).random((30, 3))
 LEARNERS = ("UCB1", "UCB2")
@@ -113,6 +113,31 @@ def test_a_damaged_chunk_is_played_again(tmp_path: Path) -> None:
         assert found is None or same(found, whole), "damage is never read as numbers"
     path.write_bytes(b"")
     assert same(answer_to(table, question, keep=tmp_path).runs, whole)
+
+
+def test_a_chunk_in_the_place_of_another_is_played_again(tmp_path: Path) -> None:
+    """Its digest was right, so the same repetitions counted twice, and those of another seed as these."""
+    table = read_table(LOSSES)
+    whole = answer_to(table, asked(8), keep=tmp_path).runs
+    first, second = sorted(tmp_path.rglob("*.runs"))
+    kept = first.read_bytes(), second.read_bytes()
+    second.write_bytes(kept[0])
+    assert Chunks(first.parent).read(4, 4) is None
+    assert same(answer_to(table, asked(8), keep=tmp_path).runs, whole)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / first.name).write_bytes(kept[0])
+    assert Chunks(tmp_path / "other").read(0, 4) is None
+    assert Chunks(first.parent).read(0, 4) is not None
+
+
+def test_what_is_no_file_or_no_archive_is_played_again(tmp_path: Path) -> None:
+    """A pipe was waited for without end, and what has the right digest but is no archive was a traceback."""
+    chunks = Chunks(tmp_path)
+    os.mkfifo(tmp_path / "0-4.runs")
+    (tmp_path / "4-8.runs").mkdir()
+    archive = b"no archive"
+    (tmp_path / "8-12.runs").write_bytes(_digest(archive, f"{tmp_path.name}/8-12.runs") + archive)
+    assert [chunks.read(first, 4) for first in (0, 4, 8)] == [None] * 3
 
 
 def test_joining_is_what_compare_does_at_once() -> None:

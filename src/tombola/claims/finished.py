@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tombola.errors import TombolaWarning
-from tombola.files import make_folder
+from tombola.errors import NO_DATA, TombolaWarning
+from tombola.files import content_of, make_folder
 
 
 class Finished:
@@ -28,7 +28,7 @@ class Finished:
         if damaged:
             lines = "1 line is" if damaged == 1 else f"{damaged} lines are"
             warnings.warn(f"{path}: {lines} damaged, and measured again.", TombolaWarning, stacklevel=2)
-        if path.exists() and not path.read_bytes().endswith(b"\n"):
+        if path.exists() and not content_of(path).endswith(b"\n"):
             with path.open("ab") as file:
                 file.write(b"\n")
 
@@ -68,14 +68,19 @@ def _hash(*settings: Any) -> str:
 def _read(path: Path) -> tuple[dict[str, list[dict[str, Any]]], int]:
     """Return the finished units, and how many lines say something else than what was written."""
     done, damaged = {}, 0
-    for line in path.read_bytes().splitlines() if path.exists() else []:
+    for line in content_of(path).splitlines() if path.exists() else []:
         try:
             entry = json.loads(line)
             unit, rows, digest = entry["unit"], entry["rows"], entry["digest"]
-        except (ValueError, KeyError, TypeError, RecursionError):
+            right = isinstance(unit, str) and _are_rows(rows) and _hash(unit, rows) == digest
+        except NO_DATA:
             continue
-        if _hash(unit, rows) == digest:
+        if right:
             done[unit] = rows
         else:
             damaged += 1
     return done, damaged
+
+
+def _are_rows(rows: Any) -> bool:
+    return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)

@@ -1,7 +1,8 @@
 """Chunks: the repetitions that a comparison has played, kept in files: a kill costs little, and more can be added.
 
 Repetitions are played in chunks, always the same ones, and every chunk is a file of its own, written whole. Its name
-is a hash of the table, the question, the seed and the code of this package; a damaged file is played again.
+is a hash of the table, the question, the seed and the code of this package; a damaged file, and one that was moved from
+another name, is played again: its digest is of the name, too.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola.aim import Aim
-from tombola.files import make_folder, write_whole
+from tombola.files import content_of, make_folder, write_whole
 from tombola.runs import Cell, Entry, Runs
 from tombola.source import code_hash
 
@@ -35,17 +36,21 @@ class Chunks(NamedTuple):
     def read(self, first: int, count: int) -> Runs | None:
         """Return the chunk, or None if it is not there, or not as it was written."""
         try:
-            return _unpacked(self._path(first, count).read_bytes())
-        except (OSError, ValueError):
+            return _unpacked(content_of(self._path(first, count)), self._name(first, count))
+        except Exception:  # zipfile, zlib, NumPy and tokenize each have their own for what is no archive
             return None
 
     def write(self, first: int, count: int, runs: Runs) -> None:
         """Keep a chunk; where that cannot be, nothing is lost but time."""
         with suppress(OSError):
-            write_whole(make_folder(self.folder) / self._path(first, count).name, _packed(runs))
+            make_folder(self.folder)
+            write_whole(self._path(first, count), _packed(runs, self._name(first, count)))
 
     def _path(self, first: int, count: int) -> Path:
         return self.folder / f"{first}-{first + count}.runs"
+
+    def _name(self, first: int, count: int) -> str:
+        return "/".join(self._path(first, count).parts[-2:])
 
 
 def played(play: Play, repetitions: int, chunks: Chunks | None) -> tuple[Runs, int]:
@@ -100,8 +105,8 @@ def usual_folder() -> Path:
     return Path(os.environ.get("TOMBOLA_CACHE") or Path(cache_home) / "tombola") / "compare"
 
 
-def _packed(runs: Runs) -> bytes:
-    """Return runs as bytes: a digest, and an archive of arrays."""
+def _packed(runs: Runs, name: str) -> bytes:
+    """Return runs as bytes: a digest of them and their name, and an archive of arrays."""
     cells = list(runs.cells.values())
     arrays = {f"{i} {name}": array for i, cell in enumerate(cells) for name, array in cell._asdict().items()}
     facts = {
@@ -114,12 +119,16 @@ def _packed(runs: Runs) -> bytes:
     about = np.array(json.dumps({"entries": list(runs.cells), "bounds": bounds, **facts}))
     buffer = io.BytesIO()
     np.savez(buffer, about=about, **arrays)
-    return hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue()
+    return _digest(buffer.getvalue(), name) + buffer.getvalue()
 
 
-def _unpacked(content: bytes) -> Runs:
+def _digest(archive: bytes, name: str) -> bytes:
+    return hashlib.sha256(name.encode() + b"\0" + archive).digest()
+
+
+def _unpacked(content: bytes, name: str) -> Runs:
     digest, archive = content[:32], content[32:]
-    if hashlib.sha256(archive).digest() != digest:
+    if _digest(archive, name) != digest:
         raise ValueError("not as it was written")
     with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
         facts = json.loads(str(arrays["about"]))
