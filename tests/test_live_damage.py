@@ -460,7 +460,9 @@ def test_a_row_is_not_read_without_the_one_before_it(missing: int, tmp_path: Pat
     path = tmp_path / "calls.run"
     with SessionFile.start(path, "abcd", ["a", "b"], UCB1(), seed=1) as run:
         order = run.ids()
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("DELETE FROM pool WHERE place = ?", (missing,))
-    with SessionFile.open(path) as run, pytest.raises(SessionError, match=f"row {missing + 1} is missing"):
-        run.round_of(order[missing])
+        with closing(sqlite3.connect(path)) as db, db:
+            db.execute("DELETE FROM pool WHERE place = ?", (missing,))
+        with pytest.raises(SessionError, match=f"row {missing + 1} is missing"):
+            run.round_of(order[missing])
+    with pytest.raises(SessionError, match="the list of rows is another one"):
+        SessionFile.open(path)
