@@ -22,12 +22,13 @@ from unittest import mock
 
 import numpy as np
 
-from forging import choice
+from forging import change_inside, choice, hostile
 from fuzz import Check, damage, fuzz, remembered, serve
 from journal_files import races, runs
 from saved_sessions import sessions
 from tombola import compare
 from tombola.claims.finished import Finished
+from tombola.claims.finished import _hash as line_digest
 from tombola.engine.player import Player
 from tombola.learners.full import FollowTheLeader, Hedge
 from tombola.pool import Pool
@@ -87,16 +88,25 @@ def _npz(file: Any) -> None:
 
 
 def journals(path: Path, seed: int) -> str:
-    """Damage the journal of claims."""
+    """Damage the journal of claims, or forge a line of it whose digest fits."""
     file = path / "journal.jsonl"
     file.unlink(missing_ok=True)
     rows: list[dict[str, Any]] = [{"T": 16, "regret": 1.25, "name": "a"}, {"T": 32, "regret": 0.1}]
-    for unit in ("a/1", "b/2", "c/3"):
+    units = ("a/1", "b/2", "c/3")
+    for unit in units:
         Finished(file).record(unit, rows)
-    file.write_bytes(damage(file.read_bytes(), seed))
+    coins = np.random.default_rng([seed, 53])
+    unit, forged = ("b/2", change_inside(rows, coins)) if coins.random() < 0.7 else (hostile(coins), rows)
+    if seed % 3 == 2:
+        with file.open("a") as journal:
+            journal.write(json.dumps({"unit": unit, "rows": forged, "digest": line_digest(unit, forged)}) + "\n")
+    else:
+        file.write_bytes(damage(file.read_bytes(), seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [Finished(file).rows(unit) for unit in ("a/1", "b/2", "c/3")]
+        found = [Finished(file).rows(unit) for unit in units]
+    if seed % 3 == 2 and repr(found) == repr([rows, forged, rows]) and all(type(row) is dict for row in forged):
+        return "same" if forged == rows else "other"
     return "wrong" if any(one not in (None, rows) for one in found) else "refused" if None in found else "same"
 
 
@@ -144,7 +154,11 @@ KINDS: dict[str, tuple[Check | None, int, str]] = {
     "races": (races, 5_000, "files of `tombola race`, damaged, changed, or forged with digests that fit"),
     "tables": (tables, 5_000, "tables (CSV, TSV, gz, Parquet, Feather, Arrow, NPY, NPZ), damaged"),
     "chunks": (chunks, 5_000, "what `tombola compare` keeps, damaged, exchanged, or forged with a digest that fits"),
-    "journals": (journals, 5_000, "journals of `tombola reproduce`, damaged"),
+    "journals": (
+        journals,
+        5_000,
+        "journals of `tombola reproduce`, damaged, or with a line forged so that its digest fits",
+    ),
     "budgets": (
         None,
         1_000_000,

@@ -466,3 +466,21 @@ def test_a_row_is_not_read_without_the_one_before_it(missing: int, tmp_path: Pat
             run.round_of(order[missing])
     with pytest.raises(SessionError, match="the list of rows is another one"):
         SessionFile.open(path)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_gap_in_the_numbers_of_events_is_refused_though_every_digest_fits(
+    tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    kept = Journal.create(
+        tmp_path / "r.run", "forger",
+        {"kind": "session", "learner": recipe_of(UCB1()), "actions": ["a", "b"], "seed": 1}, ["p", "q", "r"],
+    )  # fmt: skip
+    with kept.writing():
+        kept.append(*FIRST)
+        kept._here = kept._end = kept._end._replace(number=2)
+        kept.append(*TOLD)
+    kept.close()
+    with SessionFile.open(tmp_path / "r.run") as run, pytest.raises(SessionError) as caught:
+        run.status()
+    assert "event 2 has changed or is missing" in one_sentence(caught.value)

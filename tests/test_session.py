@@ -335,6 +335,18 @@ def test_a_file_that_was_tampered_with_is_refused(
     refused(saved(tmp_path, **changes), one_sentence)
 
 
+def test_coins_that_never_change_are_refused_before_the_first_round(
+    tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    """Nothing has happened yet that a replay could compare; ThompsonSampling threw such coins for ever."""
+    path = tmp_path / "s.json"
+    Session(ThompsonSampling(), actions=2, horizon=5, seed=1).save(path)
+    about = {**json.loads(path.read_text()), "coins": [0, 0, 0, 0]}
+    about.pop("digest")
+    path.write_text(json.dumps({**about, "digest": _digest(about)}))
+    refused(path, one_sentence)
+
+
 def test_one_changed_character_anywhere_is_noticed(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     content = saved(tmp_path).read_text()
     for place in range(0, len(content), 11):
