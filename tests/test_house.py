@@ -167,24 +167,35 @@ def test_a_label_that_was_not_learned_is_still_pending_and_rows_are_not_shared()
 
 @pytest.mark.usefixtures("plainly")
 def test_a_saved_budget_cannot_be_changed_by_a_digit(tmp_path: Path) -> None:
-    """Also with a digest that fits: what is reserved is not read from the file but happens again."""
+    """Also with a digest that fits: what is reserved is not read from the file but happens again, and is compared."""
     path = tmp_path / "s.json"
     session = Session(PrimalDual(), 2, 10, budget=BUDGET, seed=0)
     for _ in range(4):
         session.act()
     session.save(path)
     data = json.loads(path.read_text())
+    right = data["ledger"]
     for change in (
         {"ledger": {"spent": [0.0], "reserved": [0.0], "left": [10.0]}},
-        {"stop": "strict"},
+        {"ledger": {**right, "reserved": [right["reserved"][0] - 0.5]}},
+        {"ledger": None},
         {"answered": 4},
+        {"rounds": 3},
     ):
-        about = {name: value for name, value in {**data, **change}.items() if name != "digest"}
-        path.write_text(json.dumps({**about, "digest": _digest(about)}))
-        assert Session.load(path).ledger == session.ledger
+        seal(path, {**data, **change})
+        with pytest.raises(SessionError, match="do what it did before"):
+            Session.load(path)
+    seal(path, {**data, "stop": "strict"})
+    assert Session.load(path).ledger == session.ledger
     path.write_text(json.dumps({**data, "budget": [[99.0], data["budget"][1], "add"]}))
     with pytest.raises(SessionError, match="changed after it was written"):
         Session.load(path)
+
+
+def seal(path: Path, data: dict[str, Any]) -> None:
+    """Write what a session has saved with a digest that fits."""
+    about = {name: value for name, value in data.items() if name != "digest"}
+    path.write_text(json.dumps({**about, "digest": _digest(about)}))
 
 
 @pytest.mark.usefixtures("plainly")
