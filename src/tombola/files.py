@@ -68,7 +68,7 @@ def target_of(path: PathLike, *inputs: PathLike) -> Path:
     if reader is not None:
         raise FileError(f"{path}: expected a file of its own to write, but {reader} is read; name another file.")
     if found and not stat.S_ISREG(found.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "something else")
+        kind = kind_of(found.st_mode)
         raise FileError(f"{path}: expected a file to write, got {kind}; name a new file, or an old page.")
     if not target.parent.is_dir():
         raise FileError(f"{path}: expected a file in a folder, but there is no folder {target.parent}; make it first.")
@@ -89,14 +89,18 @@ def content_of(path: PathLike) -> bytes:
     with _named(path, "read"):
         handle = os.open(path, os.O_RDONLY | _AT_ONCE)
         try:
-            kind = stat.S_IFMT(os.fstat(handle).st_mode)
-            if kind != stat.S_IFREG:
-                found = _KINDS.get(kind, "something else")
-                raise FileError(f"{path}: expected a file to read, got {found}; name another file.")
+            mode = os.fstat(handle).st_mode
+            if not stat.S_ISREG(mode):
+                raise FileError(f"{path}: expected a file to read, got {kind_of(mode)}; name another file.")
             with open(handle, "rb", closefd=False) as file:
                 return file.read()
         finally:
             os.close(handle)
+
+
+def kind_of(mode: int) -> str:
+    """Return in words what a file is that is none, by its mode."""
+    return _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
 def check_out(out: PathLike | None, *inputs: PathLike) -> None:

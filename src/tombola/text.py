@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Iterable
 from typing import Any
-from unicodedata import category
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -58,7 +57,11 @@ def encodable(text: str) -> bool:
     >>> encodable("é"), encodable("\ud800")
     (True, False)
     """
-    return not any(category(sign) == "Cs" for sign in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _number(text: str) -> bool:

@@ -42,5 +42,5 @@ def remark(message: Warning | str, category: type[Warning], *where: Any, **more:
 
 
 def tell(text: str) -> None:
-    """Print words to standard error."""
-    typer.echo(clean(text), err=True)
+    """Print words to standard error, on one line whatever names they hold."""
+    typer.echo(clean(text).replace("\n", "\\n"), err=True)

@@ -15,7 +15,12 @@ import numpy as np
 
 from tombola.errors import TableError
 from tombola.pool import Pool
+from tombola.readers.columns import check_names, listed
 from tombola.readers.delimited import text_lines, text_table
+from tombola.readers.paths import check_file
+from tombola.text import encodable
+
+_BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class Logged(NamedTuple):
@@ -40,6 +45,11 @@ def pool_of(answers: Iterable[Logged], source: str) -> Pool:
     """
     table: dict[tuple[str, str], float] = {}
     for candidate, row, loss in answers:
+        if not encodable(candidate + row):
+            raise TableError(
+                f"{source}: expected names that can be written, got {candidate!r} on row {row!r} with half of a sign; "
+                "rename it."
+            )
         if (row, candidate) in table:
             raise TableError(
                 f"{source}: expected one answer of {candidate!r} on row {row!r}, got two; give one log a candidate, "
@@ -64,8 +74,7 @@ def pool_of(answers: Iterable[Logged], source: str) -> Pool:
 
 def _reader(path: Path) -> Callable[[Path, str | None], Iterator[Logged]]:
     """Return the reader for a file, by its ending and its first words."""
-    if not path.is_file():
-        raise TableError(f"{path}: expected a file, found none; check the path.")
+    check_file(path)
     if path.suffix == ".eval":
         return _inspect
     if path.suffix == ".jsonl":
@@ -102,7 +111,7 @@ def _lm_eval(path: Path, metric: str | None) -> Iterator[Logged]:
             names = [metric] if metric else list(entry.get("metrics") or ("acc", "exact_match"))
             value = next(entry[name] for name in names if name in entry)
             yield Logged(path.parent.name or path.stem, str(entry["doc_id"]), 1.0 - float(value))
-        except (AttributeError, KeyError, StopIteration, TypeError, ValueError, RecursionError) as error:
+        except (*_BROKEN, StopIteration) as error:
             raise _unreadable(path, f"a sample of lm-eval with a score in line {number}", error) from None
 
 
@@ -118,18 +127,19 @@ def _promptfoo(path: Path, metric: str | None) -> Iterator[Logged]:
             scores = line.get("namedScores") or {}
             score = scores[metric] if metric else line["score"]
             yield Logged(name, str(line.get("testIdx", place)), 1.0 - float(score))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except _BROKEN as error:
         raise _unreadable(path, "results of promptfoo with a provider and a score", error) from None
 
 
 def _long(path: Path, metric: str | None) -> Iterator[Logged]:
     header, rows, _ = text_table(path)
+    check_names(str(path), [name.strip().lower() for name in header])
     known = {name.strip().lower(): place for place, name in enumerate(header)}
     value = metric.lower() if metric else "loss" if "loss" in known else "score"
     if not {"candidate", "row", value} <= set(known):
         raise TableError(
-            f"{path}: expected columns candidate, row, and {metric or 'score or loss'}, got {', '.join(header[:20])}; "
-            "name them so."
+            f"{path}: expected columns candidate, row, and {metric or 'score or loss'}, got "
+            f"{listed(header) or 'none'}; name them so."
         )
     for number, cells in rows:
         try:

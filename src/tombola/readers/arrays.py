@@ -29,6 +29,7 @@ def read_npz(path: Path, wanted: Wanted) -> Parts:
     """Read an archive with an array `losses` (or `rewards`), rows x actions, and what else it has of ours."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            _check_members(archive)
             left_out = {name for pattern in wanted.ignore for name in _left_out(path, archive.files, pattern)}
             names = [name for name in archive.files if name not in left_out]
             used = _used(path, names, wanted)
@@ -45,10 +46,10 @@ def read_npz(path: Path, wanted: Wanted) -> Parts:
     kind = wanted.kind or ("rewards" if used["values"][0] in REWARDS else "losses")
     ids, notes = _ids(str(path), arrays["ids"], wanted)
     unused = sorted({*names} - {name for found in used.values() for name in found})
-    labels = [str(name) for name in arrays["actions"][0].reshape(-1)] if arrays["actions"] else None
+    labels = _words(str(path), "actions", arrays["actions"][0]) if arrays["actions"] else None
     costs = [_checked(str(path), name, array) for name, array in zip(used["costs"], arrays["costs"], strict=True)]
     parts = Parts(
-        str(path), kind, values, None if labels is None else tuple(labels), ids,
+        str(path), kind, values, labels, ids,
         costs_of({str(i): cost for i, cost in enumerate(costs)}) if len(costs) != 1 else costs[0],
         _vector(str(path), "delays", arrays["delays"][0]) if arrays["delays"] else None,
         [f"an archive: {kind} from array {used['values'][0]!r}", *notes,
@@ -70,6 +71,12 @@ def read_npy(path: Path, wanted: Wanted) -> Parts:
         ) from None
     if not isinstance(values, np.memmap):
         raise TableError(f"{path}: expected one array, got an archive; give it the ending .npz.")
+    more = path.stat().st_size - values.offset - values.nbytes
+    if more:
+        raise TableError(
+            f"{path}: expected an array of shape {values.shape} and nothing else, got {more:,} bytes more; save it "
+            "again with np.save, and several arrays with np.savez."
+        )
     return choose_actions(read_array(values, str(path), wanted), wanted.actions)
 
 
@@ -135,6 +142,14 @@ def _used(path: Path, names: list[str], wanted: Wanted) -> dict[str, list[str]]:
     return {"values": values, "costs": costs, "delays": delay, "ids": ids, "actions": actions}
 
 
+def _check_members(archive: Any) -> None:
+    """Refuse names that come twice, or that are not the same at both places where an archive has them."""
+    if len(set(archive.files)) < len(archive.files):
+        raise ValueError("a name that comes twice")
+    for entry in archive.zip.infolist():
+        archive.zip.open(entry).close()
+
+
 def _check_sizes(path: Path, archive: Any, names: set[str]) -> None:
     """Refuse arrays that are too large for memory once unpacked, or that claim more than the archive holds."""
     entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.zip.infolist()}
@@ -153,11 +168,20 @@ def _ids(source: str, found: list[NDArray[Any]], wanted: Wanted) -> tuple[tuple[
     """Return the ids of an archive; repeated ones, which nobody asked for, are left out and said so."""
     if not found:
         return None, []
-    ids = tuple(str(name) for name in found[0].reshape(-1))
+    ids = _words(source, wanted.ids or "ids", found[0])
     repeated = len(ids) - len(set(ids))
     if repeated and wanted.ids is None:
         return None, [f"ids are left out, because {repeated} of them come twice; rows are numbered instead"]
     return ids, [f"ids from array {wanted.ids or 'ids'!r}"]
+
+
+def _words(source: str, name: str, array: NDArray[Any]) -> tuple[str, ...]:
+    try:
+        return tuple(str(word) for word in array.reshape(-1))
+    except (SystemError, ValueError):  # which one depends on the version of Python
+        raise TableError(
+            f"{source}: {name} must be text, got signs that do not exist; save the archive again with np.savez."
+        ) from None
 
 
 def _checked(source: str, name: str, values: Any) -> NDArray[Any]:

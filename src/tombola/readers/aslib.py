@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, column_of
+from tombola.readers.columns import Column, Columns, check_names, column_of
 from tombola.readers.delimited import text_lines
 from tombola.readers.long import read_long
 from tombola.readers.parts import Parts, Wanted
@@ -97,6 +97,7 @@ def _arff(path: Path) -> Columns:
             names.append(attribute[1].strip("'\""))
         if line.strip().lower() == "@data":
             break
+    check_names(str(path), names)
     rows, numbers = _rows(path, lines, len(names), above)
     if len(names) < 4 or not rows:
         raise TableError(
@@ -113,7 +114,12 @@ def _rows(path: Path, lines: Iterator[str], width: int, above: int) -> tuple[lis
     for number, line in enumerate(lines, above + 1):
         if not line.strip() or line.lstrip().startswith("%"):
             continue
-        row = next(csv.reader([line.strip()], quotechar="'", escapechar="\\", skipinitialspace=True))
+        try:
+            row = next(csv.reader([line.strip()], quotechar="'", escapechar="\\", skipinitialspace=True))
+        except csv.Error as error:
+            raise TableError(
+                f"{path}: expected a run in line {number}, got something else ({error}); repair it."
+            ) from None
         if len(row) != width:
             raise TableError(
                 f"{path}: expected {width} values as declared, got {len(row)} in line {number}; repair it."

@@ -16,10 +16,12 @@ from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, Sighting, check_names, column_of
 from tombola.readers.limits import check_memory
 from tombola.readers.notation import PLAIN, POINT, pointed
+from tombola.readers.paths import check_file
 from tombola.types import Floats
 
 LONGEST = 1 << 22  # characters in a line
-CHUNK = 4096  # rows converted at a time
+CHUNK = 4096  # rows converted at a time, unless they are long
+CHARACTERS = 1 << 24  # of all cells of these rows
 
 Keep = Callable[[int, str], bool]
 
@@ -37,15 +39,16 @@ def read_text(path: Path, keep: Keep, *, decimal: str | None = None) -> Columns:
     header, rows, notes = text_table(path)
     _check_header(path, header, notes)
     growing = [_Growing(name, keep=keep(index, name)) for index, name in enumerate(header)]
-    numbers = array("q")
-    while chunk := list(islice(rows, CHUNK)):
+    numbers, blank = array("q"), 0
+    while chunk := list(_some(rows, len(header))):
         filled = [(number, row) for number, row in chunk if any(cell and not cell.isspace() for cell in row)]
         numbers.extend(number for number, _ in filled)
-        check_memory(str(path), 16 * len(numbers) * len(header))
         for column, cells in zip(growing, zip(*(row for _, row in filled), strict=True), strict=bool(filled)):
             column.extend(cells)
-        if len(filled) < len(chunk) and len(header) > 1:
-            notes = [*notes, f"left out {len(chunk) - len(filled)} lines without any cell filled"]
+        check_memory(str(path), 16 * len(numbers) * len(header) + sum(column.size for column in growing))
+        blank += len(chunk) - len(filled)
+    if blank and len(header) > 1:
+        notes = [*notes, f"left out {blank:,} lines without any cell filled"]
     if not numbers:
         raise TableError(
             f"{path}: expected a header and at least one row, got {int(bool(header))} lines; "
@@ -53,6 +56,16 @@ def read_text(path: Path, keep: Keep, *, decimal: str | None = None) -> Columns:
         )
     columns = [column.column() for column in growing]
     return Columns(str(path), columns, np.array(numbers, dtype=np.int64), tuple(notes), decimal)
+
+
+def _some(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the next few rows: so few that they take little memory, however wide or long they are."""
+    size = 0
+    for number, row in islice(rows, CHUNK):
+        yield number, row
+        size += 8 * width + sum(map(len, row))
+        if size > CHARACTERS:
+            return
 
 
 def text_table(path: Path) -> Lines:
@@ -85,8 +98,7 @@ def _first_line(lines: Iterator[str]) -> tuple[int, str, list[str]]:
 
 def text_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a text file, gzipped or not; what is no text, or has a line without end, is refused."""
-    if not path.is_file():
-        raise TableError(f"{path}: expected a file, found none; check the path.")
+    check_file(path)
     try:
         with path.open("rb") as raw:
             zipped = raw.read(2) == b"\x1f\x8b"
@@ -174,6 +186,7 @@ class _Growing:
         self.name = name
         self.numbers = array("d")
         self.texts: list[str] | None = [] if keep else None
+        self.size = 0  # of the texts, in bytes
         self.wrong: Sighting | None = None
         self.gap: Sighting | None = None
         self.notations: dict[str, Sighting] = {}
@@ -181,6 +194,7 @@ class _Growing:
     def extend(self, cells: tuple[str, ...]) -> None:
         if self.texts is not None:
             self.texts.extend(cell.strip() for cell in cells)
+            self.size += 50 * len(cells) + sum(map(len, cells))
         try:
             numbers: Floats = np.array([float(cell) for cell in cells])
         except ValueError:

@@ -1,6 +1,7 @@
 """Endings: which reader a file needs, by its ending, and by its first bytes where the ending says nothing."""
 
 import gzip
+import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,8 +17,10 @@ from tombola.readers.delimited import read_text
 from tombola.readers.excel import read_excel
 from tombola.readers.frames import read_arrow
 from tombola.readers.json_lines import read_json
+from tombola.readers.limits import check_memory
 from tombola.readers.names import like_id
 from tombola.readers.parts import ACTION, ALSO_ACTION, Parts, Wanted
+from tombola.readers.paths import check_file
 from tombola.readers.sqlite import read_sqlite
 
 KINDS = {
@@ -45,10 +48,9 @@ def read_file(name: str, wanted: Wanted) -> Parts | Columns:
 
 
 def _read(path: Path, wanted: Wanted) -> Parts | Columns:
-    if (path / RUNS).is_file():
+    if os.path.exists(path / RUNS):
         return read_aslib(path, wanted)
-    if not path.is_file():
-        raise TableError(f"{path}: expected a file, or a folder of ASlib with {RUNS}, found none; check the path.")
+    check_file(path, f"a file, or a folder of ASlib with {RUNS}")
     ending = ending_of(path)
     readers: dict[str, Callable[[], Parts | Columns]] = {
         "text": lambda: read_text(path, _kept(wanted), decimal=wanted.decimal),
@@ -103,12 +105,24 @@ def _sniffed(path: Path) -> str:
 def _standard_input(wanted: Wanted) -> Parts | Columns:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "standard input"
-        path.write_bytes(sys.stdin.buffer.read())
+        _keep_input(path)
         try:
             read = _read(path, wanted)
         except TableError as error:
             raise TableError(str(error).replace(str(path), path.name)) from None
     return read._replace(source=path.name) if isinstance(read, Parts) else replace(read, source=path.name)
+
+
+def _keep_input(path: Path) -> None:
+    """Write standard input to a file, as long as it would fit into memory."""
+    try:
+        with path.open("wb") as file:
+            while piece := sys.stdin.buffer.read(1 << 20):
+                file.write(piece)
+                check_memory(path.name, file.tell())
+    except (AttributeError, OSError) as error:  # there is none at all, or it is a folder
+        said = getattr(error, "strerror", None) or "none"
+        raise TableError(f"standard input: expected a table, got {said!r}; pipe one in, or name a file.") from None
 
 
 def _kept(wanted: Wanted) -> Callable[[int, str], bool]:

@@ -1,5 +1,6 @@
 """Excel: a sheet of a workbook, by openpyxl."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -13,11 +14,13 @@ from tombola.readers.columns import Columns
 from tombola.readers.limits import check_memory
 from tombola.readers.records import one_of, table_of
 
+LINES = 1 << 20  # of a sheet
+DENSE, SMALL = 200, 1 << 16  # so many times its size may a part unpack to, and bytes that do not count
+
 
 def read_excel(path: Path, sheet: str | None) -> Columns:
     """Read a sheet of an Excel file; of formulas, the values that were saved with them."""
-    name, rows = _rows(path, sheet)
-    filled = [(line, row) for line, row in enumerate(rows, 1) if any(cell is not None for cell in row)]
+    name, filled = _rows(path, sheet)
     if len(filled) < 2:
         raise TableError(f"{path}: expected names and rows in sheet {name!r}, got {len(filled)} lines; name another.")
     width = max(at + 1 for at, cell in enumerate(filled[0][1]) if cell is not None)
@@ -28,26 +31,54 @@ def read_excel(path: Path, sheet: str | None) -> Columns:
             "put the names of all columns into the first line."
         )
     names = ["" if cell is None else str(cell).strip() for cell in filled[0][1][:width]]
-    table = table_of(f"{path}::{name}", names, (row[:width] for _, row in filled[1:]), note=f"sheet {name!r}")
+    table = table_of(
+        f"{path}::{name}", names, ([*row, *[None] * width][:width] for _, row in filled[1:]), note=f"sheet {name!r}"
+    )
     return replace(table, lines=np.array([line for line, _ in filled[1:]], dtype=np.int64))
 
 
-def _rows(path: Path, sheet: str | None) -> tuple[str, list[list[Any]]]:
+def _rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, list[Any]]]]:
+    """Return the name of the sheet, and its lines that hold anything; check sums of all parts must be right."""
     excel = _excel(path)
     try:
-        with ZipFile(path) as packed:
-            check_memory(str(path), 4 * sum(entry.file_size for entry in packed.infolist()))
-        book = excel.load_workbook(path, read_only=True, data_only=True)
-        name = one_of(path, "sheet", book.sheetnames, sheet)
-        rows = [list(row) for row in book[name].iter_rows(values_only=True)]
-        book.close()
-    except TableError:
+        with path.open("rb") as file:
+            with ZipFile(file) as packed:
+                _check_sizes(path, packed)
+                if packed.testzip() is not None:
+                    raise BadZipFile("a part that is damaged")
+            book = excel.load_workbook(file, read_only=True, data_only=True)
+            name = one_of(path, "sheet", book.sheetnames, sheet)
+            book[name].reset_dimensions()  # many programs write a size there that leaves out rows and columns
+            rows = _filled(path, book[name].iter_rows(values_only=True))
+    except (TableError, MemoryError):
         raise
-    except (BadZipFile, EOFError, KeyError, OSError, SyntaxError, TypeError, ValueError, AttributeError) as error:
+    except Exception as error:  # the package raises whatever the damage leads to
         raise TableError(
             f"{path}: expected an Excel file (.xlsx), got something else ({type(error).__name__}); save it again."
         ) from None
     return name, rows
+
+
+def _check_sizes(path: Path, packed: ZipFile) -> None:
+    """Refuse what unpacks to more than memory holds, or to so much of the same that no sheet is like that."""
+    sizes = [(entry.file_size, entry.compress_size) for entry in packed.infolist()]
+    check_memory(str(path), 4 * sum(unpacked for unpacked, _ in sizes))
+    if any(unpacked > DENSE * (kept + SMALL) for unpacked, kept in sizes):
+        raise BadZipFile("a part that unpacks to too much")
+
+
+def _filled(path: Path, rows: Iterable[Sequence[Any]]) -> list[tuple[int, list[Any]]]:
+    found, cells = [], 0
+    for line, row in enumerate(rows, 1):
+        if line > LINES:
+            raise TableError(
+                f"{path}: expected at most {LINES:,} lines, as Excel has them, got more; save the sheet as CSV."
+            )
+        if any(cell is not None for cell in row):
+            found.append((line, list(row)))
+            cells += len(row)
+            check_memory(str(path), 16 * cells)
+    return found
 
 
 def _excel(path: Path) -> Any:

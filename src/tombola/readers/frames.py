@@ -16,7 +16,7 @@ def read_frame(frame: Any, source: str) -> Columns:
     try:
         known = narwhals.from_native(frame)
     except narwhals.exceptions.DuplicateError:
-        check_names(source, [str(name) for name in frame.columns])
+        check_names(source, [str(name) for name in getattr(frame, "column_names", frame.columns)])
         raise
     except TypeError:
         raise TableError(
@@ -39,6 +39,9 @@ def read_arrow(path: Path, ending: str) -> Columns:
     try:
         table = read(path)
         table.validate(full=True)
+        check_names(str(path), table.column_names)
+    except TableError:
+        raise
     except (arrow.ArrowException, OSError, ValueError) as error:
         first = str(error).split("\n")[0].split(". ")[0].rstrip(".").replace(";", ",")
         raise TableError(
@@ -48,26 +51,48 @@ def read_arrow(path: Path, ending: str) -> Columns:
 
 
 def _read_parquet(path: Path) -> Any:
-    return import_module("pyarrow.parquet").ParquetFile(path, memory_map=True).read()
+    """Read a Parquet file: check sums of its pages, where it has any, and the counts of its rows must be right."""
+    parquet = import_module("pyarrow.parquet")
+    file = parquet.ParquetFile(path, memory_map=True, page_checksum_verification=True)
+    table, groups = file.read(), [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+    if not table.num_rows == file.metadata.num_rows == sum(group.num_rows for group in groups):
+        raise ValueError("another number of rows than it says")
+    return table
 
 
 def _read_ipc(path: Path) -> Any:
+    """Read an Arrow file, or a stream, which must have all its batches, and its end."""
     arrow = import_module("pyarrow")
-    file = arrow.memory_map(str(path))
-    try:
-        return arrow.ipc.open_file(file).read_all()
-    except arrow.ArrowInvalid:
-        file.seek(0)
-        return arrow.ipc.open_stream(file).read_all()
+    with arrow.memory_map(str(path)) as file:
+        whole = file.read_buffer()
+    stream = whole[:6].to_pybytes() != b"ARROW1"
+    messages = arrow.ipc.MessageReader.open_stream(start := arrow.BufferReader(whole if stream else whole[8:]))
+    batches = sum(message.type == "record batch" for message in messages)
+    if start.tell() < 4 or any(whole[start.tell() + (0 if stream else 8) - 4 :][:4].to_pybytes()):
+        raise ValueError("a stream without its end")
+    if stream:
+        return arrow.ipc.open_stream(whole).read_all()
+    file = arrow.ipc.open_file(whole)
+    if file.num_record_batches != batches:
+        raise ValueError("another number of batches than it says")
+    return file.read_all()
 
 
 def _column(name: str, series: Any, narwhals: Any) -> Column:
     if not (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
-        return column_of(name, series.to_list(), keep=True)
+        return column_of(name, _cells(series), keep=True)
     if series.dtype.is_integer():  # by way of Python, since ids of 64 bits are not floats
         return column_of(name, series.to_list(), keep=True)
     numbers = np.array(series.cast(narwhals.Float64).to_numpy(), dtype=np.float64)
     return Column(name, numbers, None, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing"))
+
+
+def _cells(series: Any) -> list[Any]:
+    """Return the cells as Python has them; for moments that it cannot hold, or of a zone unknown here, words."""
+    try:
+        return list(series.to_list())
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError):
+        return [f"a {series.dtype} that cannot be read"] * len(series)
 
 
 def _first(found: Any, text: str) -> Sighting | None:

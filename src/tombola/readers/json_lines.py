@@ -8,26 +8,39 @@ from typing import Any
 from tombola.errors import TableError
 from tombola.readers.columns import Columns, shortened
 from tombola.readers.delimited import text_lines
+from tombola.readers.limits import check_memory
 from tombola.readers.records import table_of
 
 
 def read_json(path: Path) -> Columns:
     """Read JSON: an object a line, a list of objects, or an object of lists; objects in objects become KEY:NAME."""
-    lines = text_lines(path)
+    lines = _measured(path)
     first = next((line for line in lines if line.strip()), "")
     try:
         records = _lines(path, first, lines) if _whole(first) else _document(path, "".join([first, *lines]))
+    except TableError:
+        raise
     except (ValueError, RecursionError) as error:
         raise TableError(
             f"{path}: expected JSON, an object on each line or a list of objects, got something else "
             f"({shortened(str(error).rstrip('.'))}); write for example "
             '{"id": "x", "a": 0.5, "b": 1} on a line.'
         ) from None
-    names = list(dict.fromkeys(name for record in records for name in record))
+    names: list[str] = list(dict.fromkeys(name for record in records for name in record))
     if not names:
         raise TableError(f"{path}: expected at least one object with names and numbers, got none; add some.")
+    check_memory(str(path), 64 * len(records) * len(names))
     rows = ([record.get(name) for name in names] for record in records)
     return table_of(str(path), names, rows)
+
+
+def _measured(path: Path) -> Iterator[str]:
+    """Yield the lines, as long as what they say fits into memory; objects take some times the room of their text."""
+    size = 0
+    for line in text_lines(path):
+        size += len(line)
+        check_memory(str(path), 8 * size)
+        yield line
 
 
 def _whole(line: str) -> bool:

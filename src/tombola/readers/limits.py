@@ -1,6 +1,7 @@
 """Limits: a table that does not fit into memory is refused before it fills it."""
 
 import os
+from functools import cache
 
 from tombola.errors import TableError
 
@@ -14,6 +15,7 @@ def check_memory(source: str, size: int) -> None:
         )
 
 
+@cache
 def memory() -> int:
     """Return the memory of this machine in bytes, or 16 GB where it does not say."""
     try:

@@ -12,13 +12,14 @@ from tombola import validate
 from tombola.errors import ParameterError, TableError
 from tombola.pool import Pool
 from tombola.readers.arrays import choose_actions, read_array
-from tombola.readers.columns import Columns, listed
+from tombola.readers.columns import Columns, listed, shortened
 from tombola.readers.endings import read_file
 from tombola.readers.frames import read_frame
 from tombola.readers.long import action_column, read_long
 from tombola.readers.parts import Parts, Wanted
 from tombola.readers.pooling import Table, name_of, pooled
 from tombola.readers.wide import read_wide
+from tombola.text import encodable
 
 
 def read_pool(path: str | Path, *, rescale: bool = False) -> Pool:
@@ -77,6 +78,8 @@ def read_table(
 def parts_of(source: Any, wanted: Wanted) -> Parts:
     """Take a table apart, before anything is decided about missing cells and the unit."""
     parts = _parts(source, wanted)
+    for name, words in (("ids", parts.ids), ("actions", parts.actions)):
+        _refuse_unwritable(parts.source, name, words or ())
     if parts.ids is not None:
         _refuse_repeated(parts)
     return _priced(parts, wanted.costs)
@@ -119,6 +122,15 @@ def _shaped(table: Columns, wanted: Wanted) -> Parts:
         parts = read_long(rest, wanted, action)
         parts.notes.extend([f"not used: {listed([*left_out])} (as asked)"] if left_out else [])
     return parts._replace(notes=[*table.notes, *parts.notes])
+
+
+def _refuse_unwritable(source: str, name: str, words: Sequence[str]) -> None:
+    if not encodable("".join(words)):
+        wrong = next(word for word in words if not encodable(word))
+        raise TableError(
+            f"{source}: {name} must be text that can be written, got {shortened(wrong)!r} with half of a sign; "
+            "rename it."
+        )
 
 
 def _refuse_repeated(parts: Parts) -> None:
