@@ -6,22 +6,19 @@
 The results are kept in docs/reliability.json, and the table in docs/reliability.md is made from them.
 """
 
-import contextlib
-import gzip
-import io
 import json
 import sys
 import tempfile
 import warnings
 from collections import Counter
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
+from damaged_tables import tables
 from forging import change_inside, choice, hostile
 from fuzz import Check, damage, fuzz, remembered, serve
 from journal_files import races, runs
@@ -32,59 +29,12 @@ from tombola.claims.finished import _hash as line_digest
 from tombola.engine.player import Player
 from tombola.learners.full import FollowTheLeader, Hedge
 from tombola.pool import Pool
-from tombola.readers import read_table
 from tombola.runs import Runs
 from tombola.tables.chunks import Chunks
 from tombola.tables.chunks import _digest as chunk_digest
 
 DOCS = Path(__file__).parents[1] / "docs"
 BAD = ("wrong", "traceback", "crash", "hang")
-
-
-def tables(path: Path, seed: int) -> str:
-    """Damage a table of some kind; where the file has check sums, what is read must be what was written."""
-    ending = sorted(written_tables())[seed % len(written_tables())]
-    file = path / f"table.{ending}"
-    file.write_bytes(damage(written_tables()[ending], seed))
-    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
-        warnings.simplefilter("ignore")
-        pool = read_table(file).pool
-    same = np.array_equal(pool.losses, losses()) and pool.actions == ("a", "b", "c")
-    return "same" if same else "other"
-
-
-def losses() -> Any:
-    """Return the losses that are written."""
-    return np.random.default_rng(4).integers(0, 5, (60, 3)) / 4
-
-
-@lru_cache
-def written_tables() -> dict[str, bytes]:
-    """Return the same table as the bytes of every kind of file."""
-    arrow, csv, feather, parquet = (import_module(f"pyarrow{part}") for part in ("", ".csv", ".feather", ".parquet"))
-    table = arrow.table({name: losses()[:, i] for i, name in enumerate("abc")})
-    found: dict[str, bytes] = {}
-    for ending, write in {
-        "csv": csv.write_csv, "parquet": parquet.write_table, "feather": feather.write_feather
-    }.items():  # fmt: skip
-        sink = io.BytesIO()
-        write(table, sink)
-        found[ending] = sink.getvalue()
-    sink = io.BytesIO()
-    with arrow.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    found["arrow"] = sink.getvalue()
-    found["tsv"] = found["csv"].replace(b",", b"\t")
-    found["csv.gz"] = gzip.compress(found["csv"])
-    for ending, save in {"npy": lambda f: np.save(f, losses()), "npz": _npz}.items():
-        sink = io.BytesIO()
-        save(sink)
-        found[ending] = sink.getvalue()
-    return found
-
-
-def _npz(file: Any) -> None:
-    np.savez(file, loss=losses(), actions=np.array(["a", "b", "c"]))
 
 
 def journals(path: Path, seed: int) -> str:
@@ -132,7 +82,10 @@ def chunks(path: Path, seed: int) -> str:
 @lru_cache
 def kept_chunks() -> tuple[bytes, bytes, Runs]:
     """Return the bytes of two chunks of a comparison, and what the first holds."""
-    pool, learners = Pool(losses()), {"leader": FollowTheLeader(), "hedge": Hedge()}
+    pool, learners = (
+        Pool(np.random.default_rng(4).integers(0, 5, (60, 3)) / 4),
+        {"leader": FollowTheLeader(), "hedge": Hedge()},
+    )
     parts = [compare(pool, learners, repetitions=4, first=first, seed=1) for first in (0, 4)]
     with tempfile.TemporaryDirectory() as folder:
         kept = Chunks(Path(folder) / "comparison")

@@ -9,7 +9,7 @@ import pytest
 from browser import needs_browser
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.compare_page import Compared, Mean, Picture, Placing, Ranking, compare_page
-from tombola.report.figures import draw
+from tombola.report.figures import draw, svg
 
 
 def comparison(actions: int = 20) -> Compared:
@@ -55,6 +55,20 @@ def test_names_are_text_in_figures() -> None:
     drawn = page[page.index("<svg") : page.index("</svg>")]
     assert all(f">{name}<" in drawn for name in names)
     assert draw(chart).axes[0].get_title(loc="left") == "all $ names $"
+
+
+@pytest.mark.filterwarnings("error")
+def test_names_in_figures_are_short_and_have_no_signs_that_command() -> None:
+    """A warning of matplotlib repeats a sign that it cannot draw: so an escape would reach the terminal."""
+    x = np.array([1.0, 2.0])
+    names = ("\x1b[31mred", "two\nlines", "n" * 1000, "\u6f22\u5b57", "\u202eleft")
+    chart = Chart("t \x1b", "round", "regret", tuple(Band(name, x, x, x, x) for name in names))
+    figure = draw(chart)
+    drawn = svg(figure)
+    shown = ("\\x1b[31mred", "two\\nlines", "n" * 45 + "...", "\u6f22\u5b57", "\\u202eleft")
+    assert all(f">{name}<" in drawn for name in shown)
+    assert "\x1b" not in drawn
+    assert figure.axes[0].get_window_extent().width > figure.get_window_extent().width / 4
 
 
 @pytest.mark.parametrize("level", [0.0, 2.0, 7.0])

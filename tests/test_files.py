@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from conftest import Run
+from tombola.cli import app
 from tombola.errors import FileError
 from tombola.files import target_of, write_whole
 
@@ -52,6 +54,50 @@ def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path: Path) -> None:
         os.umask(before)
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
     assert stat.S_IMODE(new.stat().st_mode) == 0o600
+
+
+def test_an_owner_is_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    page.chmod(0o4640)
+    given: list[tuple[int, int, int]] = []
+
+    def refused(part: Path, owner: int, group: int) -> None:
+        given.append((part.stat().st_ino, owner, group))
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", refused)
+    write_whole(page, "new")
+    assert given == [(page.stat().st_ino, page.stat().st_uid, page.stat().st_gid)]
+    assert (page.read_text(), stat.S_IMODE(page.stat().st_mode)) == ("new", 0o4640)
+
+
+@pytest.mark.parametrize("name", ["\u6f22" * 80 + ".html", "x" * 250 + ".html", "a\nb.html"])
+def test_a_name_may_be_as_long_as_the_system_allows(name: str, tmp_path: Path) -> None:
+    for text in ("old", "new"):
+        write_whole(tmp_path / name, text)
+    assert (names_in(tmp_path), (tmp_path / name).read_text()) == ([name], "new")
+
+
+def test_a_name_that_no_file_can_have_is_refused_before_any_work(
+    tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    with pytest.raises(FileError, match="too long") as caught:
+        target_of(tmp_path / ("x" * 300 + ".html"))
+    one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("barred", ["page.html", "."])
+def test_what_may_not_be_written_is_refused_before_any_work(
+    barred: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
+) -> None:
+    """An old page in a folder where no file can be made cannot be written whole, either."""
+    (tmp_path / "page.html").write_text("old")
+    wall = (tmp_path / barred).resolve()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != wall)
+    with pytest.raises(FileError, match="read-only") as caught:
+        target_of(tmp_path / "page.html")
+    one_sentence(caught.value)
 
 
 @pytest.fixture
@@ -160,6 +206,27 @@ def test_the_command_line_refuses_before_it_works(tmp_path: Path, run_python: Ru
         assert len(done.stderr.splitlines()) == 1
     assert {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")} == before
     assert stat.S_ISFIFO((tmp_path / "pipe.html").stat().st_mode)
+
+
+@pytest.mark.parametrize("command", ["compare", "certify", "examine", "audit"])
+def test_the_file_of_a_table_in_it_is_never_the_output(command: str, tmp_path: Path) -> None:
+    """Of FILE::TABLE, the file is what must stay."""
+    base, link = tmp_path / "t.db", tmp_path / "page.html"
+    base.write_bytes(b"rows")
+    link.symlink_to(base)
+    said = [f"{base}::t", *(["mean(a) < 1"] if command == "audit" else [])]
+    done = CliRunner().invoke(app, [command, *said, "--out", str(link)])
+    assert isinstance(done.exception, FileError)
+    assert "is read" in str(done.exception)
+    assert base.read_bytes() == b"rows"
+
+
+def test_a_table_of_logs_is_not_read_if_it_cannot_be_written(tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        app, ["race", "table", str(tmp_path / "none.csv"), "--out", str(tmp_path / "no" / "t.csv")]
+    )
+    assert isinstance(done.exception, FileError)
+    assert "no folder" in str(done.exception)
 
 
 def test_a_kill_in_between_leaves_the_old_file(tmp_path: Path) -> None:

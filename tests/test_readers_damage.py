@@ -8,20 +8,19 @@ import sys
 import zipfile
 from collections.abc import Callable
 from datetime import date
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import openpyxl
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from tombola.errors import TableError
 from tombola.plugins.logs import read_logs
 from tombola.readers import read_table
 from tombola.readers import sqlite as sqlite_reader
 
+pa, parquet, openpyxl = (import_module(name) for name in ("pyarrow", "pyarrow.parquet", "openpyxl"))
 Sentence = Callable[[object], str]
 LOSSES = [[0.5, 1.0], [0.0, 0.25], [0.25, 0.75]]
 COLUMNS = {"a": [0.5, 0.0, 0.25], "b": [1.0, 0.25, 0.75]}

@@ -36,16 +36,16 @@ def write_whole(path: PathLike, content: str | bytes, *inputs: PathLike) -> None
 def whole(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
     """Do the same for a file that is written piece by piece; after an error there is the old one."""
     target = target_of(path, *inputs)
-    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    part = target.with_name(f".{secrets.token_hex(8)}.part")  # short: a long name leaves no room for more
     with _named(path):
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+        before = _found(target)
         try:
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            if mode is not None:
-                os.chmod(part, mode)
+            if before is not None:
+                _take_over(part, before)
             os.replace(part, target)
         except BaseException:
             part.unlink(missing_ok=True)
@@ -62,9 +62,9 @@ def target_of(path: PathLike, *inputs: PathLike) -> Path:
     """
     with _named(path):
         target = Path(os.path.realpath(path))
-        found = target.stat() if os.path.lexists(target) else None
+        found = _found(target)
         reader = next((given for given in inputs if found and _holds(given, target)), None)
-        writable = os.access(target if found else target.parent, os.W_OK)
+        writable = os.access(target.parent, os.W_OK) and (not found or os.access(target, os.W_OK))
     if reader is not None:
         raise FileError(f"{path}: expected a file of its own to write, but {reader} is read; name another file.")
     if found and not stat.S_ISREG(found.st_mode):
@@ -73,7 +73,10 @@ def target_of(path: PathLike, *inputs: PathLike) -> Path:
     if not target.parent.is_dir():
         raise FileError(f"{path}: expected a file in a folder, but there is no folder {target.parent}; make it first.")
     if not writable:
-        raise FileError(f"{path}: expected a file that may be written, got one that is read-only; name another file.")
+        raise FileError(
+            f"{path}: expected a file that may be written, got one that is read-only, or in such a folder; name "
+            "another file."
+        )
     return target
 
 
@@ -117,6 +120,22 @@ def make_folder(path: PathLike) -> Path:
     with _named(path):
         Path(path).mkdir(parents=True, exist_ok=True)
     return Path(path)
+
+
+def _found(target: Path) -> os.stat_result | None:
+    """Return what the system knows of a file, None if there is none; a name that no file can have is an error."""
+    try:
+        return target.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _take_over(part: Path, before: os.stat_result) -> None:
+    """Give a new file the owner, where that is allowed, and the mode of the one in whose place it comes."""
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(part, before.st_uid, before.st_gid)
+    os.chmod(part, stat.S_IMODE(before.st_mode))
 
 
 def _holds(given: PathLike, target: Path) -> bool:

@@ -8,14 +8,17 @@ from typing import Any
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def clean(text: str) -> str:
+def clean(text: str, *, line: bool = False) -> str:
     r"""Return a text whose control characters are written out, so that no name commands the terminal.
 
-    >>> clean("a\x1b[31mb")
-    'a\\x1b[31mb'
+    A `line` stays one: no name in it looks like a line of its own.
+
+    >>> clean("a\x1b[31mb"), clean("a\nb"), clean("a\nb", line=True)
+    ('a\\x1b[31mb', 'a\nb', 'a\\nb')
     """
+    kept = "" if line else "\n\t"
     return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else letter.encode("unicode_escape").decode()
+        letter if letter.isprintable() or letter in kept else letter.encode("unicode_escape").decode()
         for letter in text
     )
 

@@ -56,7 +56,7 @@ def check_page(out: Path | None, *inputs: str) -> None:
 
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out: expected a page that ends in .html, got {out}; write --out {out.stem}.html.")
-    check_out(out, *inputs)
+    check_out(out, *inputs, *(given.partition("::")[0] for given in inputs))  # the file of FILE::TABLE
 
 
 def write_page(answer: "Answer", out: Path) -> None:

@@ -56,7 +56,7 @@ def compare(
     from tombola.tables.chunks import usual_folder
     from tombola.tables.learners import parted
 
-    check_page(out, table.partition("::")[0])
+    check_page(out, table)
     question = Question(
         Circumstances(feedback, delay, switching_price), parted(learners), words(orders), amounts_in(budget),
         repetitions, seed, target,

@@ -27,7 +27,7 @@ def show(what: Any, *, soft: bool = False) -> None:
     """Print words or a table; `soft` leaves long lines whole."""
     from rich.console import Console
 
-    words = clean(what) if isinstance(what, str) else what
+    words = clean(what, line=soft) if isinstance(what, str) else what
     Console(highlight=False, markup=False).print(words, soft_wrap=soft)
 
 
@@ -43,4 +43,4 @@ def remark(message: Warning | str, category: type[Warning], *where: Any, **more:
 
 def tell(text: str) -> None:
     """Print words to standard error, on one line whatever names they hold."""
-    typer.echo(clean(text).replace("\n", "\\n"), err=True)
+    typer.echo(clean(text, line=True), err=True)

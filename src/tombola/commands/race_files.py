@@ -211,10 +211,11 @@ def table_(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Turn what other programs have written into a table, for `tombola race plan` and `tombola compare`."""
-    from tombola.files import write_whole
+    from tombola.files import check_out, write_whole
     from tombola.plugins.logs import read_logs
     from tombola.text import csv_text
 
+    check_out(out, *files)
     pool = read_logs(files, metric or None)
     rows = [[name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)]
     write_whole(out, csv_text([["id", *pool.actions], *rows]), *files)

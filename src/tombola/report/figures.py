@@ -1,6 +1,10 @@
 """Figures: a chart to a picture, PNG or SVG, drawn by matplotlib."""
 
 import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -8,6 +12,7 @@ import numpy as np
 
 from tombola.files import make_folder, write_whole
 from tombola.report.chart import Chart, Line
+from tombola.text import clean
 from tombola.types import Floats
 
 if TYPE_CHECKING:
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT, REFERENCE = "#222222", "#dddddd", "#767676"
+LONGEST = 48  # letters of a name beside a curve
 POINTS = 24  # a curve with more points than this has no markers
 
 
@@ -33,6 +39,7 @@ class Spot(NamedTuple):
 def draw(chart: Chart, *, titled: bool = True, axes: "Axes | None" = None) -> "Figure":
     """Draw a chart, each curve named at its right end and a line upright at its top, into these axes or its own."""
     axes = _new_axes() if axes is None else axes
+    chart = _named_short(chart)
     for point in chart.points:
         axes.plot(point.x, point.y, color=REFERENCE, marker="o", markersize=3.5, linewidth=0)
     for index, band in enumerate(chart.bands):
@@ -48,6 +55,21 @@ def draw(chart: Chart, *, titled: bool = True, axes: "Axes | None" = None) -> "F
     if titled:
         axes.set_title(chart.title, loc="left", fontsize=12, color=INK, parse_math=False)
     return cast("Figure", axes.figure)
+
+
+def _named_short(chart: Chart) -> Chart:
+    """Return the chart with names that fit beside a curve, and have no signs that cannot be drawn."""
+
+    def short(name: str) -> str:
+        line = clean(name, line=True)
+        return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+    return replace(
+        chart,
+        title=clean(chart.title),
+        bands=tuple(band._replace(name=short(band.name)) for band in chart.bands),
+        lines=tuple(line._replace(name=short(line.name)) for line in chart.lines),
+    )
 
 
 def _new_axes() -> "Axes":
@@ -107,11 +129,19 @@ def _values(chart: Chart):  # type: ignore[no-untyped-def]
         yield name, np.array([x]), np.array([y]), lambda _, x=x, y=y: f"{chart.x_label}: {x:g}\n{y:.4g}"
 
 
+@contextmanager
+def _without_remarks() -> Iterator[None]:
+    """Draw without a warning for every sign that the font lacks: browsers have others, and it repeats the sign."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
+        yield
+
+
 def _bytes(figure: "Figure", kind: str) -> bytes:
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tombola"}):
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tombola"}), _without_remarks():
         figure.savefig(
             buffer, format=kind, dpi=160 if kind == "png" else 72, metadata={"Date": None} if kind == "svg" else None
         )
@@ -125,8 +155,8 @@ def _dress(axes: "Axes", chart: Chart) -> None:
         axes.set_xscale("log")
     if chart.log_y:
         axes.set_yscale("log")
-    axes.set_xlabel(chart.x_label, color=INK, labelpad=8)  # phones write it larger
-    axes.set_ylabel(chart.y_label, color=INK, gid="y-label")
+    axes.set_xlabel(chart.x_label, color=INK, labelpad=8, parse_math=False)  # phones write it larger
+    axes.set_ylabel(chart.y_label, color=INK, gid="y-label", parse_math=False)
     axes.tick_params(which="both", colors=INK)
     for axis, short in ((axes.xaxis, 60), (axes.yaxis, 200)):  # labels side by side take more room
         _space_ticks(axis, short)
@@ -181,7 +211,8 @@ def _name_upright(axes: "Axes", line: Line) -> None:
 
 def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> None:
     """Write each name at the right end of its curve, moved apart where they would overlap."""
-    axes.figure.canvas.draw()
+    with _without_remarks():
+        axes.figure.canvas.draw()
     height = axes.get_window_extent().height
     ends = []
     for name, x, y, colour in curves:

@@ -1,0 +1,231 @@
+"""Tables of every kind that tombola reads, damaged: what is read must be what was written, or another valid table.
+
+`written` holds the same rows as the bytes of every kind of file, wide and long, with ids, costs and delays, and as the
+logs of other programs. Kinds in `SEALED` have check sums over all of their numbers and names: a reading that differs
+there is wrong. The others have none, so a digit that changes makes another valid table.
+"""
+
+import contextlib
+import gzip
+import io
+import json
+import shutil
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fuzz import damage
+from tombola.plugins.logs import read_logs
+from tombola.readers import read_table
+from tombola.readers.aslib import RUNS
+from tombola.readers.look import look_at
+from tombola.readers.parts import Wanted
+
+NAMES = ("a", "b", "c")
+IDS = tuple(f"row {number}" for number in range(60))
+SEALED = ("csv.gz", "json.gz", "wide.npz", "packed.npz", "xlsx", "sums.parquet", "packed.parquet")
+Said = tuple[Any, ...]
+
+
+def tables(path: Path, seed: int) -> str:
+    """Damage a table of some kind; where the file has check sums, what is read must be what was written."""
+    kind = sorted(written())[seed % len(written())]
+    file = put(path, kind, damage(written()[kind], seed))
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        now = said(file)
+    if now == told(kind):
+        return "same"
+    return "wrong" if kind in SEALED else "other"
+
+
+def said(file: Path) -> Said:
+    """Return all that is read in a file, to the bit, after a look at it."""
+    if ".log." in file.name:
+        pool, delays = read_logs([file]), None
+    else:
+        source = file.parent if file.name == RUNS else file
+        look = look_at(source, Wanted())
+        look.facts(), look.sample(), look.needed()
+        pool, delays, _ = read_table(source)
+    costs = None if pool.costs is None else pool.costs.tolist()
+    return (
+        pool.actions, pool.ids, np.asarray(pool.losses, float).tolist(), costs,
+        None if delays is None else delays.tolist(),
+    )  # fmt: skip
+
+
+@lru_cache
+def told(kind: str) -> Said:
+    """Return what is read in the file of a kind without damage."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = said(put(Path(folder), kind, written()[kind]))
+    assert found[2] == losses()[:, : len(found[0])].tolist(), f"{kind} is not read as it was written"
+    return found
+
+
+def put(path: Path, kind: str, content: bytes) -> Path:
+    """Write a file of some kind into an empty folder, and return it."""
+    folder = path / "table"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    if kind == RUNS:
+        (folder / "description.txt").write_text("performance_measures: runtime\nalgorithm_cutoff_time: 4\n")
+    file = folder / (RUNS if kind == RUNS else f"t.{kind}")
+    file.write_bytes(content)
+    return file
+
+
+def losses() -> Any:
+    """Return the losses that are written."""
+    return np.random.default_rng(4).integers(0, 5, (60, 3)) / 4
+
+
+def costs() -> Any:
+    """Return the costs that are written."""
+    return np.random.default_rng(5).integers(0, 100, (60, 3)) / 10
+
+
+def wide() -> dict[str, list[Any]]:
+    """Return a wide table by its columns: ids, losses, costs and delays."""
+    columns: dict[str, list[Any]] = {"id": list(IDS)}
+    columns |= {name: losses()[:, place].tolist() for place, name in enumerate(NAMES)}
+    columns |= {f"cost:{name}": costs()[:, place].tolist() for place, name in enumerate(NAMES)}
+    return columns | {"delay": [number % 7 for number in range(60)]}
+
+
+def long() -> dict[str, list[Any]]:
+    """Return the same as a long table: a line for each row and action."""
+    cells = [(row, place) for row in range(60) for place in range(3)]
+    return {
+        "id": [IDS[row] for row, _ in cells],
+        "action": [NAMES[place] for _, place in cells],
+        "loss": [float(losses()[cell]) for cell in cells],
+        "cost": [float(costs()[cell]) for cell in cells],
+        "delay": [row % 7 for row, _ in cells],
+    }
+
+
+@lru_cache
+def written() -> dict[str, bytes]:
+    """Return the same table as the bytes of every kind of file."""
+    return {**_texts(), **_arrow_files(), **_arrays(), **_bases(), **_logs()}
+
+
+def _records(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _text(columns: dict[str, list[Any]], mark: str = ",") -> bytes:
+    rows = [list(columns), *zip(*columns.values(), strict=True)]
+    return "".join(mark.join(map(str, row)) + "\n" for row in rows).encode()
+
+
+def _texts() -> dict[str, bytes]:
+    by_column = {name: dict(zip(IDS, column, strict=True)) for name, column in wide().items() if name != "id"}
+    lines = {
+        name: "".join(json.dumps(one) + "\n" for one in _records(table)).encode()
+        for name, table in (("wide", wide()), ("long", long()))
+    }
+    return {
+        "wide.csv": _text(wide()),
+        "long.csv": _text(long()),
+        "wide.tsv": _text(wide(), "\t"),
+        "semicolons.txt": _text(long(), ";"),
+        "utf16.csv": _text(wide()).decode().encode("utf-16"),
+        "csv.gz": gzip.compress(_text(wide())),
+        "wide.jsonl": lines["wide"],
+        "long.ndjson": lines["long"],
+        "json.gz": gzip.compress(lines["long"]),
+        "list.json": json.dumps(_records(wide()), indent=1).encode(),
+        "lists.json": json.dumps(long()).encode(),
+        "pandas.json": json.dumps(by_column).encode(),
+        RUNS: _aslib(),
+    }
+
+
+def _aslib() -> bytes:
+    table = long()
+    head = "@relation runs\n" + "".join(
+        f"@attribute {name} string\n" for name in ("instance_id", "repetition", "algorithm", "runtime", "runstatus")
+    )
+    rows = zip(table["id"], table["action"], table["loss"], strict=True)
+    return (head + "@data\n" + "".join(f"'{row}',1,{name},{4 * loss},ok\n" for row, name, loss in rows)).encode()
+
+
+def _into(write: Callable[[Any], object]) -> bytes:
+    sink = io.BytesIO()
+    write(sink)
+    return sink.getvalue()
+
+
+def _arrow_files() -> dict[str, bytes]:
+    arrow, feather, parquet = (import_module(f"pyarrow{part}") for part in ("", ".feather", ".parquet"))
+    table, tall = arrow.table(wide()), arrow.table(long())
+    words = tall.set_column(1, "action", tall["action"].dictionary_encode())
+    plain: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+
+    def batches(make: Any, what: Any) -> bytes:
+        def write(sink: Any) -> None:
+            with make(sink, what.schema) as writer:
+                writer.write_table(what, max_chunksize=25)
+
+        return _into(write)
+
+    return {
+        "wide.parquet": _into(lambda sink: parquet.write_table(table, sink)),
+        "long.pq": _into(lambda sink: parquet.write_table(words, sink, row_group_size=50)),
+        "sums.parquet": _into(lambda sink: parquet.write_table(table, sink, **plain)),
+        "packed.parquet": _into(lambda sink: parquet.write_table(tall, sink, **{**plain, "compression": "zstd"})),
+        "wide.feather": _into(lambda sink: feather.write_feather(table, sink)),
+        "zstd.feather": _into(lambda sink: feather.write_feather(words, sink, compression="zstd")),
+        "wide.arrow": batches(arrow.ipc.new_file, table),
+        "long.ipc": batches(arrow.ipc.new_stream, words),
+    }
+
+
+def _arrays() -> dict[str, bytes]:
+    parts: dict[str, Any] = {
+        "losses": losses(), "actions": np.array(NAMES), "ids": np.array(IDS), "costs": costs(),
+        "delays": np.arange(60) % 7,
+    }  # fmt: skip
+    return {
+        "npy": _into(lambda sink: np.save(sink, losses())),
+        "columns.npy": _into(lambda sink: np.save(sink, np.asfortranarray(losses().astype(">f4")))),
+        "wide.npz": _into(lambda sink: np.savez(sink, **parts)),
+        "packed.npz": _into(lambda sink: np.savez_compressed(sink, **parts)),
+    }
+
+
+def _bases() -> dict[str, bytes]:
+    found = {}
+    for kind, columns in (("wide.db", wide()), ("long.sqlite", long())):
+        with tempfile.TemporaryDirectory() as folder:
+            with contextlib.closing(sqlite3.connect(f"{folder}/t.db")) as base, base:
+                base.execute("CREATE TABLE t ({})".format(", ".join(f'"{name}"' for name in columns)))
+                marks = ", ".join("?" * len(columns))
+                base.executemany(f"INSERT INTO t VALUES ({marks})", zip(*columns.values(), strict=True))
+            found[kind] = Path(folder, "t.db").read_bytes()
+    book = import_module("openpyxl").Workbook()
+    for row in [list(wide()), *zip(*wide().values(), strict=True)]:
+        book.active.append(row)
+    return found | {"xlsx": _into(book.save)}
+
+
+def _logs() -> dict[str, bytes]:
+    table = long()
+    answers = list(zip(table["id"], table["action"], table["loss"], strict=True))
+    results = [{"provider": {"id": name}, "testIdx": IDS.index(row), "score": 1 - loss} for row, name, loss in answers]
+    samples = [{"doc_id": row, "acc": 1 - loss, "metrics": ["acc"]} for row, name, loss in answers if name == "a"]
+    return {
+        "log.csv": _text({"candidate": table["action"], "row": table["id"], "loss": table["loss"]}),
+        "log.json": json.dumps({"results": {"results": results}}).encode(),
+        "log.jsonl": "".join(json.dumps(sample) + "\n" for sample in samples).encode(),
+    }

@@ -1,0 +1,16 @@
+"""Names on the terminal are text: they command nothing, and never look like a line of the program's own."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tombola.commands.printing import show, tell
+
+HOSTILE = "r\x1b[2J\u202e\nticket 9: forged"
+
+
+@pytest.mark.parametrize("say", [tell, lambda text: show(text, soft=True)])
+def test_a_name_stays_on_its_line(say: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
+    say(f"play a on {HOSTILE}")
+    found = capsys.readouterr()
+    assert (found.out + found.err) == "play a on r\\x1b[2J\\u202e\\nticket 9: forged\n"
