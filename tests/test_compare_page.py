@@ -57,6 +57,15 @@ def test_names_are_text_in_figures() -> None:
     assert draw(chart).axes[0].get_title(loc="left") == "all $ names $"
 
 
+def test_no_name_turns_the_words_around_it() -> None:
+    """A mark for writing from right to left would show what follows on the page the wrong way round."""
+    x = np.array([1.0, 2.0])
+    picture = Picture("p", "w", Chart("t", "round", "regret", (Band("b\u202e\x1b", x, x, x, x),)))
+    page = compare_page(comparison()._replace(answer="use \u202ea\x1b<b>", pictures=(picture,)))
+    assert "\\u202ea\\x1b&lt;b&gt;" in page
+    assert not {"\u202e", "\x1b"} & {*page}
+
+
 @pytest.mark.filterwarnings("error")
 def test_names_in_figures_are_short_and_have_no_signs_that_command() -> None:
     """A warning of matplotlib repeats a sign that it cannot draw: so an escape would reach the terminal."""

@@ -110,7 +110,9 @@ def spots(figure: "Figure", chart: Chart) -> list[Spot]:
         for at in range(x.size):
             place = axes.transData.transform((x[at], y[at]))
             if np.isfinite(place).all():
-                found.append(Spot(float(place[0] / width), float(1 - place[1] / height), f"{name}\n{text(at)}"))
+                found.append(
+                    Spot(float(place[0] / width), float(1 - place[1] / height), f"{clean(name, line=True)}\n{text(at)}")
+                )
     return found
 
 

@@ -4,10 +4,11 @@ import json
 import re
 from collections.abc import Sequence
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tombola.report.chart import Chart
 from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw, edge, spots, svg
+from tombola.text import clean
 
 
 class Broken(NamedTuple):
@@ -60,6 +61,11 @@ def claims_page(title: str, lead: str, entries: Sequence[Item], facts: Sequence[
     return render("claims.html", title=title, lead=lead, entries=entries, drawings=drawings, facts=facts)
 
 
+def _plain(value: Any) -> Any:
+    """Return what goes into a page without signs that command; what is HTML already stays as it is."""
+    return clean(value) if type(value) is str else value
+
+
 def render(template: str, **values: object) -> str:
     """Fill in a template; everything is escaped but the drawings, which are ours."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -67,7 +73,9 @@ def render(template: str, **values: object) -> str:
 
     folder = resources.files("tombola.report") / "templates"
     loader = FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8"))
-    environment = Environment(autoescape=True, loader=loader, undefined=StrictUndefined, trim_blocks=True)
+    environment = Environment(
+        autoescape=True, loader=loader, undefined=StrictUndefined, trim_blocks=True, finalize=_plain
+    )
     environment.filters["ours"] = Markup
     return environment.get_template(template).render(palette=_palette(), **values)
 
