@@ -10,7 +10,7 @@ from tombola.errors import TableError
 from tombola.readers.columns import Columns, shortened
 from tombola.readers.records import one_of, table_of
 
-STEPS, MOST = 1_000_000, 1_000_000_000  # of SQLite, between two looks, and beyond those for what the file holds
+STEPS, MOST = 100_000, 100_000_000  # of SQLite, between two looks, and beyond those for what the file holds
 
 
 def read_sqlite(path: Path, table: str | None) -> Columns:
@@ -27,8 +27,8 @@ def read_sqlite(path: Path, table: str | None) -> Columns:
     except (sqlite3.Error, UnicodeError) as error:
         if isinstance(error, sqlite3.OperationalError) and str(error) == "interrupted":
             raise TableError(
-                f"{path}: expected a table or a view that comes to its end, got one that is still at work after a "
-                "billion steps; save what it gives as a table."
+                f"{path}: expected a table or a view that comes to its end, got one that is still at work after "
+                "a hundred million steps; save what it gives as a table."
             ) from None
         raise TableError(
             f"{path}: expected an SQLite file, got something else ({shortened(str(error))}); check the file."
