@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,76 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_no_traceback(tmp_path: Path,
     (tmp_path / "typer.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
     done = run_python("-m", "tombola", "--help", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "tombola: stopped.\n")
+
+
+@pytest.mark.parametrize("status", [130, 143])
+def test_a_command_that_is_stopped_waits_for_no_thread(status: int, run_python: Run) -> None:
+    """Python itself would: here for ever, and a solver in that thread aborted the process with another status."""
+    script = f"""
+import sys, threading
+import tombola.cli
+from tombola.__main__ import main
+def stopped():
+    threading.Thread(target=threading.Event().wait).start()
+    print("what was found")
+    sys.exit({status})
+tombola.cli.main = stopped
+main()
+"""
+    done = run_python("-c", script)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "what was found\n", "")
+
+
+def test_ctrl_c_that_comes_where_python_drops_it_comes_again(run_python: Run) -> None:
+    """As an object is deleted; what is dropped there otherwise is told as ever."""
+    script = """
+import signal, sys, time
+import tombola.cli
+from tombola.__main__ import main
+class Pressed:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+class Broken:
+    def __del__(self):
+        raise ValueError("told")
+def work():
+    Broken()
+    try:
+        Pressed()
+        for _ in range(6000):
+            time.sleep(0.1)
+    except KeyboardInterrupt:
+        print("heard")
+        sys.exit(130)
+tombola.cli.main = work
+main()
+"""
+    done = run_python("-c", script)
+    assert (done.returncode, done.stdout) == (130, "heard\n")
+    assert "ValueError: told" in done.stderr
+    assert "KeyboardInterrupt" not in done.stderr
+
+
+def test_ctrl_c_while_pandas_is_loaded_to_read_parquet_is_heard(tmp_path: Path, run_python: Run) -> None:
+    """Pyarrow loads it, too, and passed over what came meanwhile."""
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    parquet.write_table(arrow.table({"a": [0.0] * 9, "b": [1.0] * 9}), tmp_path / "t.parquet")
+    script = """
+import sys
+from tombola.readers import read_table
+assert "pandas" not in sys.modules
+class Pressing:
+    def find_spec(self, name, *_):
+        if name == "pandas":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Pressing())
+try:
+    read_table("t.parquet")
+except KeyboardInterrupt:
+    print("heard")
+"""
+    done = run_python("-c", script, cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("heard\n", "")
 
 
 def _is_idle(pid: int) -> bool:

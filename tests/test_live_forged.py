@@ -26,6 +26,8 @@ from tombola.live import file as file_module
 
 ROWS = [f"row {number}" for number in range(40)]
 
+pytestmark = pytest.mark.usefixtures("plainly")  # what is refused never reaches compiled code
+
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +251,6 @@ FORGERIES = [
 
 @pytest.mark.parametrize("begun", [False, True], ids=["from the start", "after a checkpoint"])
 @pytest.mark.parametrize("forgery", FORGERIES, ids=range(len(FORGERIES)))
-@pytest.mark.usefixtures("plainly")
 def test_events_that_make_no_sense_are_one_sentence(
     forgery: str, begun: bool, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
@@ -308,7 +309,6 @@ def test_the_ticket_of_an_event_before_the_checkpoint_is_checked(
         ("kind", "7"),
     ],
 )
-@pytest.mark.usefixtures("plainly")
 def test_a_start_that_makes_no_sense_is_one_sentence(
     name: str, value: str, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:

@@ -26,10 +26,7 @@ from tombola.commands.printing import remark, tell
 from tombola.commands.race_files import app as race_app
 from tombola.commands.reproduce import reproduce
 from tombola.commands.session import app as session_app
-from tombola.errors import FileError, TombolaError, TombolaWarning
-
-STOPPED = 130  # the exit status of Ctrl-C, by typer too
-ENDED = 143  # that of a process that was asked to end, as by `kill` or when a container is stopped
+from tombola.errors import ENDED, STOPPED, FileError, TombolaError, TombolaWarning
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 

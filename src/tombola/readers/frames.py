@@ -1,5 +1,6 @@
 """Data frames of pandas, polars and Arrow, all through narwhals, and so Parquet, Feather and Arrow files."""
 
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ def read_arrow(path: Path, ending: str) -> Columns:
     """Read a Parquet, Feather or Arrow file; Feather and Arrow files are memory-mapped, and validated in full."""
     read = _read_parquet if ending in (".parquet", ".pq") else _read_ipc
     arrow = _module("pyarrow", str(path))
+    with suppress(ImportError):  # pyarrow would load it, if it is there, and is deaf to Ctrl-C meanwhile
+        import_module("pandas")
     try:
         table = read(path)
         table.validate(full=True)
