@@ -1,5 +1,6 @@
 """Guards: for each of these, a program broken on purpose once passed all other tests."""
 
+import math
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,20 +14,22 @@ import numpy as np
 import pytest
 
 from hostile import Hostile
-from tombola import Pool, __version__, cli, compare, play
+from tombola import Pool, __version__, cli, compare, play, switching
 from tombola.budget import Allowance, Budget
 from tombola.confidence import RandomOrderTest, certify
 from tombola.delay import RowDelays
 from tombola.engine.player import PATIENCE
-from tombola.errors import LearnerError, SessionError
+from tombola.errors import LearnerError, SessionError, TombolaError
 from tombola.journal.database import Database
-from tombola.learners.bandit import UCB1
+from tombola.learners.bandit import UCB1, UCB2, ucb2
 from tombola.learners.base import Learner
 from tombola.learners.full import FixedAction, FollowTheLeader
 from tombola.live import SessionFile, file, mind
 from tombola.live.file import EVENTS
 from tombola.live.page import run_page
 from tombola.readers.pooling import Table
+from tombola.recipe import learner_from
+from tombola.reductions import Interleaved, OptimisticSimulation, Simulation
 from tombola.reductions.training import CHUNK, train
 from tombola.settings import setting_of
 from tombola.settings.purse import commit, cover, keep_what_fits, left_of, look, new_purse
@@ -288,3 +291,66 @@ class Dated(NeverReady):
 def test_a_learner_is_told_which_round_a_row_belongs_to(delay: int) -> None:
     pool = Pool([[0.25], [0.5], [0.75], [1.0]])
     assert play(Dated(), pool, "given", delay, seed=1).plays.tolist() == [4]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: UCB2(alpha=5e-324),
+        lambda: UCB2(alpha=1e-12),
+        lambda: switching.UCB2WithoutReplacement(alpha=5e-324),
+        lambda: switching.BatchedExp3(price=1.7e308),
+        lambda: switching.TsallisSwitching(price=1.7e308),
+        lambda: switching.SerflingElimination(delta=5e-324),
+        lambda: switching.BettingElimination(delta=5e-324),
+        lambda: Simulation(5),  # type: ignore[arg-type]
+        lambda: OptimisticSimulation(5),  # type: ignore[arg-type]
+        lambda: Interleaved(5, delay=3),  # type: ignore[arg-type]
+    ],
+)
+def test_parameters_beyond_all_reason_are_one_sentence(
+    make: Callable[[], object], one_sentence: Callable[[object], str]
+) -> None:
+    """With 1 + alpha = 1 a play never ended, and a command ended in a traceback with the others."""
+    with pytest.raises(TombolaError) as refused:
+        make()
+    one_sentence(refused.value)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-3])
+def test_the_smallest_blocks_have_one_round(alpha: float) -> None:
+    state = ucb2.start(alpha, math.inf, 2)
+    assert [ucb2.next_block(state, 0) for _ in range(3)] == [1.0, 1.0, 1.0]
+
+
+@dataclass(frozen=True)
+class Boastful(Learner):
+    """A learner that says a chance above 1."""
+
+    feedback: ClassVar = "bandit"
+
+    def init(self, actions: int, horizon: int) -> Always:
+        return Always(np.zeros(1))
+
+    @staticmethod
+    def act(state: Always, coins: object) -> tuple[int, float]:
+        return 0, 1.25
+
+    @staticmethod
+    def observe(state: Always, action: int, chance: float, loss: float) -> None:
+        """Learn nothing."""
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_run_can_be_read_again_whatever_chance_its_learner_says(tmp_path: Path) -> None:
+    """Its own are no damage: a mix may miss 1 by a little, and a learner of somebody's own by any amount."""
+    with SessionFile.start(tmp_path / "my.run", "abc", ["a", "b"], Boastful(), seed=1) as run:
+        assert run.next()[0].chance == 1.25
+    with SessionFile.open(tmp_path / "my.run", Boastful()) as run:
+        assert run.pending[0].chance == 1.25
+
+
+def test_the_name_of_a_learner_that_is_none_stays_on_its_line(one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(SessionError) as refused:
+        learner_from({"name": "own My\nLearner", "parameters": {}})
+    one_sentence(refused.value)

@@ -46,9 +46,9 @@ def learner_from(recipe: dict[str, Any], given: Any = None) -> Any:
     try:
         learner = _make(recipe)
     except KeyError as foreign:
+        name = " ".join(str(recipe["name"]).removeprefix("own ").split())
         raise SessionError(
-            f"Session.load: {foreign} is not a part of tombola; "
-            f"write Session.load(path, learner={str(recipe['name']).removeprefix('own ')}(...))."
+            f"Session.load: {foreign} is not a part of tombola; write Session.load(path, learner={name}(...))."
         ) from None
     kind_of(learner)  # refuses what is not a learner
     return learner

@@ -1,5 +1,6 @@
 """Events of a run as the file has them: which can happen at all, by their form; the replay says whether they did."""
 
+import math
 from typing import Any
 
 from tombola.journal import Happening
@@ -28,7 +29,7 @@ def _is_play(value: Any, actions: int) -> bool:
     if not (isinstance(value, list) and len(value) == 2):
         return False
     action, chance = value
-    is_chance = chance is None or (isinstance(chance, float) and 0.0 <= chance <= 1.0)
+    is_chance = chance is None or (isinstance(chance, float) and math.isfinite(chance))  # a learner may say any
     return _is_whole(action) and 0 <= action < actions and is_chance
 
 

@@ -42,7 +42,7 @@ class Interleaved(Learner):
 
     def __post_init__(self) -> None:
         validate.whole("Interleaved", "delay", self.delay, least=0)
-        if self.base.feedback != "full" or self.base.dated or self.base.plans:
+        if getattr(self.base, "feedback", None) != "full" or self.base.dated or self.base.plans:
             raise ParameterError(
                 f"Interleaved: base must be a full-information learner that acts round by round, got {self.base!r}; "
                 "write for example Interleaved(Hedge(), delay=10)."

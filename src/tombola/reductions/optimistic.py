@@ -135,7 +135,7 @@ class OptimisticSimulation(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        if self.base.feedback != "bandit" or self.base.plans:
+        if getattr(self.base, "feedback", None) != "bandit" or self.base.plans:
             owner = type(self).__name__
             raise ParameterError(
                 f"{owner}: base must be a bandit learner that acts round by round, got {self.base!r}; "

@@ -70,7 +70,7 @@ class Simulation(MixedLearner):
     def __post_init__(self) -> None:
         validate.whole("Simulation", "trainings", self.trainings, least=1)
         validate.whole("Simulation", "free_action", self.free_action, least=0)
-        if not isinstance(self.base, External) and self.base.feedback != "full":
+        if not isinstance(self.base, External) and getattr(self.base, "feedback", None) != "full":
             raise ParameterError(
                 f"Simulation: base must be a full-information learner, got {self.base!r}; "
                 "write for example Simulation(FollowTheLeader())."

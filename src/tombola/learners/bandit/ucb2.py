@@ -12,6 +12,8 @@ from tombola.learners.bandit.counts import learn, least_tried
 from tombola.learners.base import Feedback, Learner
 from tombola.types import Coins, Floats
 
+LEAST = 1e-6  # the smallest alpha: blocks of length 0 are passed over one by one, and without end where 1 + alpha is 1
+
 
 class State(NamedTuple):
     """The block being played, (1 + alpha)^r of every action, and what was seen of it."""
@@ -73,7 +75,7 @@ class UCB2(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("UCB2", "alpha", self.alpha, above=0, below=1)
+        validate.number("UCB2", "alpha", self.alpha, least=LEAST, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing, with r = 0 for every action."""

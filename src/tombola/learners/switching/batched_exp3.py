@@ -50,7 +50,7 @@ class BatchedExp3(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("BatchedExp3", "price", self.price, least=0)
+        validate.number("BatchedExp3", "price", self.price, least=0, most=1e12)
         if self.block is not None:
             validate.whole("BatchedExp3", "block", self.block, least=1)
 

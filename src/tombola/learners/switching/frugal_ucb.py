@@ -79,7 +79,7 @@ class FrugalUCB(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("FrugalUCB", "price", self.price, least=0)
+        validate.number("FrugalUCB", "price", self.price, least=0, most=1e12)
         validate.number("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:

@@ -51,7 +51,7 @@ class TsallisSwitching(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("TsallisSwitching", "price", self.price, least=0)
+        validate.number("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with equal chances, before the first block."""

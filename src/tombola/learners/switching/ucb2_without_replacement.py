@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tombola import validate
-from tombola.learners.bandit.ucb2 import UCB2, State, start
+from tombola.learners.bandit.ucb2 import LEAST, UCB2, State, start
 from tombola.learners.base import Feedback, Learner
 
 
@@ -25,7 +25,7 @@ class UCB2WithoutReplacement(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("UCB2WithoutReplacement", "alpha", self.alpha, above=0, below=1)
+        validate.number("UCB2WithoutReplacement", "alpha", self.alpha, least=LEAST, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing but how many rows there are."""
