@@ -105,7 +105,7 @@ KINDS: dict[str, tuple[Check | None, int, str]] = {
     "sessions": (sessions, 20_000, "saved sessions, damaged, or changed and sealed anew"),
     "runs": (runs, 5_000, "run files of `tombola session`, damaged, changed, or forged with digests that fit"),
     "races": (races, 5_000, "files of `tombola race`, damaged, changed, or forged with digests that fit"),
-    "tables": (tables, 5_000, "tables (CSV, TSV, gz, Parquet, Feather, Arrow, NPY, NPZ), damaged"),
+    "tables": (tables, 5_000, "tables of every kind that is read, wide and long, and logs of other programs, damaged"),
     "chunks": (chunks, 5_000, "what `tombola compare` keeps, damaged, exchanged, or forged with a digest that fits"),
     "journals": (
         journals,
