@@ -345,7 +345,7 @@ class Journal:
         return found[0][0] if found else None
 
     def _seal(self, name: str, place: Place) -> None:
-        seal = _link(place.digest, name, place.number)
+        seal = _link(place.digest, name, place.number, None)
         self._database.run("INSERT OR REPLACE INTO state VALUES (?, ?, ?, NULL, ?)", name, *place, seal)
 
     def _sealed(self, name: str) -> Place | None:
@@ -353,7 +353,7 @@ class Journal:
         if not found:
             return None
         number, digest, body, seal = found[0]
-        if not isinstance(digest, bytes) or body is not None or seal != _link(digest, name, number):
+        if not isinstance(digest, bytes) or body is not None or seal != _link(digest, name, number, None):
             raise self._database.damage(f"the {name} has changed")
         return Place(number, digest)
 
