@@ -7,7 +7,7 @@
 
 The halves are every second table by name. The runs are kept in a folder, a file for each table, setting and seed, with
 whatever code they were played by: remove those of a learner that has changed. Each line says: the table, the setting,
-what was advised, its regret on fresh orders, the best of all contestants there (one action picked blindly among them),
+what was advised, its regret on fresh orders, the best of all default_learners there (one action picked blindly among them),
 and whether the two are tied.
 """
 
@@ -18,22 +18,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tombola.advice import CompareRequest, Conditions, answer_to
+from tombola.advice.ranking import advise
+from tombola.persistence.result_cache import Chunks
 from tombola.pool import Pool
 from tombola.readers import read_table
-from tombola.readers.pooling import Table
+from tombola.readers.to_pool import Table
 from tombola.runs import Runs
-from tombola.tables import Circumstances, Question, answer_to
-from tombola.tables.advice import advise
-from tombola.tables.chunks import Chunks
 
 REPETITIONS, DELAY, PRICE = 40, 100, 5.0
 ADVISED, FRESH = 1, 2  # the seeds
-SETTINGS = (
-    Circumstances("full"),
-    Circumstances("bandit"),
-    Circumstances("full", delay=DELAY),
-    Circumstances("bandit", delay=DELAY),
-    Circumstances("bandit", switching_price=PRICE),
+FEEDBACK_MODELS = (
+    Conditions("full"),
+    Conditions("bandit"),
+    Conditions("full", delay=DELAY),
+    Conditions("bandit", delay=DELAY),
+    Conditions("bandit", switching_price=PRICE),
 )
 
 
@@ -65,18 +65,18 @@ def cases(folder: Path, kept: Path) -> Iterator[Case]:
     paths = sorted(path for path in folder.glob("*.npz") if "logged" not in path.stem)
     tables = [(path.stem, read_table(path), place % 2) for place, path in enumerate(paths)]
     for name, table, half in sorted(tables, key=lambda one: one[1].pool.losses.size):
-        for kind in (met.kind for met in SETTINGS):
+        for kind in (met.kind for met in FEEDBACK_MODELS):
             yield Case(name, table, half, kind, kept)
         if table.pool.costs is not None and table.pool.costs.shape[2] == 1:
             yield Case(name, table, half, "budget", kept)
 
 
-def question(case: Case, seed: int) -> Question:
+def question(case: Case, seed: int) -> CompareRequest:
     if case.kind == "budget":
         amounts = (half_way(case.table.pool),)
-        return Question(Circumstances("full"), amounts=amounts, repetitions=REPETITIONS, seed=seed)
-    met = next(met for met in SETTINGS if met.kind == case.kind)
-    return Question(met, repetitions=REPETITIONS, seed=seed)
+        return CompareRequest(Conditions("full"), amounts=amounts, repetitions=REPETITIONS, seed=seed)
+    met = next(met for met in FEEDBACK_MODELS if met.kind == case.kind)
+    return CompareRequest(met, repetitions=REPETITIONS, seed=seed)
 
 
 def half_way(pool: Pool) -> float:

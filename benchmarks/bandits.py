@@ -10,11 +10,11 @@ import baseline
 from measure import Row, faster, left_out, race, within
 from peers import peers
 from tombola import UCB1, Exp3, Learner, MixedLearner, Pool
-from tombola.bandit import SuccessiveElimination, TsallisInf
+from tombola._play import log_spaced, run
+from tombola._types import Order
+from tombola.learners import SuccessiveElimination, TsallisInf
 from tombola.order import rows_in
-from tombola.playing import log_spaced, run
-from tombola.streams import Streams
-from tombola.types import Order
+from tombola.rng_streams import Streams
 
 ACTIONS, ROWS, SEED = 10, 1_000_000, 1
 
@@ -39,14 +39,14 @@ def played(learner: Learner, pool: Pool) -> Any:
     """Play the whole pool in random order, writing down a curve."""
     marks = log_spaced(pool.rows)
     labels = np.arange(pool.k)
-    return run(learner, pool, order_of(pool.rows), labels, 0, Streams(SEED), marks=marks, kept=False).tally
+    return run(learner, pool, order_of(pool.rows), labels, 0, Streams(SEED), marks=marks, kept=False).accumulators
 
 
 def in_c(function: Any, learner: Learner, pool: Pool, parameter: float) -> Any:
-    """Play the same in C, with the same coins."""
-    coins = Streams(SEED).learner(learner)
+    """Play the same in C, with the same rng."""
+    rng = Streams(SEED).learner(learner)
     return baseline.run(
-        function, pool.losses, order_of(pool.rows), pool.best, log_spaced(pool.rows), coins, parameter
+        function, pool.losses, order_of(pool.rows), pool.best, log_spaced(pool.rows), rng, parameter
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola.types import Coins, Floats, Order, Rounds, Rows
+from tombola._types import Floats, Order, RngState, Rounds, Rows
 
 SOURCE = Path(__file__).with_name("baseline.c")
 OPTIONS = ["-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
@@ -29,7 +29,7 @@ class Table(ctypes.Structure):
     )
 
 
-class Tally(ctypes.Structure):
+class Accumulators(ctypes.Structure):
     """Where the sums go."""
 
     _fields_ = (
@@ -61,7 +61,7 @@ def compiled() -> ctypes.CDLL | str:
 
 
 def run(
-    function: Any, losses: Rows, order: Order, best: int, marks: Rounds, coins: Coins, parameter: float
+    function: Any, losses: Rows, order: Order, best: int, marks: Rounds, rng: RngState, parameter: float
 ) -> tuple[Floats, Floats, Floats]:
     """Play one loop, and return its sums, plays and curve."""
     rounds, k = order.size, losses.shape[1]
@@ -69,11 +69,11 @@ def run(
         raise ValueError("baseline.c reads rows of at most 1024 float64 numbers, one after the other")
     labels, sums, plays, curve = np.arange(k), np.zeros(4), np.zeros(k), np.zeros((marks.size, 4))
     table = Table(losses.ctypes.data, labels.ctypes.data, order.ctypes.data, rounds, k, best)
-    tally = Tally(
+    accumulators = Accumulators(
         sums.ctypes.data, plays.ctypes.data, curve.ctypes.data, marks.ctypes.data, marks.size, 0, 0
     )  # fmt: skip
     function.restype = None
     function(
-        ctypes.byref(table), ctypes.byref(tally), ctypes.c_void_p(coins.ctypes.data), ctypes.c_double(parameter)
+        ctypes.byref(table), ctypes.byref(accumulators), ctypes.c_void_p(rng.ctypes.data), ctypes.c_double(parameter)
     )  # fmt: skip
     return sums, plays, curve

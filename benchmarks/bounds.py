@@ -9,18 +9,27 @@ from pathlib import Path
 import numpy as np
 
 from tombola import Pool, compare
-from tombola.learners.bandit import UCB1, UCB2, Exp3, ExploreThenCommit, SuccessiveElimination, TsallisInf
-from tombola.learners.base import Learner
-from tombola.learners.full import AdaHedge, FlipFlop, FollowTheLeader, Hedge, HedgeAnytime
-from tombola.learners.switching import (
+from tombola.learners import (
+    UCB1,
+    UCB2,
+    AdaHedge,
     BatchedExp3,
     BernsteinElimination,
+    Exp3,
+    ExploreThenCommit,
+    FlipFlop,
+    FollowTheLeader,
     FrugalUCB,
+    Hedge,
+    HedgeAnytime,
+    OptimisticSimulation,
     SerflingElimination,
+    SuccessiveElimination,
     Thrifty,
+    TsallisInf,
     TsallisSwitching,
 )
-from tombola.reductions import OptimisticSimulation
+from tombola.learners.base import Learner
 
 HORIZONS = (2**10, 2**13, 2**16)
 REPETITIONS = 10
@@ -57,21 +66,21 @@ LONGEST = {"OptimisticSimulation of UCB1": 2**13, "OptimisticSimulation of UCB2"
 
 def pools(T: int, k: int) -> dict[str, Pool]:
     """Return pools that are hard in different ways; the best action is never the first."""
-    rng = np.random.default_rng([T, k])
+    generator = np.random.default_rng([T, k])
     best = k - 1
     ties = np.eye(k)[np.arange(T) % k]
-    coins = (rng.random((T, k)) < 0.5).astype(float)
-    near, clear = (rng.random((T, k)) for _ in range(2))
+    rng = (generator.random((T, k)) < 0.5).astype(float)
+    near, clear = (generator.random((T, k)) for _ in range(2))
     near[:, best] = np.maximum(0.0, near[:, best] - 2 * np.sqrt(k / T))
     clear = (clear < 0.6).astype(float)
-    clear[:, best] = rng.random(T) < 0.3
+    clear[:, best] = generator.random(T) < 0.3
     rare = np.zeros((T, k))
     rare[: T // 50, :best] = 1.0
     constant = np.ones((T, k))
     constant[:, best] = 0.0
     return {
         "ties": Pool(ties),
-        "coins": Pool(coins),
+        "rng": Pool(rng),
         "near": Pool(near),
         "clear": Pool(clear),
         "rare": Pool(rare),
@@ -139,7 +148,7 @@ def main() -> None:
     text = f"""# Bounds against what is measured
 
 `learner.bound(actions, horizon, delay)` divided by the largest mean regret over six ugly pools (ties in turn, fair
-coins, a gap of 2 √(k/T), a gap of .3, rare losses, constant rows), in random order, {REPETITIONS} orders each, with the
+rng, a gap of 2 √(k/T), a gap of .3, rare losses, constant rows), in random order, {REPETITIONS} orders each, with the
 pool that was worst. The last column is the first power of two at which the bound is below T/2, where it begins to say
 something. Made by `benchmarks/bounds.py`, which fails if a mean is above its bound. What is proved about each learner:
 [transfer](transfer.md), [frugal](frugal.md), [thrifty](thrifty.md), [delay](delay.md), [switching](switching.md),

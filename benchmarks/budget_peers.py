@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola.budget import Terms
-from tombola.budgets import BudgetedBanditLearner
+from tombola._types import Floats, RngState
+from tombola.budget.budget import BudgetTerms
+from tombola.learners import BudgetedBanditLearner
 from tombola.learners.bandit.counts import learn
 from tombola.learners.budgeted.means import (
     add_costs,
@@ -20,7 +21,6 @@ from tombola.learners.budgeted.means import (
     share_unseen,
     solve,
 )
-from tombola.types import Coins, Floats
 
 
 class Weights(NamedTuple):
@@ -46,7 +46,7 @@ class PrimalDualBwK(BudgetedBanditLearner):
 
     caution: float = 1.0
 
-    def init(self, terms: Terms) -> Weights:
+    def init(self, terms: BudgetTerms) -> Weights:
         """Start with equal weights."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         budget = max(terms.rate * T, 1e-9)
@@ -81,7 +81,7 @@ class PrimalDualBwK(BudgetedBanditLearner):
         mix[best] = 1.0
 
     @staticmethod
-    def observe(state: Weights, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+    def observe(state: Weights, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Add the play to the means, and raise the prices by what it used at least."""
         resources = state.weights.size - 1
         for j in range(resources):
@@ -124,7 +124,7 @@ class First(NamedTuple):
     basis: Floats
 
 
-def start(growth: float, first: float, terms: Terms) -> First:
+def start(growth: float, first: float, terms: BudgetTerms) -> First:
     """Return a state that knows nothing."""
     return First(growth=growth, first=first, **no_answers(terms), **no_plan(terms))
 
@@ -141,7 +141,7 @@ class Planner(BudgetedBanditLearner):
         play_planned(state, mix)
 
     @staticmethod
-    def observe(state: First, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+    def observe(state: First, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Add the play to the means."""
         learn(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
@@ -161,11 +161,11 @@ class EpsilonFirstLP(Planner):
 
     share: float = 0.1
 
-    def init(self, terms: Terms) -> First:
+    def init(self, terms: BudgetTerms) -> First:
         """Start knowing nothing."""
         return start(self.growth, self.share * terms.horizon, terms)
 
-    def plan(self, state: First, left: Floats, fits: Floats, coins: Coins) -> None:
+    def plan(self, state: First, left: Floats, fits: Floats, rng: RngState) -> None:
         """Play what was seen least, or solve."""
         rest = note_plan(state, fits)
         able = np.flatnonzero((fits > 0) & (state.ceilings > 0))
@@ -182,7 +182,7 @@ class EpsilonFirstLP(Planner):
 class Oracle(Planner):
     """Knows the mean and the deviation of the loss and of the cost of every action, but not which action is which.
 
-    For every action the chance of being each of the k, by what was seen of it (normal likelihoods; that no two can be
+    For every action the probability of being each of the k, by what was seen of it (normal likelihoods; that no two can be
     the same is not used). The LP has the means of these beliefs, plus their deviation for the reward, once every action
     was tried. An approximation: the best possible play with this knowledge may be better. `types` has (loss, its sd,
     cost, its sd), costs in the common scale of the budget.
@@ -190,11 +190,11 @@ class Oracle(Planner):
 
     types: tuple[tuple[float, ...], ...] = ()
 
-    def init(self, terms: Terms) -> First:
+    def init(self, terms: BudgetTerms) -> First:
         """Start knowing the types."""
         return start(self.growth, 0.0, terms)
 
-    def plan(self, state: First, left: Floats, fits: Floats, coins: Coins) -> None:
+    def plan(self, state: First, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP of what is believed."""
         rest = note_plan(state, fits)
         loss, loss_sd, cost, cost_sd = np.array(self.types).T
@@ -203,12 +203,12 @@ class Oracle(Planner):
         off = n * ((state.means[real][:, None] - loss) / np.maximum(loss_sd, 0.02)) ** 2
         off += n * ((state.costs[real, :1] - cost) / np.maximum(cost_sd, 0.02 * cost + 1e-6)) ** 2
         logs = -0.5 * off - n * np.log(np.maximum(loss_sd, 0.02) * np.maximum(cost_sd, 0.02 * cost + 1e-6))
-        chances = np.exp(logs - logs.max(axis=1, keepdims=True))
-        chances /= chances.sum(axis=1, keepdims=True)
+        probabilities = np.exp(logs - logs.max(axis=1, keepdims=True))
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
         rewards, costs = np.zeros(real.size), np.zeros((real.size, 1))
-        mean = chances @ (1.0 - loss)
-        doubt = np.sqrt(np.maximum(0.0, chances @ (1.0 - loss) ** 2 - mean**2))
-        rewards[real], costs[real, 0] = mean + doubt, chances @ cost
+        mean = probabilities @ (1.0 - loss)
+        doubt = np.sqrt(np.maximum(0.0, probabilities @ (1.0 - loss) ** 2 - mean**2))
+        rewards[real], costs[real, 0] = mean + doubt, probabilities @ cost
         fresh = real & (state.seen == 0)
         rewards[fresh], costs[fresh] = 2.0, 0.0
         solve(state, rewards, costs, left / rest, np.flatnonzero(fits))

@@ -16,11 +16,11 @@ import numpy as np
 
 from budget_peers import EpsilonFirstLP, Oracle, PrimalDualBwK
 from tombola import Budget, Pool, compare
-from tombola.budget import Allowance
-from tombola.budgets import EmpiricalLP, OptimisticLP, ThriftyLP, optimum
+from tombola.budget.budget import BudgetRun
+from tombola.budget.optimum import UnreachableError, optimum
+from tombola.budget.tracker import new_tracker
 from tombola.engine.loop import LOSS, SPENT
-from tombola.optimum import UnreachableError
-from tombola.settings.purse import new_purse
+from tombola.learners import EmpiricalLP, OptimisticLP, ThriftyLP
 
 NAMES = (
     "swebench_bash", "alpacaeval_v2", "routellm_gsm8k", "routellm_mmlu", "frugalml_rafdb", "frugalml_yelp",
@@ -46,14 +46,14 @@ def budget_for(pool: Pool, share: float) -> Budget:
 def oracle(pool: Pool, budget: Budget) -> Oracle:
     """Return the oracle of a pool."""
     costs: Any = pool.costs
-    purse, _ = new_purse(Allowance(budget.limits(pool.k, 1, costs)), pool.rows)
-    scaled = costs[:, :, 0] * purse.scale[0]
+    tracker, _ = new_tracker(BudgetRun(budget.limits(pool.k, 1, costs)), pool.rows)
+    scaled = costs[:, :, 0] * tracker.scale[0]
     losses = np.asarray(pool.losses)
     table = np.column_stack([losses.mean(0), losses.std(0), scaled.mean(0), scaled.std(0)])
     return Oracle(types=tuple(tuple(row) for row in table.tolist()))
 
 
-def contestants(pool: Pool, budget: Budget) -> dict[str, Any]:
+def default_learners(pool: Pool, budget: Budget) -> dict[str, Any]:
     """Return the learners by name."""
     return {
         "EmpiricalLP (rows)": EmpiricalLP(),
@@ -77,7 +77,7 @@ def line(pool: Pool, share: float, orders: int, few: int = 9, **how: Any) -> str
     """Return the shares of T OPT of all learners, or of the first few."""
     budget = budget_for(pool, share)
     best = optimum(pool, budget).value * pool.rows
-    learners = dict(list(contestants(pool, budget).items())[:few])
+    learners = dict(list(default_learners(pool, budget).items())[:few])
     runs = compare(pool, learners, budget=budget, repetitions=orders, seed=1, **how)
     found = []
     for name in learners:

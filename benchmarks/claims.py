@@ -1,4 +1,4 @@
-"""The figures of docs/claims.md: all claims with ten seeds, all saboteurs with three, and all claims in full once.
+"""The figures of docs/claims.md: all claims with ten seeds, all faults with three, and all claims in full once.
 
     python benchmarks/claims.py FOLDER [CLAIM...]
 
@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tombola.claims import CLAIMS, Claim
-from tombola.claims.reproduce import Reproduced, reproduce
-from tombola.claims.sabotage import Sabotaged
+from tombola.paper import CLAIMS, Claim
+from tombola.paper.faults import FaultRun
+from tombola.paper.reproduce import Reproduced, reproduce
 
 PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
 BROKEN, SEEDS = (1, 2, 3), range(1, 11)
@@ -22,7 +22,7 @@ def run(claims: Sequence[Claim], folder: Path) -> dict[str, list[Reproduced]]:
     """Run the claims with every seed, broken ones with the first three, and in full; or take what is finished."""
     done = {
         f"seed {seed}": reproduce(
-            claims, folder / f"seed{seed}", full=False, seed=seed, workers=1, sabotaged=seed in BROKEN
+            claims, folder / f"seed{seed}", full=False, seed=seed, workers=1, fault_runs=seed in BROKEN
         )
         for seed in SEEDS
     }
@@ -33,18 +33,18 @@ def tables(done: dict[str, list[Reproduced]]) -> dict[str, list[str]]:
     """Return the tables of the page, by the marks that they stand between."""
     quick = [one for name, many in done.items() if name != "full" for one in many]
     runs = zip(*(done[f"seed {seed}"] for seed in BROKEN), strict=True)
-    broken = [seeds for same in runs for seeds in zip(*(one.sabotaged for one in same), strict=True)]
-    expected, caught = sum(one.as_expected for one in quick), [each.caught for one in quick for each in one.sabotaged]
+    broken = [seeds for same in runs for seeds in zip(*(one.fault_runs for one in same), strict=True)]
+    expected, caught = sum(one.as_expected for one in quick), [each.caught for one in quick for each in one.fault_runs]
     return {
         "seeds": [
             f"{expected} of {len(quick)} verdicts as expected ({len(done['seed 1'])} claims, {len(SEEDS)} seeds), "
-            f"{sum(caught)} of {len(caught)} broken programs caught ({len(caught) // len(BROKEN)} saboteurs, "
+            f"{sum(caught)} of {len(caught)} broken programs caught ({len(caught) // len(BROKEN)} faults, "
             f"{len(BROKEN)} seeds)."
         ],
         "quick": verdicts(done["seed 1"]),
         "full": verdicts(done["full"]),
-        "saboteurs": [
-            "| claim | saboteur | verdict, seeds 1, 2, 3 | caught |",
+        "faults": [
+            "| claim | fault | verdict, seeds 1, 2, 3 | caught |",
             "|---|---|---|---|",
             *map(broken_line, broken),
         ],
@@ -64,11 +64,11 @@ def verdict_line(one: Reproduced) -> str:
     return f"| {one.claim.name} | {verdict} | {cell(one.verdict.measured)} | {one.claim.plays(one.rows):,} | {luck} |"
 
 
-def broken_line(seeds: Sequence[Sabotaged]) -> str:
-    """Return a saboteur with its verdicts as a line of the table."""
+def broken_line(seeds: Sequence[FaultRun]) -> str:
+    """Return a fault with its verdicts as a line of the table."""
     outcomes, caught = [one.outcome for one in seeds], sum(one.caught for one in seeds)
     told = outcomes[0] if len({*outcomes}) == 1 else ", ".join(outcomes)
-    return f"| {seeds[0].claim} | {cell(seeds[0].saboteur)} | {told} | {caught} of {len(seeds)} |"
+    return f"| {seeds[0].claim} | {cell(seeds[0].fault)} | {told} | {caught} of {len(seeds)} |"
 
 
 def cell(text: str) -> str:
@@ -82,7 +82,7 @@ def main() -> None:
     done = run([kind() for kind in CLAIMS if not names or kind.name in names], folder)
     for run_name, many in done.items():
         for one in many:
-            missed = [broken.saboteur for broken in one.sabotaged if not broken.caught]
+            missed = [broken.fault for broken in one.fault_runs if not broken.caught]
             if missed or not one.as_expected:
                 print(f"{run_name}: {one.claim.name}: {one.verdict.outcome}; not caught: {missed}")
     if not names:

@@ -9,7 +9,7 @@ import numpy as np
 
 from measure import Row, below, faster, left_out, race
 from tombola import Session, Trace, play
-from tombola.labels import ERM, LabelledPool, Thresholds
+from tombola.classification import ERM, LabelledPool, Thresholds
 
 ROWS, FEW, REFITS, SESSION_ROUNDS, SEED = 1_000_000, 10_000, 20, 5000, 1
 

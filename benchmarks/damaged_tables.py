@@ -1,7 +1,7 @@
 """Tables of every kind that tombola reads, damaged: what is read must be what was written, or another valid table.
 
 `written` holds the same rows as the bytes of every kind of file, wide and long, with ids, costs and delays, and as the
-logs of other programs. Kinds in `SEALED` have check sums over all of their numbers and names: a reading that differs
+logs of other programs. DistinctRows in `SEALED` have check sums over all of their numbers and names: a reading that differs
 there is wrong. The others have none, so a digit that changes makes another valid table.
 """
 
@@ -24,9 +24,9 @@ import numpy as np
 from fuzz import damage
 from tombola.plugins.logs import read_logs
 from tombola.readers import read_table
-from tombola.readers.aslib import RUNS
-from tombola.readers.look import look_at
-from tombola.readers.parts import Wanted
+from tombola.readers.formats.aslib import RUNS
+from tombola.readers.options import ReadOptions
+from tombola.readers.summary import look_at
 
 NAMES = ("a", "b", "c")
 IDS = tuple(f"row {number}" for number in range(60))
@@ -52,7 +52,7 @@ def said(file: Path) -> Said:
         pool, delays = read_logs([file]), None
     else:
         source = file.parent if file.name == RUNS else file
-        look = look_at(source, Wanted())
+        look = look_at(source, ReadOptions())
         look.facts(), look.sample(), look.needed()
         pool, delays, _ = read_table(source)
     costs = None if pool.costs is None else pool.costs.tolist()

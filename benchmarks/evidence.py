@@ -19,17 +19,17 @@ from time import process_time
 import numpy as np
 
 from tombola import Pool, demo
+from tombola._types import Floats
 from tombola.confidence import (
     BernsteinSequence,
-    Bet,
     Betting,
     Confidence,
+    EProcess,
     HoeffdingSequence,
     RandomOrderTest,
-    RowWatch,
-    examine,
+    RowMonitor,
+    check_order,
 )
-from tombola.types import Floats
 
 MEANS = (0.51, 0.52, 0.55, 0.6, 0.64, 0.7)
 PUBLISHED = {
@@ -46,8 +46,8 @@ def zero_one(rows: int, mean: float) -> Floats:
 
 def shuffles(values: Floats, count: int, seed: int) -> Floats:
     """Return a table with a shuffle of the list in every column."""
-    rng = np.random.default_rng(seed)
-    return np.column_stack([rng.permutation(values) for _ in range(count)])
+    generator = np.random.default_rng(seed)
+    return np.column_stack([generator.permutation(values) for _ in range(count)])
 
 
 SHUFFLES = (1000, 1000, 10_000, 10_000, 10_000, 10_000)  # more where they are cheap: the errors are up to 2 % else
@@ -66,7 +66,7 @@ def alpha(rows: int = 20_000) -> None:
         needed = np.concatenate([rows_needed(shuffles(zero_one(rows, mean), 100, part)) for part in parts])
         found.append(needed.mean())
         errors.append(needed.std() / np.sqrt(needed.size))
-    print(f"{'Bet':24}" + "".join(f"{number:8,.0f}" for number in found))
+    print(f"{'EProcess':24}" + "".join(f"{number:8,.0f}" for number in found))
     print(f"{'  standard error':24}" + "".join(f"{number:8,.0f}" for number in errors))
     for name, published in PUBLISHED.items():
         print(f"{'  / ' + name:24}" + "".join(f"{a / b:8.2f}" for a, b in zip(found, published, strict=True)))
@@ -74,7 +74,7 @@ def alpha(rows: int = 20_000) -> None:
 
 def rows_needed(table: Floats) -> Floats:
     """Return for every column after how many rows it is refuted that its mean is at most 1/2, at 5 %."""
-    bet = Bet(at_most=0.5, population=table.shape[0], actions=table.shape[1])
+    bet = EProcess(at_most=0.5, population=table.shape[0], actions=table.shape[1])
     for start in range(0, table.shape[0], 500):
         bet.extend(table[start : start + 500])
         if bet.refuted.all():
@@ -85,8 +85,8 @@ def rows_needed(table: Floats) -> Floats:
 def risk(count: int = 10_000) -> None:
     """Print how often lists whose mean is exactly 1/2 are said to have more."""
     print(f"how often 'the mean is at most 1/2' is refuted where the mean is 1/2: 5 % allowed, {count:,} shuffles")
-    rng = np.random.default_rng(0)
-    half = rng.random(5000)
+    generator = np.random.default_rng(0)
+    half = generator.random(5000)
     lists = {
         "0 and 1, N = 20,000": zero_one(20_000, 0.5),
         "0 and 1, N = 200": zero_one(200, 0.5),
@@ -96,7 +96,7 @@ def risk(count: int = 10_000) -> None:
     for name, values in lists.items():
         wrong = 0
         for part in range(count // 250):
-            bet = Bet(at_most=0.5, population=values.size, actions=250)
+            bet = EProcess(at_most=0.5, population=values.size, actions=250)
             bet.extend(shuffles(values, 250, part))
             wrong += int(bet.refuted.sum())
         print(f"{name:28}{wrong / count:.4f}")
@@ -104,11 +104,15 @@ def risk(count: int = 10_000) -> None:
 
 def lists(rows: int = 60_000) -> Iterator[tuple[float, float, Floats]]:
     """Yield lists of many means, with variances from 0 to the largest for that mean: the share of it comes second."""
-    rng = np.random.default_rng(5)
+    generator = np.random.default_rng(5)
     for mean in (0.02, 0.1, 0.3, 0.5):
         for share in (0.0, 0.01, 0.1, 0.3, 0.6):
             spread = (1 / share - 1) if share else 0.0
-            yield mean, share, rng.beta(mean * spread, (1 - mean) * spread, rows) if share else np.full(rows, mean)
+            yield (
+                mean,
+                share,
+                generator.beta(mean * spread, (1 - mean) * spread, rows) if share else np.full(rows, mean),
+            )
         yield mean, 1.0, zero_one(rows, mean)
 
 
@@ -148,7 +152,7 @@ def certificates(count: int = 20, within: float = 0.02) -> None:
 def rows_to_certify(pool: Pool, seed: int, within: float) -> tuple[int, int]:
     """Return how many rows a hybrid certificate takes, and one by intervals alone, which have the whole level."""
     rows = np.random.default_rng(seed).permutation(pool.losses)
-    watch = RowWatch(pool.actions, pool.rows)
+    watch = RowMonitor(pool.actions, pool.rows)
     alone = Betting(population=pool.rows, level=0.05 / pool.k, actions=pool.k)
     found: list[int] = [0, 0]
     start = 0
@@ -165,9 +169,9 @@ def rows_to_certify(pool: Pool, seed: int, within: float) -> tuple[int, int]:
     return found[0] or pool.rows, found[1] or pool.rows
 
 
-def out_of_order(kind: str, rng: np.random.Generator, rows: int = 2000) -> Floats:
+def out_of_order(kind: str, generator: np.random.Generator, rows: int = 2000) -> Floats:
     """Return a list that is in random order, or not, in the way that is asked for."""
-    n, coin = np.arange(rows), rng.random(rows)
+    n, coin = np.arange(rows), generator.random(rows)
     half = n < rows // 2
     made: dict[str, Callable[[], object]] = {
         "random": lambda: coin < 0.3,
@@ -182,7 +186,7 @@ def out_of_order(kind: str, rng: np.random.Generator, rows: int = 2000) -> Float
         "every other, small": lambda: coin < np.where(n % 2 == 0, 0.26, 0.34),
         "sorted": lambda: np.sort(coin),
         "a tenth sorted": lambda: np.concatenate([coin[: -rows // 10], np.sort(coin[-rows // 10 :])]),
-        "tail": lambda: np.where(half | (rng.random(rows) >= 0.05), coin, 0.999),
+        "tail": lambda: np.where(half | (generator.random(rows) >= 0.05), coin, 0.999),
         "spread": lambda: np.where(half, coin, 0.15 + 0.7 * coin),
         "150 sorted": lambda: np.concatenate([np.sort(coin[:150]), coin[150:]]),
     }
@@ -190,21 +194,21 @@ def out_of_order(kind: str, rng: np.random.Generator, rows: int = 2000) -> Float
 
 
 def runs_test(values: Floats) -> float:
-    """Return the chance by the test of runs above and below the mean (Wald and Wolfowitz 1940)."""
+    """Return the probability by the test of runs above and below the mean (Wald and Wolfowitz 1940)."""
     from statsmodels.sandbox.stats.runs import runstest_1samp
 
     return float(runstest_1samp(values, cutoff="mean", correction=False)[1])
 
 
 def ljung_box(values: Floats) -> float:
-    """Return the chance by the first ten autocorrelations (Ljung and Box 1978)."""
+    """Return the probability by the first ten autocorrelations (Ljung and Box 1978)."""
     from statsmodels.stats.diagnostic import acorr_ljungbox
 
     return float(acorr_ljungbox(values, lags=[10])["lb_pvalue"].iloc[0])
 
 
 def cusum(values: Floats) -> float:
-    """Return the chance of so large a sum of deviations from the mean, by its limit, a Brownian bridge."""
+    """Return the probability of so large a sum of deviations from the mean, by its limit, a Brownian bridge."""
     from scipy.special import kolmogorov
 
     off = np.cumsum(values - values.mean())
@@ -222,9 +226,9 @@ def order(count: int = 500, level: float = 0.01) -> None:
         found = np.zeros(5)
         for seed in range(count):
             values = out_of_order(kind, np.random.default_rng([12, index, seed]))
-            others = [chance(values) < level for chance in (runs_test, ljung_box, cusum)]
+            others = [probability(values) < level for probability in (runs_test, ljung_box, cusum)]
             live = RandomOrderTest(level=level, seed=seed).extend(values)
-            found += [examine(values, level, seed=seed).refuted, live, *others]
+            found += [check_order(values, level, seed=seed).refuted, live, *others]
         print(f"{kind:20}" + "".join(f"{share:10.2f}" for share in found / count), flush=True)
 
 
@@ -242,28 +246,28 @@ def long(count: int = 300, rows: int = 20_000) -> None:
     }
     print(f"share of {count} lists of {rows:,} rows found out as rows come, false alarms 1%")
     for index, (kind, share) in enumerate(kinds.items()):
-        coins = (np.random.default_rng([21, index, seed]).random(rows) for seed in range(count))
-        lists = ((coin < share).astype(float) for coin in coins)
+        rng = (np.random.default_rng([21, index, seed]).random(rows) for seed in range(count))
+        lists = ((coin < share).astype(float) for coin in rng)
         found = sum(RandomOrderTest(level=0.01, seed=seed).extend(values) for seed, values in enumerate(lists))
         print(f"{kind:28}{found / count:.2f}", flush=True)
 
 
 def speed() -> None:
     """Print the time of the processor for one value, and for a million rows certified."""
-    rng = np.random.default_rng(0)
-    values = rng.random(1_000_000)
+    generator = np.random.default_rng(0)
+    values = generator.random(1_000_000)
     for method in (HoeffdingSequence, BernsteinSequence, Betting):
         seen = method(population=2_000_000)
         start = process_time()
         seen.extend(values)
         print(f"{method.__name__:20}{1e3 * (process_time() - start):8.0f} ns a value")
-    bet = Bet(at_most=0.5, population=2_000_000)
+    bet = EProcess(at_most=0.5, population=2_000_000)
     start = process_time()
     bet.extend(values)
-    print(f"{'Bet':20}{1e3 * (process_time() - start):8.0f} ns a value")
-    rows = np.column_stack([values, np.minimum(1.0, values + 0.001 * rng.random(1_000_000))])
-    RowWatch(["a", "b"], 1_000_000).certificate()
-    watch = RowWatch(["a", "b"], 1_000_000)
+    print(f"{'EProcess':20}{1e3 * (process_time() - start):8.0f} ns a value")
+    rows = np.column_stack([values, np.minimum(1.0, values + 0.001 * generator.random(1_000_000))])
+    RowMonitor(["a", "b"], 1_000_000).certificate()
+    watch = RowMonitor(["a", "b"], 1_000_000)
     start = process_time()
     for first in range(0, 1_000_000, 50_000):
         watch.extend(rows[first : first + 50_000])

@@ -39,9 +39,9 @@ def memory() -> list[Row]:
 def write(path: Path) -> None:
     """Write a table of losses, a piece at a time."""
     table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(ROWS, ACTIONS))
-    coins, height = np.random.default_rng(0), 100_000
+    rng, height = np.random.default_rng(0), 100_000
     for start in range(0, ROWS, height):
-        table[start : start + height] = coins.random((height, ACTIONS))
+        table[start : start + height] = rng.random((height, ACTIONS))
     table.flush()
 
 
@@ -52,7 +52,7 @@ def resident(*kinds: str) -> float:
 
 
 @contextmanager
-def watched() -> Iterator[list[float]]:
+def is_interactive() -> Iterator[list[float]]:
     """Collect the anonymous memory every few milliseconds; compiled play lets other threads run."""
     seen, stop = [resident("RssAnon")], Event()
 
@@ -77,7 +77,7 @@ def main(path: str) -> None:
 
     played(UCB1(), Pool(np.load(path, mmap_mode="r")[:1000]))
     before = resident("RssFile", "RssShmem")
-    with watched() as seen:
+    with is_interactive() as seen:
         pool = Pool(np.load(path, mmap_mode="r"))
         played(UCB1(), pool)
         mapped = resident("RssFile", "RssShmem") - before

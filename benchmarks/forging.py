@@ -24,25 +24,25 @@ CELLS: dict[str, list[Any]] = {
 }
 
 
-def choice(coins: np.random.Generator, among: list[Any]) -> Any:
+def choice(rng: np.random.Generator, among: list[Any]) -> Any:
     """Return one of them."""
-    return among[int(coins.integers(len(among)))]
+    return among[int(rng.integers(len(among)))]
 
 
-def hostile(coins: np.random.Generator) -> Any:
+def hostile(rng: np.random.Generator) -> Any:
     """Return some value that is out of place almost everywhere."""
-    return choice(coins, HOSTILE)
+    return choice(rng, HOSTILE)
 
 
-def change_cells(column: Any, kind: str, coins: np.random.Generator) -> Any:
-    """Return a column of numbers with a cell changed, two exchanged, one doubled or lost, or the end cut off."""
+def change_cells(column: Any, kind: str, rng: np.random.Generator) -> Any:
+    """Return a column of numbers with a cell changed, two target_as_budget, one doubled or lost, or the end cut off."""
     cells = list(column)
     if not cells:
-        return np.array([choice(coins, CELLS[kind])], kind)
-    one, two = (int(coins.integers(len(cells))) for _ in range(2))
-    match int(coins.integers(7)):
+        return np.array([choice(rng, CELLS[kind])], kind)
+    one, two = (int(rng.integers(len(cells))) for _ in range(2))
+    match int(rng.integers(7)):
         case 0 | 1 | 2:
-            cells[one] = choice(coins, CELLS[kind])
+            cells[one] = choice(rng, CELLS[kind])
         case 3:
             cells[one], cells[two] = cells[two], cells[one]
         case 4:
@@ -54,20 +54,20 @@ def change_cells(column: Any, kind: str, coins: np.random.Generator) -> Any:
     return np.array(cells, kind)
 
 
-def change_inside(value: Any, coins: np.random.Generator) -> Any:
+def change_inside(value: Any, rng: np.random.Generator) -> Any:
     """Return plain data with one place in it changed: a number a little, a part left out, doubled, or made hostile."""
-    if isinstance(value, dict) and value and coins.random() < 0.8:
-        name = choice(coins, list(value))
-        if coins.random() < 0.1:
+    if isinstance(value, dict) and value and rng.random() < 0.8:
+        name = choice(rng, list(value))
+        if rng.random() < 0.1:
             return {other: part for other, part in value.items() if other != name}
-        if coins.random() < 0.05:
-            return {**value, "surprise": hostile(coins)}
-        return {**value, name: change_inside(value[name], coins)}
-    if isinstance(value, list) and value and coins.random() < 0.8:
-        place = int(coins.integers(len(value)))
-        if coins.random() < 0.2:
-            return [*value[:place], *value[place + 1 :], *([value[place]] * int(coins.integers(3)))]
-        return [*value[:place], change_inside(value[place], coins), *value[place + 1 :]]
-    if isinstance(value, int | float) and not isinstance(value, bool) and coins.random() < 0.5:
-        return choice(coins, [value + 1, value - 1, value * 2, -value, value / 2, float(value)])
-    return hostile(coins)
+        if rng.random() < 0.05:
+            return {**value, "surprise": hostile(rng)}
+        return {**value, name: change_inside(value[name], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.8:
+        place = int(rng.integers(len(value)))
+        if rng.random() < 0.2:
+            return [*value[:place], *value[place + 1 :], *([value[place]] * int(rng.integers(3)))]
+        return [*value[:place], change_inside(value[place], rng), *value[place + 1 :]]
+    if isinstance(value, int | float) and not isinstance(value, bool) and rng.random() < 0.5:
+        return choice(rng, [value + 1, value - 1, value * 2, -value, value / 2, float(value)])
+    return hostile(rng)

@@ -10,7 +10,7 @@ from numba import njit
 from bandits import order_of, played, pool_of
 from measure import Row, race, within
 from tombola import FollowTheLeader, Hedge, Learner, Simulation
-from tombola.types import Floats, Order, Rows
+from tombola._types import Floats, Order, Rows
 
 SIZES = {2: 1_000_000, 10: 1_000_000, 100: 200_000}  # rows for each number of actions; all far beyond the cache
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola.engine.player import Player
+from tombola.engine.runner import Runner
 from tombola.errors import TombolaError
 
 HANGS = 60.0  # seconds of processor time without an answer
@@ -33,23 +33,23 @@ def damage(content: bytes, seed: int) -> bytes:
     """Return the content with one change: a bit, digits, noise, zeros, a piece moved, or the end cut off."""
     if not content:
         return b"\0"
-    coins = np.random.default_rng([seed, 29])
-    changed, place = bytearray(content), int(coins.integers(len(content)))
-    length = min(int(coins.choice(LENGTHS)), len(content) - place)
-    match int(coins.integers(6)):
+    rng = np.random.default_rng([seed, 29])
+    changed, place = bytearray(content), int(rng.integers(len(content)))
+    length = min(int(rng.choice(LENGTHS)), len(content) - place)
+    match int(rng.integers(6)):
         case 0:
-            changed[place] ^= 1 << int(coins.integers(8))
+            changed[place] ^= 1 << int(rng.integers(8))
         case 1:
-            changed[place : place + length] = coins.bytes(length)
+            changed[place : place + length] = rng.bytes(length)
         case 2:
             changed[place : place + length] = bytes(length)
         case 3:
             digits = [i for i in range(place, min(place + 400, len(changed))) if 48 <= changed[i] <= 57] or [place]
-            changed[int(coins.choice(digits))] = 48 + int(coins.integers(10))
+            changed[int(rng.choice(digits))] = 48 + int(rng.integers(10))
         case 4:
             piece = changed[place : place + length]
             del changed[place : place + length]
-            at = int(coins.integers(len(changed) + 1))
+            at = int(rng.integers(len(changed) + 1))
             changed[at:at] = piece
         case _:
             del changed[place:]
@@ -67,14 +67,14 @@ def answer(check: Check, path: Path, seed: int) -> str:
 
 
 _steps: dict[Any, Any] = {}
-_step = Player.step
+_step = Runner.step
 
 
-def remembered(player: Player, function: Any, *arguments: Any) -> Any:
+def remembered(runner: Runner, function: Any, *arguments: Any) -> Any:
     """Look every step up once: the compiler's fingerprint of a learner takes longer than most tries."""
-    key = function, repr(player.learner), type(player.setting), tuple(np.ndim(part) for part in player.state)
+    key = function, repr(runner.learner), type(runner.setting), tuple(np.ndim(part) for part in runner.state)
     if key not in _steps:
-        _steps[key] = _step(player, function, *arguments)
+        _steps[key] = _step(runner, function, *arguments)
     return _steps[key]
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from tombola import Pool, compare
+from tombola._types import Floats
+from tombola.learners import AdaHedge, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
-from tombola.learners.full import AdaHedge, FollowTheLeader, Hedge
-from tombola.types import Floats
 
 KAPPAS = (1.0, 1.5)
 T, ORDERS, ROUNDS = 1024, 400, 2_000_000
@@ -39,15 +39,15 @@ def factors(pool: Pool, orders: int) -> dict[float, tuple[float, float]]:
 
 
 def made(k: int) -> dict[str, Pool]:
-    """Return pools whose best action is better by 0, 1, .., 32 of 1/sqrt(T): coins, and rows that one action loses."""
-    rng = np.random.default_rng(k)
+    """Return pools whose best action is better by 0, 1, .., 32 of 1/sqrt(T): rng, and rows that one action loses."""
+    generator = np.random.default_rng(k)
     pools = {}
     for times in (0, 1, 2, 4, 8, 16, 32):
-        chances = np.full(k, 0.5)
-        chances[-1] -= min(0.5, times / 2 / T**0.5)
-        pools[f"coins, gap {times}/sqrt(T)"] = Pool((rng.random((T, k)) < chances).astype(float))
+        probabilities = np.full(k, 0.5)
+        probabilities[-1] -= min(0.5, times / 2 / T**0.5)
+        pools[f"rng, gap {times}/sqrt(T)"] = Pool((generator.random((T, k)) < probabilities).astype(float))
         rows = np.arange(T) % k
-        rows[rng.permutation(np.flatnonzero(rows == k - 1))[: int(times / 2 * T**0.5)]] = 0
+        rows[generator.permutation(np.flatnonzero(rows == k - 1))[: int(times / 2 * T**0.5)]] = 0
         pools[f"one loses, {times}"] = Pool(np.eye(k)[rows])
     return pools
 
@@ -65,8 +65,8 @@ def table(title: str, pools: dict[str, Pool]) -> None:
 
 def late() -> None:
     """Print what tuning to the delay costs in random order."""
-    rng = np.random.default_rng(0)
-    pool = Pool((rng.random((LATE_T, 2)) < [0.55, 0.45]).astype(float))
+    generator = np.random.default_rng(0)
+    pool = Pool((generator.random((LATE_T, 2)) < [0.55, 0.45]).astype(float))
     learners: dict[str, Learner] = {"Hedge()": Hedge(), "tuned": Hedge(order="given", delay=DELAY)}
     found = regrets(pool, learners, LATE_ORDERS, DELAY)
     cells = [f"{name} {own.mean():.1f} +- {own.std() / LATE_ORDERS**0.5:.1f}" for name, own in found.items()]

@@ -18,17 +18,14 @@ from forging import change_inside, choice, hostile
 from fuzz import damage
 from saved_sessions import PRICED, SPEND
 from tombola.errors import TombolaError
-from tombola.journal import Happening, Journal
-from tombola.learners.bandit import UCB2, Exp3, ThompsonSampling
-from tombola.learners.budgeted import EmpiricalLP, ThriftyLP
-from tombola.learners.full import Hedge
-from tombola.live import SessionFile
-from tombola.live import file as live_file
-from tombola.live.outcome import outcome_from
+from tombola.learners import UCB2, EmpiricalLP, Exp3, Hedge, Simulation, ThompsonSampling, ThriftyLP
+from tombola.persistence import SessionFile
+from tombola.persistence import file as live_file
+from tombola.persistence.event_log import EventLog, LogEvent
+from tombola.persistence.outcome import outcome_from
+from tombola.persistence.race_file import VIEWS, RaceFile
 from tombola.racing.events import Event
-from tombola.racing.file import VIEWS, RaceFile
-from tombola.racing.settings import Settings
-from tombola.reductions import Simulation
+from tombola.racing.options import Settings
 
 ROWS = [f"row {i}" for i in range(40)]
 SMALL = {"CHAPTER": 5, "EVENTS": 12}  # so that there are chapters and a checkpoint to damage
@@ -101,30 +98,30 @@ def started_run(kind: int) -> tuple[bytes, str]:
     learner, actions, budget, rounds, amended, cancelled, kept = RUNS[kind]
     sizes: Any = SMALL if kept else {"CHAPTER": live_file.CHAPTER}
     with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(live_file, **sizes):
-        file, coins = Path(folder) / "calls.run", np.random.default_rng(kind)
+        file, rng = Path(folder) / "calls.run", np.random.default_rng(kind)
         with SessionFile.start(file, ROWS, NAMES[:actions], learner, budget=budget, seed=kind) as run:
             for _ in range(0, rounds, 5):
                 run.next(5)
                 waiting = [play.round for play in run.pending]
                 for ticket in waiting if rounds == len(ROWS) else waiting[::2]:
-                    run.record(ticket, **outcome(run, ticket, coins))
+                    run.record(ticket, **outcome(run, ticket, rng))
             answered = [event.key for event in history(file) if event.kind == "outcome"]
             for ticket in answered[:3] if amended else []:
-                run.amend(ticket, **outcome(run, ticket, coins))
+                run.amend(ticket, **outcome(run, ticket, rng))
             for play in run.pending[:2] if cancelled else []:
                 run.cancel(play.round)
         return file.read_bytes(), run_says(file)
 
 
-def outcome(run: SessionFile, ticket: int, coins: np.random.Generator) -> dict[str, Any]:
+def outcome(run: SessionFile, ticket: int, rng: np.random.Generator) -> dict[str, Any]:
     """Return something that may be told of a ticket."""
     action = run.names.index(run.play_of(ticket).action)
-    setting, losses = run.setting, coins.integers(0, 5, run.setting.listed) / 4
+    setting, losses = run.setting, rng.integers(0, 5, run.setting.listed) / 4
     told: dict[str, Any] = {"loss": losses.tolist() if setting.whole_rows else float(losses[action])}
     if run.budget is not None:
         limits = setting.limits  # type: ignore[attr-defined]
         prices, worst = limits.prices[: setting.listed], limits.worst[: setting.listed]
-        costs = np.where(np.isnan(prices), worst * coins.random(worst.shape), prices)
+        costs = np.where(np.isnan(prices), worst * rng.random(worst.shape), prices)
         told["cost"] = (costs if setting.whole_rows else costs[action]).tolist()
     return told
 
@@ -146,34 +143,36 @@ def run_says(file: Path) -> str:
             return repr(said)
 
 
-def history(file: Path) -> list[Happening]:
+def history(file: Path) -> list[LogEvent]:
     """Return the events of a file, of a run or of a race."""
     return _journal(file)[1]
 
 
-def _journal(file: Path) -> tuple[dict[str, Any], list[Happening], list[str]]:
+def _journal(file: Path) -> tuple[dict[str, Any], list[LogEvent], list[str]]:
     for kind in ("session", "race"):
         with suppress(TombolaError):
-            kept = Journal.open(file, "forger", kind)
+            kept = EventLog.open(file, "forger", kind)
             with closing(kept), kept.reading():
                 return dict(kept.about), list(kept.history()), list(kept.ids())
     raise AssertionError(f"{file} is no journal")
 
 
-def forge(file: Path, coins: np.random.Generator) -> list[Happening]:
+def forge(file: Path, rng: np.random.Generator) -> list[LogEvent]:
     """Write a file anew, with events or decisions changed, through the project's own journal: every digest fits."""
     about, events, ids = _journal(file)
-    if coins.random() < 0.2:
-        name = choice(coins, list(about))
-        about[name] = change_inside(about[name], coins)
-    for _ in range(int(coins.choice([0, 1, 1, 1, 2]))):
-        events = change_events(events, coins)
-    if coins.random() < 0.05:
-        ids.remove(choice(coins, ids))
+    if rng.random() < 0.2:
+        name = choice(rng, list(about))
+        about[name] = change_inside(about[name], rng)
+    for _ in range(int(rng.choice([0, 1, 1, 1, 2]))):
+        events = change_events(events, rng)
+    if rng.random() < 0.05:
+        ids.remove(choice(rng, ids))
     file.unlink()
     try:
-        with mock.patch("tombola.journal.journal.json.dumps", lambda value, **_: _dumps(value)):  # a forger writes NaN
-            kept = Journal.create(file, "forger", {**about, "kind": _kind(file)}, ids, VIEWS)
+        with mock.patch(
+            "tombola.persistence.event_log.json.dumps", lambda value, **_: _dumps(value)
+        ):  # a forger writes NaN
+            kept = EventLog.create(file, "forger", {**about, "kind": _kind(file)}, ids, VIEWS)
             with closing(kept), kept.writing():
                 for event in events:
                     kept.append(event.kind, event.key, event.value, event.again)
@@ -192,27 +191,27 @@ def _kind(file: Path) -> str:
 EVENTS = ["ticket", "outcome", "amend", "cancel", "call", "answer", ""]
 
 
-def change_events(events: list[Happening], coins: np.random.Generator) -> list[Happening]:
-    """Return events with one changed, two exchanged, one doubled or lost, or the end cut off."""
+def change_events(events: list[LogEvent], rng: np.random.Generator) -> list[LogEvent]:
+    """Return events with one changed, two target_as_budget, one doubled or lost, or the end cut off."""
     if not events:
-        return [Happening(1, "ticket", 1, 0, [0, 1.0])]
-    one, two = (int(coins.integers(len(events))) for _ in range(2))
+        return [LogEvent(1, "ticket", 1, 0, [0, 1.0])]
+    one, two = (int(rng.integers(len(events))) for _ in range(2))
     event, changed = events[one], list(events)
-    match int(coins.integers(9)):
+    match int(rng.integers(9)):
         case 0 | 1 | 2 | 3:
-            changed[one] = event._replace(value=change_inside(event.value, coins))
+            changed[one] = event._replace(value=change_inside(event.value, rng))
         case 4:
-            changed[one] = event._replace(key=choice(coins, [0, -1, event.key + 1, 41, 10**9, 2**62, -(2**63)]))
+            changed[one] = event._replace(key=choice(rng, [0, -1, event.key + 1, 41, 10**9, 2**62, -(2**63)]))
         case 5:
             changed[one] = event._replace(
-                kind=choice(coins, ["ticket", "outcome", "amend", "cancel", "call", "answer", ""])
+                kind=choice(rng, ["ticket", "outcome", "amend", "cancel", "call", "answer", ""])
             )
         case 6:
             changed[one], changed[two] = changed[two], changed[one]
         case 7:
-            changed.insert(two, event._replace(again=choice(coins, [1, -1, 2**62])))
+            changed.insert(two, event._replace(again=choice(rng, [1, -1, 2**62])))
         case _:
-            del changed[one : choice(coins, [one + 1, None])]
+            del changed[one : choice(rng, [one + 1, None])]
     return changed
 
 
@@ -238,11 +237,11 @@ def _said(run: SessionFile) -> str:
     return repr([status, *said])
 
 
-def run_again(file: Path, events: list[Happening]) -> str:
+def run_again(file: Path, events: list[LogEvent]) -> str:
     """Return what a run says that began the same, and is told the same by the public calls."""
     other = file.with_suffix(".again")
     about, _, ids = _journal(file)
-    Journal.create(other, "SessionFile", about, ids, live_file.VIEWS).close()
+    EventLog.create(other, "SessionFile", about, ids, live_file.VIEWS).close()
     try:
         with SessionFile.open(other) as run:
             for event in events:
@@ -269,13 +268,13 @@ def _is_told(run: SessionFile, ticket: int) -> bool:
 def started_race(kind: int) -> tuple[bytes, str]:
     """Return the bytes of a race that is under way, and all that it says."""
     with tempfile.TemporaryDirectory() as folder:
-        file, coins = Path(folder) / "my.race", np.random.default_rng(kind)
+        file, rng = Path(folder) / "my.race", np.random.default_rng(kind)
         with RaceFile.start(file, RACES[kind], ROWS) as race:
             for _ in range(8):
-                for call in race.calls()[: int(coins.integers(1, 4))]:
-                    failed = bool(coins.random() < 0.05)
-                    loss = None if failed else float(coins.integers(0, 5)) / 4
-                    race.record(call.ticket, loss=loss, cost=float(coins.random()), failed=failed)
+                for call in race.calls()[: int(rng.integers(1, 4))]:
+                    failed = bool(rng.random() < 0.05)
+                    loss = None if failed else float(rng.integers(0, 5)) / 4
+                    race.record(call.ticket, loss=loss, cost=float(rng.random()), failed=failed)
         return file.read_bytes(), race_says(file)
 
 
@@ -302,7 +301,7 @@ def forged_race(file: Path, seed: int) -> str:
     return "same" if now == written else "other" if now == race_again(file, events) else "wrong"
 
 
-def race_again(file: Path, events: list[Happening]) -> str:
+def race_again(file: Path, events: list[LogEvent]) -> str:
     """Return what a race says that began the same, and is told the same by the public calls."""
     other = file.with_suffix(".again")
     with RaceFile.open(file) as kept:
@@ -317,21 +316,21 @@ def race_again(file: Path, events: list[Happening]) -> str:
         other.unlink()
 
 
-def change_tables(file: Path, coins: np.random.Generator) -> None:
+def change_tables(file: Path, rng: np.random.Generator) -> None:
     """Change something in the tables of a file, as any program can: a cell, a line, their order, or their form."""
     with (
         closing(sqlite3.connect(file, isolation_level=None)) as tables,
         suppress(sqlite3.Error, OverflowError, UnicodeEncodeError),
     ):
         names = [row[0] for row in tables.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        table = choice(coins, names)
+        table = choice(rng, names)
         columns = [row[1] for row in tables.execute(f"PRAGMA table_info({table})")]
         ids = [row[0] for row in tables.execute(f"SELECT rowid FROM {table}")]
-        column = choice(coins, columns)
-        row, two = (choice(coins, ids) if ids else 0 for _ in range(2))
-        match int(coins.integers(12)):
+        column = choice(rng, columns)
+        row, two = (choice(rng, ids) if ids else 0 for _ in range(2))
+        match int(rng.integers(12)):
             case 0 | 1 | 2 | 3 | 4:
-                tables.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (_cell(coins), row))
+                tables.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (_cell(rng), row))
             case 5:
                 tables.execute(f"DELETE FROM {table} WHERE rowid = ?", (row,))
             case 6:
@@ -342,10 +341,10 @@ def change_tables(file: Path, coins: np.random.Generator) -> None:
             case 8:
                 tables.execute(f"UPDATE {table} SET {column} = CAST({column} AS BLOB) WHERE rowid = {row}")
             case 9:
-                pragma = choice(coins, ["user_version", "application_id", "schema_version"])
-                tables.execute(f"PRAGMA {pragma} = {choice(coins, [0, 1, 3, -1, 2**31 - 1])}")
+                pragma = choice(rng, ["user_version", "application_id", "schema_version"])
+                tables.execute(f"PRAGMA {pragma} = {choice(rng, [0, 1, 3, -1, 2**31 - 1])}")
             case 10:
-                tables.execute(choice(coins, FORMS).format(table=table, column=column))
+                tables.execute(choice(rng, FORMS).format(table=table, column=column))
             case _:
                 for rowid, moved in ((row, -7), (two, row), (-7, two)):
                     tables.execute(f"UPDATE {table} SET rowid = {moved} WHERE rowid = {rowid}")
@@ -371,6 +370,6 @@ def _moved(columns: list[str]) -> str:
     return ", ".join([f"{columns[0]} || '1'", *columns[1:]])
 
 
-def _cell(coins: np.random.Generator) -> Any:
-    value = hostile(coins)
+def _cell(rng: np.random.Generator) -> Any:
+    value = hostile(rng)
     return value if isinstance(value, int | float | str | None) else json.dumps(value).encode()

@@ -7,7 +7,7 @@
     python benchmarks/mutants.py named               the mutants that survived once, each with the test that must fail
 
 A mutant is a change of one operator, number, condition, statement or order of arguments, in memory; no file is touched.
-Tests run in plain Python (NUMBA_DISABLE_JIT=1), so that they can be watched: a mutant meets only the tests that go
+Tests run in plain Python (NUMBA_DISABLE_JIT=1), so that they can be is_interactive: a mutant meets only the tests that go
 through its line, the quick ones first, for at most PATIENCE seconds. Tests that fail or are slow without a mutant are
 left out, and a test that fails with a mutant counts only if it passes with the same code unchanged. What a test does
 in a process of its own it does without the mutant, so a survivor may still fail there.
@@ -48,7 +48,7 @@ OFTEN = 1000  # steps of a function in which a test has come to no new line, aft
 HANGS = 20  # seconds of processor time, or five times that by the clock, after which a mutant hangs: noticed
 ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "engine": (
-        ["loop", "queue", "memory", "coins", "vectors", "player", "draws"],
+        ["loop", "arrivals", "memory", "rng", "vectors", "runner", "draws"],
         ["guards", "engine", "playing", "order", "delay"],
     ),
     "confidence": (
@@ -58,7 +58,7 @@ ROOMS: dict[str, tuple[list[str], list[str]]] = {
          "audit", "evidence_commands"],
     ),
     "settings": (
-        ["purse", "budgeted", "budgeted_bandit", "full", "bandit", "base", "../budget"],
+        ["tracker", "budgeted", "budgeted_bandit", "full", "bandit", "base", "../budget"],
         ["guards", "budget_hostile", "budget_values", "budget_session", "budget_overspend", "budget_learners",
          "budget_bandit", "target", "session"],
     ),
@@ -94,7 +94,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_guards.py::test_names_are_text_on_the_page_of_a_run",
     ),
     "run file not synchronous": (
-        "journal/database.py", "PRAGMA synchronous = EXTRA", "PRAGMA synchronous = OFF",
+        "persistence/database.py", "PRAGMA synchronous = EXTRA", "PRAGMA synchronous = OFF",
         "test_guards.py::test_a_run_waits_for_the_disk",
     ),
     "finished units without fsync": (
@@ -122,11 +122,11 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_guards.py::test_an_answer_waits_as_the_table_says",
     ),
     "no slack for rounding in fluid play": (
-        "settings/purse.py", "slack=actions * 2.0**-52", "slack=0.0",
+        "budget/tracker.py", "slack=actions * 2.0**-52", "slack=0.0",
         "test_guards.py::test_the_slack_of_fluid_play_covers_rounding_and_without_it_something_is_lost",
     ),
     "no brim for the slack in fluid play": (
-        "settings/purse.py", "(2.0 if purse.fluid else 1.0)", "1.0",
+        "budget/tracker.py", "(2.0 if tracker.fluid else 1.0)", "1.0",
         "test_guards.py::test_a_fluid_mix_at_the_brim_is_cut_not_refused",
     ),
     "last chunk of a training too long": (
@@ -134,11 +134,11 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_guards.py::test_training_plays_as_many_rounds_as_it_says",
     ),
     "first action counted as a switch": (
-        "engine/loop.py", "if t > 0 and action != tally.place[LAST]", "if action != tally.place[LAST]",
+        "engine/loop.py", "if t > 0 and action != accumulators.place[LAST]", "if action != accumulators.place[LAST]",
         "test_guards.py::test_the_first_action_is_no_switch",
     ),
     "patience without end": (
-        "engine/player.py", "if self._plans > PATIENCE", "if False",
+        "engine/runner.py", "if self._plans > PATIENCE", "if False",
         "test_guards.py::test_patience_has_an_end",
     ),
 }  # fmt: skip
@@ -396,7 +396,7 @@ class Watching:
             self.tests[report.nodeid] = (took, lines)
 
     def enter(self, frame: FrameType, event: str, argument: object) -> Any:
-        """Watch the lines of a function if it is one of the room."""
+        """ActionMonitor the lines of a function if it is one of the room."""
         code = frame.f_code
         file = self.names.get(code.co_filename)
         if file is None or self.idle[code] > OFTEN:
@@ -451,7 +451,7 @@ def in_child(work: Callable[[int], int], seconds: int = HANGS) -> tuple[int, str
     return status, said.decode()
 
 
-def watched(room: str) -> Tests:
+def is_interactive(room: str) -> Tests:
     """Return the tests of a room that pass quickly in plain Python, without any mutant, and where they go."""
     found: dict[str, Any] = {}
     for path in _tests(room):
@@ -478,7 +478,7 @@ def watch(path: str) -> str:
 
 
 def _digest(path: str) -> str:
-    """Return what tells one state of a test file, and of all that is watched, from another."""
+    """Return what tells one state of a test file, and of all that is is_interactive, from another."""
     files = [ROOT / path, *(SOURCE / file for room in ROOMS for file in _files(room))]
     return hashlib.sha256(b"".join([path.encode(), *(file.read_bytes() for file in files)])).hexdigest()[:12]
 
@@ -619,7 +619,7 @@ def passes(file: str, test: str) -> bool:
 
 def try_new(count: int, seed: int, room: str) -> None:
     """Draw mutants of a room, try them, and keep those that nobody noticed."""
-    mutants, tests = drawn(room, count, seed), watched(room)
+    mutants, tests = drawn(room, count, seed), is_interactive(room)
     survived: dict[str, str] = {}
     for tried, mutant in enumerate(mutants, start=1):
         if survives(mutant, tests):
@@ -632,7 +632,7 @@ def try_new(count: int, seed: int, room: str) -> None:
 def try_again(room: str, kept: dict[str, str]) -> None:
     """Try the survivors of a room once more."""
     mutants = [mutant for file in _files(room) for mutant in mutants_of(file) if mutant.name in kept]
-    tests = watched(room)
+    tests = is_interactive(room)
     found = [mutant for mutant in mutants if survives(mutant, tests)]
     print(f"{room}: {len(mutants) - len(found)} of {len(mutants)} survivors are noticed today", flush=True)
 
@@ -667,7 +667,7 @@ def main() -> None:
         return
     if sys.argv[1] == "watch":
         for room in sys.argv[2:] or ROOMS:
-            print(f"{room}: {len(watched(room))} tests", flush=True)
+            print(f"{room}: {len(is_interactive(room))} tests", flush=True)
         return
     for room in sys.argv[3:] or ROOMS:
         in_room(room, sys.argv[1], sys.argv[2])
@@ -677,7 +677,7 @@ def in_room(room: str, what: str, seed: str) -> None:
     """Do what is asked for in one room, in a fork in which its tests are collected."""
     import pytest
 
-    watched(room)
+    is_interactive(room)
     if what == "again":
         work = partial(try_again, room, json.loads(KEPT.read_text())[seed][room]["survived"])
     else:

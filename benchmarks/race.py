@@ -27,8 +27,8 @@ from race_irace import f_race, irace, t_race
 from race_peers import halving, rejects, t_bonferroni, ucb_e, unpaired, wilcoxon_pruner
 from tombola.pool import Pool
 from tombola.racing import Race
+from tombola.racing._plan import plan
 from tombola.racing.best import Best
-from tombola.racing.planning import plan
 
 Table: TypeAlias = Any
 Contestant: TypeAlias = Callable[[Table, Any, int], tuple[int, int]]
@@ -89,7 +89,7 @@ SLOW = ("Optuna WilcoxonPruner",)  # minutes a table, as the real irace: fewer s
 
 
 def measure(folder: Path, names: Sequence[str], slow: int) -> list[Score]:
-    """Let all contestants run on all tables, 40 shuffles, or as many as `slow` says for those that are."""
+    """Let all default_learners run on all tables, 40 shuffles, or as many as `slow` says for those that are."""
     scores = {name: Score(name, {}) for name in [*CONTESTANTS, "irace's F-race", "irace's t-race"]}
     for name in names:
         table = np.ascontiguousarray(np.load(folder / f"{name}.npz", allow_pickle=False)["loss"], np.float64)
@@ -163,6 +163,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="The race against its peers.")
     parser.add_argument("folder", type=Path, help="where the tables are, as NPZ files with an array called loss")
     parser.add_argument("names", nargs="*", help="which tables; eleven if left out")
-    parser.add_argument("--slow", type=int, default=5, help="shuffles of the contestants that take minutes; 0: none")
+    parser.add_argument(
+        "--slow", type=int, default=5, help="shuffles of the default_learners that take minutes; 0: none"
+    )
     chosen = parser.parse_args()
     main(chosen.folder, chosen.names, chosen.slow)

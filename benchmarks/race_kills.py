@@ -64,11 +64,11 @@ def asked(folder: Path) -> list[str]:
 
 def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
     """Run the race, kill it so often, let it end, and compare with one that was left in peace."""
-    from tombola.racing import RaceFile
+    from tombola.persistence.race_file import RaceFile
 
     (folder / "rows.txt").write_text("\n".join(str(row) for row in range(ROWS)))
     (folder / "call.py").write_text(CALL)
-    coins, path = np.random.default_rng(seed), folder / "killed.race"
+    rng, path = np.random.default_rng(seed), folder / "killed.race"
     done = repeated = lost = 0
     before: dict[int, Any] = {}
     names: dict[int, str] = {}
@@ -80,7 +80,7 @@ def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
         start = time.monotonic()
         while process.poll() is None and len(answers(path)) == len(before) and time.monotonic() - start < 60:
             time.sleep(0.01)  # until something happens in this life
-        time.sleep(0.12 * coins.random())
+        time.sleep(0.12 * rng.random())
         over = process.poll() is not None
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -105,7 +105,7 @@ def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
     )
     first, second = json.loads(end.stdout), json.loads(peace.stdout)
     for said in (first, second):
-        said["verdict"] = said["verdict"].split(";")[0]  # how many calls were under way at the end is chance
+        said["verdict"] = said["verdict"].split(";")[0]  # how many calls were under way at the end is probability
     same = {name for name in first if first[name] == second[name]} >= {"verdict", "candidates", "answer", "proved"}
     left = answers(path)
     agree = all(answers(folder / "peace.race").get(ticket, value) == value for ticket, value in left.items())

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits  # type: ignore[import-untyped]
 
-from tombola import play, statistics
-from tombola.labels import ERM, LabelledPool, Stumps
+from tombola import _statistics, play
+from tombola.classification import ERM, LabelledPool, Stumps
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw, save
 
@@ -19,7 +19,7 @@ def chart(title: str, pool: LabelledPool) -> Chart:
     learner = ERM(Stumps(pool.dimensions))
     curves = np.array([play(learner, pool, seed=seed).curve for seed in range(SHUFFLES)])
     rounds = np.unique(np.linspace(1, pool.rows, 60).astype(np.int64))
-    means = [statistics.mean(curves[:, t - 1]) for t in rounds]
+    means = [_statistics.mean(curves[:, t - 1]) for t in rounds]
     sorted_rows = np.lexsort((pool.features[:, 0], pool.labels))
     by_label = play(learner, pool, order=sorted_rows, seed=0).curve
     x = rounds.astype(np.float64)

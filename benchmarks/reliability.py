@@ -24,14 +24,14 @@ from fuzz import Check, damage, fuzz, remembered, serve
 from journal_files import races, runs
 from saved_sessions import sessions
 from tombola import compare
-from tombola.claims.finished import Finished
-from tombola.claims.finished import _hash as line_digest
-from tombola.engine.player import Player
-from tombola.learners.full import FollowTheLeader, Hedge
+from tombola.engine.runner import Runner
+from tombola.learners import FollowTheLeader, Hedge
+from tombola.paper.unit_cache import Finished
+from tombola.paper.unit_cache import _hash as line_digest
+from tombola.persistence.result_cache import Chunks
+from tombola.persistence.result_cache import _digest as chunk_digest
 from tombola.pool import Pool
 from tombola.runs import Runs
-from tombola.tables.chunks import Chunks
-from tombola.tables.chunks import _digest as chunk_digest
 
 DOCS = Path(__file__).parents[1] / "docs"
 BAD = ("wrong", "traceback", "crash", "hang")
@@ -45,8 +45,8 @@ def journals(path: Path, seed: int) -> str:
     units = ("a/1", "b/2", "c/3")
     for unit in units:
         Finished(file).record(unit, rows)
-    coins = np.random.default_rng([seed, 53])
-    unit, forged = ("b/2", change_inside(rows, coins)) if coins.random() < 0.7 else (hostile(coins), rows)
+    rng = np.random.default_rng([seed, 53])
+    unit, forged = ("b/2", change_inside(rows, rng)) if rng.random() < 0.7 else (hostile(rng), rows)
     if seed % 3 == 2:
         with file.open("a") as journal:
             journal.write(json.dumps({"unit": unit, "rows": forged, "digest": line_digest(unit, forged)}) + "\n")
@@ -65,10 +65,10 @@ def chunks(path: Path, seed: int) -> str:
     whole, other, runs = kept_chunks()
     folder = path / "comparison"
     folder.mkdir(exist_ok=True)
-    coins = np.random.default_rng([seed, 47])
+    rng = np.random.default_rng([seed, 47])
     content = damage(whole, seed)
     if seed % 3 == 1:
-        content = choice(coins, [other, whole[:32] + other[32:], other[:32] + whole[32:], b""])
+        content = choice(rng, [other, whole[:32] + other[32:], other[:32] + whole[32:], b""])
     elif seed % 3 == 2:
         archive = damage(whole[32:], seed)
         content = chunk_digest(archive, "comparison/0-4.runs") + archive
@@ -106,7 +106,11 @@ KINDS: dict[str, tuple[Check | None, int, str]] = {
     "runs": (runs, 5_000, "run files of `tombola session`, damaged, changed, or forged with digests that fit"),
     "races": (races, 5_000, "files of `tombola race`, damaged, changed, or forged with digests that fit"),
     "tables": (tables, 5_000, "tables of every kind that is read, wide and long, and logs of other programs, damaged"),
-    "chunks": (chunks, 5_000, "what `tombola compare` keeps, damaged, exchanged, or forged with a digest that fits"),
+    "chunks": (
+        chunks,
+        5_000,
+        "what `tombola compare` keeps, damaged, target_as_budget, or forged with a digest that fits",
+    ),
     "journals": (
         journals,
         5_000,
@@ -179,7 +183,7 @@ if __name__ == "__main__":
     if len(sys.argv) == 4:
         chosen = KINDS[sys.argv[1]][0]
         assert chosen is not None
-        with mock.patch.object(Player, "step", remembered):
+        with mock.patch.object(Runner, "step", remembered):
             serve(chosen)
     else:
         main()

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from tombola import Session
-from tombola.learners.bandit import UCB1
-from tombola.live import SessionFile
+from tombola.learners import UCB1
+from tombola.persistence import SessionFile
 
 PIECE = 20_000
 
@@ -28,12 +28,12 @@ def make_run(tickets: int, pending: int, file: Path) -> None:
         for begun in range(0, tickets, PIECE):
             with run._writing() as mind:
                 for _ in range(min(PIECE, tickets - begun)):
-                    action, chance = mind.act()
-                    run._append("ticket", mind.round, [action, chance])
+                    action, probability = mind.act()
+                    run._append("ticket", mind.round, [action, probability])
                     if mind.round % every:
                         loss = (mind.round * 7919 % 101) / 100
                         run._append("outcome", mind.round, {"loss": loss})
-                        mind.observe(mind.round, action, chance, (loss,))
+                        mind.observe(mind.round, action, probability, (loss,))
     print(f"{tickets:,} tickets, {pending:,} pending: written in {time.process_time() - began:.1f} s", flush=True)
 
 
@@ -50,9 +50,9 @@ WORK = {
 CHILD = """
 import resource, sys, time
 from pathlib import Path
-from tombola.live import SessionFile
-from tombola.live.export import export
-from tombola.live.page import run_page
+from tombola.persistence import SessionFile
+from tombola.persistence.session_export import export
+from tombola.persistence.session_page import run_page
 began = time.process_time()
 with SessionFile.open(sys.argv[1]) as run:
     {work}

@@ -14,16 +14,34 @@ import numpy as np
 
 from forging import change_cells, change_inside, choice, hostile
 from fuzz import damage
-from tombola import Budget, Session
-from tombola.budgets import BudgetSimulation
-from tombola.labels import ERM, AllLabellings, Experts, FiniteClass, Halving, StandardOptimal, Thresholds
-from tombola.learners.bandit import KLUCB, UCB1, UCB2, Exp3, SuccessiveElimination, ThompsonSampling, TsallisInf
-from tombola.learners.budgeted import DualDescent, EmpiricalLP, OptimisticLP, PrimalDual, ThriftyLP
-from tombola.learners.full import BirthdayTest, FollowTheLeader, Hedge
-from tombola.learners.switching import BettingElimination, BlockUCB, FrugalUCB, Thrifty
-from tombola.recipe import _OURS
-from tombola.reductions import Interleaved, OptimisticSimulation, Simulation
-from tombola.saving import COLUMNS, _digest
+from tombola import Budget, Session, classification, learners
+from tombola.classification import ERM, AllLabellings, Experts, FiniteClass, Halving, StandardOptimal, Thresholds
+from tombola.learners import (
+    KLUCB,
+    UCB1,
+    UCB2,
+    BettingElimination,
+    BirthdayTest,
+    BlockUCB,
+    BudgetSimulation,
+    DualDescent,
+    EmpiricalLP,
+    Exp3,
+    FollowTheLeader,
+    FrugalUCB,
+    Hedge,
+    Interleaved,
+    OptimisticLP,
+    OptimisticSimulation,
+    PrimalDual,
+    Simulation,
+    SuccessiveElimination,
+    ThompsonSampling,
+    Thrifty,
+    ThriftyLP,
+    TsallisInf,
+)
+from tombola.persistence.session_json import COLUMNS, _digest
 
 POINTS = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
 SPEND = Budget(12.0, worst=[1.0, 2.0], null="add")
@@ -86,36 +104,36 @@ def sessions(path: Path, seed: int) -> str:
 @cache
 def saved_session(kind: int, far: str) -> tuple[bytes, str]:
     """Return the bytes of a session that has got so far, and all that it says."""
-    session, coins = SAVED[kind](), np.random.default_rng(kind)
+    session, rng = SAVED[kind](), np.random.default_rng(kind)
     waiting = []
     for _ in range({"half-way": min(30, session.horizon), "not begun": 0, "all answered": session.horizon}[far]):
-        waiting.append(session.act(**shown(session, coins)))
-        if far == "all answered" or coins.random() < 0.7:
-            told(session, waiting.pop(int(coins.integers(len(waiting)))), coins)
+        waiting.append(session.act(**shown(session, rng)))
+        if far == "all answered" or rng.random() < 0.7:
+            told(session, waiting.pop(int(rng.integers(len(waiting)))), rng)
     with tempfile.TemporaryDirectory() as folder:
         session.save(Path(folder) / "s.json")
         return (Path(folder) / "s.json").read_bytes(), telling(session)
 
 
-def shown(session: Session, coins: np.random.Generator) -> dict[str, Any]:
+def shown(session: Session, rng: np.random.Generator) -> dict[str, Any]:
     """Return what `act` is shown: features, for a learner of labels."""
-    return {"features": coins.integers(0, 4, session.setting.context)} if session.setting.context else {}
+    return {"features": rng.integers(0, 4, session.setting.context)} if session.setting.context else {}
 
 
-def told(session: Session, ticket: Any, coins: np.random.Generator) -> None:
+def told(session: Session, ticket: Any, rng: np.random.Generator) -> None:
     """Tell a session some outcome of a ticket: nothing, if what was played is an added null action."""
     if session.setting.context:
-        session.observe(ticket, label=int(coins.integers(2)), weight=choice(coins, [None, 0.5, 1.0]))
+        session.observe(ticket, label=int(rng.integers(2)), weight=choice(rng, [None, 0.5, 1.0]))
         return
     if session.budget is None:
-        losses = coins.random(session.actions)
+        losses = rng.random(session.actions)
         session.observe(ticket, **session.setting.answer(losses, ticket.action))
         return
     limits = session.setting.limits  # type: ignore[attr-defined]
     listed = session.setting.listed
     worst, prices = limits.worst[:listed], limits.prices[:listed]
-    costs = np.where(np.isnan(prices), coins.random(worst.shape) * worst, prices)
-    losses = coins.random(listed)
+    costs = np.where(np.isnan(prices), rng.random(worst.shape) * worst, prices)
+    losses = rng.random(listed)
     if session.setting.whole_rows:
         session.observe(ticket, loss=losses, cost=costs)
     elif ticket.action < listed:
@@ -126,18 +144,18 @@ def told(session: Session, ticket: Any, coins: np.random.Generator) -> None:
 
 def telling(session: Session) -> str:
     """Return all that a session knows, to the bit."""
-    memory = session._live.player.memory if session._live.player else np.zeros(0)
+    memory = session._live.runner.memory if session._live.runner else np.zeros(0)
     digest = hashlib.blake2b()
     for begun in range(0, memory.size, 1 << 20):  # a horizon of a billion may have room for as many rows, never touched
         digest.update(memory[begun : begun + (1 << 20)].tobytes())
-    known = (session.tickets, session.outcomes, session.ledger, session.names, session.horizon)
+    known = (session.tickets, session.outcomes, session.balance, session.names, session.horizon)
     return repr(known) + digest.hexdigest()
 
 
 def goes_on(session: Session) -> str:
     """Return what a session does next."""
-    coins, after = np.random.default_rng(1), min(3, session.horizon - session.round)
-    return repr([session.act(**shown(session, coins)) for _ in range(after)])
+    rng, after = np.random.default_rng(1), min(3, session.horizon - session.round)
+    return repr([session.act(**shown(session, rng)) for _ in range(after)])
 
 
 def replayed(session: Session) -> Session:
@@ -162,53 +180,62 @@ def replayed(session: Session) -> Session:
 
 def resealed(whole: bytes, seed: int) -> bytes:
     """Change one place of a saved session, sometimes two, to something hostile, and seal it anew."""
-    coins = np.random.default_rng([seed, 31])
+    rng = np.random.default_rng([seed, 31])
     data = json.loads(whole)
     data.pop("digest")
-    change(data, coins)
-    if coins.random() < 0.2:
+    change(data, rng)
+    if rng.random() < 0.2:
         with contextlib.suppress(ValueError, LookupError, TypeError):  # where that place is gone
-            change(data, coins)
+            change(data, rng)
     return json.dumps({**data, "digest": _digest(data)}).encode()
 
 
-def change(data: dict[str, Any], coins: np.random.Generator) -> None:
+def change(data: dict[str, Any], rng: np.random.Generator) -> None:
     """Change one place of what a session wrote."""
-    match int(coins.integers(8)):
+    match int(rng.integers(8)):
         case 0:
-            data[choice(coins, list(data))] = hostile(coins)
+            data[choice(rng, list(data))] = hostile(rng)
         case 1 | 2 | 3 if isinstance(data["book"], dict):
-            column = choice(coins, list(COLUMNS))
+            column = choice(rng, list(COLUMNS))
             numbers = np.frombuffer(base64.b64decode(data["book"][column]), COLUMNS[column])
-            changed = change_cells(numbers, COLUMNS[column], coins)
+            changed = change_cells(numbers, COLUMNS[column], rng)
             data["book"][column] = base64.b64encode(changed.tobytes()).decode()
         case 4:
-            data["learner"] = choice(coins, [other_recipe, huge_recipe, deep_recipe])(data["learner"], coins)
+            data["learner"] = choice(rng, [other_recipe, huge_recipe, deep_recipe])(data["learner"], rng)
         case 5 if data["budget"] is not None:
-            data["budget"] = change_inside(data["budget"], coins)
+            data["budget"] = change_inside(data["budget"], rng)
         case _:
-            name = choice(coins, list(data))
-            data[name] = change_inside(data[name], coins)
+            name = choice(rng, list(data))
+            data[name] = change_inside(data[name], rng)
 
 
-def other_recipe(recipe: Any, coins: np.random.Generator) -> Any:
+def other_recipe(recipe: Any, rng: np.random.Generator) -> Any:
     """Return the recipe of something else, a learner or not."""
-    names = [*_OURS, "own Mine", "Session", "Pool", "__import__", "os.system", "Learner"]
-    return {**recipe, "name": choice(coins, names), "parameters": choice(coins, [{}, recipe["parameters"]])}
+    names = [
+        *learners.__all__,
+        *classification.__all__,
+        "own Mine",
+        "Session",
+        "Pool",
+        "__import__",
+        "os.system",
+        "Learner",
+    ]
+    return {**recipe, "name": choice(rng, names), "parameters": choice(rng, [{}, recipe["parameters"]])}
 
 
-def huge_recipe(recipe: Any, coins: np.random.Generator) -> Any:
+def huge_recipe(recipe: Any, rng: np.random.Generator) -> Any:
     """Return the recipe with a parameter that is huge, or something else that it is not."""
-    return {**recipe, "parameters": change_inside(recipe["parameters"], coins)}
+    return {**recipe, "parameters": change_inside(recipe["parameters"], rng)}
 
 
-def deep_recipe(recipe: Any, coins: np.random.Generator) -> Any:
+def deep_recipe(recipe: Any, rng: np.random.Generator) -> Any:
     """Return a recipe in a recipe in a recipe."""
-    for _ in range(choice(coins, [1, 2, 5, 100])):
+    for _ in range(choice(rng, [1, 2, 5, 100])):
         recipe = {
-            "name": choice(coins, ["Simulation", "Interleaved", "BudgetSimulation"]),
+            "name": choice(rng, ["Simulation", "Interleaved", "BudgetSimulation"]),
             "parameters": {"base": recipe},
         }
         if recipe["name"] == "Interleaved":
-            recipe["parameters"]["delay"] = choice(coins, [0, 1, 10**12])
+            recipe["parameters"]["delay"] = choice(rng, [0, 1, 10**12])
     return recipe

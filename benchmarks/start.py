@@ -17,7 +17,7 @@ seconds = perf_counter() - start
 import sys
 print(seconds, "numba" in sys.modules)
 """
-HELP = "import sys; sys.argv = ['tombola', '--help']; from tombola.cli import main; main()"
+HELP = "import sys; sys.argv = ['tombola', '--help']; from tombola.cli.app import main; main()"
 
 
 def start_up() -> list[Row]:

@@ -1,7 +1,7 @@
 """Regret with switches on real tables at prices 0, 1 and 10: `python benchmarks/switching.py FOLDER`.
 
 FOLDER holds NAME.npz files with an array `loss`. Every learner meets the same 60 orders. Printed are totals (regret and
-price of the switches), the least that a player without noise could pay (`oracle`), the ratio of Thrifty to FrugalUCB
+price of the switches), the least that a runner without noise could pay (`oracle`), the ratio of Thrifty to FrugalUCB
 with its standard error, how far a blind action is behind Thrifty in standard errors of that difference, runs of Thrifty
 above five times its mean, and geometric means over the tables it was tuned on and over the others. `switching.py made`
 does the same on pools made for this report and on ugly ones, `switching.py tails FOLDER` counts such runs in more
@@ -14,11 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from tombola import Pool, compare, instances, play
-from tombola.learners.bandit import UCB2, BanditBirthdayTest, BlindAction, EpsilonGreedy
+from tombola._types import Floats
+from tombola.learners import (
+    UCB2,
+    BanditBirthdayTest,
+    EpsilonGreedy,
+    FrugalUCB,
+    LazyOptimisticSimulation,
+    OptimisticSimulation,
+    RandomFixedAction,
+    Thrifty,
+)
 from tombola.learners.base import Learner
-from tombola.learners.switching import FrugalUCB, Thrifty
-from tombola.reductions import LazyOptimisticSimulation, OptimisticSimulation
-from tombola.types import Floats
 
 PRICES, ORDERS, SEED = (0.0, 1.0, 10.0), 60, 2026
 TUNED = (
@@ -27,29 +34,29 @@ TUNED = (
 )  # fmt: skip
 
 
-def contestants(price: float) -> dict[str, Learner]:
+def default_learners(price: float) -> dict[str, Learner]:
     return {
         "Thrifty": Thrifty(price),
         "FrugalUCB": FrugalUCB(price),
         "UCB2": UCB2(),
-        "BlindAction": BlindAction(),
+        "RandomFixedAction": RandomFixedAction(),
         "EpsilonGreedy": EpsilonGreedy(),
     }
 
 
 def ugly() -> dict[str, Pool]:
     """Return pools that a thrifty learner may get wrong."""
-    rng = np.random.default_rng(7)
+    generator = np.random.default_rng(7)
     means = {
         "all equal": np.full(30, 0.3),
-        "nearly equal": 0.3 + 0.01 * rng.standard_normal(30),
+        "nearly equal": 0.3 + 0.01 * generator.standard_normal(30),
         "one good of 30": np.where(np.arange(30) == 17, 0.2, 0.9),
         "best loses rarely": np.where(np.arange(8) == 3, 0.005, 0.05),
         "two actions": np.array([0.5, 0.45]),
         "one action": np.array([0.5]),
     }
-    pools = {name: Pool((rng.random((3000, m.size)) < m).astype(float)) for name, m in means.items()}
-    pools["T < k"] = Pool((rng.random((40, 60)) < rng.random(60)).astype(float))
+    pools = {name: Pool((generator.random((3000, m.size)) < m).astype(float)) for name, m in means.items()}
+    pools["T < k"] = Pool((generator.random((40, 60)) < generator.random(60)).astype(float))
     pools["heavy ties"] = instances.heavy_ties(2000, 12, seed=0)
     return pools
 
@@ -61,8 +68,8 @@ def oracle(pool: Pool, price: float) -> float:
     k, rows = gaps.size, pool.rows
     best = np.inf
     for tried in range(1, k + 1):
-        chances = np.array([np.prod((k - i - np.arange(1, tried)) / (k - np.arange(1, tried))) for i in range(k)])
-        weights = chances.clip(0) * tried / k
+        probabilities = np.array([np.prod((k - i - np.arange(1, tried)) / (k - np.arange(1, tried))) for i in range(k)])
+        weights = probabilities.clip(0) * tried / k
         staying = float((weights * gaps).sum()) * (rows - tried)
         best = min(best, staying + tried * float(gaps.mean()) + price * (tried - 1 + (tried - 1) / tried * (tried > 1)))
     return best
@@ -70,27 +77,27 @@ def oracle(pool: Pool, price: float) -> float:
 
 def fresh() -> dict[str, Pool]:
     """Return pools made for this report alone: few and many rows an action; losses 0/1, beta, normal; columns alike."""
-    rng = np.random.default_rng(20_261_116)
+    generator = np.random.default_rng(20_261_116)
     pools: dict[str, Pool] = {}
     for rows, k in ((150, 60), (600, 40), (2500, 35), (900, 12), (8000, 10), (12_000, 3)):
         size = f"{rows} x {k}"
-        spread = rng.choice([0.03, 0.1, 0.25])
-        means = np.clip(rng.uniform(0.15, 0.85) + spread * rng.standard_normal(k), 0.02, 0.98)
-        coins = (rng.random((rows, k)) < means).astype(float)
-        alike = (0.6 * rng.random((rows, 1)) + 0.4 * rng.random((rows, k)) < means).astype(float)
-        normal = np.clip(means + 0.15 * rng.standard_normal((rows, k)), 0, 1)
+        spread = generator.choice([0.03, 0.1, 0.25])
+        means = np.clip(generator.uniform(0.15, 0.85) + spread * generator.standard_normal(k), 0.02, 0.98)
+        rng = (generator.random((rows, k)) < means).astype(float)
+        alike = (0.6 * generator.random((rows, 1)) + 0.4 * generator.random((rows, k)) < means).astype(float)
+        normal = np.clip(means + 0.15 * generator.standard_normal((rows, k)), 0, 1)
         kinds = {
-            "coins": coins,
+            "rng": rng,
             "alike": alike,
             "normal": normal,
-            "beta": rng.beta(3 * means, 3 * (1 - means), (rows, k)),
+            "beta": generator.beta(3 * means, 3 * (1 - means), (rows, k)),
         }
         pools |= {f"fresh {kind} {size}": Pool(losses) for kind, losses in kinds.items()}
     return pools
 
 
 def measure(pool: Pool, price: float) -> dict[str, Floats]:
-    learners = contestants(price)
+    learners = default_learners(price)
     runs = compare(pool, learners, repetitions=ORDERS, switching_price=price, seed=SEED)
     return {name: runs.regrets(name) for name in learners}
 
@@ -103,7 +110,7 @@ def half_of(name: str) -> str:
 def line(name: str, pool: Pool, price: float) -> tuple[str, float, int]:
     """Return one line of the table, the ratio of Thrifty to FrugalUCB, and how many runs were catastrophic."""
     totals = measure(pool, price)
-    thrifty, frugal, blind = totals["Thrifty"], totals["FrugalUCB"], totals["BlindAction"]
+    thrifty, frugal, blind = totals["Thrifty"], totals["FrugalUCB"], totals["RandomFixedAction"]
     below = max(float(frugal.mean()), 1e-9)
     ratio = float(thrifty.mean()) / below if frugal.mean() > 0 else 1.0
     error = float((thrifty - ratio * frugal).std()) / below / ORDERS**0.5
@@ -117,7 +124,7 @@ def line(name: str, pool: Pool, price: float) -> tuple[str, float, int]:
 
 def table(pools: dict[str, Pool]) -> None:
     """Print one line for each pool and price, and the geometric means."""
-    head = ["table", "rows x actions", "price", *contestants(1.0), "oracle", "Thrifty / FrugalUCB", "blind", "bad"]
+    head = ["table", "rows x actions", "price", *default_learners(1.0), "oracle", "Thrifty / FrugalUCB", "blind", "bad"]
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     ratios: dict[tuple[str, float], list[float]] = {}
     catastrophes = 0

@@ -15,9 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tombola import FollowTheLeader, instances, play
-from tombola.claims.base import band, levels
-from tombola.claims.curves import lines
-from tombola.claims.separation import worst
+from tombola.paper.base import band, levels
+from tombola.paper.claims.separation import worst
+from tombola.paper.curves import lines
 from tombola.report import figures
 from tombola.report.chart import Chart
 
@@ -66,8 +66,8 @@ def shuffled():
 
 def replacement():
     """Twelve draws without replacement, and with; below each, what never came."""
-    coins = np.random.default_rng(SEED)
-    without, with_ = coins.permutation(ROWS), coins.integers(0, ROWS, ROWS)
+    rng = np.random.default_rng(SEED)
+    without, with_ = rng.permutation(ROWS), rng.integers(0, ROWS, ROWS)
     figure = _lines({"without\nreplacement": without, "with\nreplacement": with_})
     missing = sorted(set(range(ROWS)) - set(with_.tolist()))
     words = ", ".join(str(row + 1) for row in missing)
@@ -77,9 +77,9 @@ def replacement():
 
 def models():
     """The three input models on the same rows."""
-    coins = np.random.default_rng(SEED)
+    rng = np.random.default_rng(SEED)
     return _lines(
-        {"given": np.arange(ROWS), "random": coins.permutation(ROWS), "iid": coins.integers(0, ROWS, ROWS)},
+        {"given": np.arange(ROWS), "random": rng.permutation(ROWS), "iid": rng.integers(0, ROWS, ROWS)},
     )
 
 
@@ -134,11 +134,11 @@ def _side(model):
 def collapse():
     """How far the mean of what was seen is from the mean of the pool, drawn with and without replacement."""
     values = (np.arange(1000) < 300).astype(float)
-    coins = np.random.default_rng(SEED)
+    rng = np.random.default_rng(SEED)
     seen = np.arange(1, values.size + 1)
     figure, axes = plt.subplots(figsize=(7, 3.6))
     for name, color in (("with replacement", GREEN), ("without replacement", BLUE)):
-        draws = [_draw(name, values, coins) for _ in range(400)]
+        draws = [_draw(name, values, rng) for _ in range(400)]
         errors = [np.abs(np.cumsum(draw) / seen - values.mean()) for draw in draws]
         axes.plot(seen, np.mean(errors, axis=0), color=color, lw=2, label=name)
     axes.set(xlabel="rows seen, of 1,000", ylabel="mean error", ylim=(0, 0.06), title="What is seen, against the pool")
@@ -146,8 +146,8 @@ def collapse():
     return figure
 
 
-def _draw(name, values, coins):
-    return coins.choice(values, values.size, replace=name == "with replacement")
+def _draw(name, values, rng):
+    return rng.choice(values, values.size, replace=name == "with replacement")
 
 
 def _lines(lines):

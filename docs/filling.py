@@ -80,8 +80,8 @@ def _directive(home, name):
 @cache
 def errata():
     """Return all errata with their numbers, computed now."""
-    from tombola.claims.errata import row_of
-    from tombola.claims.evidence import ERRATA
+    from tombola.paper.claims.errata import row_of
+    from tombola.paper.errata import ERRATA
 
     return sorted((row_of(erratum) for erratum in ERRATA), key=lambda row: row["number"])
 
@@ -90,7 +90,7 @@ def commands():
     """Return every command of the command line with its options, as it is defined in the code."""
     from typer.main import get_command
 
-    from tombola.cli import app
+    from tombola.cli.app import app
 
     return list(_commands(get_command(app), ""))
 

@@ -20,21 +20,21 @@ from unittest import mock
 import numpy as np
 
 from tombola import Session, play
-from tombola.book import Ticket
-from tombola.budget import LEAST, Budget, Ledger, Limits, Terms
-from tombola.budgets import BudgetedBanditLearner, BudgetedLearner
+from tombola._play import allowance_on
+from tombola._types import Floats, RngState
+from tombola.budget.budget import LEAST, Balance, Budget, BudgetTerms, ResolvedBudget
+from tombola.budget.tracker import LENIENCE
 from tombola.delay import delays_of
+from tombola.engine.arrivals import from_delays, max_in_flight
 from tombola.engine.compiler import compiles, plain
-from tombola.engine.loop import ROUND, Arrivals, new_tally
-from tombola.engine.player import Player
-from tombola.engine.queue import queue_of, ring_of
+from tombola.engine.loop import ROUND, RowStream, new_accumulators
+from tombola.engine.runner import Runner
+from tombola.engine.tickets import Ticket
 from tombola.errors import FeedbackError
-from tombola.live import SessionFile
-from tombola.playing import allowance_on
+from tombola.feedback import feedback_model
+from tombola.learners import BudgetedBanditLearner, BudgetedLearner
+from tombola.persistence import SessionFile
 from tombola.pool import Pool
-from tombola.settings import setting_of
-from tombola.settings.purse import LENIENCE
-from tombola.types import Coins, Floats
 
 MOODS = 15
 FICKLE, FRAGILE = 13, 14  # those that are due at every second question, and that fall over at every second answer
@@ -59,7 +59,7 @@ class Hostile(BudgetedLearner):
 
     mood: int
 
-    def init(self, terms: Terms) -> State:
+    def init(self, terms: BudgetTerms) -> State:
         """Return the state before the first round."""
         if terms.prices is not None:
             terms.prices[:] = 0.0
@@ -88,7 +88,7 @@ class Hostile(BudgetedLearner):
         """Say that everything fits, and ask to plan now and then."""
         return ask_now_and_then(state, fits)
 
-    def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
+    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Write into all that is shown."""
         left[:], fits[:] = np.inf, 1.0
         state.seen[0] += 1.0
@@ -108,7 +108,7 @@ class HostileBandit(BudgetedBanditLearner):
     plan = Hostile.plan
 
     @staticmethod
-    def observe(state: State, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+    def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Write down what was played, then write into everything."""
         fall_over(state)
         state.seen[0] += 1.0
@@ -124,7 +124,7 @@ KEPT: list[Floats] = []
 class Grasping(Hostile):
     """The same in plain Python only, where it keeps what it is shown, and goes on writing into it."""
 
-    def init(self, terms: Terms) -> State:
+    def init(self, terms: BudgetTerms) -> State:
         """Return the state before the first round."""
         KEPT.clear()
         return super().init(terms)
@@ -199,10 +199,10 @@ def ask_now_and_then(state: State, fits: Floats) -> bool:
     return int(state.asked[0]) % 2 == 0 if int(state.mood) == FICKLE else int(state.seen[0]) % 5 == 3
 
 
-def ugly_costs(coins: np.random.Generator, shape: tuple[int, int, int], far: int = 290) -> Floats:
+def ugly_costs(rng: np.random.Generator, shape: tuple[int, int, int], far: int = 290) -> Floats:
     """Return costs of some ugly kind: tiny, huge (10^far), decimal, whole, rare, almost 1, changing, or of 32 bits."""
-    costs = coins.random(shape)
-    kind = coins.integers(9)
+    costs = rng.random(shape)
+    kind = rng.integers(9)
     if kind == 1:
         costs = np.round(costs)
     elif kind == 2:
@@ -210,9 +210,9 @@ def ugly_costs(coins: np.random.Generator, shape: tuple[int, int, int], far: int
     elif kind == 3:
         costs = costs**-3.0
     elif kind == 4:
-        costs *= 10.0 ** coins.integers(-far, far, size=shape[2])
+        costs *= 10.0 ** rng.integers(-far, far, size=shape[2])
     elif kind == 5:
-        costs[coins.random(shape) < 0.7] = 0.0
+        costs[rng.random(shape) < 0.7] = 0.0
     elif kind == 6:
         costs = 1.0 - costs * 2.0**-50
     elif kind == 7:
@@ -222,30 +222,30 @@ def ugly_costs(coins: np.random.Generator, shape: tuple[int, int, int], far: int
     return costs
 
 
-def extreme_costs(coins: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
+def extreme_costs(rng: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
     """Return costs from the ends of what there is: too small for all bits, or almost infinite."""
     ends = (
         [5e-324, 1e-310, 2.2e-308, LEAST, 1e-300, 0.0],
         [1e308, MOST, MOST / 3, 1e290, 1.0, 0.0],
         [5e-324, 1.0, MOST],
     )
-    return coins.choice(ends[int(coins.integers(3))], shape)
+    return rng.choice(ends[int(rng.integers(3))], shape)
 
 
 @lru_cache(maxsize=2)
 def pool_of(number: int) -> Pool:
     """Return a small pool with costs of some ugly kind; one action may cost nothing, and one always the same."""
-    coins = np.random.default_rng([17, number])
-    T, k, m = (int(coins.integers(1, top)) for top in (24, 5, 3))
-    costs = ugly_costs(coins, (T, k, m)) if coins.random() < 0.85 else extreme_costs(coins, (T, k, m))
-    if coins.random() < 0.3:
-        costs[:, coins.integers(k)] = 0.0
-    if coins.random() < 0.3:
-        costs[:, coins.integers(k)] = costs[0, coins.integers(k)]
-    return Pool(coins.integers(0, 3, (T, k)) / 2, costs=costs)
+    rng = np.random.default_rng([17, number])
+    T, k, m = (int(rng.integers(1, top)) for top in (24, 5, 3))
+    costs = ugly_costs(rng, (T, k, m)) if rng.random() < 0.85 else extreme_costs(rng, (T, k, m))
+    if rng.random() < 0.3:
+        costs[:, rng.integers(k)] = 0.0
+    if rng.random() < 0.3:
+        costs[:, rng.integers(k)] = costs[0, rng.integers(k)]
+    return Pool(rng.integers(0, 3, (T, k)) / 2, costs=costs)
 
 
-def budget_of(pool: Pool, coins: np.random.Generator, *, told: bool) -> Budget:
+def budget_of(pool: Pool, rng: np.random.Generator, *, told: bool) -> Budget:
     """Return amounts from nothing to plenty, many of them exact sums of costs.
 
     The worst costs are told if they must be, and now and then; what always costs the same may have its price on a list,
@@ -253,19 +253,19 @@ def budget_of(pool: Pool, coins: np.random.Generator, *, told: bool) -> Budget:
     """
     costs: Any = pool.costs
     with np.errstate(over="ignore"):
-        some = costs[coins.integers(0, pool.rows, 3), coins.integers(0, pool.k, 3)].sum(axis=0)
+        some = costs[rng.integers(0, pool.rows, 3), rng.integers(0, pool.k, 3)].sum(axis=0)
         totals = np.minimum(costs.max(axis=1).sum(axis=0), MOST)
-    choices = [0.0 * totals, some, totals * coins.random(), np.nextafter(some, 0), totals / 2, costs.max(axis=(0, 1))]
-    amounts = [_valid(choices[coins.integers(6)][j]) for j in range(totals.size)]
+    choices = [0.0 * totals, some, totals * rng.random(), np.nextafter(some, 0), totals / 2, costs.max(axis=(0, 1))]
+    amounts = [_valid(choices[rng.integers(6)][j]) for j in range(totals.size)]
     most, free = costs.max(axis=0), (costs == 0).all(axis=(0, 2))
-    worst = np.array([[_valid(cost * (1 + int(coins.integers(2)))) for cost in row] for row in most.tolist()])
-    fixed = ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= LEAST))) if coins.random() < 0.5 else most < 0
+    worst = np.array([[_valid(cost * (1 + int(rng.integers(2)))) for cost in row] for row in most.tolist()])
+    fixed = ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= LEAST))) if rng.random() < 0.5 else most < 0
     return Budget(
         amounts,
-        worst if told or coins.random() < 0.3 else None,
-        "add" if not free.any() or coins.random() < 0.5 else int(np.argmax(free)),
+        worst if told or rng.random() < 0.3 else None,
+        "add" if not free.any() or rng.random() < 0.5 else int(np.argmax(free)),
         np.where(fixed, most, np.nan) if fixed.any() else None,
-        0.25 if totals.size == 1 and coins.random() < 0.2 else None,
+        0.25 if totals.size == 1 and rng.random() < 0.2 else None,
     )
 
 
@@ -281,18 +281,18 @@ def overspent(number: int) -> bool:
     """
     group, mood = divmod(number, MOODS)
     question = question_of(group)
-    players: list[Player] = []
+    players: list[Runner] = []
     if mood == FRAGILE:
         return False
-    with mock.patch.object(Player, "play", _keeping(players)):
+    with mock.patch.object(Runner, "play", _keeping(players)):
         trace = play(
             Hostile(mood), question.pool, "given", question.delay, budget=question.budget, stop=question.stop,
             mixed=question.mixed, seed=number,
         )  # fmt: skip
-    return is_over(question, trace.ledger, players[0].state.log, trace.actions, trace.costs)
+    return is_over(question, trace.balance, players[0].state.log, trace.actions, trace.costs)
 
 
-class Question(NamedTuple):
+class CompareRequest(NamedTuple):
     """What all moods are asked."""
 
     pool: Pool
@@ -302,55 +302,59 @@ class Question(NamedTuple):
     mixed: bool
 
 
-def question_of(group: int, *, live: bool = False) -> Question:
+def question_of(group: int, *, live: bool = False) -> CompareRequest:
     """Return a pool with an amount, a stop rule, a delay, and whether play is fluid; live, worst costs are told."""
-    coins = np.random.default_rng([18, group])
+    rng = np.random.default_rng([18, group])
     pool = pool_of(group)
-    delay = (0, 0, 2, pool.rows + 1, coins.integers(0, 5, pool.rows))[int(coins.integers(5))]
-    stop = ("strict", "fits")[int(coins.integers(2))]
-    return Question(pool, budget_of(pool, coins, told=live), stop, delay, bool(coins.integers(2)))
+    delay = (0, 0, 2, pool.rows + 1, rng.integers(0, 5, pool.rows))[int(rng.integers(5))]
+    stop = ("strict", "fits")[int(rng.integers(2))]
+    return CompareRequest(pool, budget_of(pool, rng, told=live), stop, delay, bool(rng.integers(2)))
 
 
 class Stage:
-    """A question with a player that can be put back to the start: many plays, for the price of one set-up."""
+    """A question with a runner that can be put back to the start: many plays, for the price of one set-up."""
 
-    def __init__(self, question: Question, kind: Any = Hostile) -> None:
+    def __init__(self, question: CompareRequest, kind: Any = Hostile) -> None:
         pool, budget, stop, delay, mixed = self.question = question
         learner, mixed = kind(0), mixed and kind is not HostileBandit
-        allowance = allowance_on(pool, budget, stop, mixed=mixed)
-        self.setting = setting_of(learner, pool.rows, actions=pool.k, allowance=allowance)
-        self.queue = queue_of(delays_of(delay, np.arange(pool.rows, dtype=np.uint32)))
-        self.player = Player(learner, self.setting, np.zeros(4, np.uint64), ring_of(self.queue))
-        self.start = self.player.memory.copy()
+        budget_run = allowance_on(pool, budget, stop, mixed=mixed)
+        self.setting = feedback_model(learner, pool.rows, actions=pool.k, budget_run=budget_run)
+        self.arrivals = from_delays(delays_of(delay, np.arange(pool.rows, dtype=np.uint32)))
+        self.runner = Runner(learner, self.setting, np.zeros(4, np.uint64), max_in_flight(self.arrivals))
+        self.start = self.runner.memory.copy()
         costs: Any = pool.costs
         labels = np.append(np.arange(pool.k), -1)[: self.setting.actions]
-        self.table = Arrivals(
+        self.table = RowStream(
             pool.losses, costs.reshape(pool.rows, -1), labels, np.arange(pool.rows, dtype=np.uint32), pool.best
         )
 
-    def play(self, mood: int, coins: Coins) -> tuple[Floats, Any, Floats]:
+    def play(self, mood: int, rng: RngState) -> tuple[Floats, Any, Floats]:
         """Play from the start, as far as it goes, and return what was played and seen, the actions, and the costs."""
-        player, purse = self.player, self.player.desk.purse
-        tally = new_tally(
+        runner, tracker = self.runner, self.runner.workspace.tracker
+        accumulators = new_accumulators(
             self.setting.actions, self.question.pool.rows, np.zeros(0, np.int64),
-            resources=purse.amounts.size, kept=True, expects=True,
+            resources=tracker.amounts.size, kept=True, expects=True,
         )  # fmt: skip
-        player.memory[:], player.coins[:] = self.start, coins
-        player.memory[int(self.start[1])] = mood
-        purse.spent[:], purse.reserved[:], purse.fits[:], purse.flags[:] = 0.0, 0.0, 1.0, 0.0
+        runner.memory[:], runner.rng[:] = self.start, rng
+        runner.memory[int(self.start[1])] = mood
+        tracker.spent[:], tracker.reserved[:], tracker.fits[:], tracker.flags[:] = 0.0, 0.0, 1.0, 0.0
         with contextlib.suppress(ZeroDivisionError):
-            player.play(self.table, self.queue, tally)
-        played = int(tally.place[ROUND]) + 1  # the costs of what comes after are 0, but actions are not none
-        tally.actions[played:] = -1
-        return player.state.log, np.full(tally.actions.size, -1) if purse.fluid else tally.actions, tally.costs
+            runner.play(self.table, self.arrivals, accumulators)
+        played = int(accumulators.place[ROUND]) + 1  # the costs of what comes after are 0, but actions are not none
+        accumulators.actions[played:] = -1
+        return (
+            runner.state.log,
+            np.full(accumulators.actions.size, -1) if tracker.fluid else accumulators.actions,
+            accumulators.costs,
+        )
 
-    def is_over(self, mood: int, coins: Coins) -> bool:
+    def is_over(self, mood: int, rng: RngState) -> bool:
         """Play, and tell whether more was spent, or is reserved, than there was."""
-        log, actions, spent = self.play(mood, coins)
-        return is_over(self.question, self.setting.ledger(self.player.desk), log, actions, spent)
+        log, actions, spent = self.play(mood, rng)
+        return is_over(self.question, self.setting.balance(self.runner.workspace), log, actions, spent)
 
 
-def is_over(question: Question, ledger: Ledger, log: Floats, actions: Any, spent: Floats) -> bool:
+def is_over(question: CompareRequest, balance: Balance, log: Floats, actions: Any, spent: Floats) -> bool:
     """Tell, exactly, whether what was seen and is reserved, or all that was played, is too much.
 
     What a fluid play cost is only known round by round, to the last bit, and is too much if those costs are; of a drawn
@@ -364,7 +368,7 @@ def is_over(question: Question, ledger: Ledger, log: Floats, actions: Any, spent
     seen = log[:, : pool.k]
     if not ((seen >= 0.0) & (seen <= 1.0 + LENIENCE)).all() or not np.isfinite(spent).all():
         return True
-    for j, (amount, reserved) in enumerate(zip(amounts, ledger.reserved, strict=True)):
+    for j, (amount, reserved) in enumerate(zip(amounts, balance.reserved, strict=True)):
         paid = costs[:, :, j]
         if not 0 <= reserved <= amount or exceeds(seen, paid, reserved, amount) or exceeds(drawn, paid, 0.0, amount):
             return True
@@ -393,31 +397,31 @@ def dyadic_sum(first: Floats, second: Floats) -> Fraction:
     return Fraction(total) * Fraction(2) ** (least - 106)
 
 
-def _keeping(players: list[Player]) -> Any:
-    def play_on(self: Player, *arguments: Any) -> None:
+def _keeping(players: list[Runner]) -> Any:
+    def play_on(self: Runner, *arguments: Any) -> None:
         players.append(self)
         _play(self, *arguments)
 
     return play_on
 
 
-_play = Player.play
+_play = Runner.play
 _steps: dict[Any, Any] = {}
-_step = Player.step
+_step = Runner.step
 
 
-def remembered(player: Player, function: Any, *arguments: Any) -> Any:
+def remembered(runner: Runner, function: Any, *arguments: Any) -> Any:
     """Look every loop up once: the compiler's fingerprint of a learner takes longer than these plays."""
-    key = (function, type(player.learner), compiles())
+    key = (function, type(runner.learner), compiles())
     if key not in _steps:
-        _steps[key] = _step(player, function, *arguments)
+        _steps[key] = _step(runner, function, *arguments)
     return _steps[key]
 
 
 class Witness:
     """Follows the money of a live run: what was paid, and the most that every open ticket may still cost."""
 
-    def __init__(self, amounts: Floats, limits: Limits) -> None:
+    def __init__(self, amounts: Floats, limits: ResolvedBudget) -> None:
         self.amounts = amounts.tolist()
         self.worst = limits.worst.tolist()
         self.paid: list[tuple[float, ...]] = []
@@ -431,9 +435,9 @@ class Witness:
             for amount, costs in zip(self.amounts, zip(*held, strict=True), strict=False)
         )
 
-    def is_wronged(self, ledger: Ledger) -> bool:
-        """Tell whether a ledger says less than was paid, or is open, or more than there is."""
-        for j, (amount, spent, reserved) in enumerate(zip(self.amounts, ledger.spent, ledger.reserved, strict=True)):
+    def is_wronged(self, balance: Balance) -> bool:
+        """Tell whether a balance says less than was paid, or is open, or more than there is."""
+        for j, (amount, spent, reserved) in enumerate(zip(self.amounts, balance.spent, balance.reserved, strict=True)):
             paid = sum(Fraction(costs[j]) for costs in self.paid)
             still = sum(Fraction(self.worst[action][j]) for action in self.open.values())
             if Fraction(spent) < paid or Fraction(reserved) < still or Fraction(spent) + Fraction(reserved) > amount:
@@ -442,36 +446,36 @@ class Witness:
 
 
 class Live(NamedTuple):
-    """A live run, whatever keeps it: its setting, a ticket (round, action), the answer to one, and its ledger."""
+    """A live run, whatever keeps it: its setting, a ticket (round, action), the answer to one, and its balance."""
 
     setting: Any
     act: Callable[[], tuple[int, int]]
     tell: Callable[[int, dict[str, Any]], bool]
-    ledger: Callable[[], Ledger]
+    balance: Callable[[], Balance]
 
 
-def went_over(live: Live, question: Question, coins: Random) -> bool:
+def went_over(live: Live, question: CompareRequest, rng: Random) -> bool:
     """Play all rounds live in a hostile world, and tell whether ever too much was spent, promised or forgotten."""
     pool, costs = question.pool, np.asarray(question.pool.costs)
     witness = Witness(question.budget.per_resource, live.setting.limits)
-    share = coins.choice((0.0, 0.4, 0.7, 0.9))
+    share = rng.choice((0.0, 0.4, 0.7, 0.9))
     for _ in range(pool.rows):
         round_, action = live.act()
         witness.open[round_] = action
         if witness.is_over():
             return True
-        while witness.open and coins.random() < share:
-            round_, action = coins.choice(list(witness.open.items()))
+        while witness.open and rng.random() < share:
+            round_, action = rng.choice(list(witness.open.items()))
             row = costs[round_ - 1]
             answer = live.setting.answer(pool.losses[round_ - 1], action, row)
-            if answer and coins.random() < 0.1 and is_swayed(live, round_, action, answer, coins):
+            if answer and rng.random() < 0.1 and is_swayed(live, round_, action, answer, rng):
                 return True
             news = told(live, round_, answer)
-            if (action < pool.k and not news) or (coins.random() < 0.2 and told(live, round_, answer)):
+            if (action < pool.k and not news) or (rng.random() < 0.2 and told(live, round_, answer)):
                 return True
             del witness.open[round_]
             witness.paid.append(tuple(row[action].tolist()) if action < pool.k else (0.0,) * row.shape[1])
-    return witness.is_wronged(live.ledger())
+    return witness.is_wronged(live.balance())
 
 
 def told(live: Live, round: int, answer: dict[str, Any]) -> bool:
@@ -482,7 +486,7 @@ def told(live: Live, round: int, answer: dict[str, Any]) -> bool:
         return live.tell(round, answer)
 
 
-def is_swayed(live: Live, round: int, action: int, answer: dict[str, Any], coins: Random) -> bool:
+def is_swayed(live: Live, round: int, action: int, answer: dict[str, Any], rng: Random) -> bool:
     """Tell whether a cost that cannot be is taken in, or changes anything."""
     most = (
         live.setting.limits.worst[: live.setting.listed]
@@ -490,16 +494,16 @@ def is_swayed(live: Live, round: int, action: int, answer: dict[str, Any], coins
         else live.setting.limits.worst[action]
     )
     with np.errstate(over="ignore"):
-        wrong = coins.choice((np.nextafter(most, np.inf), most * math.nan, most - math.inf, most + math.inf))
-    before = live.ledger()
+        wrong = rng.choice((np.nextafter(most, np.inf), most * math.nan, most - math.inf, most + math.inf))
+    before = live.balance()
     try:
         live.tell(round, {**answer, "cost": wrong})
     except FeedbackError:
-        return live.ledger() != before
+        return live.balance() != before
     return True
 
 
-def session_of(question: Question, learner: Any, seed: int, folder: Path) -> Live:
+def session_of(question: CompareRequest, learner: Any, seed: int, folder: Path) -> Live:
     """Return a session, which is now and then saved, and taken up again."""
     pool, budget, stop, _, _ = question
     here = [Session(learner, pool.k, pool.rows, budget=budget, stop=stop, seed=seed)]
@@ -516,11 +520,11 @@ def session_of(question: Question, learner: Any, seed: int, folder: Path) -> Liv
     def tell(round: int, answer: dict[str, Any]) -> bool:
         return here[0].observe(tickets[round], **answer)
 
-    return Live(here[0].setting, act, tell, lambda: here[0].ledger)
+    return Live(here[0].setting, act, tell, lambda: here[0].balance)
 
 
 @contextlib.contextmanager
-def run_of(question: Question, learner: Any, seed: int, path: Path) -> Iterator[Live]:
+def run_of(question: CompareRequest, learner: Any, seed: int, path: Path) -> Iterator[Live]:
     """Start a run in a file, held by two who take turns; the file is gone afterwards."""
     pool = question.pool
     names, rows = [f"a{i}" for i in range(pool.k)], [str(i) for i in range(pool.rows)]
@@ -539,15 +543,15 @@ def run_of(question: Question, learner: Any, seed: int, path: Path) -> Iterator[
             both.reverse()
             return bool(answer) and both[0].record(round, **answer)  # an added null action is recorded by itself
 
-        yield Live(one.setting, act, tell, lambda: both[0].status().ledger)
+        yield Live(one.setting, act, tell, lambda: both[0].status().balance)
     path.unlink()
 
 
 def played(group: int, kind: Any, moods: list[int], folder: Path) -> int:
     """Count the whole plays of a question in which too much is spent."""
     stage = Stage(question_of(group), kind)
-    coins = np.random.default_rng([19, group]).integers(1, 2**63, (MOODS, 4)).astype(np.uint64)
-    return sum(stage.is_over(mood, coins[mood]) for mood in moods)
+    rng = np.random.default_rng([19, group]).integers(1, 2**63, (MOODS, 4)).astype(np.uint64)
+    return sum(stage.is_over(mood, rng[mood]) for mood in moods)
 
 
 def played_plainly(group: int, kind: Any, moods: list[int], folder: Path) -> int:
@@ -592,7 +596,7 @@ def door_of(group: int) -> tuple[Door, Any]:
 def count_overspent(first: int, count: int, door: tuple[Door, Any] | None = None) -> int:
     """Ask many questions in all moods, through all doors or one, and return how often too much was spent."""
     found = 0
-    with mock.patch.object(Player, "step", remembered), tempfile.TemporaryDirectory() as folder:
+    with mock.patch.object(Runner, "step", remembered), tempfile.TemporaryDirectory() as folder:
         for group in range(first // MOODS, -(-(first + count) // MOODS)):
             ask, kind = door_of(group) if door is None else door
             numbers = range(max(first, group * MOODS), min(first + count, (group + 1) * MOODS))

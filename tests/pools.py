@@ -14,8 +14,8 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "pools"
 
 def drifting(rows: int = 1500) -> Pool:
     """Return calls that get better over the months: not in random order as they are listed."""
-    coins = np.random.default_rng(11)
-    sold = coins.random(rows) < np.linspace(0.05, 0.5, rows)
+    rng = np.random.default_rng(11)
+    sold = rng.random(rows) < np.linspace(0.05, 0.5, rows)
     return Pool(np.column_stack([np.full(rows, 0.5), 1.0 - sold]), ["skip", "call"])
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.learners.full import FollowTheLeader
+from tombola.advice import CompareRequest, Conditions, answer_to
+from tombola.advice.prior_ranks import RANKS
+from tombola.advice.ranking import Advice, advise
+from tombola.advice.text import sentences
+from tombola.learners import FollowTheLeader
 from tombola.readers import read_table
 from tombola.runs import Cell, Entry, Runs
-from tombola.tables import Circumstances, Question, answer_to
-from tombola.tables.advice import Advice, advise
-from tombola.tables.prior import RANKS
-from tombola.tables.sentences import sentences
 
 
 def runs(**losses: Any) -> Runs:
@@ -39,7 +39,7 @@ def test_the_best_is_advised_with_its_distance_to_the_next() -> None:
 
 
 def test_the_advice_follows_the_runs_and_not_the_name() -> None:
-    """A constant per setting, as it once was, fails here: the same learners, with their losses exchanged."""
+    """A constant per setting, as it once was, fails here: the same learners, with their losses target_as_budget."""
     names = ("ThompsonSampling", "UCB1", "Exp3")
     for best in names:
         losses = {name: (20 if name == best else 40) + NOISE for name in names}
@@ -50,7 +50,7 @@ def test_of_those_that_are_tied_the_one_that_ranks_better_elsewhere() -> None:
     ranks = sorted(RANKS["bandit"], key=lambda name: RANKS["bandit"][name])
     good, bad = ranks[0], ranks[-1]
     other = NOISE[::-1] + 0.01
-    found = advise(runs(**{bad: 20 + NOISE, good: 20 + other, "UCB1" if "UCB1" not in (good, bad) else "Exp3": 90 + NOISE}), "bandit")  # fmt: skip  # noqa: E501
+    found = advise(runs(**{bad: 20 + NOISE, good: 20 + other, "UCB1" if "UCB1" not in (good, bad) else "Exp3": 90 + NOISE}), "bandit")  # fmt: skip
     assert (found.learner, found.tied) == (good, (bad,))
 
 
@@ -83,7 +83,7 @@ def test_one_repetition_says_nothing() -> None:
 
 
 def answer(losses: Any, **met: Any) -> Any:
-    question = Question(Circumstances("full", **met), ("FollowTheLeader", "Uniform"), repetitions=12)
+    question = CompareRequest(Conditions("full", **met), ("FollowTheLeader", "Uniform"), repetitions=12)
     return answer_to(read_table(losses), question)
 
 
@@ -153,7 +153,7 @@ def test_less_is_not_called_minus_so_much_more(seed: int, says: str) -> None:
 
 
 def test_one_repetition_with_a_loss_is_not_called_minus_so_much_less() -> None:
-    question = Question(Circumstances("bandit"), ("UCB1",), repetitions=1)
+    question = CompareRequest(Conditions("bandit"), ("UCB1",), repetitions=1)
     said = sentences(answer_to(read_table([[0.1, 0.2], [0.1, 0.3]]), question)).worth
     assert " -" not in said
 
@@ -161,9 +161,9 @@ def test_one_repetition_with_a_loss_is_not_called_minus_so_much_less() -> None:
 def test_a_learner_of_ones_own_has_no_command_to_start(tmp_path: Path) -> None:
     """A live run knows the learners of tombola only: the command that was told was refused."""
     (tmp_path / "mine.py").write_text(
-        "from tombola.full import FollowTheLeader\n\n\nclass Mine(FollowTheLeader): ...\n"
+        "from tombola.learners import FollowTheLeader\n\n\nclass Mine(FollowTheLeader): ...\n"
     )
-    question = Question(Circumstances("full"), (f"{tmp_path}/mine.py:Mine", "Uniform"), repetitions=12)
+    question = CompareRequest(Conditions("full"), (f"{tmp_path}/mine.py:Mine", "Uniform"), repetitions=12)
     answered = answer_to(read_table(np.array([[0.0, 1.0]] * 60)), question)
     assert answered.advice.learner.endswith("mine.py:Mine")
     assert sentences(answered).start == ""

@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 from tombola.confidence import (
-    Assertion,
     Audit,
     Betting,
-    Course,
+    RunningMean,
+    StatementTest,
     Strata,
-    asserted,
     differ_at_most,
     mean_above,
     mean_below,
+    parse_statement,
     plan,
     share_at_least,
 )
 from tombola.errors import TombolaError
 
 
-def outcomes(assertion: Assertion, columns: dict[str, Any], level: float = 0.2) -> list[str]:
+def outcomes(assertion: StatementTest, columns: dict[str, Any], level: float = 0.2) -> list[str]:
     """Return the outcome after every row of a whole list."""
     rows = len(next(iter(columns.values())))
     audit = Audit([assertion], rows, level)
@@ -44,7 +44,7 @@ def test_statements_and_their_words() -> None:
         (differ_at_most("a", "b", 0.1), "| mean(a) - mean(b) | <= 0.1"),
     ]
     for made, text in same:
-        assert asserted(text).words == made.words
+        assert parse_statement(text).words == made.words
 
 
 def test_a_list_that_has_been_seen_to_its_end_is_settled() -> None:
@@ -61,7 +61,7 @@ def test_a_list_that_has_been_seen_to_its_end_is_settled() -> None:
         ("|mean(a) - mean(b)| <= 0.05", "proved"),
         ("|mean(a) - mean(b)| <= 0.04", "refuted"),
     ]:
-        assert outcomes(asserted(text), cells, level=0.01)[-1] == outcome, text
+        assert outcomes(parse_statement(text), cells, level=0.01)[-1] == outcome, text
 
 
 def test_at_the_end_a_mean_is_not_taken_for_another_however_wide_its_span() -> None:
@@ -77,7 +77,7 @@ def test_at_the_end_a_mean_is_not_taken_for_another_however_wide_its_span() -> N
         ("mean(a) < 1000.2", [1000.1, 1000.2, 1000.3], (1000.0, 1001.0), "refuted"),
         ("mean(a) <= 1000.2", [1000.1, 1000.2, 1000.3], (1000.0, 1001.0), "proved"),
     ]:
-        assert outcomes(asserted(text, span=span), {"a": cells}, level=1e-6)[-1] == outcome, (text, span)
+        assert outcomes(parse_statement(text, span=span), {"a": cells}, level=1e-6)[-1] == outcome, (text, span)
 
 
 def test_a_span_is_another_unit_and_nothing_else() -> None:
@@ -89,7 +89,7 @@ def test_a_span_is_another_unit_and_nothing_else() -> None:
             (f"mean(a) > {low + width * 0.375}", "mean(a) > 0.375"),
             (f"|mean(a) - mean(b)| <= {width * 0.25}", "|mean(a) - mean(b)| <= 0.25"),
         ]:
-            one, two = Audit([asserted(text, span=span)], 90), Audit([asserted(other)], 90)
+            one, two = Audit([parse_statement(text, span=span)], 90), Audit([parse_statement(other)], 90)
             one.extend({"a": cells[:, 0], "b": cells[:, 1]})
             two.extend({"a": share[:, 0], "b": share[:, 1]})
             found, expected = one.findings()[0], two.findings()[0]
@@ -101,7 +101,7 @@ def test_a_span_is_another_unit_and_nothing_else() -> None:
 @pytest.mark.parametrize("text", ["mean(a) > 0.5", "mean(a) <= 0.5", "share(a = 1) >= 0.6", "mean(a) < 0.3"])
 def test_exact_risk_of_a_wrong_finding_on_small_lists(text: str) -> None:
     """All orders of all lists of nine values 0 and 1: the share that is ever given a wrong finding is within level."""
-    level, assertion = 0.3, asserted(text)
+    level, assertion = 0.3, parse_statement(text)
     for ones in range(10):
         truth = "proved" if assertion.parts[0].holds(ones / 9, 9) else "refuted"
         wrong = total = 0
@@ -116,7 +116,7 @@ def wrong_findings(level: float, runs: int, shared: bool) -> float:
     """Return how often any of eight true statements, on eight independent columns, is ever refuted."""
     rng, wrong = np.random.default_rng(1), 0
     columns = {f"c{i}": rng.permutation(np.repeat([0.0, 1.0], 40)) for i in range(8)}
-    assertions = [asserted(f"mean({name}) >= 0.5") for name in columns]
+    assertions = [parse_statement(f"mean({name}) >= 0.5") for name in columns]
     for _ in range(runs):
         order = rng.permutation(80)
         rows = {name: column[order] for name, column in columns.items()}
@@ -138,7 +138,7 @@ def test_assertions_share_the_level_and_a_level_not_shared_is_caught() -> None:
 
 def test_few_rows_suffice_and_the_finding_says_how_many() -> None:
     rng = np.random.default_rng(0)
-    audit = Audit([asserted("mean(a) > 0.5"), asserted("mean(a) < 0.6")], 5000)
+    audit = Audit([parse_statement("mean(a) > 0.5"), parse_statement("mean(a) < 0.6")], 5000)
     audit.extend({"a": rng.beta(8, 2, 200)})
     first, second = audit.findings()
     assert (first.outcome, second.outcome) == ("proved", "refuted")
@@ -169,7 +169,7 @@ def test_strata_add_up_and_hold() -> None:
 
 def test_a_batch_that_is_refused_was_not_taken_in() -> None:
     """Whoever mends it and gives it again has the findings of a fresh audit: no row counts twice for one statement."""
-    statements = [asserted("mean(a) > 0.5"), asserted("mean(b) < 0.4")]
+    statements = [parse_statement("mean(a) > 0.5"), parse_statement("mean(b) < 0.4")]
     good = {"a": [0.75, 1.0, 0.5], "b": [0.25, 0.0, 0.5]}
     for bad in ({**good, "b": [0.25, 0.0, 5.0]}, {**good, "b": [0.25]}, {"a": good["a"]}):
         audit, fresh = Audit(statements, 20), Audit(statements, 20)
@@ -191,7 +191,7 @@ def test_a_batch_that_is_refused_was_not_taken_in() -> None:
 
 
 def test_an_audit_in_strata() -> None:
-    audit = Audit([asserted("mean(a) > 0.5")], strata={"x": 100, "y": 300})
+    audit = Audit([parse_statement("mean(a) > 0.5")], strata={"x": 100, "y": 300})
     audit.extend({"a": [0.0] * 10 + [0.9] * 200}, ["x"] * 10 + ["y"] * 200)
     assert audit.findings()[0].outcome == "proved"
 
@@ -199,14 +199,14 @@ def test_an_audit_in_strata() -> None:
 def test_the_course_of_a_mean_is_that_of_its_interval() -> None:
     rng = np.random.default_rng(0)
     rows = {"a": rng.random(60), "b": rng.random(60)}
-    course, seen = Course(differ_at_most("a", "b", 0.1), 100, 0.1), Betting(population=100, level=0.1)
+    course, seen = RunningMean(differ_at_most("a", "b", 0.1), 100, 0.1), Betting(population=100, level=0.1)
     for start in range(0, 60, 20):
         course.extend({name: cells[start : start + 20] for name, cells in rows.items()})
         seen.extend((1 + rows["a"][start : start + 20] - rows["b"][start : start + 20]) / 2)
         expected = [2 * x - 1 for x in (seen.means[0], *seen.interval())]
         assert course.stops[-1] == pytest.approx((start + 20, *expected))
     assert course.thresholds == (0.1, -0.1)
-    parts = Course(mean_above("a", 0.5), level=0.1, strata={"x": 50, "y": 50})
+    parts = RunningMean(mean_above("a", 0.5), level=0.1, strata={"x": 50, "y": 50})
     parts.extend({"a": rows["a"][:10]}, ["x"] * 10)
     assert math.isnan(parts.stops[0].mean)
     parts.extend({"a": rows["a"][10:20]}, ["y"] * 10)
@@ -223,24 +223,24 @@ def test_the_plan_is_about_right() -> None:
 
 def test_what_cannot_be_checked_is_refused(one_sentence: Callable[[object], str]) -> None:
     cases: list[Callable[[], Any]] = [
-        lambda: asserted("the mean is large"),
-        lambda: asserted("mean(a) > 2"),
-        lambda: asserted("mean(a)"),
-        lambda: asserted("mean(a) > 70", span=(0, 50)),
-        lambda: asserted("|mean(a) - mean(b)| <= 60", span=(0, 50)),
-        lambda: asserted("mean(a) > 0", span=(0, 0)),
-        lambda: asserted("mean(a) > 0", span=(-1e308, 1e308)),
+        lambda: parse_statement("the mean is large"),
+        lambda: parse_statement("mean(a) > 2"),
+        lambda: parse_statement("mean(a)"),
+        lambda: parse_statement("mean(a) > 70", span=(0, 50)),
+        lambda: parse_statement("|mean(a) - mean(b)| <= 60", span=(0, 50)),
+        lambda: parse_statement("mean(a) > 0", span=(0, 0)),
+        lambda: parse_statement("mean(a) > 0", span=(-1e308, 1e308)),
         lambda: mean_above("a", math.nan),
         lambda: differ_at_most("a", "b", -0.1),
         lambda: share_at_least("a", "~", 1, 0.5),
         lambda: Audit([], 10),
-        lambda: Audit([asserted("mean(a) > 0.5")]),
-        lambda: Audit([asserted("mean(a) > 0.5")], 10, strata={"x": 1}),
-        lambda: Audit([asserted("mean(a) > 0.5")], 10).extend({"b": [0.5]}),
-        lambda: Audit([asserted("mean(a) > 0.5")], 10).extend({"a": ["none"]}),
-        lambda: Audit([asserted("mean(a) > 0.5")], 10).extend({"a": [3]}),
-        lambda: Audit([asserted("share(a > 1) > 0.5")], 10).extend({"a": ["many"]}),
-        lambda: Audit([asserted("share(a > b) > 0.5")], 10).extend({"a": ["1"]}),
+        lambda: Audit([parse_statement("mean(a) > 0.5")]),
+        lambda: Audit([parse_statement("mean(a) > 0.5")], 10, strata={"x": 1}),
+        lambda: Audit([parse_statement("mean(a) > 0.5")], 10).extend({"b": [0.5]}),
+        lambda: Audit([parse_statement("mean(a) > 0.5")], 10).extend({"a": ["none"]}),
+        lambda: Audit([parse_statement("mean(a) > 0.5")], 10).extend({"a": [3]}),
+        lambda: Audit([parse_statement("share(a > 1) > 0.5")], 10).extend({"a": ["many"]}),
+        lambda: Audit([parse_statement("share(a > b) > 0.5")], 10).extend({"a": ["1"]}),
         lambda: Strata({"x": 5}).extend([0.5], ["z"]),
         lambda: Strata({}),
     ]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from naive import bandit as naive
-from tombola.engine.coins import new_coins
-from tombola.engine.memory import mix_of
+from tombola.engine.state_vector import mix_of
 from tombola.errors import ParameterError
-from tombola.learners.bandit import (
+from tombola.feedback import Live, feedback_model
+from tombola.learners import (
     KLUCB,
     UCB1,
     UCB2,
@@ -24,10 +24,10 @@ from tombola.learners.bandit import (
 )
 from tombola.learners.bandit.counts import lower
 from tombola.learners.base import Learner, MixedLearner
-from tombola.settings import Live, setting_of
+from tombola.rng import new_rng
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
-Arrivals = list[list[int]]
+RowStream = list[list[int]]
 
 LEARNERS: list[tuple[Learner, Callable[..., Any], dict[str, Any]]] = [
     (UCB1(), naive.UCB1, {}),
@@ -51,82 +51,82 @@ each_learner = pytest.mark.parametrize(("learner", "twin", "parameters"), LEARNE
 
 def ugly_tables() -> Iterator[Rows]:
     """Yield tables of losses that are ordinary, tied, constant, of two values, far apart, tiny."""
-    rng = np.random.default_rng(7)
-    yield rng.random((90, 3))
-    yield rng.random((60, 1))
-    yield rng.random((1, 4))
-    yield rng.random((3, 5))
+    generator = np.random.default_rng(7)
+    yield generator.random((90, 3))
+    yield generator.random((60, 1))
+    yield generator.random((1, 4))
+    yield generator.random((3, 5))
     yield np.zeros((40, 3))
     yield np.ones((40, 3))
-    yield (rng.random((100, 4)) < [0.9, 0.5, 0.1, 0.1]).astype(float)
+    yield (generator.random((100, 4)) < [0.9, 0.5, 0.1, 0.1]).astype(float)
     yield np.tile([1.0, 0.0], (200, 1))
     yield np.tile([0.0, 1.0, 1.0], (130, 1))
-    yield rng.integers(0, 3, (77, 2)) / 2
-    yield 1e-9 * rng.random((50, 2))
+    yield generator.integers(0, 3, (77, 2)) / 2
+    yield 1e-9 * generator.random((50, 2))
 
 
-def on_time(rounds: int) -> Arrivals:
+def on_time(rounds: int) -> RowStream:
     """Return the rounds whose feedback comes right after each round, when nothing is late."""
     return [[t] for t in range(rounds)]
 
 
-def after(rounds: int, delay: int) -> Arrivals:
+def after(rounds: int, delay: int) -> RowStream:
     """Return the rounds whose feedback comes right after each round, when all are late by `delay`."""
     return [[t - delay] if t >= delay else [] for t in range(rounds)]
 
 
-def anyhow(rounds: int, seed: int) -> Arrivals:
+def anyhow(rounds: int, seed: int) -> RowStream:
     """Return the same when feedback comes late, out of order, or (one in five) never."""
-    rng = np.random.default_rng(seed)
-    arrivals: Arrivals = [[] for _ in range(rounds)]
+    generator = np.random.default_rng(seed)
+    arrivals: RowStream = [[] for _ in range(rounds)]
     for t in range(rounds):
-        due = t + int(rng.geometric(0.2)) - 1
-        if rng.random() < 0.8 and due < rounds:
+        due = t + int(generator.geometric(0.2)) - 1
+        if generator.random() < 0.8 and due < rounds:
             arrivals[due].append(t)
     for some in arrivals:
-        rng.shuffle(some)
+        generator.shuffle(some)
     return arrivals
 
 
-def follow(learner: Learner, twin: Any, losses: Rows, arrivals: Arrivals, seed: int = 0) -> Any:
+def follow(learner: Learner, twin: Any, losses: Rows, arrivals: RowStream, seed: int = 0) -> Any:
     """Play the learner one round at a time, and ask the twin about every round."""
     live = new_live(learner, losses, seed)
-    player = live.player
-    for action, chance in steps(live, losses, arrivals, twin.observe):
+    runner = live.runner
+    for action, probability in steps(live, losses, arrivals, twin.observe):
         if isinstance(learner, MixedLearner):
-            np.testing.assert_allclose(mix_of(player.memory), twin.mix(), rtol=0, atol=1e-9)
-            assert chance == mix_of(player.memory)[action] > 0
+            np.testing.assert_allclose(mix_of(runner.memory), twin.mix(), rtol=0, atol=1e-9)
+            assert probability == mix_of(runner.memory)[action] > 0
         else:
             assert action in twin.best()
-            assert math.isnan(chance) if isinstance(learner, ThompsonSampling) else chance == 1.0
+            assert math.isnan(probability) if isinstance(learner, ThompsonSampling) else probability == 1.0
         twin.acted(action)
-    return player
+    return runner
 
 
 def new_live(learner: Learner, losses: Rows, seed: int = 0) -> Live:
     """Return a learner in live use, for this table."""
-    setting = setting_of(learner, losses.shape[0], actions=losses.shape[1])
-    return setting.live(learner, new_coins(np.random.SeedSequence(seed)))
+    setting = feedback_model(learner, losses.shape[0], actions=losses.shape[1])
+    return setting.live(learner, new_rng(np.random.SeedSequence(seed)))
 
 
 def steps(
-    live: Live, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
+    live: Live, losses: Rows, arrivals: RowStream, heard: Callable[[int, float, float], None] = lambda *_: None
 ) -> Iterator[tuple[int, float]]:
-    """Play all rounds, yield the action and chance of each, and hand out the feedback as it arrives."""
+    """Play all rounds, yield the action and probability of each, and hand out the feedback as it arrives."""
     tickets = []
     for t in range(losses.shape[0]):
         tickets.append(live.act(t))
         yield tickets[t]
         for s in arrivals[t]:
-            action, chance = tickets[s]
-            live.learn(s + 1, action, chance, (float(losses[s, action]),))
-            heard(action, chance, float(losses[s, action]))
+            action, probability = tickets[s]
+            live.learn(s + 1, action, probability, (float(losses[s, action]),))
+            heard(action, probability, float(losses[s, action]))
 
 
 def new_twin(twin: Callable[..., Any], losses: Rows, parameters: dict[str, Any], *, late: bool, seed: int = 0) -> Any:
     """Return a twin for this table; two of them need to know a little more."""
     if twin is naive.ThompsonSampling:
-        parameters = {"coins": new_coins(np.random.SeedSequence(seed))}
+        parameters = {"rng": new_rng(np.random.SeedSequence(seed))}
     if twin is naive.UCB2:
         parameters = {**parameters, "late": late}
     return twin(losses.shape[1], losses.shape[0], **parameters)
@@ -166,22 +166,22 @@ def test_the_same_bits_without_numba(
             patch.setenv("NUMBA_DISABLE_JIT", "1")
             plain = new_live(learner, losses)
             list(steps(plain, losses, anyhow(len(losses), 1)))
-        assert compiled.player.memory.tobytes() == plain.player.memory.tobytes()
-        assert compiled.player.coins.tobytes() == plain.player.coins.tobytes()
+        assert compiled.runner.memory.tobytes() == plain.runner.memory.tobytes()
+        assert compiled.runner.rng.tobytes() == plain.runner.rng.tobytes()
 
 
 def test_exp3_survives_weights_that_vanish() -> None:
     """A rate so high that every weight falls below the smallest float many times over."""
     losses = np.ones((150, 2))
-    player = follow(Exp3(rate=200.0), naive.Exp3(2, 150, rate=200.0), losses, on_time(150))
-    assert player.state.base[0] > 1000
+    runner = follow(Exp3(rate=200.0), naive.Exp3(2, 150, rate=200.0), losses, on_time(150))
+    assert runner.state.base[0] > 1000
 
 
 def test_tsallis_inf_with_many_actions_and_huge_estimates() -> None:
     """Late answers to rare actions make estimates that differ by orders of magnitude."""
     losses = np.random.default_rng(0).random((150, 40))
-    player = follow(TsallisInf(), naive.TsallisInf(40, 150), losses, after(150, 20))
-    assert player.state.totals.max() > 40
+    runner = follow(TsallisInf(), naive.TsallisInf(40, 150), losses, after(150, 20))
+    assert runner.state.totals.max() > 40
 
 
 @pytest.mark.parametrize("mean", [0.0, 1e-300, 1e-13, 1e-9, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9, 1 - 1e-16, 1.0])
@@ -197,7 +197,7 @@ def test_kl_lower_bound_solves_its_equation(mean: float, far: float) -> None:
 
 
 def test_thompson_sampling_has_the_right_distribution() -> None:
-    """The chance that Beta(3, 2) < Beta(2, 4), by summing densities; false alarm below 1e-6."""
+    """The probability that Beta(3, 2) < Beta(2, 4), by summing densities; false alarm below 1e-6."""
     live = new_live(ThompsonSampling(), np.zeros((1, 2)))
     for action, loss in [(0, 1.0), (0, 1.0), (0, 0.0), (1, 1.0), (1, 0.0), (1, 0.0), (1, 0.0)]:
         live.learn(1, action, math.nan, (loss,))
@@ -207,8 +207,8 @@ def test_thompson_sampling_has_the_right_distribution() -> None:
     x = (np.arange(20_000) + 0.5) / 20_000
     density_0, density_1 = x**2 * (1 - x), x * (1 - x) ** 3
     above = 1 - np.cumsum(density_1) / density_1.sum()
-    chance = float((density_0 * above).sum() / density_0.sum())
-    assert abs(first - count * chance) < 5 * math.sqrt(count * chance * (1 - chance))
+    probability = float((density_0 * above).sum() / density_0.sum())
+    assert abs(first - count * probability) < 5 * math.sqrt(count * probability * (1 - probability))
 
 
 def test_ucb2_switches_seldom() -> None:
@@ -222,7 +222,7 @@ def test_ucb2_switches_seldom() -> None:
 
 def test_successive_elimination_keeps_going_round_without_answers() -> None:
     losses = np.tile([1.0, 0.0, 0.5], (30, 1))
-    silence: Arrivals = [[] for _ in range(30)]
+    silence: RowStream = [[] for _ in range(30)]
     actions = [action for action, _ in steps(new_live(SuccessiveElimination(), losses), losses, silence)]
     assert actions == [0, 1, 2] * 10
 
@@ -236,11 +236,11 @@ def test_explore_then_commit_never_changes_its_mind() -> None:
 @pytest.mark.parametrize("learner", [Exp3(), Exp3(rate=0.2), TsallisInf(), ExploreThenCommit(), ExploreThenCommit(5)])
 def test_regret_in_random_order_stays_below_the_bound(learner: Learner) -> None:
     """Mean regret over 60 orders of a pool with a small and a large gap, plus four standard errors."""
-    rng = np.random.default_rng(5)
-    pool = (rng.random((200, 3)) < [0.5, 0.4, 0.8]).astype(float)
+    generator = np.random.default_rng(5)
+    pool = (generator.random((200, 3)) < [0.5, 0.4, 0.8]).astype(float)
     regrets = []
     for seed in range(60):
-        losses = rng.permutation(pool)
+        losses = generator.permutation(pool)
         loss = sum(
             losses[t, a] for t, (a, _) in enumerate(steps(new_live(learner, losses, seed), losses, on_time(200)))
         )

@@ -1,4 +1,4 @@
-"""Beyond the paper: every claim comes out as expected, and each saboteur changes its verdict."""
+"""Beyond the paper: every claim comes out as expected, and each fault changes its verdict."""
 
 import itertools
 import json
@@ -10,27 +10,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.claims import Claim
-from tombola.claims.beyond import BEYOND
-from tombola.claims.beyond.coin_game import cover, game, hedge, leader, least
-from tombola.claims.beyond.empirical_lp import WAYS
-from tombola.claims.beyond.fixed_sample import drawn
-from tombola.claims.beyond.minimax import LEARNERS
-from tombola.claims.beyond.thrifty import astray
-from tombola.claims.beyond.transfer import shuffled
-from tombola.claims.beyond.traps import trap
-from tombola.claims.constraints import POOLS
-from tombola.claims.finished import seed_of
-from tombola.engine.coins import new_coins
 from tombola.engine.compiler import plain
 from tombola.exact import random_order
-from tombola.learners.full import Hedge
-from tombola.learners.switching import Thrifty
+from tombola.learners import Hedge, Thrifty
+from tombola.paper import Claim
+from tombola.paper.claims.constraints import POOLS
+from tombola.paper.extensions import BEYOND
+from tombola.paper.extensions.coin_game import cover, game, hedge, leader, least
+from tombola.paper.extensions.empirical_lp import WAYS
+from tombola.paper.extensions.fixed_sample import drawn
+from tombola.paper.extensions.minimax import LEARNERS
+from tombola.paper.extensions.thrifty import astray
+from tombola.paper.extensions.transfer import shuffled
+from tombola.paper.extensions.traps import trap
+from tombola.paper.unit_cache import seed_of
 from tombola.pool import Pool
 from tombola.report.figures import draw, save
+from tombola.rng import new_rng
 
 KINDS = {kind.name: kind for kind in BEYOND}
-PAIRS = [(name, saboteur) for name in KINDS for saboteur in KINDS[name]().saboteurs()]
+PAIRS = [(name, fault) for name in KINDS for fault in KINDS[name]().faults()]
 SMALL: dict[str, list[dict[str, Any]]] = {
     "frugal-ucb": [{"pool": pool, "T": 2**12, "k": 2, "plays": 20} for pool in ("clear", "constant")],
     "late-elimination": [{"k": 2, "d": 1024, "plays": 5}],
@@ -60,15 +59,15 @@ def test_a_claim_comes_out_as_expected_from_its_rows_alone(name: str, tmp_path: 
     assert verdict.outcome == claim.expected, verdict
     assert claim.verdict(list(reversed(again))).outcome == verdict.outcome
     assert save(draw(claim.chart(again)), tmp_path / "claim.png").read_bytes().startswith(b"\x89PNG")
-    assert len(claim.saboteurs()) >= 3
+    assert len(claim.faults()) >= 3
     assert claim.section == "Beyond the paper"
     assert claim.source.startswith("our ")
 
 
-@pytest.mark.parametrize(("name", "saboteur"), PAIRS, ids=[" - ".join(pair) for pair in PAIRS])
-def test_every_saboteur_is_caught(name: str, saboteur: str) -> None:
+@pytest.mark.parametrize(("name", "fault"), PAIRS, ids=[" - ".join(pair) for pair in PAIRS])
+def test_every_saboteur_is_caught(name: str, fault: str) -> None:
     claim = KINDS[name]()
-    broken = claim.sabotaged(saboteur)
+    broken = claim.fault_runs(fault)
     rows = right_rows(name) if broken.plays_as(claim) else rows_of(broken)
     assert broken.verdict(rows).outcome != claim.expected
 
@@ -109,17 +108,17 @@ def test_a_fixed_sample_is_drawn_without_replacement() -> None:
 def test_what_is_lost_astray_is_what_leaves_the_purse(price: float) -> None:
     """Counted from the actions alone, against the learner's own books, where there are no ties."""
     losses = np.random.default_rng(4).random((400, 3)) * [1.0, 0.9, 0.7]
-    state, coins, played = Thrifty(price).init(3, 400), new_coins(np.random.SeedSequence(0)), []
-    begun = float(state.purse[0])
+    state, rng, played = Thrifty(price).init(3, 400), new_rng(np.random.SeedSequence(0)), []
+    begun = float(state.tracker[0])
     with plain():
         for row in losses:
-            action, chance = Thrifty.act(state, coins)
-            Thrifty.observe(state, action, chance, float(row[action]))
+            action, probability = Thrifty.act(state, rng)
+            Thrifty.observe(state, action, probability, float(row[action]))
             played.append(action)
     suffered = losses[np.arange(400), played]
     spent = astray(np.array(played), suffered, 3, price)
     assert spent > 0
-    assert begun - state.purse[0] == pytest.approx(spent, abs=1e-9)
+    assert begun - state.tracker[0] == pytest.approx(spent, abs=1e-9)
 
 
 def test_a_trap_has_its_gap() -> None:

@@ -5,22 +5,33 @@ import math
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from tombola import Pool, bounds, play
-from tombola.bounds.ask import ask, listing
 from tombola.bounds.budget import lp_blocks, lp_margin, lp_radius
 from tombola.bounds.frugal import frugal_block, frugal_counts, too_little, too_much
 from tombola.bounds.switching import _radius
 from tombola.bounds.ucb2 import ucb2_counts
-from tombola.claims.beyond.traps import trap
-from tombola.cli import app
-from tombola.errors import ParameterError
 from tombola.exact import random_order, worst_pool
-from tombola.learners.bandit import KLUCB, UCB1, UCB2, Exp3, ExploreThenCommit, SuccessiveElimination, TsallisInf
+from tombola.learners import (
+    KLUCB,
+    UCB1,
+    UCB2,
+    AdaHedge,
+    BernsteinElimination,
+    Exp3,
+    ExploreThenCommit,
+    FlipFlop,
+    FollowTheLeader,
+    FrugalUCB,
+    Hedge,
+    HedgeAnytime,
+    SerflingElimination,
+    SuccessiveElimination,
+    Thrifty,
+    TsallisInf,
+)
 from tombola.learners.base import Learner
-from tombola.learners.full import AdaHedge, FlipFlop, FollowTheLeader, Hedge, HedgeAnytime
-from tombola.learners.switching import BernsteinElimination, FrugalUCB, SerflingElimination, Thrifty
+from tombola.paper.extensions.traps import trap
 
 ROUNDING = 1e-12
 LATE: list[Learner] = [
@@ -274,7 +285,7 @@ def test_the_bound_of_frugal_ucb_is_the_sum_of_its_theorem(T: int, k: int, block
 
 @pytest.mark.parametrize(("T", "k"), [(300, 2), (200, 5), (90, 40)])
 def test_the_bound_of_thrifty_is_the_sum_of_its_theorem(T: int, k: int) -> None:
-    """Purse, first plays, A and B on the list that grows by eighths, drift, tolls and switches, each by a plain sum."""
+    """BudgetTracker, first plays, A and B on the list that grows by eighths, drift, tolls and switches, each by a plain sum."""
     A, B = naive_frugal(T, k, 1, 0.7, parts=8)
     assert A * 0.999 <= too_little(T, k, 1, 0.7, 8) <= 1.04 * A + 1
     assert too_much(T, k, 1, 0.7, 8) == pytest.approx(B)
@@ -318,7 +329,7 @@ def test_the_constant_of_frugal_ucb() -> None:
                 assert total <= constant * math.sqrt(k * T)
 
 
-def naive_empirical(T: int, k: int, m: int, rho: float, delta: float, growth: float, coins: int) -> float:
+def naive_empirical(T: int, k: int, m: int, rho: float, delta: float, growth: float, rng: int) -> float:
     """Theorem 4a with its sums written out; blocks as the learner has them."""
     n = [1]
     while n[-1] < T:
@@ -329,7 +340,7 @@ def naive_empirical(T: int, k: int, m: int, rho: float, delta: float, growth: fl
     L = [n[i + 1] - n[i] for i in range(N)]
     e = [math.sqrt(min(1 - (x - 1) / T, (1 - x / T) * (1 + 1 / x)) * log / (2 * x)) for x in n[:N]]
     ahead = [T / (T - n[i]) * e[i] for i in range(N)]
-    z = [1 - (L[i] - 1) / (T - n[i]) + coins for i in range(N)]
+    z = [1 - (L[i] - 1) / (T - n[i]) + rng for i in range(N)]
 
     def eta(i: int) -> float:
         fallen = sum(L[j] * ahead[j] / (T - n[j + 1]) for j in range(i))
@@ -356,43 +367,10 @@ def test_the_plays_of_ucb2_fall_with_the_gap(alpha: float) -> None:
     assert ucb2_counts(5000, alpha) == sorted({math.ceil((1 + alpha) ** r) for r in range(200)} & set(range(5000)))
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("drift_of_counts --T 10000 --counts 100,50 --spreads 1,0", "29.6"),
-        ("serfling_lp_first_play --T 500 --k 25 --m 1 --rate 0.1 --delta 0.05", "none\n"),
-        ("serfling_lp_first_play --T 4096 --k 3 --m 1 --rate 0.5 --delta 0.05", "129\n"),
-    ],
-)
-def test_the_command_gives_every_bound(words: str, said: str) -> None:
-    """A list of numbers, and a bound that is none, ended in a traceback."""
-    done = CliRunner().invoke(app, ["bound", *words.split()])
-    assert done.exit_code == 0, done.exception
-    assert done.output.startswith(said)
-
-
-def test_as_many_spreads_as_counts_are_asked_for() -> None:
-    with pytest.raises(ParameterError, match="expected numbers for which it is defined"):
-        ask("drift_of_counts", ["--T", "10", "--counts", "1,2", "--spreads", "1"])
-    with pytest.raises(ParameterError, match="--counts must be a number, got '1,x'"):
-        ask("drift_of_counts", ["--T", "10", "--counts", "1,x"])
-
-
-def test_every_bound_is_listed_with_what_it_says() -> None:
-    found = {name: words for name, _, words in listing()}
-    assert list(found) == list(bounds.__all__)
-    assert all(len(words.split()) > 3 for words in found.values())
-
-
 def test_small_horizons_are_bounded_to_the_round() -> None:
     """Of T rounds only T - 1 can switch; and exploring 2 of 10 rounds for each of two actions leaves F = 6."""
     assert [bounds.elimination_switches(T, 5) for T in (1, 2, 3)] == [0, 1, 2]
     assert bounds.explore_then_commit(10, 2, 2) == pytest.approx(2 + math.sqrt(2 * math.log(2) * (6 + 2) * (6 + 1) / 2))
-
-
-def test_a_number_that_is_none_for_a_bound_is_refused_by_its_name() -> None:
-    with pytest.raises(ParameterError, match=r"^bound hedge: --T must be a whole number"):
-        ask("hedge", ["--T", "1.5", "--k", "2"])
 
 
 def test_more_labellings_than_there_are_rows_are_none() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from naive import budget as naive
 from tombola import Pool, RowDelays, Session, Ticket, compare, play
-from tombola.budget import Budget, Terms
-from tombola.budgets import BudgetedBanditLearner, EmpiricalLP, OptimisticLP, ThriftyLP
+from tombola._play import allowance_on
+from tombola._types import Floats
+from tombola.budget.budget import Budget, BudgetTerms
+from tombola.checks import check_learner
 from tombola.errors import FeedbackError, ParameterError
-from tombola.laws import check_learner
-from tombola.playing import allowance_on
-from tombola.settings import BudgetedBandit, setting_of
-from tombola.types import Floats
+from tombola.feedback import BudgetedBandit, feedback_model
+from tombola.learners import BudgetedBanditLearner, EmpiricalLP, OptimisticLP, ThriftyLP
 
 T, K, M = 60, 3, 2
 RNG = np.random.default_rng(8)
@@ -25,7 +25,7 @@ BUDGET = Budget([9.0, 600.0], worst=COSTS.max(axis=0), null="add")
 
 
 class Log(NamedTuple):
-    """All that was told: round, action, chance, loss, costs."""
+    """All that was told: round, action, probability, loss, costs."""
 
     told: Floats
 
@@ -34,7 +34,7 @@ class Log(NamedTuple):
 class Scribe(BudgetedBanditLearner):
     """Play every action alike, and write down what is told."""
 
-    def init(self, terms: Terms) -> Log:
+    def init(self, terms: BudgetTerms) -> Log:
         """Make room."""
         return Log(np.zeros((terms.horizon, 4 + terms.resources)))
 
@@ -45,10 +45,10 @@ class Scribe(BudgetedBanditLearner):
             mix[action] = 1.0 / mix.size
 
     @staticmethod
-    def observe(state: Log, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+    def observe(state: Log, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Write it down."""
         told = state.told[round - 1]
-        told[0], told[1], told[2], told[3] = round, action, chance, loss
+        told[0], told[1], told[2], told[3] = round, action, probability, loss
         for j in range(costs.size):
             told[4 + j] = costs[j]
             costs[j] = -1.0  # harmless
@@ -56,7 +56,7 @@ class Scribe(BudgetedBanditLearner):
 
 @pytest.mark.usefixtures("plainly")
 def test_the_action_played_is_told_and_no_other() -> None:
-    setting = setting_of(Scribe(), T, actions=K, allowance=allowance_on(POOL, BUDGET))
+    setting = feedback_model(Scribe(), T, actions=K, budget_run=allowance_on(POOL, BUDGET))
     assert isinstance(setting, BudgetedBandit)
     assert not setting.whole_rows
     session = Session(Scribe(), K, T, budget=BUDGET, seed=3)
@@ -75,7 +75,7 @@ def test_the_action_played_is_told_and_no_other() -> None:
         for row in session.state.told:
             if row[0] > 0 and row[1] < K:
                 t, action = int(row[0]) - 1, int(row[1])
-                assert row[2] == trace.chances[t]
+                assert row[2] == trace.probabilities[t]
                 assert row[3] == POOL.losses[t, action]
                 assert row[4:].tolist() == (COSTS[t, action] * scale).tolist()
             elif row[0] > 0:
@@ -99,7 +99,7 @@ def test_the_learners_obey_every_law(learner: Any) -> None:
 def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: Any) -> None:
     session = Session(Scribe(), K, horizon=T, budget=BUDGET, seed=0)
     ticket = next(ticket for _ in range(T) if (ticket := session.act()).action < K)
-    memory, ledger = session._live.player.memory.copy(), session.ledger
+    memory, balance = session._live.runner.memory.copy(), session.balance
     wrong: list[dict[str, Any]] = [
         {"loss": POOL.losses[0], "cost": COSTS[0]},
         {"loss": 0.5},
@@ -116,12 +116,12 @@ def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: An
         with pytest.raises(FeedbackError) as caught:
             session.observe(ticket, **feedback)
         one_sentence(caught.value)
-    assert session._live.player.memory.tolist() == memory.tolist()
-    assert session.ledger == ledger
+    assert session._live.runner.memory.tolist() == memory.tolist()
+    assert session.balance == balance
     assert session.observe(ticket, reward=0.25, cost=[0.1, 0.2])
     assert session.outcomes[ticket.round - 1] == (0.75, (0.1, 0.2))
     assert not session.observe(ticket, loss=0.75, cost=(0.1, 0.2))
-    assert session.ledger.spent == pytest.approx((0.1, 0.2))
+    assert session.balance.spent == pytest.approx((0.1, 0.2))
 
 
 @pytest.mark.usefixtures("plainly")
@@ -165,9 +165,9 @@ def test_a_price_is_what_is_reserved_and_what_a_learner_knows() -> None:
     assert np.isnan(terms.prices[2, 0])
     assert not terms.added
     for _ in range(20):
-        before = session.ledger.left[0]
+        before = session.balance.left[0]
         ticket = session.act()
-        assert before - session.ledger.left[0] == pytest.approx([0.0, 0.1, 2.0][ticket.action])
+        assert before - session.balance.left[0] == pytest.approx([0.0, 0.1, 2.0][ticket.action])
 
 
 def test_a_cost_with_a_price_need_not_be_told_and_must_not_differ(tmp_path: Path, one_sentence: Any) -> None:
@@ -184,7 +184,7 @@ def test_a_cost_with_a_price_need_not_be_told_and_must_not_differ(tmp_path: Path
         assert session.observe(ticket, loss=0.5, cost=cost)
     session.save(tmp_path / "s.json")
     again = Session.load(tmp_path / "s.json", Scribe())
-    assert again.ledger == session.ledger
+    assert again.balance == session.balance
     assert again.budget is not None
     assert again.budget.prices == PRICES
     assert [again.act() for _ in range(9)] == [session.act() for _ in range(9)]
@@ -273,11 +273,11 @@ def test_every_plan_is_a_best_mix_of_the_optimistic_program() -> None:
         session = Session(OptimisticLP(delta=0.9), 3, 200, budget=budget, seed=0)
         twin = naive.OptimisticLP(session.actions + (budget.null == "add"), 2, 200, budget, delta=0.9)
         for t in range(200):
-            room = session.ledger.left
+            room = session.balance.left
             ticket = session.act()
             assert session.mix is not None
             if all(left > 1.0 for left in room):
-                twin.check(session.mix.tolist(), list(session.ledger.spent))
+                twin.check(session.mix.tolist(), list(session.balance.spent))
             if ticket.action < 3:
                 session.observe(ticket, loss=losses[t, ticket.action], cost=costs[t, ticket.action])
                 twin.observe(ticket.action, float(losses[t, ticket.action]), costs[t, ticket.action].tolist())

@@ -8,8 +8,8 @@ import pytest
 from pools import OWN, REAL, SHARED
 from tombola import Trace, instances, play
 from tombola.bounds import budget as bounds
-from tombola.budget import Budget
-from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP, Terms
+from tombola.budget.budget import Budget, BudgetTerms
+from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.pool import Pool
 
 LONG = 2**16
@@ -60,11 +60,11 @@ def test_the_serfling_lp_keeps_its_bound_and_is_never_stopped(rate: float, mixed
     """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
     T = 2**14
     for trace in traces(SerflingLP(), T, rate, 5, mixed=mixed, stop="strict"):
-        bound = SerflingLP().bound(Terms(3, 1, T, rate, 0), 0.05)
+        bound = SerflingLP().bound(BudgetTerms(3, 1, T, rate, 0), 0.05)
         assert bound is not None
         assert bound < T
         assert trace.regret <= bound
-        assert trace.ledger.left[0] >= 1
+        assert trace.balance.left[0] >= 1
         assert trace.plays[1:].sum() > T / 8
 
 
@@ -73,7 +73,7 @@ def test_the_serfling_lp_keeps_its_bound_and_is_never_stopped(rate: float, mixed
 def test_the_empirical_lp_keeps_its_bound_where_playing_nothing_would_not(rate: float, mixed: bool) -> None:
     """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
     T = 2**16
-    bound = EmpiricalLP().bound(Terms(3, 1, T, rate, 0), 0.05)
+    bound = EmpiricalLP().bound(BudgetTerms(3, 1, T, rate, 0), 0.05)
     assert bound is not None
     for trace in traces(EmpiricalLP(), T, rate, 3, mixed=mixed, stop="strict"):
         assert trace.regret <= bound
@@ -89,7 +89,7 @@ def test_the_serfling_lp_says_beforehand_from_when_on_it_plays(T: int, k: int, r
     trace = play(SerflingLP(), pool, budget=Budget(rate * T, worst=1.0, null=0), stop="strict", seed=1)
     first = bounds.serfling_lp_first_play(T, k, 1, rate, 0.05)
     played = np.flatnonzero(np.asarray(trace.actions) != 0)
-    words = SerflingLP().outlook(Terms(k, 1, T, rate, 0))
+    words = SerflingLP().outlook(BudgetTerms(k, 1, T, rate, 0))
     assert ("nothing but null; use EmpiricalLP" in words) == (first is None) == (played.size == 0)
     assert first is None or (played[0] + 1 >= first and f"before round {first}" in words)
 

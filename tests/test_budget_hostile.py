@@ -33,16 +33,17 @@ from hostile import (
     question_of,
 )
 from tombola import Session, play
-from tombola.budget import LEAST, Allowance, Budget, Ledger, Terms
-from tombola.budgets import BudgetedBanditLearner, EmpiricalLP, ThriftyLP
-from tombola.engine.coins import draw
+from tombola._types import Floats, RngState
+from tombola.budget import tracker as tracker
+from tombola.budget.budget import LEAST, Balance, Budget, BudgetRun, BudgetTerms
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError
-from tombola.live import SessionFile
+from tombola.feedback import Live, budgeted
+from tombola.learners import BudgetedBanditLearner, EmpiricalLP, ThriftyLP
+from tombola.persistence import SessionFile
 from tombola.pool import Pool
-from tombola.settings import Live, budgeted, purse
-from tombola.streams import Streams
-from tombola.types import Coins, Floats
+from tombola.rng import choice
+from tombola.rng_streams import Streams
 
 
 @pytest.mark.parametrize(("kind", "count"), [(Hostile, 6_000), (HostileBandit, 3_000)])
@@ -81,7 +82,7 @@ def test_no_hostile_learner_overspends_through_play() -> None:
 
 
 def test_a_stage_plays_what_play_plays() -> None:
-    """The many plays by one player, put back to the start each time, are those of `play`, to the bit."""
+    """The many plays by one runner, put back to the start each time, are those of `play`, to the bit."""
     for group in range(30):
         stage = Stage(question_of(group))
         pool, budget, stop, delay, mixed = stage.question
@@ -92,13 +93,13 @@ def test_a_stage_plays_what_play_plays() -> None:
             _, actions, costs = stage.play(mood, Streams(group).learner(Hostile(mood)))
             assert actions.tolist() == trace.actions.tolist()
             assert costs.tobytes() == trace.costs.tobytes()
-            assert stage.setting.ledger(stage.player.desk) == trace.ledger
+            assert stage.setting.balance(stage.runner.workspace) == trace.balance
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_dyadic_sums_are_exact(seed: int) -> None:
-    coins = np.random.default_rng(seed)
-    first, second = (coins.random(9) * 10.0 ** coins.integers(-200, 100, 9) for _ in range(2))
+    rng = np.random.default_rng(seed)
+    first, second = (rng.random(9) * 10.0 ** rng.integers(-200, 100, 9) for _ in range(2))
     pairs = zip(first.tolist(), second.tolist(), strict=True)
     assert dyadic_sum(first, second) == sum(Fraction(a) * Fraction(b) for a, b in pairs)
     amount = Fraction(float(first @ second))
@@ -124,61 +125,65 @@ def bits_of(stage: Stage, group: int) -> Iterator[tuple[Any, ...]]:
     """Return all that was played and seen in some moods, and the ledgers."""
     for mood in (5, 6, 8, 9, 12, FRAGILE):
         parts = stage.play(mood, Streams(group).learner(Hostile(mood)))
-        yield *(part.tobytes() for part in parts), stage.setting.ledger(stage.player.desk)
+        yield *(part.tobytes() for part in parts), stage.setting.balance(stage.runner.workspace)
 
 
-def trusting(purse_: purse.Purse, mix: Floats, coins: Coins, played: Floats, reserved: Floats) -> tuple[int, float]:
+def trusting(
+    purse_: tracker.BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
+) -> tuple[int, float]:
     """Commit to whatever is drawn, without a last look: what must be caught."""
-    action, chance = purse_.null, math.nan
+    action, probability = purse_.null, math.nan
     if not purse_.fluid:
-        action = draw(mix, coins)
-        chance = mix[action]
+        action = choice(mix, rng)
+        probability = mix[action]
     for other in range(mix.size):
         played[other] = mix[other] if purse_.fluid else 0.0
     if not purse_.fluid:
         played[action] = 1.0
     for j in range(reserved.size):
-        reserved[j] = purse.cover(purse_, played, purse_.worst_costs, j)
+        reserved[j] = tracker.cover(purse_, played, purse_.worst_costs, j)
         purse_.reserved[j] += reserved[j]
-    return action, chance
+    return action, probability
 
 
-def forgetting(purse_: purse.Purse, mix: Floats, coins: Coins, played: Floats, reserved: Floats) -> tuple[int, float]:
+def forgetting(
+    purse_: tracker.BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
+) -> tuple[int, float]:
     """Commit without reserving anything."""
-    found = purse.commit(purse_, mix, coins, played, reserved)
+    found = tracker.commit(purse_, mix, rng, played, reserved)
     for j in range(reserved.size):
         purse_.reserved[j] -= reserved[j]
     return found
 
 
-def generous(purse_: purse.Purse, played: Floats, reserved: Floats, costs: Floats) -> None:
+def generous(purse_: tracker.BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
     """Give back twice what was reserved."""
-    purse.settle(purse_, played, reserved, costs)
+    tracker.settle(purse_, played, reserved, costs)
     for j in range(reserved.size):
         purse_.reserved[j] -= reserved[j]
 
 
-def careless(purse_: purse.Purse, played: Floats, costs: Floats, resource: int) -> float:
+def careless(purse_: tracker.BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
     """Cover what a play costs as it was rounded."""
     total = 0.0
     for action in range(played.size):
         if played[action] > 0.0:
             total += played[action] * costs[action, resource]
-    return purse.ticks(total, purse_.in_one[resource])
+    return tracker.ticks(total, purse_.in_one[resource])
 
 
 def showing(self: budgeted.Budgeted, observe: Any) -> Any:
     """Show the play itself instead of a copy."""
 
-    def tell(state: Any, round: int, desk: budgeted.Desk, slot: int) -> None:
-        observe(state, round, desk.played[slot], desk.row, desk.scaled)
+    def tell(state: Any, round: int, workspace: budgeted.Workspace, slot: int) -> None:
+        observe(state, round, workspace.played[slot], workspace.row, workspace.scaled)
 
     return tell
 
 
-def blind(desk: budgeted.Desk, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
+def blind(workspace: budgeted.Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
     """Take in any cost."""
-    place(desk, prices, action, loss, costs)
+    place(workspace, prices, action, loss, costs)
     return True
 
 
@@ -186,8 +191,8 @@ def rash(self: Live, played: int) -> tuple[int, float]:
     """Hand out what came without asking whether it is a ticket."""
     self.plan(played)
     self._pages[0, 0] = 0.0
-    _, action, chance = self._act(self._pages)
-    return action, chance
+    _, action, probability = self._act(self._pages)
+    return action, probability
 
 
 place = budgeted.place
@@ -198,9 +203,9 @@ SABOTAGE: dict[str, tuple[Any, str, Any, Any, range]] = {
     "nothing reserved, live": (budgeted, "commit", forgetting, (lived, Hostile), range(150)),
     "given back twice, in play": (budgeted, "settle", generous, (played, Hostile), range(300)),
     "given back twice, live": (budgeted, "settle", generous, (lived, HostileBandit), range(150)),
-    "no slack": (purse, "cover", careless, (played, Hostile), range(1_500)),
-    "the play itself is shown": (budgeted.Budgeted, "teller", showing, (played, Grasping), range(300)),
-    "answered is not written down": (budgeted, "mark_told", lambda pages, row: None, (lived, Hostile), range(150)),
+    "no slack": (tracker, "cover", careless, (played, Hostile), range(1_500)),
+    "the play itself is shown": (budgeted.Budgeted, "make_observe", showing, (played, Grasping), range(300)),
+    "answered is not written down": (budgeted, "mark_answered", lambda pages, row: None, (lived, Hostile), range(150)),
     "any cost is taken": (budgeted, "place", blind, (lived, Hostile), range(150)),
     "what is no ticket is handed out": (Live, "act", rash, (filed, Hostile), range(FICKLE, FICKLE + 1)),
 }
@@ -218,16 +223,16 @@ def test_sabotage_of_the_purse_is_caught(what: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_purse_that_lets_learners_write_into_it_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hostile.due says that all fits; with the purse's own array and no last look, that is believed."""
+    """Hostile.due says that all fits; with the tracker's own array and no last look, that is believed."""
 
     def halts(due: Any) -> Any:
-        def look_and_ask(state: Any, desk: budgeted.Desk) -> bool:
-            purse.look(desk.purse)
-            return bool(desk.purse.flags[purse.STOPPED] == 0.0 and due(state, desk.purse.fits))
+        def look_and_ask(state: Any, workspace: budgeted.Workspace) -> bool:
+            tracker.look(workspace.tracker)
+            return bool(workspace.tracker.flags[tracker.STOPPED] == 0.0 and due(state, workspace.tracker.fits))
 
         return look_and_ask
 
-    monkeypatch.setattr(budgeted, "halter", halts)
+    monkeypatch.setattr(budgeted, "make_needs_plan", halts)
     assert caught_in(range(8, 20 * MOODS, MOODS)) == 0, "the last look holds alone"
     monkeypatch.setattr(budgeted, "commit", trusting)
     assert caught_in(range(6, 30 * MOODS, MOODS)) > 0
@@ -257,7 +262,7 @@ def test_a_session_pays_for_nothing_that_does_not_fit(mood: int) -> None:
             session.observe(ticket, loss=[0.0, 1.0], cost=[1.0, 1.0])
         assert session.observe(ticket, loss=[0.0, 1.0], cost=[1.0, 1.0]) == (mood == FRAGILE)
     assert spent == (10 if mood in (5, 6, 8, 9, 12, FICKLE, FRAGILE) else 0)
-    assert session.ledger.spent == (float(spent),)
+    assert session.balance.spent == (float(spent),)
 
 
 @pytest.mark.parametrize("amounts", [1e-310, [1.0, 5e-324]])
@@ -288,18 +293,18 @@ def test_the_least_amount_has_a_common_scale(learner: Any) -> None:
     ],
 )  # fmt: skip
 def test_what_a_mix_is(mix: list[float], is_one: bool) -> None:
-    assert purse.proper(np.array(mix)) == is_one
+    assert tracker.proper(np.array(mix)) == is_one
 
 
 def test_a_mix_of_one_and_dust_costs_more_than_one() -> None:
     """1.0 of an action and 1e-17 of another is more than the first alone, though the sum of costs rounds to it."""
     limits = Budget(4.0, worst=[1.0, 1.0, 0.0]).limits(3, 1)
-    full, _ = purse.new_purse(Allowance(limits, mixed=True), 10)
+    full, _ = tracker.new_tracker(BudgetRun(limits, mixed=True), 10)
     costs = np.array([[1.0], [1.0], [0.0]])
-    alone, dusty = (purse.cover(full, np.array(mix), costs, 0) for mix in ([1.0, 0.0, 0.0], [1.0, 1e-17, 0.0]))
+    alone, dusty = (tracker.cover(full, np.array(mix), costs, 0) for mix in ([1.0, 0.0, 0.0], [1.0, 1e-17, 0.0]))
     assert dusty > alone == full.in_one[0]
-    assert purse.cover(full, np.array([1e-200, 0.0, 1.0]), costs * 1e-200, 0) == 1.0
-    assert purse.cover(full, np.array([0.0, 0.0, 1.0]), costs, 0) == 0.0
+    assert tracker.cover(full, np.array([1e-200, 0.0, 1.0]), costs * 1e-200, 0) == 1.0
+    assert tracker.cover(full, np.array([0.0, 0.0, 1.0]), costs, 0) == 0.0
 
 
 class Kept(NamedTuple):
@@ -312,7 +317,7 @@ class Kept(NamedTuple):
 class Stubborn(BudgetedBanditLearner):
     """Always the first action."""
 
-    def init(self, terms: Terms) -> Kept:
+    def init(self, terms: BudgetTerms) -> Kept:
         """Return the state before the first round."""
         return Kept(np.zeros(1))
 
@@ -323,7 +328,7 @@ class Stubborn(BudgetedBanditLearner):
             mix[action] = 1.0 if action == 0 else 0.0
 
     @staticmethod
-    def observe(state: Kept, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+    def observe(state: Kept, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Learn nothing."""
 
 
@@ -340,14 +345,14 @@ class Fickle(Stubborn):
 
 @pytest.mark.usefixtures("plainly")
 def test_a_run_file_hands_out_nothing_that_was_not_paid_for(tmp_path: Path) -> None:
-    """A learner that is due, then is not, then is again, was once handed the first action past the purse."""
+    """A learner that is due, then is not, then is again, was once handed the first action past the tracker."""
     budget, paid = Budget(3.0, worst=1.0, null="add"), 0
     with SessionFile.start(tmp_path / "a.run", map(str, range(30)), ["a", "b"], Fickle(), budget=budget, seed=1) as run:
         for _ in range(30):
             [one] = run.next()
             if one.action != "null":
                 paid += run.record(one.round, loss=0.5, cost=1.0)
-        assert run.status().ledger == Ledger((3.0,), (3.0,), (0.0,))
+        assert run.status().balance == Balance((3.0,), (3.0,), (0.0,))
     assert paid == 3
 
 
@@ -356,7 +361,7 @@ class Fragile(Stubborn):
     """It falls over at two of three answers."""
 
     @staticmethod
-    def observe(state: Kept, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+    def observe(state: Kept, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Raise, mostly."""
         state.calls[0] += 1.0
         if state.calls[0] % 3.0 != 0.0:
@@ -373,11 +378,11 @@ def test_an_answer_that_a_learner_falls_over_is_paid_for_once() -> None:
             for _ in range(2):
                 with pytest.raises(ZeroDivisionError):
                     session.observe(ticket, loss=0.5, cost=1.0)
-                assert session.ledger == Ledger((6.0,), (float(paid),), (2.0,))
+                assert session.balance == Balance((6.0,), (float(paid),), (2.0,))
                 assert session.pending == [ticket]
             paid += session.observe(ticket, loss=0.5, cost=1.0)
     assert paid == 5, "with less than 2 left nothing fits"
-    assert session.ledger == Ledger((6.0,), (5.0,), (0.0,))
+    assert session.balance == Balance((6.0,), (5.0,), (0.0,))
 
 
 @pytest.mark.usefixtures("plainly")
@@ -388,7 +393,7 @@ def test_what_a_learner_was_shown_is_a_copy_for_good(delay: Any, mixed: bool) ->
     pool = Pool(np.zeros((60, 2)), costs=np.ones((60, 2)))
     trace = play(Grasping(9), pool, "given", delay, budget=Budget(5.0, null="add"), mixed=mixed, seed=0)
     assert trace.plays.tolist()[2] == 55.0
-    assert trace.ledger == Ledger((5.0,), (5.0,), (0.0,))
+    assert trace.balance == Balance((5.0,), (5.0,), (0.0,))
 
 
 @pytest.mark.usefixtures("plainly")
@@ -415,10 +420,10 @@ def test_what_a_budget_was_made_of_may_change_and_the_session_does_not() -> None
     amounts, worst, prices = np.array([5.0]), np.array([[1.0], [1.0]]), np.array([np.nan, 0.5])
     session = Session(Stubborn(), 2, 9, budget=Budget(cast(Any, amounts), worst, "add", prices), seed=0)
     amounts[:], worst[:], prices[:] = 1e9, 1e9, 1e9
-    assert session.ledger.amounts == (5.0,)
+    assert session.balance.amounts == (5.0,)
     with pytest.raises(FeedbackError, match="worst cost declared"):
         session.observe(session.act(), loss=0.5, cost=1.5)
-    assert session.ledger.reserved == (1.0,)
+    assert session.balance.reserved == (1.0,)
 
 
 @pytest.mark.usefixtures("plainly")
@@ -431,12 +436,12 @@ def test_numbers_beyond_all_floats_are_refused_in_a_sentence(
             Budget(**wrong)
         one_sentence(refused.value)
     session = Session(Stubborn(), 1, 9, budget=Budget(5.0, worst=1.0, null="add"), seed=0)
-    ticket, before = session.act(), session.ledger
+    ticket, before = session.act(), session.balance
     for told in ({"loss": 0.5, "cost": huge}, {"loss": huge, "cost": 0.5}):
         with pytest.raises(FeedbackError) as caught:
             session.observe(ticket, **told)
         one_sentence(caught.value)
-    assert session.ledger == before
+    assert session.balance == before
     with SessionFile.start(tmp_path / "a.run", ["x"], ["a"], Stubborn(), budget=Budget(5.0, 1.0, "add"), seed=1) as run:
         [one] = run.next()
         with pytest.raises(FeedbackError) as caught:

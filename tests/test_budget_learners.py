@@ -9,14 +9,14 @@ import pytest
 from naive import budget as naive
 from tombola import instances, play
 from tombola.bounds import budget as bounds
-from tombola.budget import Budget
-from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP, Terms
-from tombola.engine.coins import new_coins
+from tombola.budget.budget import Budget, BudgetTerms
 from tombola.engine.compiler import plain
 from tombola.engine.draws import iid_order
 from tombola.errors import ParameterError
+from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
+from tombola.learners.reductions.budget_simulation import average_mix
 from tombola.pool import Pool
-from tombola.reductions.budget_simulation import average_mix
+from tombola.rng import new_rng
 
 TWINS: dict[str, tuple[BudgetedLearner, Any]] = {
     "primal dual": (PrimalDual(), naive.PrimalDual),
@@ -29,10 +29,10 @@ SIZES = ((1, 1, 1), (1, 3, 2), (2, 2, 1), (23, 3, 1), (37, 4, 2), (64, 3, 3))
 
 def pool_of(T: int, k: int, m: int, seed: int, *, cheap: float = 1.0) -> Pool:
     """Return random rows whose action 0 is null; nothing ties, so every LP has one solution."""
-    rng = np.random.default_rng([seed, T, k, m])
-    costs = rng.random((T, k, m)) * cheap
+    generator = np.random.default_rng([seed, T, k, m])
+    costs = generator.random((T, k, m)) * cheap
     costs[:, 0] = 0.0
-    return Pool.from_rewards(rng.random((T, k)) * np.linspace(0.2, 1.0, k), costs=costs)
+    return Pool.from_rewards(generator.random((T, k)) * np.linspace(0.2, 1.0, k), costs=costs)
 
 
 @pytest.mark.parametrize("delay", [0, 3, 100])
@@ -60,7 +60,7 @@ def agree(twin: Any, pool: Pool, amounts: list[float], trace: Any, *, mixed: boo
             assert trace.rewards[t] == pytest.approx(1 - pool.losses[t] @ mix, abs=1e-7)
             assert trace.costs[t] == pytest.approx(np.array(mix) @ pool.costs[t], abs=1e-7)  # type: ignore[index]
         else:
-            assert trace.chances[t] == pytest.approx(mix[trace.actions[t]], abs=1e-7)
+            assert trace.probabilities[t] == pytest.approx(mix[trace.actions[t]], abs=1e-7)
 
     spent = naive.play(
         twin(k, m, T, min([1.0, *rates]), 0),
@@ -92,17 +92,17 @@ def test_plain_python_does_the_same_to_the_bit(learner: BudgetedLearner) -> None
             again = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
         assert compiled.costs.tolist() == again.costs.tolist()
         assert compiled.rewards.tolist() == again.rewards.tolist()
-        assert compiled.ledger == again.ledger
+        assert compiled.balance == again.balance
 
 
 def test_training_is_primal_dual_on_iid_rows_with_its_own_strict_stop() -> None:
-    rng = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     rows, k, m, n, rate = 16, 3, 2, 4, 0.3
-    losses, costs = rng.random((rows, k)), rng.uniform(0.5, 1.0, (rows, k, m))
+    losses, costs = generator.random((rows, k)), generator.uniform(0.5, 1.0, (rows, k, m))
     costs[:, 0] = 0
-    coins = new_coins(np.random.SeedSequence(3))
-    order = iid_order(n, rows, coins.copy())
-    learned = average_mix(PrimalDual(), losses, costs.reshape(rows, -1), n, rate, 0, coins)
+    rng = new_rng(np.random.SeedSequence(3))
+    order = iid_order(n, rows, rng.copy())
+    learned = average_mix(PrimalDual(), losses, costs.reshape(rows, -1), n, rate, 0, rng)
     twin, mixes, spent = naive.PrimalDual(k, m, n, rate, 0), [], np.zeros(m)
     for row in order.tolist():
         x = twin.mix([], []) if (rate * n - spent >= 1).all() else twin.nothing()
@@ -142,10 +142,10 @@ def test_simulation_with_delay_waits_between_its_blocks() -> None:
 
 def test_simulation_warns_with_numbers_when_it_can_never_play() -> None:
     with pytest.warns(UserWarning, match=r"131,073, and there are 65,536 rounds"):
-        BudgetSimulation().init(Terms(3, 1, 2**16, 0.1, 0))
+        BudgetSimulation().init(BudgetTerms(3, 1, 2**16, 0.1, 0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        BudgetSimulation().init(Terms(3, 1, 2**16, 0.5, 0))
+        BudgetSimulation().init(BudgetTerms(3, 1, 2**16, 0.5, 0))
 
 
 @pytest.mark.parametrize(

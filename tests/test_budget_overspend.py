@@ -9,9 +9,9 @@ import pytest
 
 from hostile import remembered, ugly_costs
 from tombola import play
-from tombola.budget import Budget
-from tombola.budgets import BudgetSimulation, DualDescent, EmpiricalLP, OptimisticLP, PrimalDual, SerflingLP, ThriftyLP
-from tombola.engine.player import Player
+from tombola.budget.budget import Budget
+from tombola.engine.runner import Runner
+from tombola.learners import BudgetSimulation, DualDescent, EmpiricalLP, OptimisticLP, PrimalDual, SerflingLP, ThriftyLP
 from tombola.pool import Pool
 
 LEARNERS: list[Any] = [
@@ -58,14 +58,14 @@ def run_once(number: int) -> None:
     mixed = bool(rng.integers(2)) and not isinstance(learner, OptimisticLP | ThriftyLP)
     order = ["random", "iid", "given"][int(rng.integers(3))]
     trace = play(learner, pool, order, delay_of(pool.rows, rng), budget=budget, stop=stop, mixed=mixed, seed=number)
-    amounts = [Fraction(amount) for amount in trace.ledger.amounts]
+    amounts = [Fraction(amount) for amount in trace.balance.amounts]
     if not mixed:
         costs: Any = pool.costs
         for j, amount in enumerate(amounts):
             rounds = zip(trace.order.tolist(), trace.actions.tolist(), strict=True)
             assert sum(Fraction(float(costs[row, a, j])) for row, a in rounds if a < pool.k) <= amount
     assert not any(trace.overspent)
-    for amount, spent, reserved in zip(amounts, trace.ledger.spent, trace.ledger.reserved, strict=True):
+    for amount, spent, reserved in zip(amounts, trace.balance.spent, trace.balance.reserved, strict=True):
         assert Fraction(spent) + Fraction(reserved) <= amount
         assert spent >= 0
         assert reserved >= 0
@@ -73,7 +73,7 @@ def run_once(number: int) -> None:
 
 def run_many(first: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run, with every loop looked up once: the compiler's fingerprint of a learner takes longer than these plays."""
-    monkeypatch.setattr(Player, "step", remembered)
+    monkeypatch.setattr(Runner, "step", remembered)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that a horizon is too short for Simulation
         for number in range(first, first + count):
@@ -96,7 +96,7 @@ def test_plays_in_flight_reserve_their_worst_cost() -> None:
     pool = Pool.from_rewards(np.tile([0.0, 1.0], (50, 1)), costs=costs)
     late = play(PrimalDual(), pool, "given", 100, budget=Budget(10.0), seed=0)
     assert late.plays[1] == 2
-    assert late.ledger.reserved == (8.0,)
-    assert late.ledger.left == (2.0,)
+    assert late.balance.reserved == (8.0,)
+    assert late.balance.left == (2.0,)
     soon = play(PrimalDual(), pool, "given", 3, budget=Budget(10.0), seed=0)
     assert soon.plays[1] > 5

@@ -1,4 +1,4 @@
-"""Session: the same as play to the bit, never an action that could overspend, and a ledger that survives."""
+"""Session: the same as play to the bit, never an action that could overspend, and a balance that survives."""
 
 import json
 from pathlib import Path
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tombola import Session, Ticket, play
-from tombola.budget import Allowance, Budget
-from tombola.budgets import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
+from tombola.budget.budget import Budget, BudgetRun
 from tombola.errors import FeedbackError, ParameterError, SessionError
+from tombola.feedback import Budgeted
+from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.pool import Pool
-from tombola.settings import Budgeted
 
 LEARNERS = [
     PrimalDual(),
@@ -53,14 +53,14 @@ def test_session_and_play_are_the_same_to_the_bit_also_saved_midway(
                 session.save(tmp_path / "session.json")
                 before = session
                 session = Session.load(tmp_path / "session.json")
-                assert session.ledger == before.ledger
+                assert session.balance == before.balance
                 assert session.pending == before.pending
                 assert session.learner == learner
         if delay:
             answer(session, tickets[T - delay - 1])
         assert [ticket.action for ticket in tickets] == trace.actions.tolist()
-        assert [ticket.chance for ticket in tickets] == trace.chances.tolist()
-        assert session.ledger == trace.ledger
+        assert [ticket.probability for ticket in tickets] == trace.probabilities.tolist()
+        assert session.balance == trace.balance
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
@@ -71,7 +71,7 @@ def test_act_never_returns_what_could_overspend(learner: BudgetedLearner) -> Non
     worst = np.vstack([COSTS.max(axis=0), np.zeros(M)])
     committed = np.zeros(M)
     for t in range(T):
-        before = session.ledger.left
+        before = session.balance.left
         ticket = session.act()
         assert (worst[ticket.action] <= np.array(before)).all()
         if rng.random() < 0.5:
@@ -79,8 +79,8 @@ def test_act_never_returns_what_could_overspend(learner: BudgetedLearner) -> Non
             committed += np.vstack([COSTS[t], np.zeros(M)])[ticket.action]
         else:
             committed += worst[ticket.action]
-    assert (committed <= np.array(session.ledger.amounts)).all()
-    assert np.array(session.ledger.spent) + session.ledger.reserved == pytest.approx(committed)
+    assert (committed <= np.array(session.balance.amounts)).all()
+    assert np.array(session.balance.spent) + session.balance.reserved == pytest.approx(committed)
 
 
 def test_the_ledger_is_in_the_saved_state_in_the_units_of_the_costs(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_the_ledger_is_in_the_saved_state_in_the_units_of_the_costs(tmp_path: Pa
     answer(session, tickets[2])
     session.save(tmp_path / "s.json")
     data = json.loads((tmp_path / "s.json").read_text())
-    assert data["ledger"]["left"] == list(session.ledger.left)
+    assert data["balance"]["left"] == list(session.balance.left)
     assert session.names == ("a", "b", "c", "null")
     assert len(session.pending) == 5
     assert (data["rounds"], data["answered"]) == (6, 1)
@@ -99,7 +99,7 @@ def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: An
     session = Session(EmpiricalLP(), K, horizon=T, budget=BUDGET, seed=0)
     ticket = session.act()
     row, costs = POOL.losses[0], COSTS[0]
-    memory, ledger = session._live.player.memory.copy(), session.ledger
+    memory, balance = session._live.runner.memory.copy(), session.balance
     wrong: list[dict[str, Any]] = [
         {"loss": row[:2], "cost": costs},
         {"loss": row, "cost": costs[:, 0]},
@@ -117,8 +117,8 @@ def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: An
         one_sentence(caught.value)
     with pytest.raises(FeedbackError):
         session.observe(Ticket(5, 0, 1.0), loss=row, cost=costs)
-    assert session._live.player.memory.tolist() == memory.tolist()
-    assert session.ledger == ledger
+    assert session._live.runner.memory.tolist() == memory.tolist()
+    assert session.balance == balance
     assert session.observe(ticket, reward=1 - row, cost=costs)
     assert not session.observe(ticket, loss=1 - (1 - row), cost=costs)
     with pytest.raises(FeedbackError) as caught:
@@ -147,8 +147,8 @@ def test_bad_sessions_and_files_are_refused(tmp_path: Path, one_sentence: Any) -
 
 @pytest.mark.parametrize("resources", [1, 2])
 def test_what_an_action_cost_is_in_its_place_of_the_row(resources: int) -> None:
-    allowance = Allowance(Budget([9.0] * resources, worst=9.0, null="add").limits(2, resources))
-    setting = Budgeted(3, 60, allowance)
+    budget_run = BudgetRun(Budget([9.0] * resources, worst=9.0, null="add").limits(2, resources))
+    setting = Budgeted(3, 60, budget_run)
     costs = np.arange(1.0, 1.0 + 2 * resources).reshape(2, resources)
     outcome = (0.25, 0.5, *costs.ravel().tolist())
     told = [list(setting.costs(action, outcome)) for action in range(3)]

@@ -1,4 +1,4 @@
-"""Budget, ledger, ticks, and OPT_LP against brute force and scipy."""
+"""Budget, balance, ticks, and OPT_LP against brute force and scipy."""
 
 import math
 from fractions import Fraction
@@ -12,13 +12,13 @@ from scipy.optimize import linprog
 
 from naive import budget as naive
 from tombola import play
-from tombola.budget import BITS, Allowance, Budget, Ledger, ticks_in_one
-from tombola.budgets import EmpiricalLP
+from tombola.budget.budget import BITS, Balance, Budget, BudgetRun, ticks_in_one
+from tombola.budget.optimum import best_mix, many_resources, one_resource, optimum, pivot
+from tombola.budget.tracker import CLOSED, STOPPED, BudgetTracker, cover, look, new_tracker, settle, ticks
 from tombola.errors import ParameterError, PoolError, TombolaError
-from tombola.optimum import best_mix, many_resources, one_resource, optimum, pivoted
+from tombola.feedback.budgeted import make_decide
+from tombola.learners import EmpiricalLP
 from tombola.pool import Pool
-from tombola.settings.budgeted import decider
-from tombola.settings.purse import CLOSED, STOPPED, Purse, cover, look, new_purse, settle, ticks
 
 AMOUNTS = st.floats(0, 1e300, allow_subnormal=False) | st.integers(0, 10**6).map(float) | st.sampled_from([5e-324, 0.1])
 
@@ -41,43 +41,47 @@ def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> No
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1))
 def test_a_mix_is_covered_and_what_is_exact_costs_no_more(k: int, seed: int) -> None:
     """In exact fractions: free is free, one whole action costs what it costs, and a mix at most its slack more."""
-    rng = np.random.default_rng(seed)
-    costs = rng.random((k, 1)) * 10.0 ** rng.integers(-320, 300)
-    costs[rng.random(k) < 0.3] = 0.0
+    generator = np.random.default_rng(seed)
+    costs = generator.random((k, 1)) * 10.0 ** generator.integers(-320, 300)
+    costs[generator.random(k) < 0.3] = 0.0
     costs[0] = 0.0
-    purse, _ = new_purse(Allowance(Budget(max(1e-300, 3 * costs.max()), worst=1.0, null=0).limits(k, 1), mixed=True), 9)
-    whole = np.eye(k)[rng.integers(k)]
-    mix = np.where(rng.random(k) < 0.5, rng.dirichlet(np.full(k, 0.1)), 0.0)
+    tracker, _ = new_tracker(
+        BudgetRun(Budget(max(1e-300, 3 * costs.max()), worst=1.0, null=0).limits(k, 1), mixed=True), 9
+    )
+    whole = np.eye(k)[generator.integers(k)]
+    mix = np.where(generator.random(k) < 0.5, generator.dirichlet(np.full(k, 0.1)), 0.0)
     dusty = np.where(costs[:, 0] == 0.0, mix, whole)
-    for played, slack in ((whole, 0.0), (dusty, 0.0), (mix, 3 * purse.slack), (np.full(k, 1 / k), 3 * purse.slack)):
+    for played, slack in ((whole, 0.0), (dusty, 0.0), (mix, 3 * tracker.slack), (np.full(k, 1 / k), 3 * tracker.slack)):
         products = [Fraction(p) * Fraction(c) for p, c in zip(played.tolist(), costs[:, 0].tolist(), strict=True)]
-        exact = sum(products) * Fraction(float(purse.in_one[0]))
-        most = exact * (1 + Fraction(slack)) + (k * Fraction(5e-324) * Fraction(float(purse.in_one[0])) if slack else 0)
-        assert math.ceil(exact) <= cover(purse, played, costs, 0) <= math.ceil(most)
+        exact = sum(products) * Fraction(float(tracker.in_one[0]))
+        most = exact * (1 + Fraction(slack)) + (
+            k * Fraction(5e-324) * Fraction(float(tracker.in_one[0])) if slack else 0
+        )
+        assert math.ceil(exact) <= cover(tracker, played, costs, 0) <= math.ceil(most)
 
 
 @pytest.mark.parametrize("k", [4, 8])
 def test_a_mix_costs_a_unit_in_the_last_place_more_for_each_action(k: int) -> None:
     """Here nothing is rounded, and two units are a tick; what is free, or all of one action, costs no more."""
-    purse, _ = new_purse(Allowance(Budget(1.0, worst=1.0, null=0).limits(k, 1), mixed=True), 9)
+    tracker, _ = new_tracker(BudgetRun(Budget(1.0, worst=1.0, null=0).limits(k, 1), mixed=True), 9)
     costs = np.append(0.0, np.ones(k - 1))[:, None]
     for shares in ([0.0, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.25, 0.25]):
         mix = np.append(shares, np.zeros(k - 3))
-        assert cover(purse, mix, costs, 0) == (2.0**51 + k / 2) * float(mix @ costs[:, 0])
-        assert cover(purse, mix, 0.0 * costs, 0) == 0.0
-    assert [cover(purse, whole, costs, 0) for whole in np.eye(k)] == [0.0] + [2.0**51] * (k - 1)
+        assert cover(tracker, mix, costs, 0) == (2.0**51 + k / 2) * float(mix @ costs[:, 0])
+        assert cover(tracker, mix, 0.0 * costs, 0) == 0.0
+    assert [cover(tracker, whole, costs, 0) for whole in np.eye(k)] == [0.0] + [2.0**51] * (k - 1)
 
 
-def naively_looked(purse: Purse, unit: float) -> tuple[bool, bool, list[bool]]:
+def naively_looked(tracker: BudgetTracker, unit: float) -> tuple[bool, bool, list[bool]]:
     """Return whether it is closed, and has stopped for good, and which actions fit, in whole numbers."""
-    amounts, spent, reserved, worst = ((array / unit).tolist() for array in (*purse[:3], purse.worst))
+    amounts, spent, reserved, worst = ((array / unit).tolist() for array in (*tracker[:3], tracker.worst))
     room = [a - s - r for a, s, r in zip(amounts, spent, reserved, strict=True)]
     most = [max(column) for column in zip(*worst, strict=True)]
     closed = any(r < top for r, top in zip(room, most, strict=True))
     stopped = any(a - s < top for a, s, top in zip(amounts, spent, most, strict=True))
-    if purse.strict:
+    if tracker.strict:
         return closed, stopped, [True] * len(worst)
-    if purse.fluid:
+    if tracker.fluid:
         return False, False, [all(w == 0 or r > 0 for w, r in zip(row, room, strict=True)) for row in worst]
     return False, False, [all(w <= r for w, r in zip(row, room, strict=True)) for row in worst]
 
@@ -86,27 +90,29 @@ def naively_looked(purse: Purse, unit: float) -> tuple[bool, bool, list[bool]]:
 @given(st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from(["strict", "fits"]), st.booleans())
 def test_a_look_into_the_purse_is_the_naive_one(m: int, seed: int, stop: Any, mixed: bool) -> None:
     """Small whole numbers, so that ties are common; more and more is spent, and reservations come and go."""
-    rng = np.random.default_rng(seed)
-    limits = Budget([8.0] * m, worst=rng.integers(0, 5, (3, m)).astype(float), null="add").limits(3, m)
-    purse, _ = new_purse(Allowance(limits, stop, mixed=mixed), 9)
-    unit = float(purse.in_one[0])
+    generator = np.random.default_rng(seed)
+    limits = Budget([8.0] * m, worst=generator.integers(0, 5, (3, m)).astype(float), null="add").limits(3, m)
+    tracker, _ = new_tracker(BudgetRun(limits, stop, mixed=mixed), 9)
+    unit = float(tracker.in_one[0])
     for _ in range(5):
-        look(purse)
-        now = bool(purse.flags[CLOSED]), bool(purse.flags[STOPPED]), [one == 1.0 for one in purse.fits]
-        assert now == naively_looked(purse, unit)
-        assert set(purse.fits.tolist()) <= {0.0, 1.0}
-        purse.spent[:] += (
-            unit * np.floor(rng.random(m) * ((purse.amounts - purse.spent) / unit + 1)) * rng.integers(0, 2, m)
+        look(tracker)
+        now = bool(tracker.flags[CLOSED]), bool(tracker.flags[STOPPED]), [one == 1.0 for one in tracker.fits]
+        assert now == naively_looked(tracker, unit)
+        assert set(tracker.fits.tolist()) <= {0.0, 1.0}
+        tracker.spent[:] += (
+            unit
+            * np.floor(generator.random(m) * ((tracker.amounts - tracker.spent) / unit + 1))
+            * generator.integers(0, 2, m)
         )
-        purse.reserved[:] = unit * np.floor(rng.random(m) * ((purse.amounts - purse.spent) / unit + 1))
+        tracker.reserved[:] = unit * np.floor(generator.random(m) * ((tracker.amounts - tracker.spent) / unit + 1))
 
 
 @pytest.mark.parametrize("mixed", [False, True])
 def test_with_nothing_left_only_what_is_free_fits(mixed: bool) -> None:
-    purse, _ = new_purse(Allowance(Budget(3.0, worst=[2.0, 1.0, 0.0]).limits(3, 1), mixed=mixed), 9)
-    purse.spent[:] = purse.amounts
-    look(purse)
-    assert purse.fits.tolist() == [0.0, 0.0, 1.0]
+    tracker, _ = new_tracker(BudgetRun(Budget(3.0, worst=[2.0, 1.0, 0.0]).limits(3, 1), mixed=mixed), 9)
+    tracker.spent[:] = tracker.amounts
+    look(tracker)
+    assert tracker.fits.tolist() == [0.0, 0.0, 1.0]
 
 
 def test_a_strict_purse_waits_while_it_is_closed_and_asks_no_more_when_it_has_stopped() -> None:
@@ -117,26 +123,26 @@ def test_a_strict_purse_waits_while_it_is_closed_and_asks_no_more_when_it_has_st
         mix[:] = 0.0, 1.0, 0.0
 
     limits = Budget(3.0, worst=[2.0, 1.0, 0.0], null=2).limits(3, 1)
-    purse, _ = new_purse(Allowance(limits, "strict"), 9)
-    decide, mix, coins = decider(propose), np.zeros(3), np.ones(4, np.uint64)
+    tracker, _ = new_tracker(BudgetRun(limits, "strict"), 9)
+    decide, mix, rng = make_decide(propose), np.zeros(3), np.ones(4, np.uint64)
     flights = [(np.zeros(3), np.zeros(1)) for _ in range(4)]
     actions = []
     for played, reserved in flights[:3]:
-        look(purse)
-        actions.append(decide(None, mix, coins, purse, played, reserved)[0])
+        look(tracker)
+        actions.append(decide(None, mix, rng, tracker, played, reserved)[0])
     assert actions == [1, 1, 2], "two units are reserved, and one is less than the most a play can cost"
     assert len(asked) == 3
     for played, reserved in flights[:2]:
-        settle(purse, played, reserved, limits.worst)
-    look(purse)
-    assert decide(None, mix, coins, purse, *flights[3])[0] == 2
+        settle(tracker, played, reserved, limits.worst)
+    look(tracker)
+    assert decide(None, mix, rng, tracker, *flights[3])[0] == 2
     assert len(asked) == 3
 
 
 def test_whole_costs_and_amounts_lose_nothing_to_ticks() -> None:
     pool = Pool.from_rewards([[0.0, 1.0]] * 30, costs=[[0.0, 1.0]] * 30)
     trace = play(EmpiricalLP(), pool, budget=Budget(29.0), seed=0)
-    assert trace.ledger == Ledger((29.0,), (29.0,), (0.0,)) or trace.ledger.left[0] <= 1
+    assert trace.balance == Balance((29.0,), (29.0,), (0.0,)) or trace.balance.left[0] <= 1
     tenths = Pool.from_rewards([[0.0, 1.0]] * 200, costs=[[0.0, 0.1]] * 200)
     spent = play(EmpiricalLP(), tenths, budget=Budget(10.0), seed=0)
     assert spent.plays[1] in (98, 99), "a hundred floats 0.1 add up to more than 10"
@@ -144,10 +150,10 @@ def test_whole_costs_and_amounts_lose_nothing_to_ticks() -> None:
 
 
 def test_resources_of_different_scale_are_brought_to_one() -> None:
-    rng = np.random.default_rng(0)
-    costs = rng.random((50, 3, 2))
+    generator = np.random.default_rng(0)
+    costs = generator.random((50, 3, 2))
     costs[:, 0] = 0
-    rewards = rng.random((50, 3))
+    rewards = generator.random((50, 3))
     unit = play(EmpiricalLP(), Pool.from_rewards(rewards, costs=costs), budget=Budget([10.0, 8.0]), seed=3)
     far = costs * np.array([2.0**40, 2.0**-60])
     moved = play(
@@ -156,21 +162,21 @@ def test_resources_of_different_scale_are_brought_to_one() -> None:
     assert moved.actions.tolist() == unit.actions.tolist()
     assert moved.regret == pytest.approx(unit.regret)
     limits = Budget([10.0, 8.0]).limits(3, 2, costs)
-    purse, rate = new_purse(Allowance(limits), 50)
-    assert (costs * purse.scale).max() <= 1
-    assert rate * 50 == pytest.approx(float((limits.amounts * purse.scale)[0]))
-    assert rate * 50 == pytest.approx(float((limits.amounts * purse.scale)[1]))
+    tracker, rate = new_tracker(BudgetRun(limits), 50)
+    assert (costs * tracker.scale).max() <= 1
+    assert rate * 50 == pytest.approx(float((limits.amounts * tracker.scale)[0]))
+    assert rate * 50 == pytest.approx(float((limits.amounts * tracker.scale)[1]))
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32 - 1), st.booleans())
 def test_best_mix_is_the_best_vertex(k: int, m: int, seed: int, ties: bool) -> None:
-    rng = np.random.default_rng(seed)
-    rewards, costs = rng.random(k), rng.random((k, m))
+    generator = np.random.default_rng(seed)
+    rewards, costs = generator.random(k), generator.random((k, m))
     if ties:
         rewards, costs = np.round(rewards * 2) / 2, np.round(costs * 2) / 2
-    costs[rng.integers(k)] = 0
-    rates = rng.choice([0.0, 0.25, 0.5, 2.0], m) if ties else rng.random(m)
+    costs[generator.integers(k)] = 0
+    rates = generator.choice([0.0, 0.25, 0.5, 2.0], m) if ties else generator.random(m)
     exact = naive.best_mix(rewards, costs, rates, list(range(k)))
     for mix in [best_mix(rewards, costs, rates)[0], many_resources(rewards, costs, rates, None)[0]]:
         assert mix.min() >= 0
@@ -180,13 +186,13 @@ def test_best_mix_is_the_best_vertex(k: int, m: int, seed: int, ties: bool) -> N
 
 
 def test_a_warm_start_changes_the_way_and_not_the_value() -> None:
-    rng = np.random.default_rng(1)
-    rewards, costs = rng.random(12), rng.random((12, 4))
+    generator = np.random.default_rng(1)
+    rewards, costs = generator.random(12), generator.random((12, 4))
     costs[0] = 0
     basis, reached = None, 0
     for _ in range(40):
-        rewards, costs[1:] = rewards + 0.1 * rng.random(12), costs[1:] + 0.1 * rng.random((11, 4))
-        reached += basis is not None and pivoted(rewards, costs / 0.3, np.ones(4), basis) is not None
+        rewards, costs[1:] = rewards + 0.1 * generator.random(12), costs[1:] + 0.1 * generator.random((11, 4))
+        reached += basis is not None and pivot(rewards, costs / 0.3, np.ones(4), basis) is not None
         mix, basis = best_mix(rewards, costs, np.full(4, 0.3), basis)
         right: Any = linprog(-rewards, A_ub=costs.T, b_ub=np.full(4, 0.3), A_eq=np.ones((1, 12)), b_eq=[1.0])
         assert rewards @ mix == pytest.approx(-right.fun, abs=1e-7)
@@ -197,19 +203,19 @@ def test_a_warm_start_changes_the_way_and_not_the_value() -> None:
 
 def test_pivots_from_the_basis_of_a_similar_program_lead_to_its_best_mix() -> None:
     """Against the program solved afresh, in a walk of 400 steps through programs, every second one with ties."""
-    rng, reached = np.random.default_rng(0), 0
+    generator, reached = np.random.default_rng(0), 0
     for number in range(100):
-        k, m = int(rng.integers(2, 14)), int(rng.integers(2, 5))
-        rewards, costs, rates = rng.random(k), rng.random((k, m)), rng.random(m) * 0.5 + 0.05
+        k, m = int(generator.integers(2, 14)), int(generator.integers(2, 5))
+        rewards, costs, rates = generator.random(k), generator.random((k, m)), generator.random(m) * 0.5 + 0.05
         if number % 2:
             rewards, costs = np.round(rewards * 4) / 4, np.round(costs * 4) / 4
         costs[0] = 0.0
         _, basis = many_resources(rewards, costs, rates, None)
         for _ in range(4):
-            rewards = np.clip(rewards + 0.05 * rng.normal(size=k), 0, 1)
-            costs, rates = costs * rng.uniform(0.9, 1.1, (k, m)), rates * rng.uniform(0.96, 1.04, m)
+            rewards = np.clip(rewards + 0.05 * generator.normal(size=k), 0, 1)
+            costs, rates = costs * generator.uniform(0.9, 1.1, (k, m)), rates * generator.uniform(0.96, 1.04, m)
             afresh, other = many_resources(rewards, costs, rates, None)
-            found = pivoted(rewards, costs / rates, np.ones(m), basis)
+            found = pivot(rewards, costs / rates, np.ones(m), basis)
             if found is None:
                 basis = other
                 continue
@@ -222,8 +228,8 @@ def test_pivots_from_the_basis_of_a_similar_program_lead_to_its_best_mix() -> No
 
 
 def test_one_resource_of_many_actions_agrees_with_highs() -> None:
-    rng = np.random.default_rng(2)
-    rewards, costs = rng.random(400), rng.random(400)
+    generator = np.random.default_rng(2)
+    rewards, costs = generator.random(400), generator.random(400)
     for rate in (0.001, 0.01, 0.3, 5.0):
         costs[7] = 0
         direct = one_resource(rewards, costs, rate)
@@ -242,7 +248,7 @@ def test_optimum_of_a_pool_with_an_added_null_action() -> None:
 
 
 GOOD = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[0.0, 1.0]] * 3)
-DEAR = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
+TARGET_PENALTY = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +263,7 @@ DEAR = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
         lambda: Budget(1.0, worst="much"),
         lambda: Budget(1.0, null=True),
         lambda: Budget(1.0, null="append"),  # type: ignore[arg-type]
-        lambda: play(EmpiricalLP(), DEAR, budget=Budget(1.0), seed=0),
+        lambda: play(EmpiricalLP(), TARGET_PENALTY, budget=Budget(1.0), seed=0),
         lambda: play(EmpiricalLP(), GOOD, budget=Budget(1.0, null=1), seed=0),
         lambda: play(EmpiricalLP(), GOOD, budget=Budget(1.0, null=7), seed=0),
         lambda: play(EmpiricalLP(), GOOD, budget=Budget([1.0, 2.0]), seed=0),
@@ -283,13 +289,13 @@ def test_bad_input_is_refused_in_one_sentence(wrong: Any, one_sentence: Any) -> 
 @pytest.mark.parametrize("mixed", [True, False])
 @pytest.mark.parametrize("stop", ["strict", "fits"])
 def test_a_budget_of_nothing_spends_nothing(stop: Any, mixed: bool) -> None:
-    rng = np.random.default_rng(0)
-    costs = rng.random((30, 3, 2))
+    generator = np.random.default_rng(0)
+    costs = generator.random((30, 3, 2))
     costs[:, 0] = 0
     costs[:, 1, 0] = 0
-    pool = Pool.from_rewards(rng.random((30, 3)), costs=costs)
+    pool = Pool.from_rewards(generator.random((30, 3)), costs=costs)
     trace = play(EmpiricalLP(), pool, budget=Budget([0.0, 10.0]), stop=stop, mixed=mixed, seed=0)
-    assert trace.ledger.spent[0] == 0
+    assert trace.balance.spent[0] == 0
     assert trace.plays[2] == 0
     assert (trace.plays[1] > 0) == (stop == "fits"), "action 1 costs nothing of what there is nothing of"
     assert not any(trace.overspent)
@@ -302,8 +308,8 @@ def test_strict_stops_for_good_and_fits_goes_on_with_what_is_cheap() -> None:
     pool = Pool.from_rewards(rewards, costs=costs)
     strict = play(EmpiricalLP(), pool, budget=Budget(30.0), stop="strict", seed=0)
     fits = play(EmpiricalLP(), pool, budget=Budget(30.0), stop="fits", seed=0)
-    assert strict.ledger.left[0] < 8 or strict.ledger.spent[0] <= 30
-    assert fits.ledger.left[0] < 1 + 1e-9 or fits.plays[0] <= 3
+    assert strict.balance.left[0] < 8 or strict.balance.spent[0] <= 30
+    assert fits.balance.left[0] < 1 + 1e-9 or fits.plays[0] <= 3
     assert fits.reward > strict.reward
 
 

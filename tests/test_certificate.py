@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from tombola import UCB1, Exp3, FollowTheLeader, Pool, Session, play
-from tombola.bandit import SuccessiveElimination
 from tombola.confidence import (
+    ActionMonitor,
     Betting,
     Certificate,
-    Pairs,
+    PairedDifferences,
     RandomOrderTest,
-    RowWatch,
+    RowMonitor,
     Serfling,
-    Watch,
     certify,
     certify_trace,
 )
 from tombola.errors import ParameterError
+from tombola.learners import SuccessiveElimination
 
 
 def pool_of(rows: int, means: list[float], seed: int = 0) -> Pool:
@@ -75,13 +75,13 @@ def test_session_trace_and_record_agree() -> None:
     trace = play(UCB1(), pool, seed=4)
     recorded = certify(trace.actions, trace.losses, actions=3, population=300)
     session = Session(UCB1(), actions=3, horizon=300, seed=4)
-    watch = Watch(session)
+    watch = ActionMonitor(session)
     for t, row in enumerate(trace.order):
         ticket = session.act()
         session.observe(ticket, loss=float(pool.losses[row, ticket.action]))
         if t % 50 == 0:
             watch.certificate()
-    for other in (watch.certificate(), certify_trace(trace, pool), Watch(session).certificate()):
+    for other in (watch.certificate(), certify_trace(trace, pool), ActionMonitor(session).certificate()):
         assert other.lows.tobytes() == recorded.lows.tobytes()
         assert other.highs.tobytes() == recorded.highs.tobytes()
         assert other.counts.tolist() == recorded.counts.tolist()
@@ -94,7 +94,7 @@ def test_full_feedback_says_something_of_every_action() -> None:
     certificate = certify_trace(trace, pool, rounds=60)
     assert certificate.counts.tolist() == [60, 60]
     session = Session(FollowTheLeader(), actions=2, horizon=200, seed=1)
-    watch = Watch(session)
+    watch = ActionMonitor(session)
     for row in trace.order[:60]:
         session.observe(session.act(), loss=pool.losses[row])
     assert watch.certificate().lows.tobytes() == certificate.lows.tobytes()
@@ -108,7 +108,7 @@ def test_full_feedback_says_something_of_every_action() -> None:
 def test_late_and_lost_answers_wait_for_their_turn() -> None:
     """Answers behind one that is missing are not used; what is pending is neither lost nor won."""
     session = Session(SuccessiveElimination(), actions=1, horizon=50, seed=0)
-    watch = Watch(session)
+    watch = ActionMonitor(session)
     tickets = [session.act() for _ in range(10)]
     for ticket in tickets[5:]:
         session.observe(ticket, loss=0.0)
@@ -128,7 +128,7 @@ def test_slow_bad_news_does_no_harm() -> None:
     values = (rng.random(100) < 0.5).astype(float)
     for _ in range(runs):
         session = Session(SuccessiveElimination(), actions=1, horizon=100, seed=0)
-        watch, wrong = Watch(session, level=0.2), False
+        watch, wrong = ActionMonitor(session, level=0.2), False
         rows, tickets = rng.permutation(values), []
         for t in range(100):
             tickets.append(session.act())
@@ -189,7 +189,7 @@ def too_near(pool: Pool, level: float, runs: int, share: float = 1.0) -> float:
     """Return how often, over shuffles and all looks, pairs say that an action is nearer to the best than it is."""
     truth, rng, wrong = pool.means - pool.means.min(), np.random.default_rng(5), 0
     for _ in range(runs):
-        pairs, rows, failed = Pairs(pool.rows, level * share, pool.k), rng.permutation(pool.losses), False
+        pairs, rows, failed = PairedDifferences(pool.rows, level * share, pool.k), rng.permutation(pool.losses), False
         for start in range(0, pool.rows, 8):
             pairs.extend(rows[start : start + 8])
             failed |= any(pairs.distance(a) < truth[a] - 1e-9 for a in range(1, pool.k))
@@ -208,7 +208,7 @@ def test_pairs_hold_for_all_actions_at_once_and_a_level_not_shared_is_caught() -
 
 
 def test_intervals_whose_level_is_not_shared_are_caught() -> None:
-    """Eight columns at level .2: with all of it for each the chance of a miss is far above; false alarm below 1e-6."""
+    """Eight columns at level .2: with all of it for each the probability of a miss is far above; false alarm below 1e-6."""
     rng, level, runs = np.random.default_rng(0), 0.2, 200
     table = np.column_stack([rng.permutation(np.repeat([0.0, 1.0], 75)) for _ in range(8)])
     missed = {level / 8: 0, level: 0}
@@ -226,7 +226,7 @@ def test_intervals_whose_level_is_not_shared_are_caught() -> None:
 
 def test_pairs_in_one_go_row_by_row_and_when_asked_late() -> None:
     pool = pool_of(80, [0.3, 0.4, 0.6])
-    whole, single, late = (Pairs(80, 0.05, 3) for _ in range(3))
+    whole, single, late = (PairedDifferences(80, 0.05, 3) for _ in range(3))
     whole.extend(pool.losses[:50])
     for row in pool.losses[:50]:
         single.extend(row)
@@ -235,14 +235,14 @@ def test_pairs_in_one_go_row_by_row_and_when_asked_late() -> None:
     assert [p.distance(1) for p in (whole, single, late)] == [whole.distance(1)] * 3
     whole.extend(pool.losses[50:])
     assert whole.distance(2) == pytest.approx(pool.means[2] - pool.means.min())
-    assert Pairs(80, 0.05, 1).distance(0) == 0.0
+    assert PairedDifferences(80, 0.05, 1).distance(0) == 0.0
 
 
 def test_paired_rows_settle_it_sooner_where_actions_err_together() -> None:
     rng = np.random.default_rng(0)
     hard = rng.random(4000)
     rows = np.column_stack([hard < 0.5, (hard < 0.5) & (rng.random(4000) < 0.9)]).astype(float)
-    watch = RowWatch(["first", "second"], population=4000)
+    watch = RowMonitor(["first", "second"], population=4000)
     watch.extend(rows[:400])
     certificate = watch.certificate()
     assert (certificate.best, certificate.method, certificate.within(1)) == (1, "paired", 0.0)
@@ -282,7 +282,7 @@ def test_what_cannot_be_certified_is_refused(one_sentence: Callable[[object], st
         lambda: RandomOrderTest(2, 0.1, seed=1).extend([0.5], [0.9]),
         lambda: certify([0], [0.5], actions=2, population=10, level=1.5),
         lambda: certify([0], [0.5], actions=2, population=None),  # type: ignore[arg-type]
-        lambda: Watch(Session(UCB1(), actions=2, horizon=20, seed=0), population=10),
+        lambda: ActionMonitor(Session(UCB1(), actions=2, horizon=20, seed=0), population=10),
         lambda: certify([0], [0.5], actions=2, population=10, method=Betting).certified(within=-1),
     ]
     for case in cases:

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from tombola import bounds, instances, play
-from tombola.claims import CLAIMS, birthday, separation
-from tombola.claims.beyond import BEYOND
-from tombola.claims.birthday import Birthday
-from tombola.claims.delay_lemma import blocks_of
-from tombola.claims.delay_theorem import coin_regret
-from tombola.claims.repair import plays_until_fired
-from tombola.claims.reproduce import reproduce
-from tombola.full import BirthdayTest
-from tombola.reductions import Lemma, Paper
+from tombola.learners import BirthdayTest, Lemma, Paper
+from tombola.paper import CLAIMS
+from tombola.paper.claims import birthday, separation
+from tombola.paper.claims.birthday import Birthday
+from tombola.paper.claims.delay_lemma import blocks_of
+from tombola.paper.claims.delay_theorem import coin_regret
+from tombola.paper.claims.repair import plays_until_fired
+from tombola.paper.extensions import BEYOND
+from tombola.paper.reproduce import reproduce
 
 
 def test_every_claim_says_what_and_where() -> None:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tombola import bounds
-from tombola.claims import concentration, de_finetti
-from tombola.claims.classification import pools, records
-from tombola.claims.errata import Errata
-from tombola.claims.evidence import ERRATA
-from tombola.claims.evidence.base import right, shown
-from tombola.claims.impossibility import least_regret, regrets_by_spending
-from tombola.labels import ERM, Thresholds
-from tombola.playing import play
+from tombola._play import play
+from tombola.classification import ERM, Thresholds
+from tombola.paper.claims import concentration, de_finetti
+from tombola.paper.claims.classification import pools, records
+from tombola.paper.claims.errata import Errata
+from tombola.paper.claims.impossibility import least_regret, regrets_by_spending
+from tombola.paper.errata import ERRATA
+from tombola.paper.errata.base import right, shown
 
 Rows = list[Any]
 
@@ -45,7 +45,7 @@ def test_the_distance_is_that_of_the_definition(n: int, k: int) -> None:
 
 @pytest.mark.parametrize(("N", "s"), [(1, 1), (4, 2), (6, 3), (7, 7)])
 def test_tails_are_those_of_all_subsets(N: int, s: int) -> None:
-    deviations, chances = concentration.tails(concentration.shuffled(N, s), N, s)
+    deviations, probabilities = concentration.tails(concentration.shuffled(N, s), N, s)
     for ones in range(N + 1):
         pool = [1] * ones + [0] * (N - ones)
         off = [abs(Fraction(sum(drawn), s) - Fraction(ones, N)) for drawn in itertools.combinations(pool, s)]
@@ -53,7 +53,7 @@ def test_tails_are_those_of_all_subsets(N: int, s: int) -> None:
             at = abs(Fraction(seen, s) - Fraction(ones, N))
             truth = Fraction(sum(x >= at for x in off), len(off))
             assert deviations[ones, seen] == pytest.approx(float(at), abs=1e-15)
-            assert chances[ones, seen] == pytest.approx(float(truth), abs=1e-13)
+            assert probabilities[ones, seen] == pytest.approx(float(truth), abs=1e-13)
 
 
 # ---------------------------------------------------------------------------------------------------------- errata
@@ -71,7 +71,7 @@ def test_every_erratum_has_its_own_number_and_its_words() -> None:
 def test_an_erratum_is_shown_and_would_not_be_if_the_paper_were_right(erratum: Any) -> None:
     printed, corrected, truth = erratum.evidence()
     assert shown(erratum.relation, printed, corrected, truth)
-    assert not shown(erratum.relation, corrected, printed, truth), "printed and corrected exchanged"
+    assert not shown(erratum.relation, corrected, printed, truth), "printed and corrected target_as_budget"
     assert not shown(erratum.relation, corrected, corrected, truth), "printed as it should be"
 
 

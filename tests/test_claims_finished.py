@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from tombola.claims import code, measuring
-from tombola.claims.birthday import Birthday
-from tombola.claims.finished import Finished, _hash, key_of
 from tombola.errors import FileError, TombolaWarning
+from tombola.paper import dependency_hash as code
+from tombola.paper import runner as measuring
+from tombola.paper.claims.birthday import Birthday
+from tombola.paper.unit_cache import Finished, _hash, key_of
 
 ROWS: list[dict[str, Any]] = [
     {"T": 16, "regret": 1.25, "name": "a ✓", "gap": float("inf")},
@@ -191,7 +192,7 @@ def test_the_code_in_the_key_is_all_that_is_imported(package: Path, file: str, *
 
 
 def test_the_code_of_a_claim_has_its_learners_the_engine_and_nothing_of_other_rooms() -> None:
-    reached, ahead = set[Path](), [code._file("tombola.claims.switching")]
+    reached, ahead = set[Path](), [code._file("tombola.paper.claims.switching")]
     while ahead:
         file = ahead.pop()
         assert file is not None
@@ -199,5 +200,5 @@ def test_the_code_of_a_claim_has_its_learners_the_engine_and_nothing_of_other_ro
             reached.add(file)
             ahead += code._imported(file)
     names = {str(file.relative_to(code.PACKAGE)) for file in reached}
-    assert {"engine/loop.py", "learners/switching/frugal_ucb.py", "bounds/switching.py", "comparing.py"} <= names
-    assert not {"racing/best.py", "claims/constraints.py", "tables/page.py", "cli.py"} & names
+    assert {"engine/loop.py", "learners/switching/frugal_ucb.py", "bounds/switching.py", "_compare.py"} <= names
+    assert not {"racing/best.py", "paper/claims/constraints.py", "advice/page.py", "cli/app.py"} & names

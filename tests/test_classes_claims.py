@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from tombola import play
-from tombola.bounds import classes as bounds
-from tombola.hypotheses.base import Ties
-from tombola.labels import ERM, AllLabellings, Intervals, LabelledPool, Thresholds, attack_thresholds
+from tombola.bounds import classification as bounds
+from tombola.classification import ERM, AllLabellings, Intervals, LabelledPool, Thresholds, attack_thresholds
+from tombola.classification.classes.base import Ties
 
 
 def realizable(rows: int, seed: int) -> LabelledPool:
     """Uniform features, and a uniformly random threshold that is always right."""
-    rng = np.random.default_rng([rows, seed])
-    features = rng.random(rows)
-    return LabelledPool(features, features >= rng.random())
+    generator = np.random.default_rng([rows, seed])
+    features = generator.random(rows)
+    return LabelledPool(features, features >= generator.random())
 
 
 @pytest.mark.parametrize(("ties", "share"), [("first", 1.0), ("middle", 0.5)])
@@ -57,15 +57,16 @@ def test_middle_is_met_for_as_long_as_numbers_last() -> None:
 
 
 def test_coin_flips_cost_a_square_root() -> None:
-    """Labels are fair coins: mean regret between .6 and 1.0 sqrt(T), below all bounds.
+    """Labels are fair rng: mean regret between .6 and 1.0 sqrt(T), below all bounds.
 
     100 plays at T = 2^12: one play has a standard deviation of about sqrt(T) / 2, so the mean is within .05 of .8;
     the limits are 4 of them away.
     """
     T = 1 << 12
-    rng = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     regrets = [
-        play(ERM(Thresholds()), LabelledPool(rng.random(T), rng.integers(0, 2, T)), seed=s).regret for s in range(100)
+        play(ERM(Thresholds()), LabelledPool(generator.random(T), generator.integers(0, 2, T)), seed=s).regret
+        for s in range(100)
     ]
     mean = float(np.mean(regrets))
     assert 0.6 < mean / math.sqrt(T) < 1.0
@@ -74,15 +75,16 @@ def test_coin_flips_cost_a_square_root() -> None:
 
 @pytest.mark.full
 def test_up_to_a_million_rows() -> None:
-    """The same at T = 2^20: 24 plays, standard errors .05 (first), .03 (middle), .1 (coins); limits 3.5 of them off."""
+    """The same at T = 2^20: 24 plays, standard errors .05 (first), .03 (middle), .1 (rng); limits 3.5 of them off."""
     T = 1 << 20
     cases: list[tuple[Ties, float, float]] = [("first", 0.79, 1.15), ("middle", 0.36, 0.65)]
     for ties, low, high in cases:
         mean = np.mean([play(ERM(Thresholds(), ties), realizable(T, s), seed=s).mistakes for s in range(24)])
         assert low < mean / math.log(T) < high
-    rng = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     regrets = [
-        play(ERM(Thresholds()), LabelledPool(rng.random(T), rng.integers(0, 2, T)), seed=s).regret for s in range(24)
+        play(ERM(Thresholds()), LabelledPool(generator.random(T), generator.integers(0, 2, T)), seed=s).regret
+        for s in range(24)
     ]
     assert 0.45 < np.mean(regrets) / math.sqrt(T) < 1.15
     assert np.mean(regrets) < bounds.erm_corrected(T, 1)
@@ -115,12 +117,12 @@ def test_uniform_convergence_holds_and_the_printed_radius_is_not_what_its_proof_
     The radius is a union bound, so the true rate is far below 5 %: a false alarm has probability below 1e-6.
     """
     T, n, delta = 400, 50, 0.05
-    rng = np.random.default_rng(1)
-    labels = rng.integers(0, 2, T)
+    generator = np.random.default_rng(1)
+    labels = generator.integers(0, 2, T)
     errors = np.stack([(np.arange(T) >= cut) != labels for cut in range(T + 1)]).astype(float)
     whole, missed, largest = errors.mean(axis=1), 0, 0.0
     for _ in range(400):
-        seen = errors[:, rng.permutation(T)[:n]].mean(axis=1)
+        seen = errors[:, generator.permutation(T)[:n]].mean(axis=1)
         deviation = float(np.abs(whole - seen).max())
         missed += deviation > bounds.uniform_convergence(n, T, 1, delta)
         largest = max(largest, deviation)

@@ -9,9 +9,8 @@ import pytest
 
 from naive import classes as naive
 from tombola import Hedge, play
-from tombola.bounds import classes as bounds
-from tombola.errors import ParameterError, PoolError
-from tombola.labels import (
+from tombola.bounds import classification as bounds
+from tombola.classification import (
     ERM,
     AllLabellings,
     Experts,
@@ -30,6 +29,7 @@ from tombola.labels import (
     littlestone_dimension,
     vc_dimension,
 )
+from tombola.errors import ParameterError, PoolError
 
 
 def test_thresholds_on_points() -> None:
@@ -53,11 +53,11 @@ def test_intervals_and_unions_on_points() -> None:
 
 
 def test_a_thousand_random_classes() -> None:
-    rng = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     seen = set()
     for _ in range(1000):
-        size, points = rng.integers(1, 13), rng.integers(1, 6)
-        matrix = (rng.random((size, points)) < rng.choice([0.2, 0.5])).astype(int)
+        size, points = generator.integers(1, 13), generator.integers(1, 6)
+        matrix = (generator.random((size, points)) < generator.choice([0.2, 0.5])).astype(int)
         distinct = frozenset(tuple(row) for row in matrix.tolist())
         dimensions = vc_dimension(matrix), littlestone_dimension(matrix)
         assert dimensions == (naive.vc(sorted(distinct)), naive.littlestone(distinct))
@@ -107,12 +107,12 @@ def test_growth_in_the_plane_bounds_what_is_found() -> None:
 
 @pytest.mark.parametrize("plain_class", ["rectangles", "halfplanes"])
 def test_plane_finds_the_least_error(plain_class: str) -> None:
-    rng = np.random.default_rng(5)
+    generator = np.random.default_rng(5)
     hypotheses = Rectangles() if plain_class == "rectangles" else Halfplanes()
     for trial in range(40 if plain_class == "rectangles" else 12):
-        rows = int(rng.integers(1, 12 if plain_class == "rectangles" else 8))
-        table = rng.integers(0, 3, (rows, 2)).astype(float)
-        labels, weights = rng.integers(0, 2, rows), rng.choice([0.25, 0.5, 1.0], rows)
+        rows = int(generator.integers(1, 12 if plain_class == "rectangles" else 8))
+        table = generator.integers(0, 3, (rows, 2)).astype(float)
+        labels, weights = generator.integers(0, 2, rows), generator.choice([0.25, 0.5, 1.0], rows)
         pool = LabelledPool(table, labels, weights)
         truth = naive.rectangle_error if plain_class == "rectangles" else naive.halfplane_error
         expected = truth(table.tolist(), labels.tolist(), weights.tolist())
@@ -122,27 +122,27 @@ def test_plane_finds_the_least_error(plain_class: str) -> None:
 
 def test_plane_keeps_a_minimiser_round_by_round() -> None:
     """After every row the hypothesis in force has least error on what was seen, also where no search is done."""
-    rng = np.random.default_rng(6)
+    generator = np.random.default_rng(6)
     for hypotheses in (Rectangles(), Halfplanes()):
-        table, labels = rng.integers(0, 3, (9, 2)).astype(float), rng.integers(0, 2, 9)
+        table, labels = generator.integers(0, 3, (9, 2)).astype(float), generator.integers(0, 2, 9)
         searcher = hypotheses.searcher("first", 9, 2)
-        coins = np.zeros(4, np.uint64)
+        rng = np.zeros(4, np.uint64)
         for t in range(9):
-            given = [searcher.predict(row, coins) for row in table[:t]]
+            given = [searcher.predict(row, rng) for row in table[:t]]
             truth = naive.rectangle_error if isinstance(hypotheses, Rectangles) else naive.halfplane_error
             if t:
                 assert naive.error_of(given, labels[:t].tolist(), [1.0] * t) == truth(
                     table[:t].tolist(), labels[:t].tolist(), [1.0] * t
                 )
-            searcher.predict(table[t], coins)
+            searcher.predict(table[t], rng)
             searcher.learn(table[t], int(labels[t]), 1.0)
 
 
 def test_finite_erm_is_the_first_least_row() -> None:
-    rng = np.random.default_rng(8)
+    generator = np.random.default_rng(8)
     for ties in ("first", "last", "middle"):
-        matrix, points = rng.integers(0, 2, (9, 5)), rng.integers(0, 5, 40)
-        labels = rng.integers(0, 2, 40)
+        matrix, points = generator.integers(0, 2, (9, 5)), generator.integers(0, 5, 40)
+        labels = generator.integers(0, 2, 40)
         trace = play(ERM(FiniteClass(matrix), ties), LabelledPool(points, labels), order="given", seed=0)
         for t in range(40):
             errors = (matrix[:, points[:t]] != labels[:t]).sum(axis=1)
@@ -153,9 +153,9 @@ def test_finite_erm_is_the_first_least_row() -> None:
 
 
 def test_realizable_mistakes_stay_below_their_bounds_and_the_adversary_reaches_the_dimension() -> None:
-    rng = np.random.default_rng(9)
+    generator = np.random.default_rng(9)
     for trial in range(60):
-        matrix = np.unique(rng.integers(0, 2, (int(rng.integers(2, 12)), 6)), axis=0)
+        matrix = np.unique(generator.integers(0, 2, (int(generator.integers(2, 12)), 6)), axis=0)
         if len(matrix) < 2:
             continue
         chain = FiniteClass(matrix)
@@ -165,8 +165,8 @@ def test_realizable_mistakes_stay_below_their_bounds_and_the_adversary_reaches_t
             met = attack(learner, chain, seed=trial)
             assert met.mistakes == depth, learner
             assert play(ERM(chain), met.pool, seed=0).comparator_losses.sum() == 0, "labels stay realizable"
-        truth = matrix[rng.integers(len(matrix))]
-        points = rng.integers(0, 6, 30)
+        truth = matrix[generator.integers(len(matrix))]
+        points = generator.integers(0, 6, 30)
         pool = LabelledPool(points, truth[points])
         assert play(StandardOptimal(chain), pool, seed=trial).mistakes <= depth
         assert play(Halving(chain), pool, seed=trial).mistakes <= bounds.halving(len(matrix))

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from naive.classes import LineTwin
 from tombola import Session, Ticket, play
+from tombola.classification import ERM, Intervals, LabelledPool, Stumps, Thresholds, Unions
+from tombola.classification.classes.base import Ties
+from tombola.classification.classes.line import LineHypotheses
+from tombola.classification.segment_tree import bits_of, highest
 from tombola.delay import delays
-from tombola.engine.coins import uniform
 from tombola.engine.compiler import plain
-from tombola.hypotheses.base import Ties
-from tombola.hypotheses.line import LineHypotheses
-from tombola.hypotheses.tree import bits_of, highest
-from tombola.labels import ERM, Intervals, LabelledPool, Stumps, Thresholds, Unions
-from tombola.streams import Streams
+from tombola.rng import uniform
+from tombola.rng_streams import Streams
 
 CLASSES: dict[str, tuple[LineHypotheses, int, int]] = {
     "thresholds": (Thresholds(), 1, 1),
@@ -31,13 +31,13 @@ UGLY = (0.0, -0.0, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e308, -1e308, 1.0 + 2**-
 
 
 def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, delay: Any, seed: int) -> list[int]:
-    """Play the twin in the order and with the coins that `play` uses."""
+    """Play the twin in the order and with the rng that `play` uses."""
     order = play(learner, pool, delay=delay, seed=seed).order
-    coins = Streams(seed).learner(learner)
+    rng = Streams(seed).learner(learner)
 
     def toss() -> float:
         with np.errstate(over="ignore"):
-            return uniform(coins)
+            return uniform(rng)
 
     twin = LineTwin(*sizes, learner.ties, toss)
     lags = delays(delay, pool.rows)
@@ -66,12 +66,15 @@ def live(learner: ERM, pool: LabelledPool, order: Any, delay: Any, seed: int) ->
     return [ticket.action for ticket in tickets]
 
 
-def pool_of(rng: np.random.Generator, rows: int, columns: int, kind: str) -> LabelledPool:
+def pool_of(generator: np.random.Generator, rows: int, columns: int, kind: str) -> LabelledPool:
     """Return a pool with many ties, or with ugly numbers, or with weights."""
-    values = {"few": rng.integers(0, 4, (rows, columns)).astype(float), "ugly": rng.choice(UGLY, (rows, columns))}
-    features = values.get(kind, rng.random((rows, columns)))
-    labels = rng.integers(0, 2, rows)
-    weights = rng.choice([0.25, 0.5, 1.0, 0.1], rows) if kind == "weighted" else None
+    values = {
+        "few": generator.integers(0, 4, (rows, columns)).astype(float),
+        "ugly": generator.choice(UGLY, (rows, columns)),
+    }
+    features = values.get(kind, generator.random((rows, columns)))
+    labels = generator.integers(0, 2, rows)
+    weights = generator.choice([0.25, 0.5, 1.0, 0.1], rows) if kind == "weighted" else None
     if kind == "clean":
         labels = (features[:, 0] > 0.5).astype(int)
     return LabelledPool(features, labels, weights)
@@ -82,11 +85,11 @@ def pool_of(rng: np.random.Generator, rows: int, columns: int, kind: str) -> Lab
 def test_whole_play_and_session_agree_with_the_twin(name: str, ties: Any) -> None:
     hypotheses, switches, entries = CLASSES[name]
     learner = ERM(hypotheses, ties)
-    rng = np.random.default_rng(7)
+    generator = np.random.default_rng(7)
     for trial, kind in enumerate(("few", "ugly", "spread", "weighted", "clean", "few", "ugly", "few")):
         rows = (1, 2, 9, 12, 13, 14, 10, 11)[trial]
-        pool = pool_of(rng, rows, hypotheses.dimensions or 1, kind)
-        for delay in (0, 3, rows + 1, rng.integers(0, 5, rows)):
+        pool = pool_of(generator, rows, hypotheses.dimensions or 1, kind)
+        for delay in (0, 3, rows + 1, generator.integers(0, 5, rows)):
             trace = play(learner, pool, delay=delay, seed=trial)
             expected = twin_predictions(learner, (switches, entries), pool, delay, trial)
             assert trace.actions.tolist() == expected, (kind, delay)
@@ -112,9 +115,9 @@ def test_best_hypothesis_is_the_brute_force_minimum(name: str, data: st.DataObje
 
 @pytest.mark.parametrize("ties", TIES)
 def test_plain_python_gives_the_same_bits(ties: Any) -> None:
-    rng = np.random.default_rng(3)
+    generator = np.random.default_rng(3)
     for hypotheses in (Thresholds(), Unions(2), Stumps(3)):
-        pool = pool_of(rng, 60, hypotheses.dimensions or 1, "weighted")
+        pool = pool_of(generator, 60, hypotheses.dimensions or 1, "weighted")
         compiled = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
         with plain():
             slow = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
@@ -124,11 +127,13 @@ def test_plain_python_gives_the_same_bits(ties: Any) -> None:
 
 
 def test_session_equals_play_on_a_longer_pool() -> None:
-    rng = np.random.default_rng(1)
+    generator = np.random.default_rng(1)
     for hypotheses in (Thresholds(), Intervals(), Stumps(2)):
         for ties in TIES:
-            features = np.concatenate([rng.random((300, 2)), rng.integers(-5, 5, (200, 2))])[:, : hypotheses.dimensions]
-            pool = LabelledPool(features, rng.integers(0, 2, 500))
+            features = np.concatenate([generator.random((300, 2)), generator.integers(-5, 5, (200, 2))])[
+                :, : hypotheses.dimensions
+            ]
+            pool = LabelledPool(features, generator.integers(0, 2, 500))
             learner = ERM(hypotheses, ties)
             trace = play(learner, pool, delay=1, seed=2)
             assert live(learner, pool, trace.order, 1, 2) == trace.actions.tolist()
@@ -136,10 +141,10 @@ def test_session_equals_play_on_a_longer_pool() -> None:
 
 def test_prediction_depends_only_on_what_was_seen() -> None:
     """Changing all rows that come later must not change any earlier prediction, though ranks are computed up front."""
-    rng = np.random.default_rng(4)
-    features, labels = rng.random((200, 2)), rng.integers(0, 2, 200)
+    generator = np.random.default_rng(4)
+    features, labels = generator.random((200, 2)), generator.integers(0, 2, 200)
     other_features, other_labels = features.copy(), labels.copy()
-    other_features[100:], other_labels[100:] = rng.normal(size=(100, 2)) * 100, rng.integers(0, 2, 100)
+    other_features[100:], other_labels[100:] = generator.normal(size=(100, 2)) * 100, generator.integers(0, 2, 100)
     for ties in TIES:
         learner = ERM(Stumps(2), ties)
         one = play(learner, LabelledPool(features, labels), order="given", seed=0).actions

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tombola import FollowTheLeader, Hedge, Session, Simulation, Ticket, play
-from tombola.errors import FeedbackError, ParameterError, PoolError, SessionError
-from tombola.labels import (
+from tombola.classification import (
     ERM,
     AllLabellings,
     Estimator,
@@ -29,7 +28,8 @@ from tombola.labels import (
     Thresholds,
     Unions,
 )
-from tombola.saving import _digest, _out
+from tombola.errors import FeedbackError, ParameterError, PoolError, SessionError
+from tombola.persistence.session_json import _digest, _out
 
 CHAIN = FiniteClass(Thresholds().on_points(6))
 LEARNERS: list[tuple[LabelLearner, int]] = [

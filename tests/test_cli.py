@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tombola import Exp3, Pool, compare
-from tombola.tables.contestants import Circumstances, contestants
-from tombola.tables.words import plus_minus
+from tombola.advice.default_learners import Conditions, default_learners
+from tombola.advice.number_text import plus_minus
 
-MAIN = "from tombola.cli import main; main()"
+MAIN = "from tombola.cli.app import main; main()"
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_compare_prints_the_ranking(feedback: str, tombola: Callable[..., Any], 
     assert done.stdout.startswith("losses.csv: 40 rows, 3 actions\n")
     assert re.search(r"the best action in it is\s+good, mean loss", done.stdout)
     pool = Pool(np.loadtxt(table, delimiter=",", skiprows=1))
-    runs = compare(pool, contestants(Circumstances(feedback)), repetitions=3, seed=5)
+    runs = compare(pool, default_learners(Conditions(feedback)), repetitions=3, seed=5)
     listed = [line.split()[1] for line in done.stdout.splitlines() if line.strip()[:1].isdigit()]
     assert listed == runs.ranking()
     assert plus_minus(runs.regret(runs.ranking()[0])) in done.stdout
@@ -79,8 +79,8 @@ def test_compare_fits_a_narrow_terminal(tombola: Callable[..., Any], table: Path
 
 
 def test_compare_under_a_budget_writes_json_and_the_page(tombola: Callable[..., Any], tmp_path: Path) -> None:
-    coins = np.random.default_rng(0)
-    losses, costs = coins.random((60, 3)), coins.random((60, 3))
+    rng = np.random.default_rng(0)
+    losses, costs = rng.random((60, 3)), rng.random((60, 3))
     np.savez(tmp_path / "dear.npz", losses=losses, cost=costs)
     done = tombola(
         "compare", "dear.npz", "--budget", "10", "--feedback", "full", "--repetitions", "3", "--workers", "1", "--json",
@@ -123,11 +123,11 @@ class Stubborn(Learner):
         return State(float(self.favourite))
 
     @staticmethod
-    def act(state, coins):
+    def act(state, rng):
         return int(state.favourite), 1.0
 
     @staticmethod
-    def observe(state, action, loss, chance):
+    def observe(state, action, loss, probability):
         pass
 """
 
@@ -144,7 +144,7 @@ def test_a_learner_of_ones_own_takes_part(tombola: Callable[..., Any], table: Pa
 
 
 def test_look_says_what_to_run_next(tombola: Callable[..., Any], table: Path) -> None:
-    done = tombola("look", "losses.csv", "--ignore", "dear", COLUMNS="80")
+    done = tombola("describe", "losses.csv", "--ignore", "dear", COLUMNS="80")
     assert (done.returncode, done.stderr) == (0, "")
     assert "next: tombola compare losses.csv --ignore dear\n" in done.stdout
     assert "2: cheap, good" in done.stdout
@@ -159,13 +159,13 @@ def test_a_table_may_come_by_standard_input(run_python: Callable[..., Any], tabl
 
 def test_no_name_commands_the_terminal(tombola: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,a\x1b[31m,b\nx\x1b]0;title\x07,0,1\ny,1,0\nz,0,0\n")
-    for arguments in (("look", "t.csv"), ("compare", "t.csv", "--learners", "UCB2", "--repetitions", "2")):
+    for arguments in (("describe", "t.csv"), ("compare", "t.csv", "--learners", "UCB2", "--repetitions", "2")):
         done = tombola(*arguments)
         assert done.returncode == 0, done.stderr
         assert "a\\x1b[31m" in done.stdout
         assert "\x1b" not in done.stdout
     (tmp_path / "bad.csv").write_text("a\x1b[31m,b\n0,1\n0,x\n")
-    done = tombola("look", "bad.csv")
+    done = tombola("describe", "bad.csv")
     assert done.returncode == 2
     assert "\x1b" not in done.stderr
 
@@ -243,11 +243,7 @@ def test_a_bad_table_is_one_line_and_status_2(
         ("compare", "losses.csv", "--decimal", ":"),
         ("compare", "losses.csv", "--actions", "cheap,best"),
         ("compare", "losses.csv", "--out", "page.pdf"),
-        ("look", "nowhere.csv"),
-        ("bound", "hedge", "--T", "-1", "--k", "2"),
-        ("bound", "hedge", "--T", "inf", "--k", "2"),
-        ("bound", "hedge", "--T", "2.5", "--k", "2"),
-        ("bound", "serfling_lp", "--T", "9", "--k", "2", "--m", "1", "--rate", "nan", "--delta", "0.1"),
+        ("describe", "nowhere.csv"),
         ("compare", "losses.csv", "--budget", "much"),
         ("compare", "losses.csv", "--budget", "10"),
         ("compare", "losses.csv", "--budget", "10", "--learners", "UCB2"),
@@ -290,5 +286,5 @@ def test_help_loads_nothing_heavy(tombola: Callable[..., Any], run_python: Any) 
     assert done.returncode == 0
     assert "reproduce" in done.stdout
     assert "compare" in done.stdout
-    loaded = "import sys, tombola.cli; print([m for m in ('numba', 'numpy', 'matplotlib') if m in sys.modules])"
+    loaded = "import sys, tombola.cli.app; print([m for m in ('numba', 'numpy', 'matplotlib') if m in sys.modules])"
     assert run_python("-c", loaded).stdout == "[]\n"

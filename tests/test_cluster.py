@@ -18,12 +18,12 @@ from distributed import Client, LocalCluster, Scheduler, SpecCluster
 from typer.testing import CliRunner
 
 from tombola import FollowTheLeader, Pool, compare
-from tombola.cli import app
-from tombola.cluster import Shared, connected, each
+from tombola._cluster import Shared, connected, each
+from tombola._provenance import environment
+from tombola.cli.app import app
 from tombola.errors import ParameterError
 from tombola.readers import read_table
 from tombola.runs import Runs
-from tombola.source import makings
 
 LOSSES = np.random.default_rng(4).random((40, 3))
 
@@ -107,7 +107,7 @@ def test_a_killed_worker_costs_time_and_nothing_else(client: Client, tmp_path: P
 
 
 def test_a_worker_with_other_code_is_refused(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola.cluster.makings", lambda: {**makings(), "tombola": "0123"})
+    monkeypatch.setattr("tombola._cluster.environment", lambda: {**environment(), "tombola": "0123"})
     with pytest.raises(ParameterError, match=r"expected the same code on every worker, but tcp://.* instead of 0123"):
         list(each(client, pow, [(2, 3)]))
 
@@ -127,12 +127,12 @@ def test_a_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> N
 
 
 def test_a_mapped_table_that_is_another_on_a_worker_is_refused(tmp_path: Path) -> None:
-    from tombola.cluster import _file_hash, _packed
+    from tombola._cluster import _file_hash, _packed
 
     np.save(tmp_path / "t.npy", LOSSES)
     packed = _packed(read_table(tmp_path / "t.npy").pool.losses.sum)
     assert len(packed) < 900 < LOSSES.nbytes
-    shared = Shared(packed, makings())
+    shared = Shared(packed, environment())
     shared.setup(SimpleNamespace(address="tcp://far"))
     np.save(tmp_path / "t.npy", LOSSES / 2)
     _file_hash.cache_clear()
@@ -158,10 +158,10 @@ class Third(Learner):
     def init(self, actions, horizon):
         return State(np.zeros(1))
     @staticmethod
-    def act(state, coins):
+    def act(state, rng):
         return 2, 1.0
     @staticmethod
-    def observe(state, action, loss, chance):
+    def observe(state, action, loss, probability):
         state.last[0] = loss
 """
 
@@ -184,7 +184,7 @@ def test_the_command_line_on_a_cluster_says_the_same(
 
 
 def test_an_address_where_nobody_is_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola.cluster.PATIENCE", 0.2)
+    monkeypatch.setattr("tombola._cluster.PATIENCE", 0.2)
     with pytest.raises(ParameterError, match=r"expected the address of a Dask scheduler, got 'tcp://127.0.0.1:9'"):
         connected("tcp://127.0.0.1:9").__enter__()
     with pytest.raises(ParameterError, match="expected the address of a Dask scheduler, got 'no address'"):
@@ -194,14 +194,14 @@ def test_an_address_where_nobody_is_gets_a_sentence(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_scheduler_without_workers_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("tombola._cluster.PATIENCE", 0.5)
     alone = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
     with SpecCluster(scheduler=alone) as empty, pytest.raises(ParameterError, match="but none came"):
         connected(empty.scheduler_address).__enter__()
 
 
 def test_without_dask_the_option_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tombola.cluster", None)
+    monkeypatch.setitem(sys.modules, "tombola._cluster", None)
     (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
     with pytest.raises(ParameterError, match=r"write pip install 'tombola\[cluster\]'"):
         CliRunner().invoke(app, ["compare", str(tmp_path / "t.csv"), "--cluster", "x"], catch_exceptions=False)

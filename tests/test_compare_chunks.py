@@ -14,18 +14,19 @@ import numpy as np
 import pytest
 
 from tombola import compare
+from tombola.advice import Answer, CompareRequest, Conditions, answer_to
+from tombola.persistence import result_cache as chunks
+from tombola.persistence.result_cache import CHUNK, Chunks, _digest, joined, played
 from tombola.readers import read_table
 from tombola.runs import Runs
-from tombola.tables import Answer, Circumstances, Question, answer_to, chunks
-from tombola.tables.chunks import CHUNK, Chunks, _digest, joined, played
 
 LOSSES = np.random.default_rng(3).random((30, 3))
 LEARNERS = ("UCB1", "UCB2")
 
 
-def asked(repetitions: int, **others: Any) -> Question:
-    met = Circumstances("bandit", 0, others.pop("price", 0.0))
-    return Question(met, LEARNERS, others.pop("orders", ("random", "given")), repetitions=repetitions, **others)
+def asked(repetitions: int, **others: Any) -> CompareRequest:
+    met = Conditions("bandit", 0, others.pop("price", 0.0))
+    return CompareRequest(met, LEARNERS, others.pop("orders", ("random", "given")), repetitions=repetitions, **others)
 
 
 def same(one: Runs, other: Runs, *, chunks: bool = True) -> bool:
@@ -73,7 +74,7 @@ def test_another_question_or_table_or_code_has_another_journal(tmp_path: Path, m
     changed = LOSSES.copy()
     changed[29, 2] = np.nextafter(changed[29, 2], 1)
     assert known(changed) == 0
-    monkeypatch.setattr(chunks, "code_hash", lambda: "other code")
+    monkeypatch.setattr(chunks, "package_hash", lambda: "other code")
     assert known() == 0, "numbers of other code are not ours"
 
 
@@ -104,11 +105,11 @@ def test_a_damaged_chunk_is_played_again(tmp_path: Path) -> None:
     whole = answer_to(table, question, keep=tmp_path).runs
     (path,) = tmp_path.rglob("*.runs")
     good = path.read_bytes()
-    coins = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for _ in range(60):
         broken = bytearray(good)
-        broken[coins.integers(len(good))] ^= 1 << int(coins.integers(8))
-        path.write_bytes(broken if coins.random() < 0.8 else broken[: coins.integers(len(good))])
+        broken[rng.integers(len(good))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(broken if rng.random() < 0.8 else broken[: rng.integers(len(good))])
         found = Chunks(path.parent).read(0, 4)
         assert found is None or same(found, whole), "damage is never read as numbers"
     path.write_bytes(b"")
@@ -168,14 +169,14 @@ def test_compare_killed_ten_times_gives_the_same_numbers_to_the_bit(tmp_path: Pa
         return {**os.environ, "TOMBOLA_CACHE": str(tmp_path / name)}
 
     whole = subprocess.run(command, cwd=tmp_path, env=environment("one"), capture_output=True, check=True).stdout
-    coins, kills = np.random.default_rng(1), 0
+    rng, kills = np.random.default_rng(1), 0
     folder = tmp_path / "two"
     while kills < 10:
         before = len(list(folder.rglob("*.runs")))
         process = subprocess.Popen(command, cwd=tmp_path, env=environment("two"), stdout=subprocess.DEVNULL)
         while process.poll() is None and len(list(folder.rglob("*.runs"))) <= before:
             time.sleep(0.002)
-        time.sleep(float(coins.random()) * 0.1)
+        time.sleep(float(rng.random()) * 0.1)
         process.send_signal(signal.SIGKILL)
         process.wait()
         kills += 1
@@ -188,7 +189,7 @@ def test_compare_killed_ten_times_gives_the_same_numbers_to_the_bit(tmp_path: Pa
 
 def test_what_was_kept_under_other_names_is_not_taken(tmp_path: Path) -> None:
     """Two tables with the same numbers: the second was told with the names of the first."""
-    question = Question(Circumstances("full"), ("FollowTheLeader",), repetitions=2)
+    question = CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2)
     for names in (["small", "large"], ["alpha", "beta"]):
         found = answer_to(read_table([[0.5, 0.25], [0.0, 1.0]], actions=names), question, keep=tmp_path)
         assert found.runs.actions == tuple(names)

@@ -8,7 +8,7 @@ import pytest
 
 from browser import needs_browser
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.compare_page import Compared, Mean, Picture, Placing, Ranking, compare_page
+from tombola.report.compare_page import Compared, Mean, Picture, Ranking, RankingRow, compare_page
 from tombola.report.figures import draw, svg
 
 
@@ -16,7 +16,7 @@ def comparison(actions: int = 20) -> Compared:
     x = np.array([1.0, 50.0, 100.0])
     chart = Chart("t", "round", "regret", (Band("UCB<b>", x, x, x / 2, 2 * x),), (Line("pace", x, x),), False, False)
     standings = tuple(
-        Placing(str(i + 1), name, f"0.{i}", f"{9 * i} ± 1", "7", "", f"{9 * i} ± 2" if i else "")
+        RankingRow(str(i + 1), name, f"0.{i}", f"{9 * i} ± 1", "7", "", f"{9 * i} ± 2" if i else "")
         for i, name in enumerate(("Zeta", "Alpha", "Mid<i>dle"))
     )
     return Compared(

@@ -11,14 +11,26 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Pool, Runs, Session, check_learner, compare, play
+from tombola import (
+    UCB1,
+    Exp3,
+    FixedAction,
+    FollowTheLeader,
+    Hedge,
+    Pool,
+    Runs,
+    Session,
+    check_learner,
+    compare,
+    play,
+)
+from tombola._statistics import Estimate, mean, slope
+from tombola._types import Floats
 from tombola.errors import LearnerError, OrderError, ParameterError, PoolError
-from tombola.full import Uniform
+from tombola.learners import Uniform
 from tombola.report.figures import save
+from tombola.rng_streams import Streams, repetitions
 from tombola.runs import Cell, Entry
-from tombola.statistics import Estimate, mean, slope
-from tombola.streams import Streams, repetitions
-from tombola.types import Floats
 
 ROWS, K = 30, 3
 TWO = [FollowTheLeader(), Exp3()]
@@ -192,9 +204,9 @@ def test_the_slope_of_exact_powers_is_the_power(power: float) -> None:
 
 def test_the_slope_covers_the_truth_as_often_as_it_says() -> None:
     """Right 95 % intervals miss the true power in more than 60 of 400 cases with probability below 1e-12."""
-    rng = np.random.default_rng(1)
+    generator = np.random.default_rng(1)
     horizons = np.array([64.0, 128.0, 256.0, 512.0, 1024.0])
-    found = [slope(horizons, [np.sqrt(T) * rng.gamma(4, 0.25, 50) for T in horizons]) for _ in range(400)]
+    found = [slope(horizons, [np.sqrt(T) * generator.gamma(4, 0.25, 50) for T in horizons]) for _ in range(400)]
     assert sum(not e.low <= 0.5 <= e.high for e in found) <= 60
     assert np.mean([e.value for e in found]) == pytest.approx(0.5, abs=0.02)
 
@@ -282,8 +294,8 @@ def test_pictures_are_the_same_every_time(tmp_path: Path) -> None:
 def test_coins_of_a_learner_depend_on_what_it_is_only() -> None:
     streams = Streams(3)
     words: list[Any] = [
-        tuple(coins.tolist())
-        for coins in (streams.order(), streams.labels(), streams.learner(UCB1()), streams.learner(UCB1(scale=1)))
+        tuple(rng.tolist())
+        for rng in (streams.order(), streams.labels(), streams.learner(UCB1()), streams.learner(UCB1(scale=1)))
     ]
     assert len(set(words)) == 4
     assert tuple(Streams(3).learner(UCB1(scale=2.0)).tolist()) == words[2]

@@ -1,4 +1,4 @@
-"""Pairs and strata by enumeration: every list, every order, every look; and what breaks them is caught.
+"""PairedDifferences and strata by enumeration: every list, every order, every look; and what breaks them is caught.
 
 A look may depend on all that was seen before, and so may the stratum that is drawn from next. So what is counted is
 whether there is any look at all, at any counts, at which what is said is wrong: no way to look does worse.
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.confidence import Betting, Pairs, Strata
+from tombola.confidence import Betting, PairedDifferences, Strata
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
 CHUNK = 512  # sequences at once: each takes 20 KB
@@ -72,7 +72,10 @@ def test_pairs_say_what_their_intervals_say() -> None:
     for k in (2, 3):
         for _ in range(5):
             rows = rng.choice([0.0, 0.5, 1.0], (9, k))
-            pairs, alone = Pairs(9, 0.3, k), [Betting(population=9, level=0.6 / (k - 1)) for _ in range(k - 1)]
+            pairs, alone = (
+                PairedDifferences(9, 0.3, k),
+                [Betting(population=9, level=0.6 / (k - 1)) for _ in range(k - 1)],
+            )
             for row in rows:
                 pairs.extend(row)
                 for b in range(1, k):
@@ -80,7 +83,7 @@ def test_pairs_say_what_their_intervals_say() -> None:
                 assert pairs.distance(0) == max(0.0, *(2 * one.interval().high - 1 for one in alone))
 
 
-class ChosenAfter(Pairs):
+class ChosenAfter(PairedDifferences):
     """Compares with the action that came out worst in the row itself."""
 
     def extend(self, rows: Any) -> None:
@@ -88,7 +91,7 @@ class ChosenAfter(Pairs):
         super().extend(np.column_stack([table[:, 0], *[table[:, 1:].max(axis=1)] * (self.actions - 1)]))
 
 
-class SkipsBad(Pairs):
+class SkipsBad(PairedDifferences):
     """Leaves out rows in which the first action does badly."""
 
     def extend(self, rows: Any) -> None:
@@ -96,7 +99,7 @@ class SkipsBad(Pairs):
             super().extend(rows)
 
 
-def said_too_near(kind: type[Pairs], table: Values, level: float, population: int = 0) -> float:
+def said_too_near(kind: type[PairedDifferences], table: Values, level: float, population: int = 0) -> float:
     """Return in which share of all orders of a table any action is ever said to be nearer to the best than it is."""
     orders = list(_orders(tuple(map(tuple, table.tolist()))))
     means, wrong = table.mean(axis=0), 0
@@ -125,14 +128,14 @@ EVEN = np.array([[0.0, 1, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1], [0, 1, 1], [0, 1,
 
 @pytest.mark.parametrize("table", [BAD, EVEN])
 def test_three_actions_at_once_on_all_orders(table: Values) -> None:
-    assert said_too_near(Pairs, table, 0.3) <= 0.3
+    assert said_too_near(PairedDifferences, table, 0.3) <= 0.3
 
 
 def test_saboteurs_of_pairs_are_caught() -> None:
     level = 0.3
     assert said_too_near(ChosenAfter, BAD, level) > level
     assert said_too_near(SkipsBad, np.array([[0.0, 0.0]] * 9 + [[1.0, 0.0]] * 2), level) > level
-    assert said_too_near(Pairs, np.array([[0.0, 0.0]] * 3 + [[1.0, 0.0]] * 3), level, population=3) > level
+    assert said_too_near(PairedDifferences, np.array([[0.0, 0.0]] * 3 + [[1.0, 0.0]] * 3), level, population=3) > level
     assert too_near(8, 0.4, shrink=0.5) > 0.4
 
 

@@ -39,9 +39,9 @@ def worst_miss(method: type[Confidence], N: int, level: float) -> float:
     n, s, low, high = intervals(method, N, level)
     worst = 0.0
     for ones in range(N + 1):
-        chance = np.exp(log_choose(ones, s) + log_choose(N - ones, n - s) - log_choose(np.full_like(n, N), n))
+        probability = np.exp(log_choose(ones, s) + log_choose(N - ones, n - s) - log_choose(np.full_like(n, N), n))
         missed = (ones / N < low - 1e-9) | (ones / N > high + 1e-9)
-        worst = max(worst, float(np.bincount(n, chance * missed).max()))
+        worst = max(worst, float(np.bincount(n, probability * missed).max()))
     return worst
 
 

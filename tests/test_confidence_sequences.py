@@ -10,21 +10,21 @@ import pytest
 
 from naive import confidence as naive
 from tombola import UCB1, Pool, play
-from tombola.bandit import SuccessiveElimination
 from tombola.confidence import (
     BernsteinSequence,
-    Bet,
     Betting,
     Confidence,
     EmpiricalBernsteinSerfling,
+    EProcess,
     Hoeffding,
     HoeffdingSequence,
     Serfling,
 )
-from tombola.confidence.bets import BETS, WEIGHTS
+from tombola.confidence.bet_sizes import BETS, WEIGHTS
 from tombola.confidence.betting import POINTS, double
 from tombola.engine.compiler import plain
 from tombola.errors import ParameterError
+from tombola.learners import SuccessiveElimination
 
 UNIFORM: list[type[Confidence]] = [HoeffdingSequence, BernsteinSequence, Betting]
 FIXED: list[type[Confidence]] = [Hoeffding, Serfling, EmpiricalBernsteinSerfling]
@@ -94,8 +94,8 @@ def test_a_bet_is_the_source(mean: float) -> None:
     for values in ugly():
         for N in (values.size + 5, math.inf):
             for bet, seen in (
-                (Bet(at_most=mean, population=N, level=0.2), values),
-                (Bet(at_least=1 - mean, population=N, level=0.2), 1 - values),
+                (EProcess(at_most=mean, population=N, level=0.2), values),
+                (EProcess(at_least=1 - mean, population=N, level=0.2), 1 - values),
             ):
                 bet.extend(seen)
                 wealth = np.maximum.accumulate([1.0, *naive.bet_wealth(mean, values.tolist(), N)])
@@ -116,15 +116,17 @@ def best_stop(wealth: Values, ones: int) -> float:
     value = np.where(paths_of(N).sum(axis=1) == ones, wealth[N], 0.0)
     for n in range(N - 1, -1, -1):
         seen = paths_of(n).sum(axis=1) if n else np.zeros(1)
-        chance = np.clip((ones - seen) / (N - n), 0.0, 1.0)
+        probability = np.clip((ones - seen) / (N - n), 0.0, 1.0)
         branches = value.reshape(-1, 2)
-        value = np.maximum(wealth[n, :: 2 ** (N - n)], (1 - chance) * branches[:, 0] + chance * branches[:, 1])
+        value = np.maximum(
+            wealth[n, :: 2 ** (N - n)], (1 - probability) * branches[:, 0] + probability * branches[:, 1]
+        )
     return float(value[0])
 
 
 def wealth_of_all_paths(N: int, mean: float, population: float) -> Values:
     """Return the wealth, not the largest so far, against a mean of at most `mean`."""
-    bet, paths = Bet(at_most=mean, population=population, actions=2**N), paths_of(N)
+    bet, paths = EProcess(at_most=mean, population=population, actions=2**N), paths_of(N)
     found = [np.ones(2**N)]
     for column in paths.T:
         bet.extend(column, np.arange(2**N))
@@ -244,7 +246,7 @@ def test_exact_coverage_on_all_orders_of_small_pools(method: type[Confidence], l
 
 
 def allowed(level: float, runs: int) -> float:
-    """Return the share that binomial chance exceeds with probability below 1e-6 (Bernstein)."""
+    """Return the share that binomial probability exceeds with probability below 1e-6 (Bernstein)."""
     t = math.log(1e6)
     return level + math.sqrt(2 * level * (1 - level) * t / runs) + t / runs
 

@@ -9,8 +9,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 import damaged_tables
-from tombola.readers.aslib import RUNS
-from tombola.readers.endings import KINDS, ending_of
+from tombola.readers.formats.aslib import RUNS
+from tombola.readers.formats.registry import KINDS, ending_of
 
 
 def test_every_kind_is_among_them_and_is_read_as_it_was_written() -> None:

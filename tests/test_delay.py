@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from naive import bandit as naive_bandit
 from naive import full as naive_full
 from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
+from tombola._types import Floats
 from tombola.delay import RowDelays, delays
 from tombola.errors import DelayError
 from tombola.trace import Trace
-from tombola.types import Floats
 
 T, K = 40, 3
 
@@ -115,7 +115,7 @@ def test_one_number_and_the_same_number_for_every_round_are_the_same_play(learne
     one, array, function = (play(learner, pool, delay=d, seed=1) for d in (delay, np.full(T, delay), lambda _: delay))
     for other in (array, function):
         assert np.array_equal(one.actions, other.actions)
-        assert np.array_equal(one.chances, other.chances)
+        assert np.array_equal(one.probabilities, other.probabilities)
 
 
 def test_feedback_that_never_comes_leaves_the_first_choice() -> None:

@@ -15,7 +15,7 @@ from packaging.version import Version
 from conftest import SOURCE, Run
 from tombola import FollowTheLeader, Pool, play
 from tombola.engine import cache, compiler
-from tombola.engine.compiler import specialise
+from tombola.engine.compiler import compile_loop
 from tombola.errors import TombolaWarning
 
 ROOT = SOURCE.parent
@@ -57,12 +57,12 @@ def test_a_full_disk_is_not_blamed_on_the_learner(tmp_path: Path, run_python: Ru
     assert "change the kernel" not in done.stderr
 
 
-COMMAND = "from tombola.cli import main; main()"
+COMMAND = "from tombola.cli.app import main; main()"
 
 
 def test_a_terminal_that_lacks_a_letter_shows_its_number(tmp_path: Path, run_python: Run) -> None:
     (tmp_path / "table.csv").write_text("na\u00efve,\u65e5\u672c\n" + "0,1\n1,0\n" * 10, encoding="utf-8")
-    done = run_python("-c", COMMAND, "look", "table.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    done = run_python("-c", COMMAND, "describe", "table.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u65e5\\u672c" in done.stdout
 
@@ -74,7 +74,7 @@ def test_a_terminal_that_lacks_a_letter_shows_its_number(tmp_path: Path, run_pyt
         ("compare table.csv --repetitions 2 --learners UCB1 --json >&-", 0, ""),
         ("learners >/dev/full", 2, "tombola: [Errno 28] No space left on device\n"),
         ("claims | true", 0, ""),
-        ("look - <&-", 2, "tombola: standard input: expected a table"),
+        ("describe - <&-", 2, "tombola: standard input: expected a table"),
         ("look table.csv", 2, "tombola: expected to work in a folder that is there"),
     ],
 )
@@ -110,20 +110,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_damaged_cache_is_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert specialise(thrice, (2.0,))(2.0) == 6.0
+    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
     (index,) = folder.rglob("*.nbi")
     before = index.read_bytes()
     index.write_bytes(before[: len(before) // 2])
     monkeypatch.setattr(compiler, "_specialised", {})
     with pytest.warns(TombolaWarning, match="a file of compiled code is damaged") as said:
-        assert specialise(thrice, (2.0,))(2.0) == 6.0
+        assert compile_loop(thrice, (2.0,))(2.0) == 6.0
     assert len(said) == 1
     assert index.read_bytes() == before
 
 
 def test_machine_code_with_another_number_in_it_is_damaged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba would take it as it is, and calculate with five in place of three."""
-    assert specialise(thrice, (2.0,))(2.0) == 6.0
+    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
     (code,) = folder.rglob("*.nbc")
     before = code.read_bytes()
     three, five = (np.float64(number).tobytes() for number in (3.0, 5.0))
@@ -131,7 +131,7 @@ def test_machine_code_with_another_number_in_it_is_damaged(folder: Path, monkeyp
     code.write_bytes(before.replace(three, five))
     monkeypatch.setattr(compiler, "_specialised", {})
     with pytest.warns(TombolaWarning, match="a file of compiled code is damaged") as said:
-        assert specialise(thrice, (2.0,))(2.0) == 6.0
+        assert compile_loop(thrice, (2.0,))(2.0) == 6.0
     assert len(said) == 1
     assert three in code.read_bytes()
     assert five not in code.read_bytes()
@@ -141,7 +141,7 @@ def test_machine_code_for_other_types_is_not_taken(folder: Path, monkeypatch: py
     """Two processes that compile at once for different types both write the first file: the index of one stays, and
     the code of the other."""
     for number in (2.0, 2):
-        assert specialise(thrice, (number,))(number) == 6.0
+        assert compile_loop(thrice, (number,))(number) == 6.0
     first, second = sorted(folder.rglob("*.nbc"))
     swapped = second.read_bytes(), first.read_bytes()
     first.write_bytes(swapped[0])
@@ -149,7 +149,7 @@ def test_machine_code_for_other_types_is_not_taken(folder: Path, monkeypatch: py
     for hits in (0, 1):  # made again, and kept
         for number, kind in ((2.0, "float64"), (2, "int64")):
             monkeypatch.setattr(compiler, "_specialised", {})
-            compiled = specialise(thrice, (number,))
+            compiled = compile_loop(thrice, (number,))
             assert [str(kinds[0]) for kinds in compiled.signatures] == [kind]
             assert compiled(number) == 6.0
             assert sum(compiled.stats.cache_hits.values()) == hits
@@ -160,14 +160,14 @@ def test_code_of_an_earlier_version_is_made_again_without_a_word(
     folder: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     """A class that was renamed cannot be found; warnings are errors here."""
-    assert specialise(thrice, (2.0,))(2.0) == 6.0
+    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
 
     def renamed(*arguments: object) -> None:
         raise error("module 'tombola.engine.loop' has no attribute 'Table'")
 
     monkeypatch.setattr(compiler, "_specialised", {})
     monkeypatch.setattr("numba.core.caching.FunctionCache.load_overload", renamed)
-    assert specialise(thrice, (2.0,))(2.0) == 6.0
+    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
     assert list(folder.rglob("*.nbi"))
 
 
@@ -178,8 +178,8 @@ def test_a_warning_that_is_an_error_names_itself_and_not_the_kernel(monkeypatch:
 
     monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", full)
     with pytest.raises(TombolaWarning, match="No space left on device"):  # pytest makes warnings errors
-        specialise(thrice, (2.0,))
-    assert specialise(thrice, (2.0,))(2.0) == 6.0
+        compile_loop(thrice, (2.0,))
+    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
 
 
 def test_every_package_that_comes_along_has_a_version_in_the_constraints() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import tombola
 from conftest import Run
-from tombola.claims.evidence import ERRATA
+from tombola.paper.errata import ERRATA
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted(DOCS.glob("howto/*.py"))

@@ -1,4 +1,4 @@
-"""The engine: coins, memory, fingerprints, and compiled code that is cached and never stale."""
+"""The engine: rng, memory, fingerprints, and compiled code that is cached and never stale."""
 
 import importlib
 import json
@@ -20,20 +20,20 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from tombola import FollowTheLeader, Learner, Pool, play
-from tombola.engine import coins as coins_module
+from tombola import rng as coins_module
+from tombola._types import Floats, RngState
 from tombola.engine import compiler
-from tombola.engine.coins import below, bits, draw, gamma, new_coins, normal, uniform
-from tombola.engine.compiler import plain, specialise
+from tombola.engine.compiler import compile_loop, plain
 from tombola.engine.fingerprint import fingerprint
-from tombola.engine.memory import mix_of, pack, viewer
+from tombola.engine.state_vector import mix_of, pack, viewer
 from tombola.errors import LearnerError
-from tombola.types import Coins, Floats
+from tombola.rng import bits, choice, gamma, integers, new_rng, normal, uniform
 
 RunPython = Callable[..., Any]
 MASK = 2**64 - 1
 
 
-# ---------------------------------------------------------------------------------------------------------- coins
+# ---------------------------------------------------------------------------------------------------------- rng
 
 
 def xoshiro(state: list[int]) -> int:
@@ -58,44 +58,44 @@ def test_the_reference_gives_the_published_numbers() -> None:
     assert [xoshiro(state) for _ in range(4)] == [41943041, 58720359, 3588806011781223, 3591011842654386]
 
 
-def fill_bits(out: Any, coins: Coins) -> None:
+def fill_bits(out: Any, rng: RngState) -> None:
     for i in range(out.size):
-        out[i] = bits(coins)
+        out[i] = bits(rng)
 
 
-def fill_uniform(out: Any, coins: Coins) -> None:
+def fill_uniform(out: Any, rng: RngState) -> None:
     for i in range(out.size):
-        out[i] = uniform(coins)
+        out[i] = uniform(rng)
 
 
-def fill_below(out: Any, count: int, coins: Coins) -> None:
+def fill_below(out: Any, count: int, rng: RngState) -> None:
     for i in range(out.size):
-        out[i] = below(coins, count)
+        out[i] = integers(rng, count)
 
 
-def fill_draw(out: Any, mix: Floats, coins: Coins) -> None:
+def fill_draw(out: Any, mix: Floats, rng: RngState) -> None:
     for i in range(out.size):
-        out[i] = draw(mix, coins)
+        out[i] = choice(mix, rng)
 
 
-def fill_normal(out: Any, coins: Coins) -> None:
+def fill_normal(out: Any, rng: RngState) -> None:
     for i in range(out.size):
-        out[i] = normal(coins)
+        out[i] = normal(rng)
 
 
-def fill_gamma(out: Any, shape: float, coins: Coins) -> None:
+def fill_gamma(out: Any, shape: float, rng: RngState) -> None:
     for i in range(out.size):
-        out[i] = gamma(coins, shape)
+        out[i] = gamma(rng, shape)
 
 
 def filled(kernel: Any, size: int, *arguments: Any, dtype: Any = np.float64, seed: int = 0) -> Any:
-    out, coins = np.zeros(size, dtype), new_coins(np.random.SeedSequence(seed))
-    specialise(kernel, (out, *arguments, coins))(out, *arguments, coins)
+    out, rng = np.zeros(size, dtype), new_rng(np.random.SeedSequence(seed))
+    compile_loop(kernel, (out, *arguments, rng))(out, *arguments, rng)
     return out
 
 
 def too_far(counts: Any, shares: Any, false_alarm: float = 1e-6) -> bool:
-    """Tell whether counts are further from their shares than chance allows, by Pearson's statistic."""
+    """Tell whether counts are further from their shares than probability allows, by Pearson's statistic."""
     expected = np.sum(counts) * np.asarray(shares)
     return bool(np.sum((counts - expected) ** 2 / expected) > chi2.isf(false_alarm, len(counts) - 1))
 
@@ -103,23 +103,23 @@ def too_far(counts: Any, shares: Any, false_alarm: float = 1e-6) -> bool:
 @pytest.mark.parametrize("interpreted", [False, True])
 @pytest.mark.parametrize("words", [(1, 2, 3, 4), (MASK, MASK, MASK, MASK), (0, 0, 0, 1), (2**63, 5, 2**40, 0)])
 def test_bits_are_those_of_the_reference(words: tuple[int, ...], interpreted: bool) -> None:
-    coins, state, out = np.array(words, np.uint64), list(words), np.zeros(200, np.uint64)
+    rng, state, out = np.array(words, np.uint64), list(words), np.zeros(200, np.uint64)
     if interpreted:
         with plain():
-            specialise(fill_bits, (out, coins))(out, coins)
+            compile_loop(fill_bits, (out, rng))(out, rng)
     else:
-        specialise(fill_bits, (out, coins))(out, coins)
+        compile_loop(fill_bits, (out, rng))(out, rng)
     assert out.tolist() == [xoshiro(state) for _ in range(200)]
-    assert coins.tolist() == state
+    assert rng.tolist() == state
 
 
 def test_uniform_takes_the_upper_53_bits() -> None:
-    state = new_coins(np.random.SeedSequence(3)).tolist()
+    state = new_rng(np.random.SeedSequence(3)).tolist()
     assert filled(fill_uniform, 50, seed=3).tolist() == [(xoshiro(state) >> 11) / 2**53 for _ in range(50)]
 
 
 def test_uniform_is_uniform_on_0_to_1_without_1() -> None:
-    """Right coins fail with probability 1e-6."""
+    """Right rng fail with probability 1e-6."""
     values = filled(fill_uniform, 100_000)
     assert 0 <= values.min() < 0.001
     assert 0.999 < values.max() < 1
@@ -127,12 +127,12 @@ def test_uniform_is_uniform_on_0_to_1_without_1() -> None:
     largest = np.array([MASK, 0, 0, 0], np.uint64)
     assert coins_module._TO_UNIT * float((1 << 53) - 1) < 1.0
     with plain():
-        assert 0 <= specialise(uniform, (largest,))(largest) < 1
+        assert 0 <= compile_loop(uniform, (largest,))(largest) < 1
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 10])
 def test_below_is_fair(count: int) -> None:
-    """Right coins fail with probability 1e-6."""
+    """Right rng fail with probability 1e-6."""
     values = filled(fill_below, 20_000, count, dtype=np.int64, seed=count)
     assert set(values.tolist()) == set(range(count))
     if count > 1:
@@ -149,7 +149,7 @@ def test_below_is_fair_for_large_counts_too(count: int) -> None:
 
 
 def test_draw_follows_the_mix() -> None:
-    """Right coins fail with probability 1e-6."""
+    """Right rng fail with probability 1e-6."""
     mix = np.array([0.0, 0.5, 0.0, 0.3, 0.2, 0.0])
     counts = np.bincount(filled(fill_draw, 20_000, mix, dtype=np.int64), minlength=6)
     assert counts[[0, 2, 5]].tolist() == [0, 0, 0]
@@ -168,10 +168,10 @@ PINNED = [168.35923516467983, 541.6881371625259, 9875.799703616276, -13.46629782
 @pytest.mark.usefixtures("plainly")
 def test_the_same_coins_give_the_same_numbers_for_ever() -> None:
     """What was published with a seed can be played again: these numbers are part of the program."""
-    coins = new_coins(np.random.SeedSequence(7))
+    rng = new_rng(np.random.SeedSequence(7))
     with np.errstate(over="ignore"):
-        sums = [math.fsum(gamma(coins, shape) for _ in range(200)) for shape in (1.0, 2.5, 50.0)]
-        sums += [math.fsum(kind(coins) for _ in range(200)) for kind in (normal, uniform)]
+        sums = [math.fsum(gamma(rng, shape) for _ in range(200)) for shape in (1.0, 2.5, 50.0)]
+        sums += [math.fsum(kind(rng) for _ in range(200)) for kind in (normal, uniform)]
     assert sums == pytest.approx(PINNED, rel=1e-9)
 
 
@@ -455,7 +455,7 @@ def rich_names() -> set[str]:
 
 
 def test_a_kernel_that_makes_arrays_works_too() -> None:
-    def act(state: Total, coins: Coins) -> tuple[int, float]:
+    def act(state: Total, rng: RngState) -> tuple[int, float]:
         scores = np.zeros(3)
         scores[int(4 * state.total[0]) % 3] = 1.0
         return int(np.argmax(scores)), 1.0
@@ -472,18 +472,18 @@ def test_a_kernel_that_makes_none_is_compiled_without_reference_counting() -> No
 
 
 def test_a_kernel_may_not_call_through_a_module() -> None:
-    def act(state: Total, coins: Coins) -> tuple[int, float]:
-        return int(3 * coins_module.uniform(coins)), 1 / 3
+    def act(state: Total, rng: RngState) -> tuple[int, float]:
+        return int(3 * coins_module.uniform(rng)), 1 / 3
 
     with pytest.raises(LearnerError) as caught:
         play(learner_of(act), Pool(np.zeros((5, 3))), seed=0)
-    assert str(caught.value).endswith("write 'from tombola.engine.coins import uniform' and call uniform.")
+    assert str(caught.value).endswith("write 'from tombola.rng import uniform' and call uniform.")
     with plain():
         assert play(learner_of(act), Pool(np.zeros((5, 3))), seed=0).actions.max() < 3
 
 
 def test_a_kernel_that_cannot_be_compiled_says_how_to_look_at_it() -> None:
-    def act(state: Total, coins: Coins) -> tuple[int, float]:
+    def act(state: Total, rng: RngState) -> tuple[int, float]:
         return int(f"{state.total[0]:.0f}") % 3, 1.0
 
     with pytest.raises(LearnerError, match=r"(?s)expected kernels that Numba can compile.*NUMBA_DISABLE_JIT=1"):
@@ -496,7 +496,7 @@ def test_a_kernel_that_cannot_be_fingerprinted_is_compiled_but_not_cached() -> N
     package = types.ModuleType("package")
     package.deep = types.ModuleType("package.deep")  # type: ignore[attr-defined]
     package.deep.SHIFT = 1
-    source = "def act(state, coins): return (int(4 * state.total[0]) + package.deep.SHIFT) % 3, 1.0"
+    source = "def act(state, rng): return (int(4 * state.total[0]) + package.deep.SHIFT) % 3, 1.0"
     before = dict(compiler._specialised)
     first = actions_of(learner_of(function_of(source, "act", package=package)))
     package.deep.SHIFT = 2
@@ -511,7 +511,7 @@ def test_code_edited_within_a_process_is_never_stale(tmp_path: Path, monkeypatch
     results = []
     for shift in (0, 1, 0):
         (tmp_path / "edited_kernel.py").write_text(
-            f"SHIFT = {shift}\ndef act(state, coins): return (int(4 * state.total[0]) + SHIFT) % 3, 1.0\n"
+            f"SHIFT = {shift}\ndef act(state, rng): return (int(4 * state.total[0]) + SHIFT) % 3, 1.0\n"
         )
         importlib.invalidate_caches()
         module = sys.modules.get("edited_kernel")
@@ -541,7 +541,7 @@ class Mine(Learner):
     def init(self, actions, horizon):
         return State(up=3.0, down=1.0, total=np.zeros(1))
     @staticmethod
-    def act(state, coins):
+    def act(state, rng):
         return int(state.total[0] * state.up) % 3, 1.0
     @staticmethod
     def observe(state, losses):
@@ -662,9 +662,9 @@ def test_exponential_is_the_librarys_within_a_unit_in_the_last_place() -> None:
             out[i] = exponential(points[i])
 
     compiled, interpreted = np.zeros(points.size), np.zeros(points.size)
-    specialise(fill, (points, compiled))(points, compiled)
+    compile_loop(fill, (points, compiled))(points, compiled)
     with plain():
-        specialise(fill, (points, interpreted))(points, interpreted)
+        compile_loop(fill, (points, interpreted))(points, interpreted)
     assert (compiled == interpreted).all()
     true = np.exp(points)
     assert (np.abs(compiled - true) <= 2 * np.spacing(true)).all()
@@ -675,8 +675,8 @@ def test_exponential_is_the_librarys_within_a_unit_in_the_last_place() -> None:
 def test_sums_over_four_lanes_are_sums(size: int) -> None:
     from tombola.engine.vectors import dot, least, total
 
-    rng = np.random.default_rng(size)
-    left, right = rng.normal(size=size), rng.normal(size=size)
+    generator = np.random.default_rng(size)
+    left, right = generator.normal(size=size), generator.normal(size=size)
     assert total(left) == pytest.approx(left.sum())
     assert dot(left, right) == pytest.approx(left @ right)
     assert least(left) == left.min()

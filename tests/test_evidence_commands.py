@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tombola.cli import app
-from tombola.commands.arriving import Arriving
+from tombola.cli.app import app
+from tombola.cli.row_source import Arriving
 from tombola.confidence import RandomOrderTest
 from tombola.errors import TableError, TombolaError
 
@@ -27,8 +27,8 @@ def run(*arguments: Any, text: str | None = None) -> tuple[int, str]:
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A list of 600 rows: two models that err together, and a bad one."""
-    rng = np.random.default_rng(0)
-    hard = rng.random(600)
+    generator = np.random.default_rng(0)
+    hard = generator.random(600)
     path = tmp_path_factory.mktemp("evidence") / "models.csv"
     lines = ["id,good,fair,bad"]
     lines += [f"q{i},{int(h < 0.2)},{int(h < 0.3)},{int(h < 0.8)}" for i, h in enumerate(hard)]
@@ -139,29 +139,29 @@ def test_an_audit_says_what_was_known_before_a_bad_line(table: Path, tmp_path: P
 
 
 def test_examine_names_the_column_and_the_row(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     path, page = tmp_path / "list.csv", tmp_path / "page.html"
-    drift = np.arange(800) / 800 + rng.random(800)
-    path.write_text("name,noise,drift\n" + "".join(f"r{i},{rng.random()},{drift[i]}\n" for i in range(800)))
-    status, text = run("examine", path, "--out", page, "--json")
+    drift = np.arange(800) / 800 + generator.random(800)
+    path.write_text("name,noise,drift\n" + "".join(f"r{i},{generator.random()},{drift[i]}\n" for i in range(800)))
+    status, text = run("check-order", path, "--out", page, "--json")
     facts = json.loads(text)
     assert (status, facts["random"], facts["column"], facts["left out"]) == (1, False, "drift", ["name"])
     assert 0 < facts["row"] < 800
     assert "<svg" in page.read_text()
-    status, text = run("examine", path, "--columns", "noise")
+    status, text = run("check-order", path, "--columns", "noise")
     assert status == 0
     assert "nothing speaks against random order" in text
 
 
 def test_a_column_that_numbers_the_rows_says_nothing_of_their_order(tmp_path: Path) -> None:
     """Ids given after a shuffle are sorted; who asks for them by name gets them."""
-    path, coins = tmp_path / "list.csv", np.random.default_rng(0).random(300)
-    path.write_text("id,a\n" + "".join(f"{i + 1},{x}\n" for i, x in enumerate(coins)))
-    status, text = run("examine", path)
+    path, rng = tmp_path / "list.csv", np.random.default_rng(0).random(300)
+    path.write_text("id,a\n" + "".join(f"{i + 1},{x}\n" for i, x in enumerate(rng)))
+    status, text = run("check-order", path)
     assert (status, "300 rows of 1 column\n" in text, "left out: id (it numbers the rows)" in text) == (0, True, True)
-    assert run("examine", path, "--columns", "id")[0] == 1
+    assert run("check-order", path, "--columns", "id")[0] == 1
     path.write_text("a\n" + "".join(f"{i}\n" for i in range(300)))
-    assert run("examine", path)[0] == 1
+    assert run("check-order", path)[0] == 1
 
 
 def test_certify_takes_no_id_for_an_action(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_certify_takes_no_id_for_an_action(tmp_path: Path) -> None:
 
 
 def test_a_level_that_is_none_is_told_by_its_option(table: Path) -> None:
-    for arguments in (("certify", table), ("examine", table), ("audit", table, "mean(good) > 0.5")):
+    for arguments in (("certify", table), ("check-order", table), ("audit", table, "mean(good) > 0.5")):
         status, said = run(*arguments, "--level", 2)
         assert (status, "--level: expected a probability" in said) == (2, True)
 
@@ -184,16 +184,16 @@ def test_examine_says_when_only_all_rows_together_show_it(tmp_path: Path) -> Non
     coin = np.random.default_rng(2).random(2000) < np.where(np.arange(2000) < 1000, 0.3, 0.38)
     path.write_text("a\n" + "".join(f"{int(x)}\n" for x in coin))
     assert not RandomOrderTest(level=0.005, seed=1).extend(coin.astype(float))
-    status, text = run("examine", path)
+    status, text = run("check-order", path)
     assert status == 1
     assert "unlike its shuffles, all 2,000 rows together" in " ".join(text.split())
 
 
 def test_columns_that_do_not_share_the_level_would_be_caught() -> None:
     """Eight columns in random order, 300 times at level .2: together rarely, one by one too often."""
-    rng, together, apart = np.random.default_rng(0), 0, 0
+    generator, together, apart = np.random.default_rng(0), 0, 0
     for seed in range(300):
-        rows = rng.random((1000, 8))
+        rows = generator.random((1000, 8))
         together += RandomOrderTest(8, 0.2, seed=seed).extend(rows)
         apart += any(RandomOrderTest(1, 0.2, seed=8 * seed + j).extend(rows[:, j]) for j in range(8))
     assert together / 300 <= 0.2 + 0.13 < apart / 300
@@ -217,8 +217,8 @@ def test_audit_proves_refutes_and_says_what_is_open(table: Path, tmp_path: Path)
 
 def test_the_guess_of_an_open_statement_knows_how_far_rows_are_apart(tmp_path: Path) -> None:
     """Scores with mean .8 and deviation .1: 60 rows are not enough; what is guessed is about what it then takes."""
-    rng, path = np.random.default_rng(3), tmp_path / "scores.csv"
-    lines = ["score", *(str(x) for _ in range(200) for x in rng.permutation(np.repeat([0.7, 0.9], 10)))]
+    generator, path = np.random.default_rng(3), tmp_path / "scores.csv"
+    lines = ["score", *(str(x) for _ in range(200) for x in generator.permutation(np.repeat([0.7, 0.9], 10)))]
     guess, taken = None, 0
     for rows in (60, 4000):
         path.write_text("\n".join(lines[: rows + 1]) + "\n")
@@ -241,8 +241,8 @@ def test_audit_in_strata_and_in_other_units(tmp_path: Path) -> None:
 
 def test_a_range_is_that_of_means_and_statements_speak_in_the_numbers_of_the_table(tmp_path: Path) -> None:
     """A naive twin: the whole list, in plain numbers. Ids are beyond the range; a share compares what is written."""
-    rng, path = np.random.default_rng(5), tmp_path / "people.csv"
-    age, fee = rng.integers(31, 91, 300), rng.integers(20, 70, 300)
+    generator, path = np.random.default_rng(5), tmp_path / "people.csv"
+    age, fee = generator.integers(31, 91, 300), generator.integers(20, 70, 300)
     path.write_text("id,age,fee\n" + "".join(f"{i + 1000},{a},{f}\n" for i, (a, f) in enumerate(zip(age, fee))))  # noqa: B905
     truths = {
         "share(age > 30) >= 0.5": True, "share(age > 60) >= 0.9": False, "share(id >= 1000) >= 1": True,
@@ -262,8 +262,8 @@ def test_a_range_is_that_of_means_and_statements_speak_in_the_numbers_of_the_tab
 
 @pytest.mark.parametrize("rewards", [False, True])
 def test_certify_asks_and_answers_in_the_numbers_of_the_table(rewards: bool, tmp_path: Path) -> None:
-    rng, path = np.random.default_rng(6), tmp_path / "points.csv"
-    points = rng.integers([10, 40], [60, 90], (300, 2))
+    generator, path = np.random.default_rng(6), tmp_path / "points.csv"
+    points = generator.integers([10, 40], [60, 90], (300, 2))
     path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in points))
     shares = tmp_path / "shares.csv"
     shares.write_text("a,b\n" + "".join(f"{a / 100},{b / 100}\n" for a, b in points))
@@ -290,8 +290,8 @@ def test_certify_asks_and_answers_in_the_numbers_of_the_table(rewards: bool, tmp
 def test_what_was_known_before_a_bad_line_is_said(line: bytes, place: str, tmp_path: Path) -> None:
     """Whatever is wrong with the line: no number, one out of range, no text, a cell too few."""
     path = tmp_path / "bad.csv"
-    rng = np.random.default_rng(7)
-    good = b"".join(b"%.3f,pass\n" % x for x in rng.uniform(0.5, 0.9, 60))
+    generator = np.random.default_rng(7)
+    good = b"".join(b"%.3f,pass\n" % x for x in generator.uniform(0.5, 0.9, 60))
     path.write_bytes(b"score,grade\n" + good + line + b"\n" + good)
     for statement, known in (("mean(score) > 0.69", "open"), ("mean(score) > 0.1", "proved")):
         found = CliRunner().invoke(app, ["audit", str(path), statement, "--rows", "500", "--json"])
@@ -323,7 +323,7 @@ def test_audit_of_rows_in_sorted_order_is_refused(tmp_path: Path) -> None:
     assert run("audit", path, "mean(a) > 0.4")[0] == 0  # the whole list is shuffled first
 
 
-@pytest.mark.parametrize("command", [("certify",), ("examine",), ("audit", "mean(a) > 0.5")])
+@pytest.mark.parametrize("command", [("certify",), ("check-order",), ("audit", "mean(a) > 0.5")])
 def test_a_page_never_takes_the_place_of_the_table(command: tuple[str, ...], tmp_path: Path) -> None:
     table = tmp_path / "table.html"
     table.write_text("a,b\n0,1\n1,1\n")
@@ -346,11 +346,11 @@ def test_a_list_said_to_be_smaller_than_it_is_is_refused(table: Path) -> None:
 def test_examine_says_which_cell_makes_a_column_no_column_of_numbers(tmp_path: Path) -> None:
     path = tmp_path / "mixed.csv"
     path.write_text("id,score,grade\n1,0.5,pass\n2,x,pass\n\n3,inf,fail\n")
-    status, said = run("examine", path)
+    status, said = run("check-order", path)
     assert status == 2
     assert "got id (it numbers the rows), score (line 3 has 'x'), grade (line 2 has 'pass'); repair a cell" in said
     path.write_text("a," + ",".join(f"t{i}" for i in range(20)) + "\n" + ("1" + ",u" * 20 + "\n") * 3)
-    assert "t7 (line 2 has 'u') and 12 more" in " ".join(run("examine", path)[1].split())
+    assert "t7 (line 2 has 'u') and 12 more" in " ".join(run("check-order", path)[1].split())
 
 
 def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
@@ -373,11 +373,11 @@ def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
         ("audit", table, "mean(bad) > 3"),
         ("audit", table, "mean(bad) > 0.5", "--range", "1,1"),
         ("certify", ids),
-        ("examine", table, "--level", 1.5),
+        ("check-order", table, "--level", 1.5),
         ("audit", tmp_path / "header.csv", "mean(a) > 0.5"),
-        ("examine", tmp_path / "header.csv"),
-        ("examine", table, "--columns", "none"),
-        ("examine", table, "--columns", "id"),
+        ("check-order", tmp_path / "header.csv"),
+        ("check-order", table, "--columns", "none"),
+        ("check-order", table, "--columns", "id"),
         ("audit", table, "mean(none) > 0.5"),
         ("audit", table, "good is better"),
         ("audit", table, "mean(id) > 0.5"),

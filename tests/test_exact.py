@@ -1,6 +1,5 @@
-"""Exact expected regrets agree with brute force over permutations and over the learner's coins."""
+"""Exact expected regrets agree with brute force over permutations and over the learner's rng."""
 
-import inspect
 import itertools
 import math
 from dataclasses import dataclass
@@ -8,25 +7,22 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from tombola import Budget, Simulation, exact, play
-from tombola.budgets import BudgetedLearner, EmpiricalLP
-from tombola.cli import app
-from tombola.commands.exact import exact as command
-from tombola.engine.coins import uniform
+from tombola._types import Floats
+from tombola.budget.optimum import optimum
+from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
 from tombola.errors import ParameterError
-from tombola.labels import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
+from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.learners.bandit.epsilon_greedy import EpsilonGreedy
 from tombola.learners.bandit.exp3 import Exp3
 from tombola.learners.bandit.thompson_sampling import ThompsonSampling
 from tombola.learners.bandit.ucb1 import UCB1
 from tombola.learners.base import Feedback, Learner, MixedLearner
-from tombola.learners.full.follow_the_leader import FollowTheLeader
-from tombola.learners.full.hedge import Hedge
-from tombola.optimum import optimum
+from tombola.learners.full_information.follow_the_leader import FollowTheLeader
+from tombola.learners.full_information.hedge import Hedge
 from tombola.pool import Pool
-from tombola.types import Floats
+from tombola.rng import uniform
 
 ALL = list(itertools.product([0.0, 1.0], repeat=2))
 RATE = 0.7
@@ -80,13 +76,13 @@ class BanditWeights(MixedLearner):
         weigh(state.sums, mix)
 
     @staticmethod
-    def observe(state, action, chance, loss):
-        state.sums[action] += loss / chance
+    def observe(state, action, probability, loss):
+        state.sums[action] += loss / probability
 
 
 @dataclass(frozen=True)
 class Plain(Learner):
-    """What the learners below share: they differ in what they say of their chance."""
+    """What the learners below share: they differ in what they say of their probability."""
 
     feedback: ClassVar[Feedback] = "full"
 
@@ -101,29 +97,29 @@ class Plain(Learner):
 @dataclass(frozen=True)
 class Zero(Plain):
     @staticmethod
-    def act(state, coins):
+    def act(state, rng):
         return 0, 1.0
 
 
 @dataclass(frozen=True)
 class Half(Plain):
     @staticmethod
-    def act(state, coins):
-        return (0, 0.5) if uniform(coins) < 0.5 else (1, 0.5)
+    def act(state, rng):
+        return (0, 0.5) if uniform(rng) < 0.5 else (1, 0.5)
 
 
 @dataclass(frozen=True)
 class Unknown(Plain):
     @staticmethod
-    def act(state, coins):
+    def act(state, rng):
         return 0, math.nan
 
 
 @dataclass(frozen=True)
 class Liar(Plain):
     @staticmethod
-    def act(state, coins):
-        return (0, 1.0) if uniform(coins) < 0.5 else (1, 1.0)
+    def act(state, rng):
+        return (0, 1.0) if uniform(rng) < 0.5 else (1, 1.0)
 
 
 def naive_leader(rows):
@@ -145,19 +141,19 @@ def naive_weights(rows):
 
 
 def naive_bandit_weights(rows):
-    """Expected loss with bandit feedback: over all sequences of actions, each with its chance."""
+    """Expected loss with bandit feedback: over all sequences of actions, each with its probability."""
     k = len(rows[0])
     expected = 0.0
     for actions in itertools.product(range(k), repeat=len(rows)):
         chance_of_all, loss, sums = 1.0, 0.0, [0.0] * k
         for action, row in zip(actions, rows, strict=True):
             weights = [math.exp(-RATE * s) for s in sums]
-            chance = weights[action] / sum(weights)
-            chance_of_all *= chance
-            if chance == 0.0:
+            probability = weights[action] / sum(weights)
+            chance_of_all *= probability
+            if probability == 0.0:
                 break
             loss += row[action]
-            sums[action] += row[action] / chance
+            sums[action] += row[action] / probability
         expected += chance_of_all * loss
     return expected
 
@@ -179,9 +175,9 @@ def naive_worst_case(naive, kinds, T, grid):
     iid = -math.inf
     for parts in itertools.product(range(grid + 1), repeat=len(kinds)):
         if sum(parts) == grid:
-            chance = {kind: part / grid for kind, part in zip(kinds, parts, strict=True)}
-            loss = sum(math.prod(chance[row] for row in rows) * loss for rows, loss in sequences.items())
-            means = [sum(chance[kind] * kind[a] for kind in kinds) for a in range(len(kinds[0]))]
+            probability = {kind: part / grid for kind, part in zip(kinds, parts, strict=True)}
+            loss = sum(math.prod(probability[row] for row in rows) * loss for rows, loss in sequences.items())
+            means = [sum(probability[kind] * kind[a] for kind in kinds) for a in range(len(kinds[0]))]
             iid = max(iid, loss - T * min(means))
     return iid, random, adversarial
 
@@ -196,9 +192,9 @@ def test_known_values_of_follow_the_leader():
 @pytest.mark.parametrize(("learner", "naive"), LEARNERS)
 @pytest.mark.parametrize("seed", range(4))
 def test_expected_loss_and_random_order_agree_with_brute_force(learner, naive, seed):
-    rng = np.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     k, T = [(1, 3), (2, 4), (3, 4), (3, 1)][seed]
-    table = rng.integers(0, 3, size=(T, k)) / 2 if seed % 2 else rng.random((T, k))
+    table = generator.integers(0, 3, size=(T, k)) / 2 if seed % 2 else generator.random((T, k))
     rows = [tuple(row) for row in table.tolist()]
     assert exact.expected_loss(learner, table) == pytest.approx(naive(rows), abs=1e-9)
     assert exact.random_order(learner, Pool(table)) == pytest.approx(naive_random_order(naive, rows), abs=1e-9)
@@ -244,13 +240,13 @@ def test_the_worst_inputs_attain_the_worst_regrets(learner):
     worst = regrets.adversarial_input.losses
     attained = exact.expected_loss(learner, worst) - worst.sum(axis=0).min()
     assert attained == pytest.approx(regrets.adversarial, abs=1e-9)
-    rows, chances = list(regrets.iid_input), list(regrets.iid_input.values())
-    assert sum(chances) == pytest.approx(1.0)
+    rows, probabilities = list(regrets.iid_input), list(regrets.iid_input.values())
+    assert sum(probabilities) == pytest.approx(1.0)
     loss = sum(
-        math.prod(chances[i] for i in path) * exact.expected_loss(learner, [rows[i] for i in path])
+        math.prod(probabilities[i] for i in path) * exact.expected_loss(learner, [rows[i] for i in path])
         for path in itertools.product(range(len(rows)), repeat=T)
     )
-    means = np.array(chances) @ np.array(rows)
+    means = np.array(probabilities) @ np.array(rows)
     assert loss - T * means.min() == pytest.approx(regrets.iid, abs=1e-9)
 
 
@@ -268,7 +264,7 @@ def test_a_learner_whose_coins_cannot_be_averaged_over_is_refused(learner):
 
 
 def test_a_learner_without_a_mix_is_averaged_over_if_it_says_its_chances():
-    """EpsilonGreedy plays its leader with chance 1 - e + e/k, the others with e/k: the tree over all that it can do."""
+    """EpsilonGreedy plays its leader with probability 1 - e + e/k, the others with e/k: the tree over all that it can do."""
     assert exact.expected_loss(Half(), [[1.0, 0.0], [0.5, 1.0], [0.0, 0.0]]) == pytest.approx(1.25, abs=1e-12)
     rows = [[0.9, 0.2], [0.4, 0.6], [0.1, 0.8]]
     learner = EpsilonGreedy(0.5)
@@ -278,7 +274,7 @@ def test_a_learner_without_a_mix_is_averaged_over_if_it_says_its_chances():
 
 
 @dataclass(frozen=True)
-class Spender(BudgetedLearner):
+class BudgetedBase(BudgetedLearner):
     """Half of the time the dear action, as long as it fits."""
 
     def init(self, terms):
@@ -294,7 +290,7 @@ class Spender(BudgetedLearner):
 
 
 def naive_spender(rows, amount, worst):
-    """Expected loss over all sequences of coins; rows are (cost of the dear action); the other one loses 1."""
+    """Expected loss over all sequences of rng; rows are (cost of the dear action); the other one loses 1."""
     if not rows:
         return 0.0
     if worst > amount:
@@ -310,8 +306,8 @@ def test_play_within_a_budget_agrees_with_brute_force(amount):
     orders = list(itertools.permutations(costs))
     naive = sum(naive_spender(order, amount, 2.0) for order in orders) / len(orders)
     best = 4 * (1.0 - optimum(pool, Budget(amount)).value)
-    assert exact.random_order(Spender(), pool, budget=Budget(amount)) == pytest.approx(naive - best, abs=1e-9)
-    regret, worst = exact.worst_pool(Spender(), pool, 2, budget=Budget(amount))
+    assert exact.random_order(BudgetedBase(), pool, budget=Budget(amount)) == pytest.approx(naive - best, abs=1e-9)
+    regret, worst = exact.worst_pool(BudgetedBase(), pool, 2, budget=Budget(amount))
     pairs = itertools.combinations_with_replacement([0.5, 1.0, 2.0], 2)
     by_hand = []
     for pair in pairs:
@@ -348,14 +344,6 @@ def test_labels_agree_with_a_play_of_every_order(learner, delay):
     assert worst.adversarial_input.rows == 2
 
 
-@pytest.mark.parametrize("option", ["--T", "--k", "--grid"])
-def test_the_command_refuses_the_size_of_inputs_beside_a_table(option, tmp_path):
-    (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
-    found = CliRunner().invoke(app, ["exact", "FollowTheLeader", str(tmp_path / "t.csv"), option, "3"])
-    assert isinstance(found.exception, ParameterError)
-    assert "which is for inputs that are enumerated, got both" in str(found.exception)
-
-
 def test_experts_are_averaged_over_their_coins():
     def naive(rows):
         loss, errors = 0.0, [0.0] * 4
@@ -373,7 +361,7 @@ def test_experts_are_averaged_over_their_coins():
 
 
 def test_labels_that_throw_coins_without_saying_so_are_refused():
-    with pytest.raises(ParameterError, match="coins"):
+    with pytest.raises(ParameterError, match="rng"):
         exact.random_order(ERM(Thresholds(), ties="random"), LABELLED)
     with pytest.raises(ParameterError, match="LabelledPool"):
         exact.random_order(ERM(Thresholds()), Pool([[0.0, 1.0]]))
@@ -404,27 +392,3 @@ def test_a_tree_too_large_is_refused_at_once():
     with pytest.raises(ParameterError, match="limit=100"):
         exact.random_order(FollowTheLeader(), Pool([[1.0, 0.0]] * 49 + [[0.0, 1.0]]), limit=100)
     assert exact.expected_loss(FollowTheLeader(), np.ones((3000, 2))) == 3000.0
-
-
-def test_the_command_line_has_the_words_of_python(tmp_path):
-    """What `tombola exact` says is what the functions say, and its options are their parameters."""
-    run = CliRunner().invoke
-    table = tmp_path / "small.csv"
-    table.write_text("a,b,cost_a,cost_b\n1,0,0,1\n1,0,0,2\n")
-    assert "1.6" in run(app, ["exact", "FollowTheLeader", "--horizon", "5", "--actions", "2"]).output
-    known = exact.worst_case(Hedge(rate=0.5), exact.zero_one(2), 3, grid=4, delay=1).random
-    words = ["exact", "Hedge(rate=0.5)", "--horizon", "3", "--grid", "4", "--delay", "1"]
-    assert f"{known:.10g}" in run(app, words).output
-    assert "0.3333333333" in run(app, ["exact", "EmpiricalLP", str(table), "--budget", "2"]).output
-    names = set(inspect.signature(exact.worst_case).parameters) - {"kinds_of_rows", "stop"}
-    assert names <= set(inspect.signature(command).parameters)
-
-
-def test_delays_of_a_table_are_not_passed_over(tmp_path):
-    """They were: feedback came at once, whatever the column of delays said."""
-    table = tmp_path / "late.csv"
-    table.write_text("id,a,b,delay\nx,0,1,3\ny,0,1,3\nz,1,0,3\n")
-    refused = CliRunner().invoke(app, ["exact", "FollowTheLeader", str(table)]).exception
-    assert isinstance(refused, ParameterError)
-    assert "write --delay 3" in str(refused)
-    assert ": 0\n" in CliRunner().invoke(app, ["exact", "FollowTheLeader", str(table), "--delay", "3"]).output

@@ -13,30 +13,36 @@ import pytest
 from naive.confidence import order_wealth, rank_among, ranks, striking
 from pools import REAL, npz_of
 from tombola import Pool
-from tombola.confidence import RandomOrderTest, examine, exchangeability
-from tombola.confidence.exchangeability import BEST, BOLDEST, GAMBLERS, JUMP, YOUNG
-from tombola.confidence.look import KEPT, look, prepared
-from tombola.engine.coins import below, new_coins, uniform
+from tombola.confidence import RandomOrderTest, check_order
+from tombola.confidence import order_test as exchangeability
+from tombola.confidence.order_test import BEST, BOLDEST, GAMBLERS, JUMP, YOUNG
+from tombola.confidence.permutation_test import KEPT, look, prepared
 from tombola.engine.compiler import plain
 from tombola.errors import ParameterError
+from tombola.rng import integers, new_rng, uniform
 
 MEASURED = [4.866510096620058, 2096.0, 92.52862072191807, 51.0, 27.786742667752595, 189.0]
 
 
 def few(level: float, runs: int) -> float:
-    """Return the number that binomial chance exceeds with probability below 1e-6 (Bernstein)."""
+    """Return the number that binomial probability exceeds with probability below 1e-6 (Bernstein)."""
     t = math.log(1e6)
     return level * runs + math.sqrt(2 * runs * level * (1 - level) * t) + t
 
 
 def test_does_what_the_source_says() -> None:
-    rng = np.random.default_rng(0)
-    for values in (rng.random(80), np.zeros(60), (rng.random(2300) < 0.3).astype(float), np.arange(70) / 69):
+    generator = np.random.default_rng(0)
+    for values in (
+        generator.random(80),
+        np.zeros(60),
+        (generator.random(2300) < 0.3).astype(float),
+        np.arange(70) / 69,
+    ):
         test = RandomOrderTest(level=0.01, seed=5)
         test.extend(values)
-        coins = new_coins(np.random.SeedSequence(5))
+        rng = new_rng(np.random.SeedSequence(5))
         with np.errstate(over="ignore"):
-            thrown = [uniform(coins) for _ in values]
+            thrown = [uniform(rng) for _ in values]
         wealth = order_wealth(ranks(values.tolist(), thrown), GAMBLERS.tolist(), JUMP, YOUNG)
         assert test._state.record[0] == pytest.approx(max(0.0, math.log(max(wealth))), abs=1e-9)
         alarms = [n for n, w in enumerate(wealth, start=1) if w >= 100]
@@ -47,11 +53,11 @@ def test_does_what_the_source_says() -> None:
 @pytest.mark.usefixtures("plainly")
 def test_the_bets_are_those_that_the_tables_were_measured_with() -> None:
     """Which bets are made is no question of validity, so no other test minds: the published power is with these."""
-    rng, n = np.random.default_rng(11), np.arange(2100)
+    generator, n = np.random.default_rng(11), np.arange(2100)
     lists = (
-        (rng.random(2100) < np.where(n < 1000, 0.3, 0.4)).astype(float),
-        np.clip(0.5 + 0.2 * (-1.0) ** n * rng.random(2100), 0, 1)[:300],
-        np.where(n < 150, 0.45 + 0.1 * rng.random(2100), rng.random(2100))[:300],
+        (generator.random(2100) < np.where(n < 1000, 0.3, 0.4)).astype(float),
+        np.clip(0.5 + 0.2 * (-1.0) ** n * generator.random(2100), 0, 1)[:300],
+        np.where(n < 150, 0.45 + 0.1 * generator.random(2100), generator.random(2100))[:300],
     )
     found = []
     for values in lists:
@@ -77,14 +83,14 @@ def test_watching_and_looking_share_the_level(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(exchangeability, "RandomOrderTest", watch)
     monkeypatch.setattr(exchangeability, "look", looked)
-    examine(np.random.default_rng(0).random(50), level=0.04, seed=1)
+    check_order(np.random.default_rng(0).random(50), level=0.04, seed=1)
     assert len(shares) == 2
     assert min(shares) > 0
     assert sum(shares) == pytest.approx(0.04)
 
 
 def test_the_smallest_and_the_largest_rank_yield_a_number() -> None:
-    from tombola.confidence.exchangeability import shape
+    from tombola.confidence.order_test import shape
 
     for rank in (0.0, 1.0):
         found = np.zeros(len(BEST))
@@ -94,7 +100,7 @@ def test_the_smallest_and_the_largest_rank_yield_a_number() -> None:
 
 def test_every_bet_is_fair() -> None:
     """The mean yield of every shape over uniform ranks is 0, and no gambler can be left with less than nothing."""
-    from tombola.confidence.exchangeability import shape
+    from tombola.confidence.order_test import shape
 
     kinds = len(BEST)
     points, found = (np.arange(150_000) + 0.5) / 150_000, np.zeros((150_000, kinds))
@@ -116,13 +122,13 @@ HASTY[:, 3:5] = np.where(HASTY[:, 3:4] > 0, 0.5, 0.0)
 
 
 def wealths(values: tuple[float, ...], pieces: int, gamblers: Any, third: float = 1 / 3) -> np.ndarray[Any, Any]:
-    """Return the wealth after each row, for all orders of a list and all coins in the middle of equal pieces."""
-    coins, plan = [(i + 0.5) / pieces for i in range(pieces)], gamblers.tolist()
+    """Return the wealth after each row, for all orders of a list and all rng in the middle of equal pieces."""
+    rng, plan = [(i + 0.5) / pieces for i in range(pieces)], gamblers.tolist()
     return np.array(
         [
             order_wealth(ranks(order, thrown), plan, JUMP, YOUNG, third)
             for order in permutations(values)
-            for thrown in product(coins, repeat=len(values))
+            for thrown in product(rng, repeat=len(values))
         ]
     )
 
@@ -137,14 +143,14 @@ def test_the_mean_wealth_is_one_over_all_orders_and_coins(values: tuple[float, .
 
 
 def passed(found: np.ndarray[Any, Any]) -> float:
-    """Return the chance that a wealth ever reaches a goal, times the goal, for the worst goal: at most 1 is allowed."""
+    """Return the probability that a wealth ever reaches a goal, times the goal, for the worst goal: at most 1 is allowed."""
     highest = np.sort(np.maximum(found.max(axis=1), 1.0))[::-1]
     return float((highest * np.arange(1, highest.size + 1) / highest.size)[highest > 1.0].max())
 
 
 @pytest.mark.parametrize("values", [(0.0, 0.0, 1.0), (0.2, 0.4, 0.6)])
 def test_the_level_is_exact_over_all_orders_and_coins(values: tuple[float, ...]) -> None:
-    """A wealth ever reaches any goal with a chance of at most 1 / goal; up to the width of the pieces."""
+    """A wealth ever reaches any goal with a probability of at most 1 / goal; up to the width of the pieces."""
     for gamblers in (GAMBLERS, HASTY):
         assert passed(wealths(values, 6, gamblers)) <= 1.01
 
@@ -166,27 +172,27 @@ def test_gamblers_who_have_seen_the_row_are_caught() -> None:
             wealth.append(wealth[-1] * (1 + 12 * drift * (p - 0.5)))
         return wealth
 
-    coins = [(i + 0.5) / 12 for i in range(12)]
-    found = [knowing(ranks(order, thrown)) for order in permutations((0.2, 0.4)) for thrown in product(coins, repeat=2)]
+    rng = [(i + 0.5) / 12 for i in range(12)]
+    found = [knowing(ranks(order, thrown)) for order in permutations((0.2, 0.4)) for thrown in product(rng, repeat=2)]
     assert np.mean(found, axis=0)[-1] > 1.05
     assert passed(np.array(found)) > 1.05
 
 
 def test_a_look_does_what_the_source_says() -> None:
-    rng = np.random.default_rng(3)
+    generator = np.random.default_rng(3)
     for values in (
-        rng.random(40),
-        (rng.random(30) < 0.4).astype(float),
+        generator.random(40),
+        (generator.random(30) < 0.4).astype(float),
         np.ones(12),
         np.arange(25) / 24,
-        rng.random(3),
+        generator.random(3),
     ):
         for level in (0.3, 0.05):
-            coins, order, shuffled = new_coins(np.random.SeedSequence(8)), list(range(len(values))), []
+            rng, order, shuffled = new_rng(np.random.SeedSequence(8)), list(range(len(values))), []
             for _ in range(math.ceil(KEPT / level) - 1):
                 for i in range(len(order) - 1, 0, -1):
                     with np.errstate(over="ignore"):
-                        j = below(coins, i + 1)
+                        j = integers(rng, i + 1)
                     order[i], order[j] = order[j], order[i]
                 shuffled.append(striking(values[order].tolist()))
             expected = rank_among(striking(values.tolist()), shuffled, KEPT)
@@ -195,21 +201,21 @@ def test_a_look_does_what_the_source_says() -> None:
 
 @pytest.mark.parametrize("kept", [1, 2, 5])
 def test_the_chance_of_a_look_is_exact_on_small_lists(kept: int) -> None:
-    """All orders of three rows, all ways to shuffle them three times: a chance of at most c has at most chance c."""
+    """All orders of three rows, all ways to shuffle them three times: a probability of at most c has at most probability c."""
     for values in ((0.0, 0.3, 1.0), (0.0, 1.0, 1.0), (0.5, 0.5, 0.5)):
         exponents = [striking(order) for order in permutations(values)]
-        chances = Counter(rank_among(own, others, kept) for own, *others in product(exponents, repeat=4))
+        probabilities = Counter(rank_among(own, others, kept) for own, *others in product(exponents, repeat=4))
         total = 0
-        for chance, count in sorted(chances.items()):
+        for probability, count in sorted(probabilities.items()):
             total += count
-            assert total / 6**4 <= chance + 1e-12
+            assert total / 6**4 <= probability + 1e-12
     assert rank_among(1.0, [0.0] * 3, kept) == 0.25
 
 
 def test_a_list_that_is_not_counted_among_its_shuffles_is_caught() -> None:
     exponents = [striking(order) for order in permutations((0.0, 0.3, 1.0))]
     wrong = [sum(other >= own for other in others) / 3 == 0.0 for own, *others in product(exponents, repeat=4)]
-    assert np.mean(wrong) > 0.0  # a chance of 0 came out, which must never happen
+    assert np.mean(wrong) > 0.0  # a probability of 0 came out, which must never happen
     assert min(rank_among(own, others, 4) for own, *others in product(exponents, repeat=4)) == 0.25
 
 
@@ -219,15 +225,15 @@ def test_a_look_at_a_long_list_takes_means_of_rows_in_a_row() -> None:
     short = prepared(table)
     assert short.shape == (8333, 2)
     assert short.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
-    chance, column = look(table, 0.01, np.random.SeedSequence(0))
-    assert (chance <= 0.01, column) == (True, 1)
+    probability, column = look(table, 0.01, np.random.SeedSequence(0))
+    assert (probability <= 0.01, column) == (True, 1)
     assert look(np.zeros((5, 1)), 1e-9, np.random.SeedSequence(0)) == (1.0, 0)
 
 
 @pytest.mark.parametrize("kind", ["step", "drift", "alternating"])
 def test_the_look_sees_what_is_too_small_for_the_gamblers(kind: str) -> None:
     """20 lists of 2000 at level .01: at least half are seen, fewer by watching alone."""
-    n, found, watched = np.arange(2000), 0, 0
+    n, found, is_interactive = np.arange(2000), 0, 0
     share = {
         "step": np.where(n < 1000, 0.3, 0.38),
         "drift": 0.3 + 0.14 * n / 2000,
@@ -235,23 +241,23 @@ def test_the_look_sees_what_is_too_small_for_the_gamblers(kind: str) -> None:
     }[kind]
     for seed in range(20):
         values = (np.random.default_rng(seed).random(2000) < share).astype(float)
-        found += examine(values, seed=seed).refuted
-        watched += RandomOrderTest(seed=seed).extend(values)
+        found += check_order(values, seed=seed).refuted
+        is_interactive += RandomOrderTest(seed=seed).extend(values)
     assert found >= 10
-    assert found > watched
+    assert found > is_interactive
 
 
 @pytest.mark.parametrize("kind", ["continuous", "two values", "two columns", "one value"])
 def test_false_alarms_are_rare(kind: str) -> None:
     """1000 random orders of a pool of 300 at level .1; false alarm of this test below 1e-6."""
-    rng = np.random.default_rng(2)
+    generator = np.random.default_rng(2)
     table = {
-        "continuous": rng.random((300, 1)),
-        "two values": (rng.random((300, 1)) < 0.1).astype(float),
+        "continuous": generator.random((300, 1)),
+        "two values": (generator.random((300, 1)) < 0.1).astype(float),
         "two columns": np.column_stack([np.arange(300) / 300, 1 - np.arange(300) / 300]),
         "one value": np.ones((300, 1)),
     }[kind]
-    alarms = sum(examine(rng.permutation(table), level=0.1, seed=seed).refuted for seed in range(1000))
+    alarms = sum(check_order(generator.permutation(table), level=0.1, seed=seed).refuted for seed in range(1000))
     assert alarms <= few(0.1, 1000)
 
 
@@ -260,8 +266,8 @@ def test_sees_what_is_not_random(kind: str) -> None:
     """Ten streams of 4000 of each kind, all seen at level .01."""
     n = np.arange(4000)
     for seed in range(10):
-        rng = np.random.default_rng(seed)
-        coin = rng.random(4000)
+        generator = np.random.default_rng(seed)
+        coin = generator.random(4000)
         stream = {
             "sorted": np.sort(coin),
             "step": coin < np.where(n < 2000, 0.3, 0.5),
@@ -270,17 +276,17 @@ def test_sees_what_is_not_random(kind: str) -> None:
             "late": coin < np.where(n < 3600, 0.1, 0.6),
             "slow": coin < 0.3 + 0.4 * n / 4000,
         }[kind]
-        assert examine(stream.astype(float), seed=seed).refuted
+        assert check_order(stream.astype(float), seed=seed).refuted
 
 
 def test_bandit_feedback_under_adaptive_choice() -> None:
     """Only the loss of the action played is seen, and the next action depends on it: 1000 orders at level .1."""
-    rng, alarms = np.random.default_rng(7), 0
-    first = (rng.random(200) < 0.4).astype(float)
+    generator, alarms = np.random.default_rng(7), 0
+    first = (generator.random(200) < 0.4).astype(float)
     table = np.column_stack([first, 1 - first])
     for seed in range(1000):
         test, action = RandomOrderTest(columns=2, level=0.1, seed=seed), 0
-        for row in rng.permutation(table):
+        for row in generator.permutation(table):
             test.update(float(row[action]), action)
             action = action if row[action] == 0.0 else 1 - action
         alarms += test.alarm
@@ -291,12 +297,12 @@ def test_bandit_feedback_under_adaptive_choice() -> None:
 def test_calls_are_not_in_random_order_but_their_shuffles_are(name: str, tmp_path: Path) -> None:
     """200 shuffles at level .01; false alarm of this test below 1e-6."""
     losses = np.load(npz_of(name, tmp_path))["loss"].astype(float)
-    given = examine(Pool(losses), level=0.01, seed=0)
+    given = check_order(Pool(losses), level=0.01, seed=0)
     assert given.refuted
-    assert given.chance < (1e-100 if name == "bank_calls" else 1e-6)
+    assert given.probability < (1e-100 if name == "bank_calls" else 1e-6)
     assert "certificates do not apply" in str(given)
-    rng = np.random.default_rng(1)
-    alarms = sum(examine(rng.permutation(losses), level=0.01, seed=seed).refuted for seed in range(200))
+    generator = np.random.default_rng(1)
+    alarms = sum(check_order(generator.permutation(losses), level=0.01, seed=seed).refuted for seed in range(200))
     assert alarms <= few(0.01, 200)
 
 
@@ -318,14 +324,14 @@ def test_the_wealth_may_be_astronomical() -> None:
     test = RandomOrderTest(seed=0)
     test.extend(np.repeat([0.0, 1.0], 50_000))
     assert test.alarm
-    assert 0.0 < test.chance < 1e-290
+    assert 0.0 < test.probability < 1e-290
     assert np.isfinite(test._memory).all()
 
 
 def test_a_quiet_stream_says_nothing() -> None:
     test = RandomOrderTest(seed=0)
     assert str(test.verdict()) == "nothing speaks against random order"
-    assert test.chance == 1.0
+    assert test.probability == 1.0
 
 
 def test_bad_input_is_refused(one_sentence: Callable[[object], str]) -> None:
@@ -338,7 +344,7 @@ def test_bad_input_is_refused(one_sentence: Callable[[object], str]) -> None:
         lambda: test.extend([0.5, 2.0], [0, 1]),
         lambda: test.extend([0.5], [0, 1]),
         lambda: test.extend([0.5], [3]),
-        lambda: examine([], seed=0),
+        lambda: check_order([], seed=0),
         lambda: RandomOrderTest(columns=0, seed=0),
         lambda: RandomOrderTest(level=0.0, seed=0),
     ]
@@ -351,18 +357,18 @@ def test_bad_input_is_refused(one_sentence: Callable[[object], str]) -> None:
 
 @pytest.mark.usefixtures("plainly")
 def test_what_the_look_at_the_whole_list_shows_refutes_its_order() -> None:
-    """A list that is too short for those who watch row by row: what is said, and the chance, are those of the look."""
+    """A list that is too short for those who watch row by row: what is said, and the probability, are those of the look."""
     values = np.repeat([0.0, 1.0], 10)
-    watched = RandomOrderTest(1, exchangeability.WATCHED * 0.05, seed=3)
-    watched.extend(values.reshape(-1, 1))
-    assert not watched.verdict().refuted
-    verdict = examine(values, level=0.05, seed=3)
+    is_interactive = RandomOrderTest(1, exchangeability.WATCHED * 0.05, seed=3)
+    is_interactive.extend(values.reshape(-1, 1))
+    assert not is_interactive.verdict().refuted
+    verdict = check_order(values, level=0.05, seed=3)
     assert verdict.refuted
     assert verdict.values == 20
-    assert verdict.chance <= 0.05
-    shuffled = examine(np.random.default_rng(1).permutation(values), level=0.05, seed=3)
+    assert verdict.probability <= 0.05
+    shuffled = check_order(np.random.default_rng(1).permutation(values), level=0.05, seed=3)
     assert not shuffled.refuted
-    assert shuffled.chance > 0.05
+    assert shuffled.probability > 0.05
 
 
 def test_a_level_that_would_take_too_many_shuffles_is_not_looked_at() -> None:

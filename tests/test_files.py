@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from conftest import Run
-from tombola.cli import app
+from tombola._files import resolve_target, write_atomic
+from tombola.cli.app import app
 from tombola.errors import FileError
-from tombola.files import target_of, write_whole
 
-COMMAND = "from tombola.cli import main; main()"
+COMMAND = "from tombola.cli.app import main; main()"
 
 
 def names_in(folder: Path) -> list[str]:
@@ -28,7 +28,7 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "pages" / "real.html", tmp_path / "link.html"
     real.write_text("old")
     link.symlink_to(real)
-    write_whole(link, "new")
+    write_atomic(link, "new")
     assert link.is_symlink()
     assert real.read_text() == "new"
     assert (names_in(tmp_path), names_in(real.parent)) == (["link.html", "pages"], ["real.html"])
@@ -37,7 +37,7 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
 def test_a_link_to_nothing_makes_the_file_it_points_to(tmp_path: Path) -> None:
     link = tmp_path / "link.html"
     link.symlink_to("made.html")
-    write_whole(link, b"bytes")
+    write_atomic(link, b"bytes")
     assert link.is_symlink()
     assert (tmp_path / "made.html").read_bytes() == b"bytes"
 
@@ -48,8 +48,8 @@ def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path: Path) -> None:
     old.chmod(0o640)
     before = os.umask(0o077)
     try:
-        write_whole(old, "text")
-        write_whole(new, "text")
+        write_atomic(old, "text")
+        write_atomic(new, "text")
     finally:
         os.umask(before)
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
@@ -67,7 +67,7 @@ def test_an_owner_is_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pyt
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "chown", refused)
-    write_whole(page, "new")
+    write_atomic(page, "new")
     assert given == [(page.stat().st_ino, page.stat().st_uid, page.stat().st_gid)]
     assert (page.read_text(), stat.S_IMODE(page.stat().st_mode)) == ("new", 0o4640)
 
@@ -75,7 +75,7 @@ def test_an_owner_is_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("name", ["\u6f22" * 80 + ".html", "x" * 250 + ".html", "a\nb.html"])
 def test_a_name_may_be_as_long_as_the_system_allows(name: str, tmp_path: Path) -> None:
     for text in ("old", "new"):
-        write_whole(tmp_path / name, text)
+        write_atomic(tmp_path / name, text)
     assert (names_in(tmp_path), (tmp_path / name).read_text()) == ([name], "new")
 
 
@@ -83,7 +83,7 @@ def test_a_name_that_no_file_can_have_is_refused_before_any_work(
     tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     with pytest.raises(FileError, match="too long") as caught:
-        target_of(tmp_path / ("x" * 300 + ".html"))
+        resolve_target(tmp_path / ("x" * 300 + ".html"))
     one_sentence(caught.value)
 
 
@@ -96,7 +96,7 @@ def test_what_may_not_be_written_is_refused_before_any_work(
     wall = (tmp_path / barred).resolve()
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != wall)
     with pytest.raises(FileError, match="read-only") as caught:
-        target_of(tmp_path / "page.html")
+        resolve_target(tmp_path / "page.html")
     one_sentence(caught.value)
 
 
@@ -126,7 +126,7 @@ def test_what_is_not_a_regular_file_is_refused_and_stays(
     before = {path: os.lstat(path).st_mode for path in odd_files.values() if os.path.lexists(path)}
     for what, path in odd_files.items():
         with pytest.raises(FileError) as caught:
-            write_whole(path, "text")
+            write_atomic(path, "text")
         message = one_sentence(caught.value)
         assert what.rstrip(", ") in message
         assert str(path) in message
@@ -143,10 +143,10 @@ def test_an_input_is_never_the_output(tmp_path: Path, one_sentence: Callable[[ob
     (scenario / "runs.arff").write_text("")
     for out, given in [("t.csv", table), ("soft", table), ("hard", table), ("scenario/runs.arff", scenario)]:
         with pytest.raises(FileError, match="is read") as caught:
-            target_of(tmp_path / out, given)
+            resolve_target(tmp_path / out, given)
         one_sentence(caught.value)
-    assert target_of(tmp_path / "page.html", table, scenario) == (tmp_path / "page.html").resolve()
-    assert target_of(scenario / "page.html", scenario).parent == scenario.resolve()
+    assert resolve_target(tmp_path / "page.html", table, scenario) == (tmp_path / "page.html").resolve()
+    assert resolve_target(scenario / "page.html", scenario).parent == scenario.resolve()
 
 
 def test_a_failed_write_names_the_file_that_was_asked_for_and_leaves_the_old_one(
@@ -160,7 +160,7 @@ def test_a_failed_write_names_the_file_that_was_asked_for_and_leaves_the_old_one
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FileError, match="No space left on device") as caught:
-        write_whole(page, "new")
+        write_atomic(page, "new")
     assert str(page) in one_sentence(caught.value)
     assert ".part" not in str(caught.value)
     assert isinstance(caught.value, OSError)
@@ -171,7 +171,7 @@ def test_file_and_folder_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     synced: list[object] = []
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
     monkeypatch.setattr(os, "replace", _noting(synced, os.replace))
-    write_whole(tmp_path / "page.html", "text")
+    write_atomic(tmp_path / "page.html", "text")
     assert synced == [(tmp_path / "page.html").stat().st_ino, "replaced", tmp_path.stat().st_ino]
 
 
@@ -184,7 +184,7 @@ def _noting(notes: list[object], replace: Callable[..., None]) -> Callable[..., 
 
 
 def test_text_that_no_encoding_takes_is_written_so_that_one_sees_it(tmp_path: Path) -> None:
-    write_whole(tmp_path / "page.html", "ä \udc80")
+    write_atomic(tmp_path / "page.html", "ä \udc80")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == "ä \\udc80"
 
 
@@ -208,7 +208,7 @@ def test_the_command_line_refuses_before_it_works(tmp_path: Path, run_python: Ru
     assert stat.S_ISFIFO((tmp_path / "pipe.html").stat().st_mode)
 
 
-@pytest.mark.parametrize("command", ["compare", "certify", "examine", "audit"])
+@pytest.mark.parametrize("command", ["compare", "certify", "check-order", "audit"])
 def test_the_file_of_a_table_in_it_is_never_the_output(command: str, tmp_path: Path) -> None:
     """Of FILE::TABLE, the file is what must stay."""
     base, link = tmp_path / "t.db", tmp_path / "page.html"
@@ -235,8 +235,8 @@ def test_a_kill_in_between_leaves_the_old_file(tmp_path: Path) -> None:
     program = (
         "import os, signal\n"
         "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "from tombola.files import write_whole\n"
-        f"write_whole({str(page)!r}, 'new')\n"
+        "from tombola._files import write_atomic\n"
+        f"write_atomic({str(page)!r}, 'new')\n"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9
     assert page.read_text() == "old"

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import full as naive
-from tombola.bounds import full as bounds
-from tombola.engine.coins import new_coins
-from tombola.engine.memory import mix_of
+from tombola._types import Floats
+from tombola.bounds import full_information as bounds
+from tombola.engine.state_vector import mix_of
 from tombola.errors import ParameterError
-from tombola.learners.base import Learner
-from tombola.learners.full import (
+from tombola.feedback import feedback_model
+from tombola.learners import (
     AdaHedge,
     BirthdayTest,
     FixedAction,
@@ -27,8 +27,8 @@ from tombola.learners.full import (
     HedgeAnytime,
     Uniform,
 )
-from tombola.settings import setting_of
-from tombola.types import Floats
+from tombola.learners.base import Learner
+from tombola.rng import new_rng
 
 TWINS: dict[str, tuple[Learner, Callable[[int, int], Any]]] = {
     "follow the leader": (FollowTheLeader(), naive.FollowTheLeader),
@@ -54,21 +54,21 @@ class Played(NamedTuple):
     """What a learner did in every round."""
 
     actions: list[int]
-    chances: list[float]
+    probabilities: list[float]
     mixes: list[list[float]]
 
 
 def rows_of(kind: str, T: int, k: int, seed: int = 0) -> Floats:
     """Return T rows of a kind; ties are exact, since such losses are multiples of a power of 1/2."""
-    rng = np.random.default_rng([seed, T, k])
+    generator = np.random.default_rng([seed, T, k])
     if kind == "continuous":
-        return rng.random((T, k))
+        return generator.random((T, k))
     if kind == "bits":
-        return rng.integers(0, 2, (T, k)).astype(float)
+        return generator.integers(0, 2, (T, k)).astype(float)
     if kind == "eighths":
-        return rng.integers(0, 9, (T, k)).astype(float) / 8
+        return generator.integers(0, 9, (T, k)).astype(float) / 8
     if kind == "easy":
-        return (rng.random((T, k)) < np.linspace(0.9, 0.1, k)).astype(float)
+        return (generator.random((T, k)) < np.linspace(0.9, 0.1, k)).astype(float)
     if kind == "alternating":
         rows = ((np.arange(T)[:, None] + np.arange(k)) % 2).astype(float)
         rows[0] /= 2
@@ -76,11 +76,11 @@ def rows_of(kind: str, T: int, k: int, seed: int = 0) -> Floats:
     if kind == "upset":
         rows = np.full((T, k), 0.5)
         rows[0, 0] += 2.0**-20
-        rows[T // 2 :] = rng.integers(0, 2, (T - T // 2, k))
+        rows[T // 2 :] = generator.integers(0, 2, (T - T // 2, k))
         return rows
     if kind == "grid":
-        rows = rng.random((T, k))
-        rows[:, 0] = (rng.permutation(T) + 1) / T
+        rows = generator.random((T, k))
+        rows[:, 0] = (generator.permutation(T) + 1) / T
         return rows
     return np.full((T, k), float(kind))
 
@@ -91,9 +91,9 @@ SIZES = ((1, 1), (1, 3), (2, 2), (23, 1), (37, 2), (29, 5))
 
 def arrivals(T: int, delay: str) -> list[list[int]]:
     """Return the rounds whose rows are seen at the start of every round."""
-    rng = np.random.default_rng(T)
-    lags = {"none": np.zeros(T, int), "fixed": np.full(T, 3), "random": rng.integers(0, 8, T)}[delay]
-    lost = rng.random(T) < (0.2 if delay == "random" else 0)
+    generator = np.random.default_rng(T)
+    lags = {"none": np.zeros(T, int), "fixed": np.full(T, 3), "random": generator.integers(0, 8, T)}[delay]
+    lost = generator.random(T) < (0.2 if delay == "random" else 0)
     coming: list[list[int]] = [[] for _ in range(T)]
     for s in reversed(range(T)):
         if not lost[s] and s + lags[s] + 1 < T:
@@ -104,35 +104,35 @@ def arrivals(T: int, delay: str) -> list[list[int]]:
 def drive(learner: Learner, rows: Floats, coming: list[list[int]], twin: Any = None) -> Played:
     """Play round by round, and compare with the twin before every round is answered."""
     T, k = rows.shape
-    live = setting_of(learner, T, actions=k).live(learner, new_coins(np.random.SeedSequence(0)))
+    live = feedback_model(learner, T, actions=k).live(learner, new_rng(np.random.SeedSequence(0)))
     played = Played([], [], [])
     for t in range(T):
         for s in coming[t]:
             live.learn(s + 1, 0, 1.0, tuple(rows[s]))
             if twin is not None:
                 twin.observe(rows[s])
-        action, chance = live.act(t)
-        mix = mix_of(live.player.memory).tolist() if learner.mixes else []
+        action, probability = live.act(t)
+        mix = mix_of(live.runner.memory).tolist() if learner.mixes else []
         if twin is not None:
-            agree(learner, twin, action, chance, mix)
+            agree(learner, twin, action, probability, mix)
             twin.acted(action)
         played.actions.append(action)
-        played.chances.append(chance)
+        played.probabilities.append(probability)
         played.mixes.append(mix)
     return played
 
 
-def agree(learner: Learner, twin: Any, action: int, chance: float, mix: list[float]) -> None:
+def agree(learner: Learner, twin: Any, action: int, probability: float, mix: list[float]) -> None:
     """Check one round."""
     if learner.mixes:
         assert mix == pytest.approx(twin.mix(), abs=1e-9, rel=0)
         assert math.fsum(mix) == pytest.approx(1, abs=1e-12)
-        assert chance == mix[action] > 0
+        assert probability == mix[action] > 0
     elif learner == FollowTheLeader(ties="random"):
         assert action in twin.best()
-        assert chance == 1 / len(twin.best())
+        assert probability == 1 / len(twin.best())
     else:
-        assert (action, chance) == (min(twin.best()), 1)
+        assert (action, probability) == (min(twin.best()), 1)
 
 
 @pytest.mark.parametrize("delay", ["none", "fixed", "random"])
@@ -175,7 +175,7 @@ def test_regret_in_the_given_order_is_within_the_bound(name: str, kind: str) -> 
 
 
 def regret(learner: Learner, rows: Floats) -> float:
-    """Return the regret of a learner that mixes, over its own coins."""
+    """Return the regret of a learner that mixes, over its own rng."""
     played = drive(learner, rows, arrivals(len(rows), "none"))
     return float(np.sum(np.array(played.mixes) * rows) - rows.sum(axis=0).min())
 
@@ -221,8 +221,8 @@ def test_follow_the_leader_in_random_order_is_within_the_bound_exactly() -> None
 
 def test_random_ties_are_shared_equally() -> None:
     learner = FollowTheLeader(ties="random")
-    live = setting_of(learner, 3000, actions=4).live(learner, new_coins(np.random.SeedSequence(1)))
-    live.player.state.totals[2] = 1.0
+    live = feedback_model(learner, 3000, actions=4).live(learner, new_rng(np.random.SeedSequence(1)))
+    live.runner.state.totals[2] = 1.0
     plays = np.bincount([live.act(t)[0] for t in range(3000)], minlength=4)
     # A fair coin leaves 5 standard deviations in one seed out of a million.
     assert plays[2] == 0

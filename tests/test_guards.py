@@ -14,30 +14,39 @@ import numpy as np
 import pytest
 
 from hostile import Hostile
-from tombola import Pool, __version__, cli, compare, play, switching
-from tombola.budget import Allowance, Budget
+from tombola import Pool, __version__, compare, learners, play
+from tombola._types import Floats
+from tombola.advice.default_learners import Conditions
+from tombola.advice.report import answer_to
+from tombola.advice.request import CompareRequest
+from tombola.budget.budget import Budget, BudgetRun
+from tombola.budget.tracker import commit, cover, keep_what_fits, left_of, look, new_tracker
+from tombola.cli import app as cli
 from tombola.confidence import RandomOrderTest, certify
 from tombola.delay import RowDelays
-from tombola.engine.player import PATIENCE
+from tombola.engine.runner import PATIENCE
 from tombola.errors import LearnerError, SessionError, TombolaError
-from tombola.journal.database import Database
-from tombola.learners.bandit import UCB1, UCB2, ucb2
+from tombola.feedback import feedback_model
+from tombola.learners import (
+    UCB1,
+    UCB2,
+    FixedAction,
+    FollowTheLeader,
+    Interleaved,
+    OptimisticSimulation,
+    Simulation,
+)
+from tombola.learners.bandit import ucb2
 from tombola.learners.base import Learner
-from tombola.learners.full import FixedAction, FollowTheLeader
-from tombola.live import SessionFile, file, mind
-from tombola.live.file import EVENTS
-from tombola.live.page import run_page
-from tombola.readers.pooling import Table
-from tombola.recipe import learner_from
-from tombola.reductions import Interleaved, OptimisticSimulation, Simulation
-from tombola.reductions.training import CHUNK, train
-from tombola.settings import setting_of
-from tombola.settings.purse import commit, cover, keep_what_fits, left_of, look, new_purse
-from tombola.streams import Streams
-from tombola.tables.answer import answer_to
-from tombola.tables.contestants import Circumstances
-from tombola.tables.question import Question
-from tombola.types import Floats
+from tombola.learners.reductions.training import CHUNK, train
+from tombola.learners.spec import from_spec
+from tombola.persistence import SessionFile, mind
+from tombola.persistence import session_file as file
+from tombola.persistence.database import Database
+from tombola.persistence.session_file import EVENTS
+from tombola.persistence.session_page import run_page
+from tombola.readers.to_pool import Table
+from tombola.rng_streams import Streams
 
 
 def test_names_are_text_on_the_page_of_a_run(tmp_path: Path) -> None:
@@ -71,7 +80,7 @@ def test_the_level_of_the_order_test_is_shared_by_its_columns(columns: int) -> N
         alone.update(t / 300)
         shared.update(t / 300, 0)
     assert shared.verdict().values == alone.verdict().values > 0
-    assert shared.chance == pytest.approx(min(1.0, columns * alone.chance))
+    assert shared.probability == pytest.approx(min(1.0, columns * alone.probability))
 
 
 @pytest.mark.parametrize("action", [0, 1])
@@ -84,7 +93,7 @@ def test_the_first_action_is_no_switch(action: int) -> None:
 def test_training_plays_as_many_rounds_as_it_says(rounds: int) -> None:
     """With a last chunk that is too long, the frequencies of the actions sum to more than 1."""
     learner = FollowTheLeader()
-    setting = setting_of(learner, rounds, actions=2)
+    setting = feedback_model(learner, rounds, actions=2)
     plays = train(learner, setting, np.array([[0.0, 1.0], [1.0, 0.0]]), Streams(1).learner(learner))
     assert plays.sum() == rounds
 
@@ -108,12 +117,12 @@ class NeverReady(Learner):
     def due(state: Always) -> bool:
         return True
 
-    def plan(self, state: Always, coins: object) -> None:
+    def plan(self, state: Always, rng: object) -> None:
         state.plans[0] += 1
         assert state.plans[0] <= PATIENCE, "its patience has no end"
 
     @staticmethod
-    def act(state: Always, coins: object) -> tuple[int, float]:
+    def act(state: Always, rng: object) -> tuple[int, float]:
         return 0, 1.0
 
     @staticmethod
@@ -128,17 +137,17 @@ def test_patience_has_an_end() -> None:
 
 def overspent_by_rounding(slack: float | None) -> int:
     """Count mixes whose exact cost is above the ticks that cover them."""
-    coins, found = np.random.default_rng(5), 0
+    rng, found = np.random.default_rng(5), 0
     for _ in range(2000):
-        k = int(coins.integers(2, 7))
-        costs = coins.random((k, 1)) * 10.0 ** coins.integers(-3, 3)
+        k = int(rng.integers(2, 7))
+        costs = rng.random((k, 1)) * 10.0 ** rng.integers(-3, 3)
         costs[0] = 0.0
         limits = Budget(float(costs.max()) * 2, worst=costs, null=0).limits(k, 1)
-        purse, _ = new_purse(Allowance(limits, mixed=True), 100)
-        purse = purse if slack is None else purse._replace(slack=slack)
-        mix = coins.dirichlet(np.ones(k))
+        tracker, _ = new_tracker(BudgetRun(limits, mixed=True), 100)
+        tracker = tracker if slack is None else tracker._replace(slack=slack)
+        mix = rng.dirichlet(np.ones(k))
         exact = sum(Fraction(float(p)) * Fraction(float(c)) for p, c in zip(mix, costs[:, 0], strict=True))
-        found += Fraction(cover(purse, mix, costs, 0)) < exact * Fraction(float(purse.in_one[0]))
+        found += Fraction(cover(tracker, mix, costs, 0)) < exact * Fraction(float(tracker.in_one[0]))
     return found
 
 
@@ -150,11 +159,11 @@ def test_the_slack_of_fluid_play_covers_rounding_and_without_it_something_is_los
 def test_a_fluid_mix_at_the_brim_is_cut_not_refused() -> None:
     """Half and half of two actions that cost all there is: with the slack that is a bit more than all."""
     limits = Budget(1.0, worst=[1.0, 1.0, 0.0], null=2).limits(3, 1)
-    purse, _ = new_purse(Allowance(limits, mixed=True), 10)
+    tracker, _ = new_tracker(BudgetRun(limits, mixed=True), 10)
     mix, played = np.array([0.5, 0.5, 0.0]), np.zeros(3)
-    look(purse)
-    keep_what_fits(purse, mix)
-    commit(purse, mix, np.zeros(4, np.uint64), played, np.zeros(1))
+    look(tracker)
+    keep_what_fits(tracker, mix)
+    commit(tracker, mix, np.zeros(4, np.uint64), played, np.zeros(1))
     assert played.tolist() == pytest.approx([0.5, 0.5, 0.0], abs=1e-9)
     assert played[2] > 0.0
 
@@ -163,7 +172,7 @@ def test_an_answer_waits_as_the_table_says() -> None:
     """In one order, so that only the delays of the rows can make a difference."""
     losses = np.random.default_rng(3).integers(0, 2, (40, 2)).astype(float)
     table, name = Table(Pool(losses), np.full(40, 30), []), "FollowTheLeader"
-    question = Question(Circumstances("full"), (name,), orders=("given",), repetitions=1)
+    question = CompareRequest(Conditions("full"), (name,), orders=("given",), repetitions=1)
     late, soon = (
         compare(table.pool, question.recipes, "given", delay=delay, repetitions=1, seed=question.seed).regret(name)
         for delay in (RowDelays(np.full(40, 30)), 0)
@@ -207,8 +216,8 @@ def test_a_checkpoint_comes_after_so_many_events(tmp_path: Path) -> None:
 def test_what_is_left_is_the_whole_amount_before_the_first_play() -> None:
     """In the common scale, in which the amount is the rate times the horizon."""
     limits = Budget(5.0, worst=[1.0, 0.0], null=1).limits(2, 1)
-    purse, rate = new_purse(Allowance(limits), 20)
-    assert left_of(purse).tolist() == pytest.approx([rate * 20])
+    tracker, rate = new_tracker(BudgetRun(limits), 20)
+    assert left_of(tracker).tolist() == pytest.approx([rate * 20])
 
 
 def test_the_cost_of_a_single_round_is_written_down() -> None:
@@ -273,7 +282,7 @@ def test_a_connection_that_cannot_be_set_up_is_closed(monkeypatch: pytest.Monkey
 class Dated(NeverReady):
     """A learner that is told of every round in its turn."""
 
-    dated: ClassVar = True
+    needs_round: ClassVar = True
 
     @staticmethod
     def due(state: Always) -> bool:
@@ -298,11 +307,11 @@ def test_a_learner_is_told_which_round_a_row_belongs_to(delay: int) -> None:
     [
         lambda: UCB2(alpha=5e-324),
         lambda: UCB2(alpha=1e-12),
-        lambda: switching.UCB2WithoutReplacement(alpha=5e-324),
-        lambda: switching.BatchedExp3(price=1.7e308),
-        lambda: switching.TsallisSwitching(price=1.7e308),
-        lambda: switching.SerflingElimination(delta=5e-324),
-        lambda: switching.BettingElimination(delta=5e-324),
+        lambda: learners.UCB2WithoutReplacement(alpha=5e-324),
+        lambda: learners.BatchedExp3(price=1.7e308),
+        lambda: learners.TsallisSwitching(price=1.7e308),
+        lambda: learners.SerflingElimination(delta=5e-324),
+        lambda: learners.BettingElimination(delta=5e-324),
         lambda: Simulation(5),  # type: ignore[arg-type]
         lambda: OptimisticSimulation(5),  # type: ignore[arg-type]
         lambda: Interleaved(5, delay=3),  # type: ignore[arg-type]
@@ -325,7 +334,7 @@ def test_the_smallest_blocks_have_one_round(alpha: float) -> None:
 
 @dataclass(frozen=True)
 class Boastful(Learner):
-    """A learner that says a chance above 1."""
+    """A learner that says a probability above 1."""
 
     feedback: ClassVar = "bandit"
 
@@ -333,11 +342,11 @@ class Boastful(Learner):
         return Always(np.zeros(1))
 
     @staticmethod
-    def act(state: Always, coins: object) -> tuple[int, float]:
+    def act(state: Always, rng: object) -> tuple[int, float]:
         return 0, 1.25
 
     @staticmethod
-    def observe(state: Always, action: int, chance: float, loss: float) -> None:
+    def observe(state: Always, action: int, probability: float, loss: float) -> None:
         """Learn nothing."""
 
 
@@ -345,12 +354,12 @@ class Boastful(Learner):
 def test_a_run_can_be_read_again_whatever_chance_its_learner_says(tmp_path: Path) -> None:
     """Its own are no damage: a mix may miss 1 by a little, and a learner of somebody's own by any amount."""
     with SessionFile.start(tmp_path / "my.run", "abc", ["a", "b"], Boastful(), seed=1) as run:
-        assert run.next()[0].chance == 1.25
+        assert run.next()[0].probability == 1.25
     with SessionFile.open(tmp_path / "my.run", Boastful()) as run:
-        assert run.pending[0].chance == 1.25
+        assert run.pending[0].probability == 1.25
 
 
 def test_the_name_of_a_learner_that_is_none_stays_on_its_line(one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(SessionError) as refused:
-        learner_from({"name": "own My\nLearner", "parameters": {}})
+        from_spec({"name": "own My\nLearner", "parameters": {}})
     one_sentence(refused.value)

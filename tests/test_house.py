@@ -26,15 +26,16 @@ from tombola import (
     instances,
     play,
 )
-from tombola.budgets import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, Terms, ThriftyLP
-from tombola.confidence import Watch, certify_trace
-from tombola.engine.coins import uniform
+from tombola._types import Floats, Order, RngState
+from tombola.budget.budget import BudgetTerms
+from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelLearner, LabelledPool, Thresholds
+from tombola.confidence import ActionMonitor, certify_trace
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, LearnerError, ParameterError, SessionError
-from tombola.labels import ERM, Experts, FiniteClass, Halving, LabelLearner, LabelledPool, Thresholds
+from tombola.learners import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, ThriftyLP
 from tombola.order import Model, RandomOrder
-from tombola.saving import _digest
-from tombola.types import Coins, Floats, Order
+from tombola.persistence.session_json import _digest
+from tombola.rng import uniform
 
 BUDGET = Budget(10.0, worst=[0.5, 3.0], null="add")
 
@@ -49,7 +50,7 @@ class Nothing(NamedTuple):
 class AlwaysDue(BudgetedLearner):
     """Wants to plan, and plans nothing."""
 
-    def init(self, terms: Terms) -> Nothing:
+    def init(self, terms: BudgetTerms) -> Nothing:
         return Nothing(np.zeros(1))
 
     @staticmethod
@@ -91,15 +92,15 @@ def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
 def test_a_forged_ticket_is_refused_in_every_setting() -> None:
     for session, ticket, told in in_every_setting():
         for forged in (
-            ticket._replace(chance=ticket.chance / 2),
-            ticket._replace(chance=math.nan),
+            ticket._replace(probability=ticket.probability / 2),
+            ticket._replace(probability=math.nan),
             ticket._replace(action=1 - ticket.action),
             ticket._replace(round=0),
             ticket._replace(round=3),
             ticket._replace(round=-1),
             ticket._replace(round=2**70),
             ticket._replace(round="1"),  # type: ignore[arg-type]
-            ticket._replace(chance="1"),  # type: ignore[arg-type]
+            ticket._replace(probability="1"),  # type: ignore[arg-type]
             tuple(ticket),
             None,
         ):
@@ -113,7 +114,7 @@ def test_a_forged_ticket_is_refused_in_every_setting() -> None:
 @pytest.mark.usefixtures("plainly")
 def test_a_ticket_made_of_other_numbers_is_the_same_ticket_in_every_setting() -> None:
     for session, ticket, told in in_every_setting():
-        again = Ticket(np.int32(ticket.round), np.float64(ticket.action), np.longdouble(ticket.chance))  # type: ignore[arg-type]
+        again = Ticket(np.int32(ticket.round), np.float64(ticket.action), np.longdouble(ticket.probability))  # type: ignore[arg-type]
         assert session.observe(again, **told)
         assert not session.observe(ticket, **told)
 
@@ -142,7 +143,7 @@ class Fails(Thresholds):
                 if len(self.rows) == 1:
                     raise MemoryError
 
-            def predict(self, row: Floats, coins: Coins) -> int:
+            def predict(self, row: Floats, rng: RngState) -> int:
                 self.rows.append(row)
                 return 0
 
@@ -174,11 +175,11 @@ def test_a_saved_budget_cannot_be_changed_by_a_digit(tmp_path: Path) -> None:
         session.act()
     session.save(path)
     data = json.loads(path.read_text())
-    right = data["ledger"]
+    right = data["balance"]
     for change in (
-        {"ledger": {"spent": [0.0], "reserved": [0.0], "left": [10.0]}},
-        {"ledger": {**right, "reserved": [right["reserved"][0] - 0.5]}},
-        {"ledger": None},
+        {"balance": {"spent": [0.0], "reserved": [0.0], "left": [10.0]}},
+        {"balance": {**right, "reserved": [right["reserved"][0] - 0.5]}},
+        {"balance": None},
         {"answered": 4},
         {"rounds": 3},
     ):
@@ -186,7 +187,7 @@ def test_a_saved_budget_cannot_be_changed_by_a_digit(tmp_path: Path) -> None:
         with pytest.raises(SessionError, match="do what it did before"):
             Session.load(path)
     seal(path, {**data, "stop": "strict"})
-    assert Session.load(path).ledger == session.ledger
+    assert Session.load(path).balance == session.balance
     path.write_text(json.dumps({**data, "budget": [[99.0], data["budget"][1], "add"]}))
     with pytest.raises(SessionError, match="changed after it was written"):
         Session.load(path)
@@ -213,7 +214,7 @@ def test_compare_knows_labels_and_its_curves_are_those_of_play() -> None:
     runs = compare(pool, {"erm": ERM(Thresholds()), "halving": Halving(chain)}, repetitions=3, delay=2, seed=4)
     assert set(runs.ranking()) == {"erm", "halving"}
     rounds, curves = runs.curve("erm")
-    from tombola.streams import repetitions
+    from tombola.rng_streams import repetitions
 
     for curve, seed in zip(curves, repetitions(4, 3), strict=True):
         trace = play(ERM(Thresholds()), pool, delay=2, seed=seed)
@@ -224,7 +225,7 @@ def test_compare_knows_labels_and_its_curves_are_those_of_play() -> None:
 @pytest.mark.usefixtures("plainly")
 def test_watch_follows_a_session_with_a_budget() -> None:
     session = Session(EmpiricalLP(), 2, 400, budget=Budget(1e6, worst=1.0, null="add"), seed=0)
-    watch = Watch(session)
+    watch = ActionMonitor(session)
     for _ in range(200):
         session.observe(session.act(), loss=[0.1, 0.9], cost=[0.0, 0.0])
     assert watch.certificate().best == 0
@@ -279,8 +280,8 @@ class BlockOrder(Model):
     name: ClassVar[str] = "blocks"
     exchangeable: ClassVar[bool] = False
 
-    def arrange(self, rows: int, coins: Coins) -> Order:
-        blocks = RandomOrder().arrange(-(-rows // 4), coins)
+    def arrange(self, rows: int, rng: RngState) -> Order:
+        blocks = RandomOrder().arrange(-(-rows // 4), rng)
         order = (blocks[:, None] * 4 + np.arange(4)).ravel()
         return order[order < rows].astype(np.uint32)
 
@@ -316,7 +317,7 @@ class Lowest(Learner):
         return Nothing(np.zeros(1))
 
     @staticmethod
-    def act(state: Nothing, coins: Coins) -> tuple[int, float]:
+    def act(state: Nothing, rng: RngState) -> tuple[int, float]:
         return 0, 1.0
 
     @staticmethod
@@ -344,8 +345,8 @@ def test_check_learner_knows_labels(learner: Any) -> None:
 class Guess:
     """Predicts by a coin, or by how often it was asked at all."""
 
-    def __init__(self, coins: Coins | None) -> None:
-        self._coins = coins
+    def __init__(self, rng: RngState | None) -> None:
+        self._coins = rng
 
     def predict(self, row: Floats) -> tuple[int, float]:
         if self._coins is not None:
@@ -362,13 +363,13 @@ ASKED = [0]
 
 @dataclass(frozen=True)
 class Guessing(LabelLearner):
-    """A saboteur: it says that it throws no coin, or remembers what is not in its state."""
+    """A fault: it says that it throws no coin, or remembers what is not in its state."""
 
     hypotheses: FiniteClass
     throws: bool = True
 
-    def start(self, horizon: int, dimensions: int, coins: Coins) -> Guess:
-        return Guess(coins if self.throws else None)
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> Guess:
+        return Guess(rng if self.throws else None)
 
 
 @pytest.mark.parametrize(("throws", "words"), [(True, "to be its frequency"), (False, "the same")])
@@ -378,18 +379,18 @@ def test_a_learner_of_labels_that_breaks_a_law_is_caught(throws: bool, words: st
 
 
 def test_the_trace_of_labels_has_the_chances_of_its_tickets() -> None:
-    """Predictions by a coin were written down with chance 1."""
+    """Predictions by a coin were written down with probability 1."""
     pool = LabelledPool([1, 2, 3], [0, 1, 1])
-    assert np.isnan(play(ERM(Thresholds(), ties="random"), pool, seed=0).chances).all()
+    assert np.isnan(play(ERM(Thresholds(), ties="random"), pool, seed=0).probabilities).all()
     experts = Experts(FiniteClass([[0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]), Hedge(rate=0.5))
-    assert ((play(experts, pool, seed=0).chances > 0) & (play(experts, pool, seed=0).chances < 1)).any()
+    assert ((play(experts, pool, seed=0).probabilities > 0) & (play(experts, pool, seed=0).probabilities < 1)).any()
 
 
 @dataclass(frozen=True)
 class FirstListed(BudgetedLearner):
     """Plays whatever is listed first."""
 
-    def init(self, terms: Terms) -> Nothing:
+    def init(self, terms: BudgetTerms) -> Nothing:
         return Nothing(np.zeros(1))
 
     @staticmethod
@@ -404,7 +405,7 @@ class FirstListed(BudgetedLearner):
 
 @pytest.mark.usefixtures("plainly")
 def test_compare_relabels_actions_under_a_budget_too() -> None:
-    """Whoever plays what is listed first plays another action in another repetition (all alike: chance 3^-11)."""
+    """Whoever plays what is listed first plays another action in another repetition (all alike: probability 3^-11)."""
     pool = Pool(np.eye(3)[[0, 1, 2] * 3], costs=np.full((9, 3), 0.5))
     runs = compare(pool, {"first": FirstListed()}, repetitions=12, budget=Budget(100.0, null="add"), seed=0)
     assert len({tuple(plays) for plays in runs.cell("first").plays[:, :3].tolist()}) > 1
@@ -413,7 +414,7 @@ def test_compare_relabels_actions_under_a_budget_too() -> None:
 LOSSES, COSTS = np.random.default_rng(0).integers(0, 3, (2, 6, 2)) / 2
 LABELLED = LabelledPool(np.arange(6) / 6, [0, 1, 0, 1, 1, 1])
 WORST = Budget(3.0, worst=1.0, null="add")
-SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+FEEDBACK_MODELS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "full": (FollowTheLeader(), Pool(LOSSES), {}),
     "bandit": (UCB1(), Pool(LOSSES), {}),
     "budgeted": (EmpiricalLP(), Pool(LOSSES, costs=COSTS), {"budget": WORST}),
@@ -433,7 +434,7 @@ def lived(learner: Any, pool: Any, terms: dict[str, Any]) -> Session:
 
 TOOLS: dict[str, Callable[..., Any]] = {
     "Session": lambda learner, pool, terms: lived(learner, pool, terms).loss,
-    "Watch": lambda learner, pool, terms: Watch(lived(learner, pool, terms)).certificate(),
+    "ActionMonitor": lambda learner, pool, terms: ActionMonitor(lived(learner, pool, terms)).certificate(),
     "play": lambda learner, pool, terms: play(learner, pool, seed=0, **terms).regret,
     "certify_trace": lambda learner, pool, terms: certify_trace(play(learner, pool, seed=0, **terms), pool),
     "compare": lambda learner, pool, terms: compare(pool, [learner], repetitions=2, seed=0, workers=1, **terms),
@@ -441,19 +442,19 @@ TOOLS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("feedback", SETTINGS)
+@pytest.mark.parametrize("feedback", FEEDBACK_MODELS)
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_tool_knows_every_setting_or_says_so(
     tool: str, feedback: str, one_sentence: Callable[[object], str]
 ) -> None:
     """Labels are played where features say so: a certificate from them was given, and meant nothing."""
     with plain():
-        if feedback == "labels" and tool in ("Watch", "certify_trace"):
+        if feedback == "labels" and tool in ("ActionMonitor", "certify_trace"):
             with pytest.raises(ParameterError) as refused:
-                TOOLS[tool](*SETTINGS[feedback])
+                TOOLS[tool](*FEEDBACK_MODELS[feedback])
             assert "labels" in one_sentence(refused.value) or "features" in one_sentence(refused.value)
             return
-        found = TOOLS[tool](*SETTINGS[feedback])
-    if tool in ("Watch", "certify_trace"):
+        found = TOOLS[tool](*FEEDBACK_MODELS[feedback])
+    if tool in ("ActionMonitor", "certify_trace"):
         assert len(found.names) == len(found.counts) == 2
         assert found.rounds == 6

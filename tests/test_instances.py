@@ -8,7 +8,7 @@ import pytest
 
 from tombola import exact, instances
 from tombola.errors import ParameterError
-from tombola.learners.full.follow_the_leader import FollowTheLeader
+from tombola.learners.full_information.follow_the_leader import FollowTheLeader
 
 
 def follow(losses, delay=0):

@@ -14,18 +14,16 @@ import numpy as np
 import pytest
 
 from conftest import SOURCE, Run
-from tombola import Pool, play, regret
-from tombola.engine import draws, player
-from tombola.engine.coins import new_coins
-from tombola.engine.compiler import specialise
+from tombola import Pool, _regret, play
+from tombola._types import Rounds
+from tombola.engine import draws, runner
+from tombola.engine.compiler import compile_loop
 from tombola.engine.loop import ROUND
-from tombola.engine.player import Player
-from tombola.learners.bandit import UCB1
-from tombola.learners.full import FollowTheLeader
-from tombola.reductions import Simulation
-from tombola.types import Rounds
+from tombola.engine.runner import Runner
+from tombola.learners import UCB1, FollowTheLeader, Simulation
+from tombola.rng import new_rng
 
-COMMAND = "from tombola.cli import main; main()"
+COMMAND = "from tombola.cli.app import main; main()"
 
 
 @pytest.mark.parametrize("learner", [FollowTheLeader(), UCB1(), Simulation(FollowTheLeader())], ids=repr)
@@ -33,44 +31,44 @@ COMMAND = "from tombola.cli import main; main()"
 def test_the_length_of_a_breath_changes_nothing(learner: Any, delay: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool(np.random.default_rng(2).random((2500, 3)))
     whole = play(learner, pool, delay=delay, seed=1)
-    monkeypatch.setattr(player, "BREATH", -1.0)  # every breath is too long: in the end, one round at a time
+    monkeypatch.setattr(runner, "BREATH", -1.0)  # every breath is too long: in the end, one round at a time
     pieces = play(learner, pool, delay=delay, seed=1)
-    for name in ("actions", "chances", "losses", "expected_losses"):
+    for name in ("actions", "probabilities", "losses", "expected_losses"):
         assert getattr(pieces, name).tobytes() == getattr(whole, name).tobytes()
 
 
 def test_a_shuffle_and_what_it_is_compared_with_come_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two pieces Ctrl-C is heard; the order, the coins that are left and the regret are the same to the bit."""
+    """Between two pieces Ctrl-C is heard; the order, the rng that are left and the regret are the same to the bit."""
     pool, calls = Pool(np.random.default_rng(4).random((23, 3))), 0
-    coins = new_coins(np.random.SeedSequence(1))
-    order = draws.random_order(23, coins)
-    best, least = regret.best_action(pool, order), regret.best_each_round(pool, order)
+    rng = new_rng(np.random.SeedSequence(1))
+    order = draws.random_order(23, rng)
+    best, least = _regret.best_action(pool, order), _regret.best_each_round(pool, order)
     assert best.tolist() == pool.losses[order, pool.best].tolist()
     assert least.tolist() == pool.losses[order].min(axis=1).tolist()
 
     def counted(*arguments: Any) -> Any:
         nonlocal calls
         calls += 1
-        return specialise(*arguments)
+        return compile_loop(*arguments)
 
-    monkeypatch.setattr(draws, "specialise", counted)
+    monkeypatch.setattr(draws, "compile_loop", counted)
     for stride in (1, 5, 22, 23, 24):
-        for module in (draws, regret):
+        for module in (draws, _regret):
             monkeypatch.setattr(module, "STRIDE", stride)
-        again, calls = new_coins(np.random.SeedSequence(1)), 0
+        again, calls = new_rng(np.random.SeedSequence(1)), 0
         assert draws.random_order(23, again).tolist() == order.tolist()
-        assert again.tolist() == coins.tolist()
+        assert again.tolist() == rng.tolist()
         assert calls == -(-23 // stride)
-        assert regret.best_action(pool, order).tolist() == best.tolist()
-        assert regret.best_each_round(pool, order).tolist() == least.tolist()
-    assert draws.random_order(0, coins).tolist() == []
+        assert _regret.best_action(pool, order).tolist() == best.tolist()
+        assert _regret.best_each_round(pool, order).tolist() == least.tolist()
+    assert draws.random_order(0, rng).tolist() == []
 
 
 def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Rounds], object]) -> None:
-    """Have this function called with the places of the tally, each time before the loop is."""
-    step = Player.step
+    """Have this function called with the places of the accumulators, each time before the loop is."""
+    step = Runner.step
 
-    def watched(self: Player, function: Any, *arguments: Any) -> Any:
+    def is_interactive(self: Runner, function: Any, *arguments: Any) -> Any:
         compiled = step(self, function, *arguments)
 
         def run(*given: Any) -> None:
@@ -79,7 +77,7 @@ def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Rounds], object]) -
 
         return run
 
-    patch.setattr(Player, "step", watched)
+    patch.setattr(Runner, "step", is_interactive)
 
 
 @pytest.mark.parametrize(("breath", "strides"), [(-1.0, [1024, 512, 256, 128]), (1e9, [1024, 2048, 4096, 8192])])
@@ -88,7 +86,7 @@ def test_strides_shrink_while_a_breath_is_too_long_and_grow_while_it_is_short(
 ) -> None:
     rounds: list[int] = []
     watch_loops(monkeypatch, lambda place: rounds.append(int(place[ROUND])))
-    monkeypatch.setattr(player, "BREATH", breath)
+    monkeypatch.setattr(runner, "BREATH", breath)
     play(FollowTheLeader(), Pool(np.zeros((20_000, 3))), seed=1)
     assert np.diff(rounds)[:4].tolist() == strides
 
@@ -152,13 +150,13 @@ def test_a_command_that_is_stopped_waits_for_no_thread(status: int, run_python: 
     """Python itself would: here for ever, and a solver in that thread aborted the process with another status."""
     script = f"""
 import sys, threading
-import tombola.cli
+import tombola.cli.app
 from tombola.__main__ import main
 def stopped():
     threading.Thread(target=threading.Event().wait).start()
     print("what was found")
     sys.exit({status})
-tombola.cli.main = stopped
+tombola.cli.app.main = stopped
 main()
 """
     done = run_python("-c", script)
@@ -169,7 +167,7 @@ def test_ctrl_c_that_comes_where_python_drops_it_comes_again(run_python: Run) ->
     """As an object is deleted; what is dropped there otherwise is told as ever."""
     script = """
 import signal, sys, time
-import tombola.cli
+import tombola.cli.app
 from tombola.__main__ import main
 class Pressed:
     def __del__(self):
@@ -186,7 +184,7 @@ def work():
     except KeyboardInterrupt:
         print("heard")
         sys.exit(130)
-tombola.cli.main = work
+tombola.cli.app.main = work
 main()
 """
     done = run_python("-c", script)

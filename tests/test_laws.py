@@ -1,4 +1,4 @@
-"""Every learner of ours obeys the laws, and every law refuses a learner that breaks it."""
+"""Every learner of ours obeys the checks, and every law refuses a learner that breaks it."""
 
 import itertools
 import math
@@ -21,13 +21,23 @@ from tombola import (
     MixedLearner,
     Pool,
     check_learner,
-    laws,
+    checks,
 )
-from tombola.bandit import KLUCB, ExploreThenCommit, SuccessiveElimination, ThompsonSampling, TsallisInf
-from tombola.engine.coins import uniform
+from tombola._types import Floats, RngState
 from tombola.errors import LearnerError
-from tombola.full import AdaHedge, BirthdayTest, FlipFlop, HedgeAnytime, Uniform
-from tombola.types import Coins, Floats
+from tombola.learners import (
+    KLUCB,
+    AdaHedge,
+    BirthdayTest,
+    ExploreThenCommit,
+    FlipFlop,
+    HedgeAnytime,
+    SuccessiveElimination,
+    ThompsonSampling,
+    TsallisInf,
+    Uniform,
+)
+from tombola.rng import uniform
 
 OURS: list[Learner] = [
     FollowTheLeader(),
@@ -54,7 +64,7 @@ OURS: list[Learner] = [
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", OURS, ids=repr)
 def test_our_learners_obey_every_law(learner: Learner) -> None:
-    assert check_learner(learner) == [law.__name__ for law in laws.LAWS]
+    assert check_learner(learner) == [law.__name__ for law in checks.LAWS]
 
 
 class Sums(NamedTuple):
@@ -74,7 +84,7 @@ class Own(Learner):
         return Sums(np.zeros(1), np.zeros(actions))
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         return int(4 * state.total[0]) % state.other.size, 1.0
 
     @staticmethod
@@ -102,8 +112,8 @@ class OwnMix(MixedLearner):
             state.other[action] = mix[action]
 
     @staticmethod
-    def observe(state: Any, action: int, chance: float, loss: float) -> None:
-        state.total[action] += loss / chance
+    def observe(state: Any, action: int, probability: float, loss: float) -> None:
+        state.total[action] += loss / probability
 
 
 @pytest.mark.usefixtures("either_way")
@@ -139,10 +149,10 @@ class Counting(Own):
 
 @dataclass(frozen=True)
 class Hidden(Own):
-    """Throws coins that nobody seeded."""
+    """Throws rng that nobody seeded."""
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         return int(np.random.random() * state.other.size), math.nan
 
 
@@ -151,7 +161,7 @@ class Overflowing(Own):
     """Counts on 64 bits, which plain Python does not have."""
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         large = int(state.total[0]) + 4611686018427387904
         return (1 if large * 4 > 0 and state.other.size > 1 else 0), 1.0
 
@@ -166,13 +176,13 @@ class Hoarding(Own):
     def due(state: Any) -> bool:
         return bool(state.total[0] >= state.other[0])
 
-    def plan(self, state: Any, coins: Coins) -> None:
+    def plan(self, state: Any, rng: RngState) -> None:
         self.box.append(1)
         state.other[0] = state.total[0] + 0.5
         state.other[1] = len(self.box)
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         return int(state.other[1]) % 3, 1.0
 
 
@@ -195,7 +205,7 @@ class Peeking(Own):
         return Sums(np.zeros(1), pool_of_a_caller().losses.argmin(axis=1).astype(float))
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         state.total[0] += 1.0
         return int(state.other[int(state.total[0]) - 1]), 1.0
 
@@ -209,8 +219,8 @@ class Boasting(Own):
     """Plays at random, and says it was sure."""
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
-        return int(uniform(coins) * state.other.size), 1.0
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
+        return int(uniform(rng) * state.other.size), 1.0
 
 
 @dataclass(frozen=True)
@@ -218,17 +228,17 @@ class Skewed(Own):
     """Says 1/2 and does 2/3."""
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
-        return (1 if uniform(coins) < 2 / 3 and state.other.size > 1 else 0), 0.5
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
+        return (1 if uniform(rng) < 2 / 3 and state.other.size > 1 else 0), 0.5
 
 
 @dataclass(frozen=True)
 class Wavering(Own):
-    """Says another chance each time."""
+    """Says another probability each time."""
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
-        return 0, 1.0 - 1e-9 * uniform(coins)
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
+        return 0, 1.0 - 1e-9 * uniform(rng)
 
 
 @dataclass(frozen=True)
@@ -236,7 +246,7 @@ class Forgetful(OwnMix):
     """Divides by the last probability in the place of the ticket's."""
 
     @staticmethod
-    def observe(state: Any, action: int, chance: float, loss: float) -> None:
+    def observe(state: Any, action: int, probability: float, loss: float) -> None:
         state.total[action] += loss / state.other[action]
 
 
@@ -245,21 +255,21 @@ class Outside(Own):
     """Knows three actions, always."""
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         return int(4 * state.total[0]) % 3, 1.0
 
 
 @dataclass(frozen=True)
 class Negative(Own):
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         return -1, 1.0
 
 
 @dataclass(frozen=True)
 class Impossible(Own):
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         return 0, 0.0
 
 
@@ -268,7 +278,7 @@ class Dividing(Own):
     """Divides by what may be 0."""
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         return int(0.0 / float(state.total[0])) if state.other.size > 3 else 0, 1.0
 
 
@@ -305,27 +315,27 @@ class Void(OwnMix):
 
 
 BROKEN: list[tuple[Callable[[], Learner], Any]] = [
-    (Melting, laws.is_a_frozen_recipe),
-    (Unsure, laws.is_a_frozen_recipe),
-    (Swallowing, laws.refuses_unknown_keywords),
-    (Counting, laws.same_seed_same_run),
-    (Hidden, laws.same_seed_same_run),
-    (Overflowing, laws.plays_the_same_without_jit),
-    (Hoarding, laws.streams_as_it_plays),
-    (Counting, laws.any_number_of_workers),
-    (Peeking, laws.unseen_feedback_has_no_influence),
-    (Boasting, laws.chance_is_the_true_probability),
-    (Skewed, laws.chance_is_the_true_probability),
-    (Wavering, laws.chance_is_the_true_probability),
-    (Forgetful, laws.late_feedback_uses_the_tickets_chance),
-    (Outside, laws.survives_ugly_pools),
-    (Negative, laws.survives_ugly_pools),
-    (Impossible, laws.survives_ugly_pools),
-    (Dividing, laws.survives_ugly_pools),
-    (Thin, laws.mixes_are_probabilities),
-    (Below, laws.mixes_are_probabilities),
-    (Void, laws.mixes_are_probabilities),
-    (Hoarding, laws.survives_save_and_load),
+    (Melting, checks.is_a_frozen_recipe),
+    (Unsure, checks.is_a_frozen_recipe),
+    (Swallowing, checks.refuses_unknown_keywords),
+    (Counting, checks.same_seed_same_run),
+    (Hidden, checks.same_seed_same_run),
+    (Overflowing, checks.plays_the_same_without_jit),
+    (Hoarding, checks.streams_as_it_plays),
+    (Counting, checks.any_number_of_workers),
+    (Peeking, checks.unseen_feedback_has_no_influence),
+    (Boasting, checks.chance_is_the_true_probability),
+    (Skewed, checks.chance_is_the_true_probability),
+    (Wavering, checks.chance_is_the_true_probability),
+    (Forgetful, checks.late_feedback_uses_the_tickets_chance),
+    (Outside, checks.survives_ugly_pools),
+    (Negative, checks.survives_ugly_pools),
+    (Impossible, checks.survives_ugly_pools),
+    (Dividing, checks.survives_ugly_pools),
+    (Thin, checks.mixes_are_probabilities),
+    (Below, checks.mixes_are_probabilities),
+    (Void, checks.mixes_are_probabilities),
+    (Hoarding, checks.survives_save_and_load),
 ]
 
 
@@ -337,7 +347,7 @@ def test_every_law_refuses_a_learner_that_breaks_it(make: Any, law: Any, one_sen
 
 
 def test_every_law_has_its_broken_learner() -> None:
-    assert {law for _, law in BROKEN} == set(laws.LAWS)
+    assert {law for _, law in BROKEN} == set(checks.LAWS)
 
 
 def test_a_learner_out_of_range_is_refused_before_compiled_code_goes_there() -> None:
@@ -357,11 +367,11 @@ class Adds(Learner):
         return Total(0.0)
 
     @staticmethod
-    def act(state: Total, coins: Coins) -> tuple[int, float]:
+    def act(state: Total, rng: RngState) -> tuple[int, float]:
         return 0, 1.0
 
     @staticmethod
-    def observe(state: Any, action: int, loss: float, chance: float) -> None:
+    def observe(state: Any, action: int, loss: float, probability: float) -> None:
         state.total += loss
 
 

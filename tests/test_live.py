@@ -16,26 +16,25 @@ import pytest
 from typer.testing import CliRunner
 
 from tombola import UCB1, UCB2, Exp3, Hedge, Learner, Pool, play
-from tombola.bandit import ThompsonSampling
-from tombola.commands.session import app
+from tombola.cli.session import app
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
-from tombola.learners.full import FollowTheLeader
-from tombola.live import Assignment, Outcome, SessionFile
-from tombola.live.intake import read_ids, read_outcomes
-from tombola.live.naming import learner_named
+from tombola.learners import FollowTheLeader, ThompsonSampling
+from tombola.learners.parse import learner_named
+from tombola.persistence import Assignment, Outcome, SessionFile
+from tombola.persistence.session_csv import read_ids, read_outcomes
 
 NAMES = ["a", "b", "c"]
 
 
 def bits(run: SessionFile) -> tuple[bytes, bytes, list[Any], list[Any]]:
-    """Return everything that a run remembers; chances as text, since NaN is not itself."""
+    """Return everything that a run remembers; probabilities as text, since NaN is not itself."""
     book = run.book()
-    tickets = [(ticket.round, int(ticket.action), repr(float(ticket.chance))) for ticket in book.tickets]
+    tickets = [(ticket.round, int(ticket.action), repr(float(ticket.probability))) for ticket in book.tickets]
     assert run.state is not None
     assert run._mind is not None
-    player = run._mind.player
-    return player.memory.tobytes(), player.coins.tobytes(), tickets, list(book.outcomes)
+    runner = run._mind.runner
+    return runner.memory.tobytes(), runner.rng.tobytes(), tickets, list(book.outcomes)
 
 
 @pytest.fixture
@@ -266,11 +265,11 @@ class Mine(Learner):
         return UCB1().init(actions, horizon)
 
     @staticmethod
-    def act(state: Any, coins: Any) -> tuple[int, float]:
+    def act(state: Any, rng: Any) -> tuple[int, float]:
         return 0, 1.0
 
     @staticmethod
-    def observe(state: Any, action: int, chance: float, loss: float) -> None:
+    def observe(state: Any, action: int, probability: float, loss: float) -> None:
         pass
 
 
@@ -316,7 +315,7 @@ def test_the_status_says_what_happened(learner: Learner, begin: Callable[..., Se
 
 
 def test_an_unplayed_run_has_a_status_and_a_page(begin: Callable[..., SessionFile]) -> None:
-    from tombola.live.page import run_page
+    from tombola.persistence.session_page import run_page
 
     with begin(ThompsonSampling()) as run:
         now = run.status()
@@ -414,9 +413,7 @@ def test_the_commands_from_start_to_report(session: Callable[..., str], tmp_path
 
 
 def test_the_commands_load_nothing_heavy(run_python: Callable[..., Any]) -> None:
-    done = run_python(
-        "-c", "import sys, tombola.commands.session; print({'numpy', 'numba', 'sqlite3'} & set(sys.modules))"
-    )
+    done = run_python("-c", "import sys, tombola.cli.session; print({'numpy', 'numba', 'sqlite3'} & set(sys.modules))")
     assert (done.stdout, done.stderr) == ("set()\n", "")
 
 
@@ -573,7 +570,7 @@ def test_a_cancelled_ticket_is_neither_pending_nor_answered(
 def test_a_checkpoint_goes_on_to_the_bit(
     begin: Callable[..., SessionFile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tombola.live import file as module
+    from tombola.persistence import session_file as module
 
     monkeypatch.setattr(module, "EVENTS", 4)
     monkeypatch.setattr(module, "BYTES", 10**9)
@@ -609,7 +606,7 @@ def test_the_commands_to_put_things_right(session: Callable[..., str], tmp_path:
     assert "1 answered, 1 pending, 1 cancelled, 1 amended" in session("status", "r")
     assert session("export", "r", "--out", "r.csv") == "3 tickets are in r.csv\n"
     lines = (tmp_path / "r.csv").read_text().splitlines()
-    assert lines[0] == "ticket,id,action,chance,loss,amended,cancelled"
+    assert lines[0] == "ticket,id,action,probability,loss,amended,cancelled"
     assert lines[1].split(",", 2)[2] == '"call, then write",1.0,0.25,True,False'
     assert lines[2].split(",", 2)[2] == "'=wait,1.0,,False,True", "a spreadsheet must not take a name for a formula"
     assert session("export", "r", "--out", "r.parquet") == "3 tickets are in r.parquet\n"
@@ -658,7 +655,7 @@ def test_a_page_or_table_never_takes_the_place_of_the_run(session: Callable[...,
 
 
 def test_the_page_of_a_run_escapes_names_and_summarises_what_is_pending(tmp_path: Path) -> None:
-    from tombola.live.page import run_page
+    from tombola.persistence.session_page import run_page
 
     names = ["<script>alert(1)</script>", "b & c"]
     with SessionFile.start(tmp_path / "my.run", [f"<i>{n}</i>" for n in range(30)], names, UCB1(), seed=1) as run:
@@ -678,7 +675,7 @@ def test_a_command_on_a_short_run_loads_no_compiler(
 ) -> None:
     session("start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--out", "r", "--seed", "3")
     code = (
-        "import sys; from tombola.commands.session import next_, record; from pathlib import Path; "
+        "import sys; from tombola.cli.session import next_, record; from pathlib import Path; "
         "next_(Path('r'), 2); record(Path('r'), 1, '0.5', '', None); print('numba' in sys.modules)"
     )
     done = run_python("-c", code, cwd=tmp_path)

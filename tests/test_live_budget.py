@@ -10,13 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tombola import Session
-from tombola.budgets import Budget, EmpiricalLP, ThriftyLP
-from tombola.commands.session import app
-from tombola.confidence import Watch
+from tombola.budget.budget import Budget
+from tombola.cli.budget_options import budget_named
+from tombola.cli.session import app
+from tombola.confidence import ActionMonitor
 from tombola.errors import FeedbackError, ParameterError
-from tombola.live import SessionFile, file
-from tombola.live.allowing import budget_named
-from tombola.settings import Budgeted
+from tombola.feedback import Budgeted
+from tombola.learners import EmpiricalLP, ThriftyLP
+from tombola.persistence import SessionFile
+from tombola.persistence import session_file as file
 
 NAMES = ["gpt", "small"]
 WORST = [0.03, 0.001]
@@ -46,7 +48,11 @@ def test_a_run_hands_out_the_tickets_of_a_session_and_never_overspends(amount: f
         with SessionFile.open(tmp_path / "a.run") as run:
             [one] = run.next()
         ticket = session.act()
-        assert (one.round, one.action, one.chance) == (ticket.round, session.names[ticket.action], ticket.chance)
+        assert (one.round, one.action, one.probability) == (
+            ticket.round,
+            session.names[ticket.action],
+            ticket.probability,
+        )
         if one.action == "null":
             session.observe(ticket)
         else:
@@ -61,7 +67,7 @@ def test_a_run_hands_out_the_tickets_of_a_session_and_never_overspends(amount: f
         reserved = sum((Fraction(WORST[NAMES.index(one.action)]) for one, _ in open_), Fraction(0))
         assert spent + reserved <= Fraction(amount)
     with SessionFile.open(tmp_path / "a.run") as run:
-        assert run.status().ledger == session.ledger
+        assert run.status().balance == session.balance
         assert len(run.pending) == len(open_)
 
 
@@ -77,21 +83,23 @@ def test_a_checkpoint_keeps_the_purse(learner: Any, tmp_path: Path, monkeypatch:
             elif one.action != "null":
                 loss, cost = answer(run, one, rng)
                 run.record(one.round, loss=loss, cost=cost)
-        ledger, following = run.status().ledger, run._mind
+        balance, following = run.status().balance, run._mind
         assert following is not None
     with SessionFile.open(tmp_path / "a.run") as again:
-        assert again.status().ledger == ledger
+        assert again.status().balance == balance
         assert again._journal.rewind() is not None, "there was no checkpoint, so nothing was tested"
-    monkeypatch.setattr(Budgeted, "holdings", lambda self, desk: ())  # saboteur: a checkpoint that forgets the purse
+    monkeypatch.setattr(
+        Budgeted, "holdings", lambda self, workspace: ()
+    )  # fault: a checkpoint that forgets the tracker
     with start(tmp_path / "b.run") as run:
         run.record_all([])
         for _ in range(30):
             [one] = run.next()
             if one.action != "null":
                 run.record(one.round, loss=0.5, cost=0.0005)
-        ledger = run.status().ledger
+        balance = run.status().balance
     with SessionFile.open(tmp_path / "b.run") as again:
-        assert again.status().ledger != ledger
+        assert again.status().balance != balance
 
 
 def test_money_spent_stays_spent_and_what_is_not_told_is_said(tmp_path: Path) -> None:
@@ -111,9 +119,9 @@ def test_money_spent_stays_spent_and_what_is_not_told_is_said(tmp_path: Path) ->
             run.record(one.round, loss=0.5, cost=0.00025)
         with pytest.raises(FeedbackError, match="money spent stays spent"):
             run.amend(one.round, loss=0.25)
-        reserved = run.status().ledger.reserved
+        reserved = run.status().balance.reserved
         assert run.cancel(run.pending[0].round)
-        assert run.status().ledger.reserved == reserved
+        assert run.status().balance.reserved == reserved
 
 
 def test_a_cost_without_a_budget_is_refused(tmp_path: Path) -> None:
@@ -127,7 +135,7 @@ def test_a_cost_without_a_budget_is_refused(tmp_path: Path) -> None:
 
 def test_an_added_null_action_is_no_evidence_about_the_first_one() -> None:
     session = Session(ThriftyLP(), NAMES, 40, budget=budget(0.1), seed=0)
-    watch, plays = Watch(session), [0, 0, 0]
+    watch, plays = ActionMonitor(session), [0, 0, 0]
     for _ in range(40):
         ticket = session.act()
         plays[ticket.action] += 1
@@ -179,8 +187,8 @@ def test_the_commands_of_a_run_with_two_resources(tmp_path: Path) -> None:
     table.write_text("ticket,loss,cost:1,cost:2\n" + "".join(f"{t},0.5,0.0005,10\n" for t in tickets[1:]))
     assert call("record", out, "--csv", table)["recorded"] == len(tickets) - 1
     now = call("status", out)
-    assert now["ledger"]["spent"][1] == 7 + 10 * (len(tickets) - 1)
-    assert now["ledger"]["left"][1] == 90 - now["ledger"]["spent"][1]
+    assert now["balance"]["spent"][1] == 7 + 10 * (len(tickets) - 1)
+    assert now["balance"]["left"][1] == 90 - now["balance"]["spent"][1]
     assert abs(sum(now["mix"].values()) - 1) < 0.02
     call("export", out, "--out", tmp_path / "all.csv")
     assert (tmp_path / "all.csv").read_text().splitlines()[0].endswith("cost:1,cost:2")
@@ -202,7 +210,7 @@ def test_prices_are_known_and_need_not_be_told(tmp_path: Path) -> None:
     with SessionFile.start(tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=allowed, seed=3) as run:
         cheap = next(one for one in run.next(20) if one.action == "small")
         assert run.record(cheap.round, loss=0.5)
-        [spent] = run.status().ledger.spent
+        [spent] = run.status().balance.spent
         assert spent == pytest.approx(0.001)
 
 

@@ -14,20 +14,22 @@ from typer.testing import CliRunner
 
 from naive.live import Run
 from tombola import UCB1, Exp3, Hedge
-from tombola.budgets import Budget, EmpiricalLP, ThriftyLP
-from tombola.commands.session import app as commands
+from tombola._text import csv_text
+from tombola.budget.budget import Budget
+from tombola.cli.session import app as commands
 from tombola.errors import SessionError
-from tombola.live import SessionFile, export, record
-from tombola.live import file as file_module
-from tombola.live.chapter import chapter_of
-from tombola.live.page import run_page
-from tombola.text import csv_text
+from tombola.learners import EmpiricalLP, ThriftyLP
+from tombola.persistence import SessionFile, record
+from tombola.persistence import session_export as export
+from tombola.persistence import session_file as file_module
+from tombola.persistence.chapter import chapter_of
+from tombola.persistence.session_page import run_page
 
 NAMES = ["=a", "b", "c"]
 WORST = [0.5, 0.0, 0.25]
 KINDS: dict[str, Any] = {
     "bandit": (UCB1(), None),
-    "chances": (Exp3(), None),
+    "probabilities": (Exp3(), None),
     "whole rows": (Hedge(rate=0.5), None),
     "one action": (UCB1(), None),
     "budget": (ThriftyLP(), Budget(6.0, worst=WORST, null="add")),
@@ -37,36 +39,36 @@ KINDS: dict[str, Any] = {
 }
 
 
-def outcome(run: SessionFile, action: str, coins: random.Random) -> dict[str, Any]:
+def outcome(run: SessionFile, action: str, rng: random.Random) -> dict[str, Any]:
     """Return something that may come of a ticket."""
     listed, whole = run.setting.listed, run.setting.whole_rows
-    told: dict[str, Any] = {coins.choice(["loss", "reward"]): [coins.randrange(9) / 8 for _ in range(listed)]}
+    told: dict[str, Any] = {rng.choice(["loss", "reward"]): [rng.randrange(9) / 8 for _ in range(listed)]}
     if not whole:
-        told = {name: coins.choice([*numbers, 0, 1, 0.1]) for name, numbers in told.items()}
+        told = {name: rng.choice([*numbers, 0, 1, 0.1]) for name, numbers in told.items()}
     if run.budget is not None:
         worst = run.setting.limits.worst  # type: ignore[attr-defined]
-        share = coins.random()
+        share = rng.random()
         told["cost"] = (worst[:listed] if whole else worst[run.names.index(action)]) * share
         if run.budget.prices is not None:
             told["cost"] = None if action != "c" else [share, 1.0]
     return told
 
 
-def live(run: SessionFile, coins: random.Random) -> None:
+def live(run: SessionFile, rng: random.Random) -> None:
     """Do one thing to a run."""
     pending = run.pending
     known = run.book().known.tolist()
-    match coins.randrange(8):
+    match rng.randrange(8):
         case 0 | 1 | 2 if run.round < run.horizon:
-            run.next(coins.choice([1, 1, 2, 7]))
+            run.next(rng.choice([1, 1, 2, 7]))
         case 6 if pending:
-            run.cancel(coins.choice(pending).round)
+            run.cancel(rng.choice(pending).round)
         case 7 if known and run.setting.amendable:
-            told = outcome(run, "", coins)
-            run.amend(coins.choice(known), **told)
+            told = outcome(run, "", rng)
+            run.amend(rng.choice(known), **told)
         case _ if pending:
-            one = coins.choice(pending)
-            run.record(one.round, **outcome(run, one.action, coins))
+            one = rng.choice(pending)
+            run.record(one.round, **outcome(run, one.action, rng))
 
 
 def begin(path: Path, kind: str, *, rows: int = 40, seed: int = 1) -> SessionFile:
@@ -107,7 +109,7 @@ def check(run: SessionFile, path: Path) -> None:
 def test_what_is_read_quickly_is_what_the_events_say(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    coins = random.Random(kind)
+    rng = random.Random(kind)
     monkeypatch.setattr(export, "PIECE", 7)
     monkeypatch.setattr(record, "PIECE", 5)
     monkeypatch.setattr(file_module, "EVENTS", 6)
@@ -115,9 +117,9 @@ def test_what_is_read_quickly_is_what_the_events_say(
     run = begin(path, kind)
     check(run, path)
     for step in range(60):
-        monkeypatch.setattr(file_module, "CHAPTER", coins.choice([1, 4, 9, 10**9]))
-        live(run, coins)
-        if coins.random() < 0.2:
+        monkeypatch.setattr(file_module, "CHAPTER", rng.choice([1, 4, 9, 10**9]))
+        live(run, rng)
+        if rng.random() < 0.2:
             run.close()
             run = SessionFile.open(path)
             run.brisk = True
@@ -141,10 +143,10 @@ def test_a_run_of_one_row(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def grown(path: Path, monkeypatch: pytest.MonkeyPatch, kind: str = "bandit", chapter: int = 5) -> Path:
     """Write a run with chapters."""
     monkeypatch.setattr(file_module, "CHAPTER", chapter)
-    coins = random.Random(3)
+    rng = random.Random(3)
     with begin(path, kind, rows=90) as run:
         for _ in range(40):
-            live(run, coins)
+            live(run, rng)
     return path
 
 
@@ -218,7 +220,7 @@ def test_a_damaged_or_foreign_chapter_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
 ) -> None:
     whole = grown(tmp_path / "my.run", monkeypatch)
-    foreign = grown(tmp_path / "other.run", monkeypatch, kind="chances")
+    foreign = grown(tmp_path / "other.run", monkeypatch, kind="probabilities")
     connection = sqlite3.connect(foreign)
     row = connection.execute("SELECT * FROM state WHERE name LIKE 'chapter after event 5 of %'").fetchone()
     body = connection.execute("SELECT body FROM state WHERE name LIKE 'chapter after event 0 of %'").fetchone()[0]
@@ -251,7 +253,7 @@ def test_a_missing_chapter_is_read_from_the_events_and_written_again(
 
 
 def test_a_chapter_that_tells_another_story_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A saboteur seals a chapter with the losses turned round: only the comparison with the events can tell."""
+    """A fault seals a chapter with the losses turned round: only the comparison with the events can tell."""
     true = chapter_of
     monkeypatch.setattr(
         file_module, "chapter_of", lambda *given: true(*given)._replace(answers=1.0 - true(*given).answers)
@@ -265,8 +267,8 @@ def test_a_chapter_that_tells_another_story_is_noticed(tmp_path: Path, monkeypat
 def test_a_chapter_that_leaves_something_out_is_one_sentence(
     lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
 ) -> None:
-    """Another saboteur seals chapters without their last answer or ticket: the learner has met more."""
-    pair = {"answered": ("answered", "answers"), "actions": ("actions", "chances")}[lost]
+    """Another fault seals chapters without their last answer or ticket: the learner has met more."""
+    pair = {"answered": ("answered", "answers"), "actions": ("actions", "probabilities")}[lost]
 
     def shorter(*given: Any) -> Any:
         chapter = chapter_of(*given)

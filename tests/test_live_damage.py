@@ -14,11 +14,11 @@ import pytest
 
 from tombola import UCB1, Exp3, Hedge, Learner, Session
 from tombola.errors import FeedbackError, SessionError, TombolaError
-from tombola.journal import Journal
-from tombola.live import Outcome, SessionFile
-from tombola.live import file as file_module
-from tombola.recipe import recipe_of
-from tombola.streams import Streams
+from tombola.learners.spec import to_spec
+from tombola.persistence import Outcome, SessionFile
+from tombola.persistence import session_file as file_module
+from tombola.persistence.event_log import EventLog
+from tombola.rng_streams import Streams
 
 NAMES = ["a", "b", "c"]
 IDS = [f"row {number}" for number in range(40)]
@@ -45,7 +45,7 @@ def told(path: Path) -> str:
         said += [run.next(), run.record(3, loss=0.5), run.record(4, loss=0.5), run.pending]
         assert run.state is not None
         assert run._mind is not None
-        return repr(said) + str(run._mind.player.memory.tobytes().hex())
+        return repr(said) + str(run._mind.runner.memory.tobytes().hex())
 
 
 def glanced(path: Path) -> str:
@@ -77,15 +77,15 @@ def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def damaged_bytes(content: bytes, count: int, seed: int) -> Iterator[bytes]:
-    coins = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(count):
-        changed, place = bytearray(content), int(coins.integers(len(content)))
-        length = int(coins.choice([1, 1, 1, 2, 8, 64, 4096]))
-        match coins.integers(4):
+        changed, place = bytearray(content), int(rng.integers(len(content)))
+        length = int(rng.choice([1, 1, 1, 2, 8, 64, 4096]))
+        match rng.integers(4):
             case 0:
-                changed[place] ^= 1 << int(coins.integers(8))
+                changed[place] ^= 1 << int(rng.integers(8))
             case 1:
-                changed[place : place + length] = coins.bytes(len(changed[place : place + length]))
+                changed[place : place + length] = rng.bytes(len(changed[place : place + length]))
             case 2:
                 changed[place : place + length] = bytes(len(changed[place : place + length]))
             case _:
@@ -288,30 +288,30 @@ def test_a_file_that_took_the_place_of_an_open_one_is_noticed(
 
 
 def test_a_race_or_another_database_is_no_session(tmp_path: Path) -> None:
-    from tombola.journal import Journal
+    from tombola.persistence.event_log import EventLog
 
-    Journal.create(tmp_path / "x.race", "Race", {"kind": "race"}, ["a"]).close()
+    EventLog.create(tmp_path / "x.race", "Race", {"kind": "race"}, ["a"]).close()
     with pytest.raises(SessionError, match="write tombola race instead"):
         SessionFile.open(tmp_path / "x.race")
 
 
 def old_run(path: Path, learner: Learner, *, rounds: int, answered: int) -> Session:
     """Write a file as version 0.1 did, and return the session that it holds."""
+    from tombola.learners.spec import to_spec
     from tombola.order import rows_in
-    from tombola.recipe import recipe_of
 
     connection = sqlite3.connect(path)
     connection.executescript(
         """CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE pool (round INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
         CREATE TABLE events (number INTEGER PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('ticket', 'outcome')),
-            round INTEGER NOT NULL REFERENCES pool (round), action INTEGER, chance REAL, loss TEXT, reward TEXT,
+            round INTEGER NOT NULL REFERENCES pool (round), action INTEGER, probability REAL, loss TEXT, reward TEXT,
             UNIQUE (kind, round));
         CREATE VIEW plays AS SELECT * FROM events;
         PRAGMA application_id = 1953459554; PRAGMA user_version = 1;"""
     )
     about = {
-        "tombola run": "written by tombola.live", "tombola": "0.1.0", "learner": recipe_of(learner),
+        "tombola run": "written by tombola.persistence", "tombola": "0.1.0", "learner": to_spec(learner),
         "actions": NAMES, "rows": len(IDS), "seed": 3,
     }  # fmt: skip
     connection.executemany("INSERT INTO about VALUES (?, ?)", [(k, json.dumps(v)) for k, v in about.items()])
@@ -321,7 +321,14 @@ def old_run(path: Path, learner: Learner, *, rounds: int, answered: int) -> Sess
     for number in range(rounds + answered):
         if number < rounds:
             ticket = session.act()
-            values: tuple[Any, ...] = ("ticket", ticket.round, int(ticket.action), float(ticket.chance), None, None)
+            values: tuple[Any, ...] = (
+                "ticket",
+                ticket.round,
+                int(ticket.action),
+                float(ticket.probability),
+                None,
+                None,
+            )
         else:
             loss: Any = [0.25, 0.5, 1.0] if learner.feedback == "full" else 0.25
             session.observe(session.tickets[number - rounds], loss=loss)
@@ -340,7 +347,7 @@ def test_an_old_file_still_opens_with_a_note(learner: Learner, tmp_path: Path) -
         assert run.book().tickets == list(session.tickets)
         assert run.book().outcomes == list(session.outcomes)
         ticket, (one,) = session.act(), run.next()
-        assert (one.round, NAMES.index(one.action), one.chance) == ticket
+        assert (one.round, NAMES.index(one.action), one.probability) == ticket
     with SessionFile.open(tmp_path / "old.run") as run:
         assert run.notes == ()
         assert run.book().round == 7
@@ -382,8 +389,8 @@ def test_what_is_written_is_on_the_disk(tmp_path: Path) -> None:
 
 def forged(path: Path, *events: tuple[Any, ...], **about: Any) -> Path:
     """Write a run of UCB1 and its events anew, some of them changed, so that every digest fits."""
-    decided = {"kind": "session", "learner": recipe_of(UCB1()), "actions": ["a", "b"], "seed": 1, **about}
-    kept = Journal.create(path, "forger", decided, ["p", "q", "r"])
+    decided = {"kind": "session", "learner": to_spec(UCB1()), "actions": ["a", "b"], "seed": 1, **about}
+    kept = EventLog.create(path, "forger", decided, ["p", "q", "r"])
     with kept.writing():
         for event in events:
             kept.append(*event)
@@ -472,9 +479,9 @@ def test_a_row_is_not_read_without_the_one_before_it(missing: int, tmp_path: Pat
 def test_a_gap_in_the_numbers_of_events_is_refused_though_every_digest_fits(
     tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
-    kept = Journal.create(
+    kept = EventLog.create(
         tmp_path / "r.run", "forger",
-        {"kind": "session", "learner": recipe_of(UCB1()), "actions": ["a", "b"], "seed": 1}, ["p", "q", "r"],
+        {"kind": "session", "learner": to_spec(UCB1()), "actions": ["a", "b"], "seed": 1}, ["p", "q", "r"],
     )  # fmt: skip
     with kept.writing():
         kept.append(*FIRST)

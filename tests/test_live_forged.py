@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 from tombola import UCB1, UCB2
-from tombola.budgets import Budget, ThriftyLP
+from tombola.budget.budget import Budget
 from tombola.errors import SessionError, TombolaError
-from tombola.journal import key as key_module
-from tombola.journal.journal import _link
-from tombola.journal.key import Key, own_key
-from tombola.live import Outcome, SessionFile
-from tombola.live import file as file_module
+from tombola.learners import ThriftyLP
+from tombola.persistence import Outcome, SessionFile
+from tombola.persistence import session_file as file_module
+from tombola.persistence import snapshot_key as key_module
+from tombola.persistence.event_log import _link
+from tombola.persistence.snapshot_key import Key, own_key
 
 ROWS = [f"row {number}" for number in range(40)]
 
@@ -201,7 +202,7 @@ def test_a_key_that_others_could_know_is_none(how: str, home: Path, monkeypatch:
 
 
 def test_processes_that_start_at_once_have_one_key(home: Path) -> None:
-    script = "from tombola.journal.key import own_key; print(own_key())"
+    script = "from tombola.persistence.snapshot_key import own_key; print(own_key())"
     children = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(6)]
     assert len({child.communicate()[0] for child in children}) == 1
     assert own_key() is not None

@@ -17,9 +17,10 @@ import pytest
 
 from conftest import HANGS, SOURCE
 from tombola import Exp3, FollowTheLeader, Session, Simulation
-from tombola.budgets import Budget, ThriftyLP
+from tombola.budget.budget import Budget
 from tombola.errors import SessionError
-from tombola.live import Assignment, Outcome, SessionFile
+from tombola.learners import ThriftyLP
+from tombola.persistence import Assignment, Outcome, SessionFile
 
 LEARNERS: dict[str, Any] = {"bandit": Exp3(), "full": Simulation(FollowTheLeader()), "budget": ThriftyLP()}
 WORST = [0.01, 0.03, 0.002]
@@ -42,18 +43,18 @@ def answer_of(assignment: Assignment, feedback: str) -> dict[str, Any]:
 
 def work(path: Path, log: Path, feedback: str, seed: int) -> None:
     """Take tickets and record outcomes, in any order and some of them twice, and write down each call that returned."""
-    coins = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     book = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     known: list[Assignment] = []
     parent = os.getppid()
     with SessionFile.open(path) as run:
         while os.getppid() == parent:  # nobody is left behind if the driver fails
-            if coins.random() < 0.4 and run.round < ROWS - 10:  # two processes take less than ten at once
-                given = run.next(int(coins.integers(1, 4)))
+            if rng.random() < 0.4 and run.round < ROWS - 10:  # two processes take less than ten at once
+                given = run.next(int(rng.integers(1, 4)))
                 os.write(book, (json.dumps(["given", given]) + "\n").encode())
-            waiting = known if known and coins.random() < 0.1 else run.pending
+            waiting = known if known and rng.random() < 0.1 else run.pending
             if waiting:
-                one = waiting[int(coins.integers(len(waiting)))]
+                one = waiting[int(rng.integers(len(waiting)))]
                 answer = answer_of(one, feedback)
                 run.record(one.round, **answer)
                 os.write(book, (json.dumps(["kept", one.round, answer]) + "\n").encode())
@@ -81,7 +82,7 @@ def kill(child: int) -> None:
 
 def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
     """Let two processes work on one file, kill one of them, or both, again and again, then finish in peace."""
-    path, coins = folder / "live.run", np.random.default_rng(kills)
+    path, rng = folder / "live.run", np.random.default_rng(kills)
     budget = BUDGETS.get(feedback)
     with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
         began = time.perf_counter()
@@ -91,8 +92,8 @@ def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
     workers = [fork(work, path, log, feedback, index) for index, log in enumerate(logs)]
     done = torn = 0
     while done < kills or not told(folder)[1]:
-        time.sleep(coins.random() * (life + 0.0001 * done))
-        victims = [0, 1] if coins.random() < 0.3 else [int(coins.integers(2))]
+        time.sleep(rng.random() * (life + 0.0001 * done))
+        victims = [0, 1] if rng.random() < 0.3 else [int(rng.integers(2))]
         for victim in victims:
             kill(workers[victim])
         torn += len(victims) == 2 and Path(f"{path}-journal").exists()  # with nobody alive, a write was cut in two
@@ -129,13 +130,13 @@ def events(path: Path) -> list[tuple[Any, ...]]:
 
 def bits(session: Session) -> tuple[bytes, bytes, list[Any]]:
     losses = [outcome[0] if session.budget and outcome else outcome for outcome in session.outcomes]
-    return session._live.player.memory.tobytes(), session._live.player.coins.tobytes(), losses
+    return session._live.runner.memory.tobytes(), session._live.runner.rng.tobytes(), losses
 
 
 def bits_of_run(run: SessionFile) -> tuple[bytes, bytes, list[Any]]:
     outcomes = run.book().outcomes
     assert run._mind is not None
-    return run._mind.player.memory.tobytes(), run._mind.player.coins.tobytes(), list(outcomes)
+    return run._mind.runner.memory.tobytes(), run._mind.runner.rng.tobytes(), list(outcomes)
 
 
 def undisturbed(folder: Path, feedback: str, happened: list[tuple[Any, ...]]) -> Path:
@@ -231,11 +232,11 @@ def begin(path: Path) -> None:
 def drive_start(folder: Path) -> dict[str, int]:
     """Kill a process that starts a run: there is no run, and one can be started, or there is a whole one."""
     begin(folder / "warm.run")
-    coins, whole = np.random.default_rng(1), 0
+    rng, whole = np.random.default_rng(1), 0
     for attempt in range(20):
         path = folder / f"{attempt}.run"
         child = fork(begin, path)
-        time.sleep(coins.random() * 0.06)
+        time.sleep(rng.random() * 0.06)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         try:

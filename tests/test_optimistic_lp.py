@@ -9,15 +9,15 @@ import pytest
 from scipy.stats import hypergeom
 
 from tombola import Pool, instances, play
+from tombola._types import Floats
 from tombola.bounds import optimistic_lp
 from tombola.bounds.optimistic_lp import optimistic_log
-from tombola.budget import Budget, Terms
-from tombola.budgets import OptimisticLP
-from tombola.claims.constraints import Idle
+from tombola.budget.budget import Budget, BudgetTerms
 from tombola.errors import ParameterError
+from tombola.learners import OptimisticLP
 from tombola.learners.budgeted.optimistic_lp import lower
+from tombola.paper.claims.constraints import Idle
 from tombola.trace import Trace
-from tombola.types import Floats
 
 Low = Callable[[Floats, Floats, float], Floats]
 
@@ -34,10 +34,10 @@ def worst_excess(low: Low) -> float:
         for ones in range(rows + 1):
             for n in range(1, rows + 1):
                 seen = np.arange(max(0, n - rows + ones), min(n, ones) + 1)
-                chances = hypergeom.pmf(seen, rows, ones, n)
+                probabilities = hypergeom.pmf(seen, rows, ones, n)
                 for log in (0.5, 1.0, 2.0, 4.0):
                     over = low(seen / n, np.full(seen.size, float(n)), log) > ones / rows + 1e-12
-                    worst = max(worst, float(chances[over].sum()) * math.exp(log))
+                    worst = max(worst, float(probabilities[over].sum()) * math.exp(log))
     return worst
 
 
@@ -89,7 +89,7 @@ def test_the_bound_holds_on_ugly_pools_and_doing_nothing_breaks_it() -> None:
     T = 1 << 16
     for name, (pool, amount) in ugly(T).items():
         trace = play(OptimisticLP(), pool, budget=Budget(amount, worst=1.0, null=0), seed=0)
-        bound = OptimisticLP().bound(Terms(pool.k, 1, T, min(1.0, amount / T), 0), 0.05)
+        bound = OptimisticLP().bound(BudgetTerms(pool.k, 1, T, min(1.0, amount / T), 0), 0.05)
         assert bound is not None
         assert trace.regret <= bound <= T, name
         assert not any(trace.overspent)
@@ -103,7 +103,7 @@ def test_the_bound_is_capped_and_falls() -> None:
     assert optimistic_lp(100, 3, 1, 0.0, 0.05) == 100.0
     shares = [optimistic_lp(1 << e, 3, 1, 0.5, 0.05) / (1 << e) for e in (14, 16, 18, 20)]
     assert shares == sorted(shares, reverse=True)
-    assert OptimisticLP(delta=0.05).bound(Terms(3, 1, 100, 0.5, 0), 0.01) is None
+    assert OptimisticLP(delta=0.05).bound(BudgetTerms(3, 1, 100, 0.5, 0), 0.01) is None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""OptimisticLP's theorem by enumeration: on small 0/1 pools, over all orders and all coins, each step of its proof.
+"""OptimisticLP's theorem by enumeration: on small 0/1 pools, over all orders and all rng, each step of its proof.
 
 The bound itself is T where T is small, so what is enumerated are the lemmas that it stands on (docs/theory/
-budget_bandit.md): the chance that a mean promises too much after n plays of an action, which adaptive play must not
+budget_bandit.md): the probability that a mean promises too much after n plays of an action, which adaptive play must not
 raise, is at most e^-g for each action and n; and on every path the rate of what is left, and what a plan earns.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from tombola import Pool
-from tombola.budget import Budget, Terms
-from tombola.budgets import OptimisticLP, optimum
-from tombola.engine.memory import pack, viewer
+from tombola.budget import Budget, BudgetTerms, optimum
+from tombola.engine.state_vector import pack, viewer
+from tombola.learners import OptimisticLP
 from tombola.learners.budgeted.optimistic_lp import lower
 
 Row = tuple[tuple[float, float], ...]  # for each action its loss and its cost
@@ -26,7 +26,7 @@ LOGS = (0.5, 1.0, 2.0)
 NO_COINS = np.zeros(4, np.uint64)
 
 
-class Moment(NamedTuple):
+class Snapshot(NamedTuple):
     """What the learner remembers, which rows are still to come, and what was spent."""
 
     memory: bytes
@@ -43,13 +43,13 @@ class Walk:
         self.worst = np.append(np.array(rows)[:, :, 1].max(axis=0), 0.0)
         k = len(rows[0])
         prices = np.array([[math.nan]] * k + [[0.0]])
-        terms = Terms(k + 1, 1, self.horizon, budget / self.horizon, k, prices, added=True)
+        terms = BudgetTerms(k + 1, 1, self.horizon, budget / self.horizon, k, prices, added=True)
         state = learner.init(terms)._replace(log=log)
         self.null, self.view = k, viewer(state)
         counts = tuple(rows.count(kind) for kind in self.kinds)
-        self.start = Moment(pack(state, k + 1).tobytes(), counts, 0.0)
+        self.start = Snapshot(pack(state, k + 1).tobytes(), counts, 0.0)
 
-    def mix(self, moment: Moment) -> tuple[Any, bool]:
+    def mix(self, moment: Snapshot) -> tuple[Any, bool]:
         """Return the state with its mix, planned if that is due, and whether it was."""
         left = self.budget - moment.spent
         assert left >= 0.0, "overspent"
@@ -60,8 +60,8 @@ class Walk:
         assert not state.played[fits == 0.0].any()
         return state, planned
 
-    def steps(self, moment: Moment, state: Any) -> Iterator[tuple[float, int, tuple[float, float], Moment]]:
-        """Yield every play that can come next, with its chance: the action, its loss and cost, and the moment after."""
+    def steps(self, moment: Snapshot, state: Any) -> Iterator[tuple[float, int, tuple[float, float], Snapshot]]:
+        """Yield every play that can come next, with its probability: the action, its loss and cost, and the moment after."""
         left = sum(moment.rows)
         for action in np.flatnonzero(state.played).tolist():
             for kind, count in enumerate(moment.rows):
@@ -71,29 +71,29 @@ class Walk:
                 memory = pack(state, self.null + 1)
                 self.learner.observe(self.view(memory), 0, action, 1.0, loss, np.array([cost]))
                 rest = tuple(n - (i == kind) for i, n in enumerate(moment.rows))
-                chance = float(state.played[action]) * count / left
-                yield chance, action, (loss, cost), Moment(memory.tobytes(), rest, moment.spent + cost)
+                probability = float(state.played[action]) * count / left
+                yield probability, action, (loss, cost), Snapshot(memory.tobytes(), rest, moment.spent + cost)
 
 
 def broken_promises(walk: Walk, low: Any, log: float) -> float:
-    """Return the largest chance, over actions, n, losses and costs, that n plays promise what the pool has not."""
+    """Return the largest probability, over actions, n, losses and costs, that n plays promise what the pool has not."""
     means = np.array(walk.rows).mean(axis=0)
-    chances: dict[Any, float] = defaultdict(float)
+    probabilities: dict[Any, float] = defaultdict(float)
     layer = {walk.start: 1.0}
     while layer:
-        following: dict[Moment, float] = defaultdict(float)
+        following: dict[Snapshot, float] = defaultdict(float)
         for moment, weight in layer.items():
             state, _ = walk.mix(moment)
-            for chance, action, _, after in walk.steps(moment, state):
-                following[after] += weight * chance
+            for probability, action, _, after in walk.steps(moment, state):
+                following[after] += weight * probability
                 seen = walk.view(np.frombuffer(after.memory).copy())
                 n = float(seen.seen[action])
                 for which, mean in enumerate((seen.means[action], seen.costs[action, 0])):
                     bar = means[action, which] if action < walk.null else 1.0 - which
                     if low(np.array([mean]), np.array([n]), log)[0] > bar + 1e-12:
-                        chances[action, which, n] += weight * chance
+                        probabilities[action, which, n] += weight * probability
         layer = {moment: weight for moment, weight in following.items() if sum(moment.rows)}
-    return max(chances.values(), default=0.0)
+    return max(probabilities.values(), default=0.0)
 
 
 def small_pools(kinds: list[Row], rows: int) -> Iterator[tuple[Row, ...]]:
@@ -118,7 +118,7 @@ def worst(kinds: list[Row], rows: int, low: Any = lower, logs: tuple[float, ...]
 
 
 def half(means: Any, counts: Any, log: float) -> Any:
-    """A saboteur: half of the radius."""
+    """A fault: half of the radius."""
     return lower(means, counts, log / 4)
 
 
@@ -141,21 +141,21 @@ def test_adaptive_play_never_raises_it_on_larger_pools(kinds: list[Row], rows: i
 
 
 class Spendthrift(OptimisticLP):
-    """A saboteur: it plans with three times what is left."""
+    """A fault: it plans with three times what is left."""
 
-    def plan(self, state: Any, left: Any, fits: Any, coins: Any) -> None:
-        super().plan(state, 3.0 * left, fits, coins)
+    def plan(self, state: Any, left: Any, fits: Any, rng: Any) -> None:
+        super().plan(state, 3.0 * left, fits, rng)
 
 
 class Miser(OptimisticLP):
-    """A saboteur: it plans, and plays nothing."""
+    """A fault: it plans, and plays nothing."""
 
-    def plan(self, state: Any, left: Any, fits: Any, coins: Any) -> None:
-        super().plan(state, left, fits, coins)
+    def plan(self, state: Any, left: Any, fits: Any, rng: Any) -> None:
+        super().plan(state, left, fits, rng)
         state.played[:] = np.eye(fits.size)[-1]
 
 
-def paths(walk: Walk, moment: Moment, told: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def paths(walk: Walk, moment: Snapshot, told: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield every path: for each round the rate and promises of its last plan, the mix, and the play."""
     if sum(moment.rows) == 0 or walk.budget - moment.spent < walk.worst.max():  # from here on plays may be refused
         yield told
@@ -193,7 +193,7 @@ def faults(rows: tuple[Row, ...], learner: OptimisticLP, budget: float) -> tuple
 
 
 def test_on_every_path_the_rate_falls_no_more_than_what_was_promised_and_plans_are_good_enough() -> None:
-    """The two steps of the proof that need no luck, on all paths of all these pools; each has a saboteur that fails."""
+    """The two steps of the proof that need no luck, on all paths of all these pools; each has a fault that fails."""
     total, spendthrift, miser = np.zeros(3, int), np.zeros(3, int), np.zeros(3, int)
     for rows, budget in [*((rows, 0.6) for rows in small_pools(CHEAP, 6)), ((CALM,) * 10, 0.5)]:
         total += faults(rows, OptimisticLP(), budget)

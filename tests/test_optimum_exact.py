@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tombola.budgets import Budget, optimum
-from tombola.optimum import best_mix, dual_prices, frontier, mean_costs
+from tombola.budget import Budget, optimum
+from tombola.budget.optimum import best_mix, dual_prices, frontier, mean_costs
 from tombola.pool import Pool
 
 Line = list[Fraction]

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from tombola import FixedAction, Pool, play
-from tombola.engine.coins import new_coins
+from tombola._types import RngState
 from tombola.errors import OrderError
 from tombola.order import model_of, rows_in
-from tombola.streams import Streams
-from tombola.types import Coins
+from tombola.rng import new_rng
+from tombola.rng_streams import Streams
 
 FALSE_ALARM = 1e-6
 
 
-def coins(seed: int = 0) -> Coins:
-    return new_coins(np.random.SeedSequence(seed))
+def rng(seed: int = 0) -> RngState:
+    return new_rng(np.random.SeedSequence(seed))
 
 
 def too_far(counts: Counter[Any], cells: list[Any]) -> bool:
@@ -35,7 +35,7 @@ def too_far(counts: Counter[Any], cells: list[Any]) -> bool:
 @settings(max_examples=40, derandomize=True, deadline=None)
 @given(rows=st.integers(1, 300), seed=st.integers(0, 2**64))
 def test_random_is_a_permutation(rows: int, seed: int) -> None:
-    order = rows_in("random", rows, coins(seed))
+    order = rows_in("random", rows, rng(seed))
     assert order.dtype == np.uint32
     assert sorted(order.tolist()) == list(range(rows))
 
@@ -48,7 +48,7 @@ def test_random_is_uniform_over_the_six_orders_of_three_rows() -> None:
 
 def test_random_is_uniform_along_one_stream_too() -> None:
     """A right shuffle fails with probability 1e-6."""
-    stream = coins(5)
+    stream = rng(5)
     counts = Counter(tuple(rows_in("random", 4, stream).tolist()) for _ in range(4800))
     assert not too_far(counts, list(permutations(range(4))))
 
@@ -61,7 +61,7 @@ def test_iid_draws_are_uniform_and_independent() -> None:
 
 def test_draws_within_one_order_are_independent_of_the_draw_before() -> None:
     """Right draws fail with probability 1e-6."""
-    order = rows_in("iid", 10_000, coins(1)) % 5
+    order = rows_in("iid", 10_000, rng(1)) % 5
     pairs = Counter(zip(order[0::2].tolist(), order[1::2].tolist(), strict=True))
     assert not too_far(pairs, list(product(range(5), repeat=2)))
 
@@ -72,9 +72,9 @@ def test_the_check_for_equal_shares_can_fail() -> None:
 
 
 def test_given_and_array_orders_are_played_as_they_are() -> None:
-    assert rows_in("given", 4, coins()).tolist() == [0, 1, 2, 3]
+    assert rows_in("given", 4, rng()).tolist() == [0, 1, 2, 3]
     for order in ([2, 0, 1], np.array([2, 0, 1]), np.array([2, 0, 1], dtype=np.uint8)):
-        assert rows_in(order, 3, coins()).tolist() == [2, 0, 1]
+        assert rows_in(order, 3, rng()).tolist() == [2, 0, 1]
         assert str(model_of(order)) == "given"
     pool = Pool([[0.1], [0.2], [0.3]])
     assert play(FixedAction(0), pool, order=[2, 0, 1], seed=0).losses.tolist() == [0.3, 0.1, 0.2]

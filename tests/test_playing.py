@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
+from tombola._play import log_spaced
+from tombola._regret import best_action, best_each_round, switches
+from tombola._types import Floats
 from tombola.errors import ParameterError
-from tombola.full import Uniform
-from tombola.playing import log_spaced
-from tombola.regret import best_action, best_each_round, switches
+from tombola.learners import Uniform
 from tombola.trace import Trace
-from tombola.types import Floats
 
 LEARNERS = [FollowTheLeader(), Hedge(), UCB1(), Exp3()]
 ROWS, K = 50, 3
@@ -27,7 +27,7 @@ def table(seed: int = 0, rows: int = ROWS) -> Floats:
 
 
 def same(one: Trace, two: Trace) -> bool:
-    names = ("order", "actions", "chances", "losses", "expected_losses", "comparator_losses")
+    names = ("order", "actions", "probabilities", "losses", "expected_losses", "comparator_losses")
     return all(np.array_equal(getattr(one, name), getattr(two, name)) for name in names)
 
 
@@ -127,7 +127,7 @@ def test_expected_losses_are_the_mix_of_the_row() -> None:
     losses = table(2)
     trace = play(Uniform(), Pool(losses), seed=3)
     assert trace.expected_losses == pytest.approx(losses[trace.order].mean(axis=1))
-    assert trace.chances.tolist() == [1 / K] * ROWS
+    assert trace.probabilities.tolist() == [1 / K] * ROWS
     trace = play(FollowTheLeader(), Pool(losses), seed=3)
     assert trace.expected_losses.tolist() == trace.losses.tolist()
 
@@ -186,7 +186,7 @@ def test_regret_against_another_comparator() -> None:
 def test_one_row_and_one_action() -> None:
     for learner in LEARNERS:
         trace = play(learner, Pool([[0.5]]), seed=0)
-        assert (trace.actions.tolist(), trace.chances.tolist(), trace.regret) == ([0], [1.0], 0.0)
+        assert (trace.actions.tolist(), trace.probabilities.tolist(), trace.regret) == ([0], [1.0], 0.0)
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 9, 10, 11, 1000, 12345])

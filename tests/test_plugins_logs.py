@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tombola.commands.race_files import app
+from tombola.cli.race_files import app
 from tombola.errors import TableError
 from tombola.plugins.logs import read_logs
 

@@ -59,7 +59,7 @@ def test_the_pruner_says_what_it_needs(one_sentence: Callable[[object], str]) ->
 
 
 def test_the_best_of_equals_is_pruned_at_most_as_often_as_the_level_says() -> None:
-    """Two candidates, one better by one row of 40, 150 orders, level 0.3: 68 wrong prunings have chance 1e-4."""
+    """Two candidates, one better by one row of 40, 150 orders, level 0.3: 68 wrong prunings have probability 1e-4."""
     from tombola.plugins.optuna import RacePruner
 
     losses = np.zeros((40, 2))

@@ -13,43 +13,46 @@ import pytest
 
 from naive import bandit as naive
 from tombola import Pool, check_learner, compare, instances, play
+from tombola._types import Floats, RngState
+from tombola.advice.default_learners import Conditions, default_learners
 from tombola.bounds import by_indices
-from tombola.engine.coins import new_coins
 from tombola.engine.compiler import compiles
 from tombola.errors import ParameterError
-from tombola.learners.bandit import (
+from tombola.feedback import feedback_model
+from tombola.learners import (
     KLUCB,
     UCB1,
     BanditBirthdayTest,
-    BlindAction,
     EpsilonGreedy,
     ExploreThenCommit,
+    FollowTheLeader,
+    FrugalUCB,
+    LazyOptimisticSimulation,
+    OptimisticSimulation,
+    RandomFixedAction,
     ThompsonSampling,
+    Thrifty,
+    TsallisSwitching,
 )
 from tombola.learners.base import Learner
-from tombola.learners.full import FollowTheLeader
-from tombola.learners.switching import FrugalUCB, Thrifty, TsallisSwitching
+from tombola.learners.reductions.optimistic import SimulatedHistory, fresh, keep, kept_share
 from tombola.learners.switching.frugal_ucb import index
 from tombola.learners.switching.prior import believe, notice
-from tombola.reductions import LazyOptimisticSimulation, OptimisticSimulation
-from tombola.reductions.optimistic import Tale, fresh, keep, kept_share
-from tombola.settings import setting_of
-from tombola.tables.contestants import Circumstances, contestants
-from tombola.types import Coins, Floats
+from tombola.rng import new_rng
 
 
 @pytest.mark.usefixtures("either_way")
-@pytest.mark.parametrize("learner", [BlindAction(), EpsilonGreedy()], ids=repr)
-def test_obeys_the_laws(learner: BlindAction | EpsilonGreedy) -> None:
+@pytest.mark.parametrize("learner", [RandomFixedAction(), EpsilonGreedy()], ids=repr)
+def test_obeys_the_laws(learner: RandomFixedAction | EpsilonGreedy) -> None:
     assert len(check_learner(learner)) >= 12
 
 
 def test_the_blind_action_is_any_action_and_stays() -> None:
     """800 draws of 4 actions: five standard deviations, false alarm below 1e-5."""
     pool = Pool(np.tile([0.0, 0.2, 0.5, 1.0], (6, 1)))
-    traces = [play(BlindAction(), pool, switching_price=100.0, seed=seed) for seed in range(800)]
+    traces = [play(RandomFixedAction(), pool, switching_price=100.0, seed=seed) for seed in range(800)]
     assert all(trace.switches == 0 and len(set(trace.actions)) == 1 for trace in traces)
-    assert all(trace.chances.tolist() == [0.25] + [1.0] * 5 for trace in traces)
+    assert all(trace.probabilities.tolist() == [0.25] + [1.0] * 5 for trace in traces)
     counts = np.bincount([trace.actions[0] for trace in traces], minlength=4)
     assert abs(counts - 200).max() < 5 * np.sqrt(800 * 0.25 * 0.75)
 
@@ -57,7 +60,7 @@ def test_the_blind_action_is_any_action_and_stays() -> None:
 # Thrift: a table of many actions has the first few tried, and what they show decides on the others
 
 
-def total(pool: Pool, learner: FrugalUCB | Thrifty | BlindAction, price: float, repetitions: int = 40) -> float:
+def total(pool: Pool, learner: FrugalUCB | Thrifty | RandomFixedAction, price: float, repetitions: int = 40) -> float:
     """Return the mean regret with switches."""
     runs = compare(pool, {"one": learner}, repetitions=repetitions, switching_price=price, seed=0)
     return float(runs.regret("one").value)
@@ -82,19 +85,19 @@ def test_equal_actions_are_not_all_tried() -> None:
 
 def test_the_one_good_action_among_bad_ones_is_found() -> None:
     """30 actions at .9, one at .2: in 30 of 30 plays most rounds go to it; blindly it would be in one of 31."""
-    rng = np.random.default_rng(3)
-    losses = (rng.random((3000, 31)) < np.where(np.arange(31) == 20, 0.2, 0.9)).astype(float)
+    generator = np.random.default_rng(3)
+    losses = (generator.random((3000, 31)) < np.where(np.arange(31) == 20, 0.2, 0.9)).astype(float)
     for seed in range(30):
         assert np.mean(play(Thrifty(), Pool(losses), seed=seed).actions == 20) > 0.5
 
 
 def test_the_prior_learns_centre_and_spread() -> None:
     """Forty actions with means of standard deviation .1 around .4, each with 50 losses: both within a fifth."""
-    rng = np.random.default_rng(4)
-    means = np.clip(0.4 + 0.1 * rng.standard_normal(40), 0, 1)
+    generator = np.random.default_rng(4)
+    means = np.clip(0.4 + 0.1 * generator.standard_normal(40), 0, 1)
     state = Thrifty().init(41, 10_000)
     for action, mean in enumerate(means):
-        for loss in rng.random(50) < mean:
+        for loss in generator.random(50) < mean:
             notice(state, action, float(loss))
     believe(state)
     centre, spread, tried = state.prior
@@ -114,10 +117,10 @@ def test_thrift_costs_little_where_there_are_two_actions() -> None:
 def test_compare_tells_learners_what_a_switch_costs() -> None:
     """Where switches are free FrugalUCB and Thrifty are told so: the price decides how long a first block is."""
     for price in (0.0, 3.0):
-        named = contestants(Circumstances("bandit", switching_price=price))
+        named = default_learners(Conditions("bandit", switching_price=price))
         assert named["FrugalUCB"] == FrugalUCB(price=price)
         assert named["Thrifty"] == Thrifty(price=price)
-    assert contestants(Circumstances("bandit"))["FrugalUCB"] == FrugalUCB(price=0.0)
+    assert default_learners(Conditions("bandit"))["FrugalUCB"] == FrugalUCB(price=0.0)
 
 
 # Simulation for bandit feedback
@@ -139,11 +142,11 @@ class Listener(Learner):
         return Told(np.zeros(2))
 
     @staticmethod
-    def act(state: Told, coins: Coins) -> tuple[int, float]:
+    def act(state: Told, rng: RngState) -> tuple[int, float]:
         return 1, 1.0
 
     @staticmethod
-    def observe(state: Told, action: int, chance: float, loss: float) -> None:
+    def observe(state: Told, action: int, probability: float, loss: float) -> None:
         state.losses[0] += 1.0
         state.losses[1] += loss
 
@@ -159,7 +162,7 @@ def test_simulated_losses_have_the_mean_of_the_index() -> None:
     assert share[0] == 0.0, "an action that never lost has nothing to keep"
     memory, run = fresh(Listener(), 2, 64, compiled=compiles())
     told = memory.copy()
-    run(told, new_coins(np.random.SeedSequence(1)), Tale(state.past, state.known, share), 40_000, np.zeros(2))
+    run(told, new_rng(np.random.SeedSequence(1)), SimulatedHistory(state.past, state.known, share), 40_000, np.zeros(2))
     count, total = told[told.size - 4 : told.size - 2]
     assert count == 40_000
     assert 0.6 < expected < 0.75
@@ -168,19 +171,25 @@ def test_simulated_losses_have_the_mean_of_the_index() -> None:
 
 @pytest.mark.parametrize("base", [UCB1(), KLUCB()], ids=repr)
 def test_the_simulation_does_what_its_theorem_says(base: Learner) -> None:
-    """Every action of the fresh simulation, against plain Python with the same coins; ties, constants, T < k, T = 1."""
-    rng = np.random.default_rng(5)
-    tables = [rng.random((40, 3)), np.ones((20, 2)), np.zeros((20, 2)), rng.integers(0, 2, (33, 2)), np.eye(4)[:3]]
+    """Every action of the fresh simulation, against plain Python with the same rng; ties, constants, T < k, T = 1."""
+    generator = np.random.default_rng(5)
+    tables = [
+        generator.random((40, 3)),
+        np.ones((20, 2)),
+        np.zeros((20, 2)),
+        generator.integers(0, 2, (33, 2)),
+        np.eye(4)[:3],
+    ]
     for losses in [*tables, np.ones((1, 2)), np.ones((9, 1))]:
         rows, k = losses.shape
         learner = OptimisticSimulation(base)
-        live = setting_of(learner, rows, actions=k).live(learner, new_coins(np.random.SeedSequence(2)))
-        twin = naive.OptimisticSimulation(k, rows, base, live.player.coins)
+        live = feedback_model(learner, rows, actions=k).live(learner, new_rng(np.random.SeedSequence(2)))
+        twin = naive.OptimisticSimulation(k, rows, base, live.runner.rng)
         for t in range(rows):
-            action, chance = live.act(t)
+            action, probability = live.act(t)
             assert {action} == twin.best()
             twin.acted(action)
-            live.learn(t + 1, action, chance, (float(losses[t, action]),))
+            live.learn(t + 1, action, probability, (float(losses[t, action]),))
             twin.observe(action, 1.0, float(losses[t, action]))
 
 
@@ -190,25 +199,25 @@ Seen = tuple[tuple[float, ...], ...]
 
 
 def simulated_chances(base: Learner, rounds: int, indices: tuple[float, ...]) -> Floats:
-    """Return the chance of each action in a round drawn blindly, over all simulated losses of a base without coins."""
-    coins, chances = new_coins(np.random.SeedSequence(0)), np.zeros(len(indices))
+    """Return the probability of each action in a round drawn blindly, over all simulated losses of a base without rng."""
+    rng, probabilities = new_rng(np.random.SeedSequence(0)), np.zeros(len(indices))
 
     def walk(state: Any, left: int, weight: float) -> None:
-        action, chance = base.act(state, coins)
-        chances[action] += weight / rounds
+        action, probability = base.act(state, rng)
+        probabilities[action] += weight / rounds
         for loss, share in ((1.0, indices[action]), (0.0, 1.0 - indices[action])):
             if left > 1 and share > 0.0:
                 after = copy.deepcopy(state)
-                base.observe(after, action, chance, loss)
+                base.observe(after, action, probability, loss)
                 walk(after, left - 1, weight * share)
 
     walk(base.init(len(indices), rounds), rounds, 1.0)
-    return chances
+    return probabilities
 
 
 @cache
 def law(base: Learner, horizon: int, seen: Seen) -> Floats:
-    """Return the chance of each action, given the losses seen of each (docs/theory/optimistic.md)."""
+    """Return the probability of each action, given the losses seen of each (docs/theory/optimistic.md)."""
     k, acted = len(seen), sum(map(len, seen))
     if () in seen:
         return np.array([a == seen.index(()) for a in range(k)], dtype=np.float64)
@@ -224,14 +233,14 @@ def exact_regret(base: Learner, rows: Sequence[tuple[float, ...]]) -> float:
 
     @cache
     def ahead(left: tuple[tuple[float, ...], ...], seen: Seen) -> float:
-        chances, total = law(base, horizon, seen), 0.0
+        probabilities, total = law(base, horizon, seen), 0.0
         for row in set(left):
             rest = list(left)
             rest.remove(row)
-            for action in np.flatnonzero(chances):
+            for action in np.flatnonzero(probabilities):
                 after = tuple((*s, row[action]) if a == action else s for a, s in enumerate(seen))
                 suffered = row[action] + (ahead(tuple(rest), after) if rest else 0.0)
-                total += left.count(row) / len(left) * float(chances[action]) * suffered
+                total += left.count(row) / len(left) * float(probabilities[action]) * suffered
         return total
 
     return ahead(tuple(sorted(rows)), ((),) * k) - float(np.sum(rows, axis=0).min())
@@ -260,7 +269,7 @@ def test_no_larger_pool_has_more_regret_than_the_bound_of_the_simulation() -> No
 
 
 def test_plays_have_the_regret_of_the_exact_law() -> None:
-    """1,000 plays to 4.5 standard errors: a right program fails with chance 1e-5."""
+    """1,000 plays to 4.5 standard errors: a right program fails with probability 1e-5."""
     rows = [(1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)]
     runs = compare(Pool(np.array(rows)), {"it": OptimisticSimulation(UCB1())}, repetitions=1000, relabel=False, seed=3)
     regrets = runs.regrets("it")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tombola.commands.printing import show, tell
+from tombola.cli.printing import show, tell
 
 HOSTILE = "r\x1b[2J\u202e\nticket 9: forged"
 

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 from naive import race as naive
 from tombola import UCB1
 from tombola.errors import FeedbackError, ParameterError, SessionError
-from tombola.live import SessionFile
-from tombola.racing import Event, Race, RaceFile, Settings
+from tombola.persistence import SessionFile
+from tombola.persistence.race_file import RaceFile
+from tombola.racing import Event, Race, Settings
 from tombola.racing.best import Best
 from tombola.racing.bets import total
-from tombola.racing.field import drop
+from tombola.racing.elimination import drop
 from tombola.racing.gate import Gate, judge
 from tombola.racing.top import Top
 from tombola.racing.truth import is_wrong
@@ -255,7 +256,7 @@ def test_one_of_those_that_tie_is_near_enough_to_the_best() -> None:
 @pytest.mark.usefixtures("plainly")
 def test_the_page_says_how_near_to_the_best_and_where_candidates_are_out() -> None:
     from tombola.racing.page import race_page
-    from tombola.racing.story import tell
+    from tombola.racing.timeline import tell
 
     race = Race("ab", 60, seed=1, within=0.5)
     events = []
@@ -275,7 +276,7 @@ def test_the_page_says_how_near_to_the_best_and_where_candidates_are_out() -> No
 def test_a_race_on_one_row_has_a_page(asked: Any) -> None:
     """What is certain after the first row has a wealth without end from the start."""
     from tombola.racing.page import race_page
-    from tombola.racing.story import tell
+    from tombola.racing.timeline import tell
 
     losses = {"a": 0.0, "b": 0.5, "c": 1.0}
     race = answered(Race("abc", 1, seed=1, **asked), losses)
@@ -319,7 +320,7 @@ def test_who_can_no_longer_catch_up_is_out_at_once_and_not_before() -> None:
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("d", [1.0, -1.0])
 def test_a_gate_is_decided_by_a_wealth_of_just_the_goal(d: float) -> None:
-    """The chance that a gambler who bets on something false ever has that much is the share of the level, or less."""
+    """The probability that a gambler who bets on something false ever has that much is the share of the level, or less."""
     field = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
     judge(field.state, 1, 0, d)
     assert field.state.judged[1] == 0.0
@@ -397,7 +398,7 @@ def make_calls(race: Race) -> list[int]:
 
 def test_a_call_waits_for_the_thread_that_is_in_the_race() -> None:
     race = Race(["a", "b"], 10, seed=1)
-    with race._alone(), ThreadPoolExecutor(1) as other:
+    with race._locked(), ThreadPoolExecutor(1) as other:
         waiting = other.submit(race.calls)
         with pytest.raises(TimeoutError):
             waiting.result(timeout=0.2)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tombola.errors import FeedbackError, SessionError
-from tombola.racing import Event, Interrupted, Notes, race
+from tombola.racing import Event, Interrupted, MemoryLog, race
 
 
 def loss(candidate: float, row: int) -> float:
@@ -91,10 +91,10 @@ def test_ctrl_c_leaves_a_race_to_go_on_with_and_no_answered_call_is_repeated() -
 
 
 def test_a_journal_of_another_process_is_taken_up_whatever_the_order_of_its_answers() -> None:
-    notes = Notes()
+    notes = MemoryLog()
     first = race(CANDIDATES, range(400), loss, seed=3, workers=5, journal=notes)
     events = [event for event in notes.replay() if event.ticket % 3][::-1]
-    again = race(CANDIDATES, range(400), loss, seed=3, workers=1, journal=Notes([*events, Event("call", 0)]))
+    again = race(CANDIDATES, range(400), loss, seed=3, workers=1, journal=MemoryLog([*events, Event("call", 0)]))
     assert again.dropped == first.dropped
 
 
@@ -118,7 +118,7 @@ def test_no_more_calls_are_in_flight_than_there_are_workers() -> None:
 def test_rows_of_a_series_are_counted_by_place_and_names_may_be_numbers() -> None:
     """A shuffled frame has its labels in another order; the rows asked about were not those written down."""
     rows = import_module("pandas").Series(list("pqrs"), index=[3, 2, 1, 0])
-    asked, notes = [], Notes()
+    asked, notes = [], MemoryLog()
 
     def evaluate(candidate: int, row: str) -> float:
         asked.append((candidate, row))

@@ -1,4 +1,4 @@
-"""The guarantee of a race, by enumeration: all small pools, all orders; and saboteurs, who must be caught."""
+"""The guarantee of a race, by enumeration: all small pools, all orders; and faults, who must be caught."""
 
 import math
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.engine.compiler import specialise
+from tombola.engine.compiler import compile_loop
 from tombola.racing import Race
 from tombola.racing.best import Best, drop_certain
 from tombola.racing.bets import gamble
-from tombola.racing.field import Field, State, best_two, count_in, drop, finish
+from tombola.racing.elimination import Elimination, State, best_two, count_in, drop, finish
 from tombola.racing.gate import Gate
 from tombola.racing.top import Top
 from tombola.racing.truth import is_wrong
@@ -102,7 +102,7 @@ def completions(left: Any, pool: Any, size: int) -> float:
     return ways
 
 
-def worst_drop(field: Field, rows: Any, pools: Any) -> float:
+def worst_drop(field: Elimination, rows: Any, pools: Any) -> float:
     """Return the largest probability, over pools and their best candidates, that one is dropped."""
     totals = np.zeros((len(pools), field.candidates))
     for place in range(pools.shape[1]):
@@ -110,7 +110,7 @@ def worst_drop(field: Field, rows: Any, pools: Any) -> float:
     best = totals <= totals.min(axis=1, keepdims=True) + 1e-9
     stack, count = np.zeros((pools.shape[1], field._memory.size)), np.zeros(totals.shape)
     arguments = (field._memory, field._first, rows, pools, best, np.zeros(field.candidates), stack, count)
-    specialise(drops, arguments, **field._kernels, completions=completions)(*arguments)
+    compile_loop(drops, arguments, **field._kernels, completions=completions)(*arguments)
     return float(count.max())
 
 
@@ -159,7 +159,7 @@ def test_the_bound_is_not_met_for_want_of_trying() -> None:
     assert worst_drop(Best(candidates=2, rows=6, population=6, level=0.5), *differing(BITS, 6, 2)) > 0.09
 
 
-def fields(N: int, k: int, level: float) -> Iterator[Field]:
+def fields(N: int, k: int, level: float) -> Iterator[Elimination]:
     for within in (0.1, 1 / 3):
         yield Within(candidates=k, rows=N, population=N, level=level, within=within)
         yield Gate(candidates=k, rows=N, population=N, level=level, baseline=0, margin=within)
@@ -168,7 +168,7 @@ def fields(N: int, k: int, level: float) -> Iterator[Field]:
         yield Top(candidates=k, rows=N, population=N, level=level, top=2)
 
 
-def worst_answer(field: Field, tables: Any) -> float:
+def worst_answer(field: Elimination, tables: Any) -> float:
     """Return the largest probability, over pools, of a wrong answer."""
     everything, worst = np.array(list(permutations(range(tables.shape[1]))), np.uint32), 0
     for table in tables:
@@ -251,7 +251,7 @@ def close_pool(N: int, wins: int) -> Any:
     return table
 
 
-def drop_rate(field: Field, table: Any, repetitions: int = 2000) -> float:
+def drop_rate(field: Elimination, table: Any, repetitions: int = 2000) -> float:
     """Return how often candidate 0, the best, is dropped, over random orders."""
     rng, gone = np.random.default_rng(1), 0
     for _ in range(repetitions):
@@ -261,7 +261,7 @@ def drop_rate(field: Field, table: Any, repetitions: int = 2000) -> float:
 
 
 class OpponentAfterTheRow(Best):
-    """Saboteur: the opponent is whoever does best in the row that is being bet on."""
+    """Fault: the opponent is whoever does best in the row that is being bet on."""
 
     @staticmethod
     def take(state: State, losses: Any) -> None:
@@ -282,7 +282,7 @@ class OpponentAfterTheRow(Best):
 
 
 class LooserLevel(Best):
-    """Saboteur: the wealth has to reach a quarter of what it should."""
+    """Fault: the wealth has to reach a quarter of what it should."""
 
     def init(self) -> State:
         return self.start(gamblers=self.candidates, goal=0.25 / self.level)
@@ -298,16 +298,16 @@ def three_close(N: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("saboteur", "table"),
+    ("fault", "table"),
     [(OpponentAfterTheRow, three_close(60)), (LooserLevel, close_pool(200, 60))],
 )
-def test_saboteurs_are_caught(saboteur: type[Best], table: Any) -> None:
-    """The honest race is below the level of 0.2 by more than 4 standard errors, the saboteur above it by as many."""
+def test_saboteurs_are_caught(fault: type[Best], table: Any) -> None:
+    """The honest race is below the level of 0.2 by more than 4 standard errors, the fault above it by as many."""
     N, k = table.shape
     error = 4 * math.sqrt(0.2 * 0.8 / 2000)
     honest = drop_rate(Best(candidates=k, rows=N, population=N, level=0.2), table)
     assert honest < 0.2 - error
-    assert drop_rate(saboteur(candidates=k, rows=N, population=N, level=0.2), table) > 0.2 + error
+    assert drop_rate(fault(candidates=k, rows=N, population=N, level=0.2), table) > 0.2 + error
 
 
 def test_without_the_shuffle_the_best_is_dropped() -> None:
@@ -318,7 +318,7 @@ def test_without_the_shuffle_the_best_is_dropped() -> None:
 
 
 def test_rows_that_are_skipped_when_an_answer_is_missing_ruin_the_guarantee() -> None:
-    """Saboteur: half of the rows that the best wins are left out, as if nobody had asked."""
+    """Fault: half of the rows that the best wins are left out, as if nobody had asked."""
     table = close_pool(400, 100)
     rng, wrong = np.random.default_rng(2), 0
     field = Best(candidates=2, rows=400, population=400, level=0.05)

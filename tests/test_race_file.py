@@ -14,12 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from browser import needs_browser
-from tombola.commands.race_files import app
+from tombola.cli.race_files import app
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
-from tombola.journal import Journal
-from tombola.racing import Call, Event, Notes, Programs, Race, RaceFile, Settings, race
+from tombola.persistence.event_log import EventLog
+from tombola.persistence.race_file import RaceFile
+from tombola.racing import Call, Event, MemoryLog, Race, Settings, SubprocessEvaluator, race
 from tombola.racing.page import race_page
-from tombola.racing.story import story_of, tell
+from tombola.racing.timeline import story_of, tell
 
 NAMES = ("low", "middle", "high")
 ROWS = [f"row {number}" for number in range(60)]
@@ -154,7 +155,7 @@ LETTERS = """[...document.querySelectorAll("figure svg text")]
 @pytest.mark.parametrize("count", [3, 240])
 def test_the_page_of_a_race_fits_a_phone_and_can_be_read_there(browser: Any, tmp_path: Path, count: int) -> None:
     names = [f"vendor/some-long-name-{number:03d}-instruct" for number in range(count)]
-    notes, place = Notes(), tmp_path / "race.html"
+    notes, place = MemoryLog(), tmp_path / "race.html"
     found = race(names, range(60), lambda name, row: float(name > names[1] or (name, row % 3) == (names[1], 0)), seed=1,
                  workers=1, journal=notes)  # fmt: skip
     place.write_text(race_page(tell(found.settings, found.rows, notes.replay())), encoding="utf-8")
@@ -172,7 +173,7 @@ def test_the_page_of_a_race_fits_a_phone_and_can_be_read_there(browser: Any, tmp
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_the_page_of_a_race_escapes_names_and_needs_no_network(count: int) -> None:
     names = [f"<script>alert({number})</script>" for number in range(count)]
-    notes = Notes()
+    notes = MemoryLog()
     found = race(
         names, [f"r{i}" for i in range(30)], lambda name, row: min(1.0, names.index(name) / 9 + 0.05),
         seed=1, journal=notes, progress=False, workers=1,
@@ -357,7 +358,7 @@ def test_a_set_up_that_fails_leaves_nothing_behind(
         assert file.race.answered == 0
 
 
-def ask(programs: Programs, row: str = "x") -> tuple[float, float]:
+def ask(programs: SubprocessEvaluator, row: str = "x") -> tuple[float, float]:
     import asyncio
 
     return asyncio.run(programs.ask(Call(0, "a", row, 0)))
@@ -365,7 +366,7 @@ def ask(programs: Programs, row: str = "x") -> tuple[float, float]:
 
 def test_a_cap_far_above_all_times_is_told() -> None:
     """Losses up to .004 of the cap decide after the last row only, and a race that is decided early says nothing."""
-    programs = Programs({"a": "true {row}", "b": "true {row}"}, "seconds", cap=60.0)
+    programs = SubprocessEvaluator({"a": "true {row}", "b": "true {row}"}, "seconds", cap=60.0)
     raced = {high: Race("ab", 40, seed=1) for high in (0.004, 0.9)}
     for high, one in raced.items():
         while not one.done:
@@ -373,22 +374,25 @@ def test_a_cap_far_above_all_times_is_told() -> None:
                 one.record(call, loss=high if call.candidate == "b" else 0.1 * high)
     assert "no call took more than 0.24 of the 60 seconds of --cap" in programs.hint(raced[0.004])
     assert "--cap 0.5" in programs.hint(raced[0.004])
-    assert programs.hint(raced[0.9]) == Programs({"a": "true {row}"}).hint(raced[0.004]) == ""
+    assert programs.hint(raced[0.9]) == SubprocessEvaluator({"a": "true {row}"}).hint(raced[0.004]) == ""
 
 
 def test_losses_of_programs(tmp_path: Path) -> None:
     python = f"{sys.executable} -S -c"
-    assert ask(Programs({"a": "sh -c 'exit 0' {row}"}, "exit")) == (0.0, 0.0)
-    assert ask(Programs({"a": "sh -c 'exit 3' {row}"}, "exit")) == (1.0, 0.0)
-    assert ask(Programs({"a": "printf '0.25 7\\n' {row}"})) == (0.25, 7.0)
-    assert ask(Programs({"a": "sleep 30 {row}"}, "seconds", cap=0.2), "0") == (1.0, 0.2)
-    loss, cost = ask(Programs({"a": "true {row}"}, "seconds", cap=100.0))
+    assert ask(SubprocessEvaluator({"a": "sh -c 'exit 0' {row}"}, "exit")) == (0.0, 0.0)
+    assert ask(SubprocessEvaluator({"a": "sh -c 'exit 3' {row}"}, "exit")) == (1.0, 0.0)
+    assert ask(SubprocessEvaluator({"a": "printf '0.25 7\\n' {row}"})) == (0.25, 7.0)
+    assert ask(SubprocessEvaluator({"a": "sleep 30 {row}"}, "seconds", cap=0.2), "0") == (1.0, 0.2)
+    loss, cost = ask(SubprocessEvaluator({"a": "true {row}"}, "seconds", cap=100.0))
     assert 0 < cost == pytest.approx(100 * loss)
     row = "'; echo 1; #\" $HOME"
     length = python + ' "import sys; print(len(sys.argv[1]) / 100)" {row}'
-    assert ask(Programs({"a": length}), row)[0] == len(row) / 100
+    assert ask(SubprocessEvaluator({"a": length}), row)[0] == len(row) / 100
 
-    assert ask(Programs({"a": 'test {row} = "\'; echo 1; #\\" \\$HOME" && echo 0.5'}, shell=True), row)[0] == 0.5
+    assert (
+        ask(SubprocessEvaluator({"a": 'test {row} = "\'; echo 1; #\\" \\$HOME" && echo 0.5'}, shell=True), row)[0]
+        == 0.5
+    )
 
 
 @pytest.mark.parametrize("command", ["false {row}", "echo {row}", "echo 2 #{row}", "sleep 9 {row}", "kill -9 $$ {row}"])
@@ -396,7 +400,7 @@ def test_a_program_that_does_not_answer_is_tried_again(command: str) -> None:
     import asyncio
 
     said: list[str] = []
-    programs = Programs({"a": command}, timeout=0.3, retries=2, shell=True)
+    programs = SubprocessEvaluator({"a": command}, timeout=0.3, retries=2, shell=True)
     with pytest.raises(TombolaError):
         asyncio.run(programs.ask(Call(0, "a", "x", 0), said.append))
     assert [text.rpartition("; ")[2] for text in said] == ["trying again"] * 2 + ["counted as failed"]
@@ -423,7 +427,7 @@ def _read(path: Path) -> bytes:
 def test_two_runs_of_one_race_do_not_share_it(tmp_path: Path) -> None:
     from tombola.racing.lines import run_programs
 
-    programs = Programs({name: f"echo 0.5 {{row}} {name}" for name in NAMES})
+    programs = SubprocessEvaluator({name: f"echo 0.5 {{row}} {name}" for name in NAMES})
     with begin(tmp_path / "r") as file, (tmp_path / "r-run").open("w") as lock:
         import fcntl
 
@@ -434,9 +438,9 @@ def test_two_runs_of_one_race_do_not_share_it(tmp_path: Path) -> None:
 
 
 def test_a_sign_that_a_race_is_being_run_may_be_taken_away_by_hand(tmp_path: Path) -> None:
-    from tombola.racing.lines import _alone
+    from tombola.racing.lines import _locked
 
-    with _alone(tmp_path / "r"):
+    with _locked(tmp_path / "r"):
         (tmp_path / "r-run").unlink()
     assert not list(tmp_path.iterdir())
 
@@ -490,7 +494,7 @@ def test_the_shell_reads_a_row_as_one_word_and_never_runs_it(command: str, tmp_p
     import subprocess
 
     row = "x y" if "`" in command else 'a  "b" $(touch hacked) `touch hacked` it\'s * \\ {row}'
-    words = Programs({}, shell=True).words(f'show() {{ printf "<%s>" "$@"; }}; {command}', row)
+    words = SubprocessEvaluator({}, shell=True).words(f'show() {{ printf "<%s>" "$@"; }}; {command}', row)
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     wanted = "<x><y>" if "`" in command else f'<"{row}">' if "\\" in command else f"<{row}>"
     assert done.stdout.removeprefix("(\n") == wanted
@@ -502,9 +506,9 @@ def test_a_line_with_more_than_a_loss_and_a_cost_is_no_answer() -> None:
 
     call = Call(0, "a", "x", 0)
     for said, found in (("0.25", (0.25, 0.0)), ("0.25 3", (0.25, 3.0))):
-        assert asyncio.run(Programs({"a": f"echo {said}; : {{row}}"}, shell=True).ask(call)) == found
+        assert asyncio.run(SubprocessEvaluator({"a": f"echo {said}; : {{row}}"}, shell=True).ask(call)) == found
     with pytest.raises(TombolaError, match="expected a loss"):
-        asyncio.run(Programs({"a": "echo 0.25 3 1; : {row}"}, shell=True).ask(call))
+        asyncio.run(SubprocessEvaluator({"a": "echo 0.25 3 1; : {row}"}, shell=True).ask(call))
 
 
 @pytest.mark.usefixtures("plainly")
@@ -558,7 +562,7 @@ def test_an_event_that_cannot_happen_in_a_race_is_refused_though_its_digest_fits
 ) -> None:
     """They were tracebacks; an answer that was there twice was told twice in the story."""
     about = {"kind": "race", "race": Settings(NAMES, seed=3).to_json()}
-    kept = Journal.create(tmp_path / "my.race", "forger", about, ROWS)
+    kept = EventLog.create(tmp_path / "my.race", "forger", about, ROWS)
     with kept.writing():
         kept.append("call", 1, None)
         kept.append("answer", 1, FINE)
@@ -573,7 +577,7 @@ def test_an_event_that_cannot_happen_in_a_race_is_refused_though_its_digest_fits
 def test_a_start_that_makes_no_race_is_refused_though_its_digest_fits(
     race: Any, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
-    Journal.create(tmp_path / "my.race", "forger", {"kind": "race", "race": race}, ROWS).close()
+    EventLog.create(tmp_path / "my.race", "forger", {"kind": "race", "race": race}, ROWS).close()
     with pytest.raises(SessionError) as caught:
         RaceFile.open(tmp_path / "my.race")
     one_sentence(caught.value)

@@ -12,7 +12,7 @@ from conftest import Run
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 from tombola.racing import Race, plan
-from tombola.streams import repetitions
+from tombola.rng_streams import repetitions
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def losses(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli(run_python: Run) -> Callable[..., Any]:
-    return lambda *words: run_python("-c", "import tombola.cli; tombola.cli.main()", "race", *words)
+    return lambda *words: run_python("-c", "import tombola.cli.app; tombola.cli.app.main()", "race", *words)
 
 
 def test_words_and_json_say_the_same(losses: Path, cli: Callable[..., Any]) -> None:
@@ -59,7 +59,7 @@ def test_a_plan_is_the_live_race_on_the_same_shuffles() -> None:
     for seed, outcome in zip(repetitions(4, 3), one.outcomes, strict=True):
         race = Race(pool.actions, 80, seed=0)
         from tombola.order import rows_in
-        from tombola.streams import Streams
+        from tombola.rng_streams import Streams
 
         race._order = rows_in("random", 80, Streams(seed).order()).tolist()
         while not race.done:
@@ -84,7 +84,7 @@ def invoke(tmp_path: Path) -> Callable[..., str]:
     """Return the command, run in this process on a table of numbers from 0 to 100."""
     from typer.testing import CliRunner
 
-    from tombola.commands.race import app
+    from tombola.cli.race import app
 
     table = np.repeat([[0.0, 3.0], [100.0, 100.0]], 20, axis=0)
     table[:4, 1] = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tombola.racing.best import Best
-from tombola.racing.field import Field
+from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate
 from tombola.racing.top import Top
 from tombola.racing.truth import is_wrong
@@ -42,7 +42,7 @@ def independent(N: int, k: int) -> Any:
     return table
 
 
-def error_rate(field: Field, table: Any, repetitions: int) -> float:
+def error_rate(field: Elimination, table: Any, repetitions: int) -> float:
     rng, totals, wrong = np.random.default_rng(7), table.sum(axis=0), 0
     for _ in range(repetitions):
         field.play(table, rng.permutation(len(table)).astype(np.uint32))

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
-from tombola.cli import app
+from tombola._option_names import command_line
+from tombola.cli.app import app
 from tombola.errors import TombolaError
 from tombola.readers import read_table
-from tombola.readers.look import look_at
-from tombola.readers.parts import Wanted
-from tombola.wording import command_line
+from tombola.readers.options import ReadOptions
+from tombola.readers.summary import look_at
 
 AB = [[0.0, 1.0], [0.5, 0.25]]
 
@@ -229,7 +229,7 @@ def test_look_says_the_options_with_which_it_can_be_read(what: str, tmp_path: Pa
     """A look needs neither a unit nor a choice about missing cells, and names what `compare` needs."""
     ugly = UGLY[what]
     said = {name: value for name, value in ugly.options.items() if name not in ("rescale", "missing")}
-    look = look_at(made(ugly, tmp_path), Wanted(**said))
+    look = look_at(made(ugly, tmp_path), ReadOptions(**said))
     with command_line():
         needed = look.needed()
     assert dict(look.facts())["actions"].startswith(f"{len(look.names)}: ")
@@ -255,13 +255,14 @@ def test_a_table_of_many_columns_is_read_in_one_pass(tmp_path: Path) -> None:
 
         __hash__ = str.__hash__
 
-    from tombola.readers import columns, delimited
+    from tombola.readers import columns
+    from tombola.readers.formats import delimited
 
     table = delimited.read_text(tmp_path / "t.csv", lambda _, __: False)
     counting = columns.Columns(table.source, [column._replace(name=Counting(column.name)) for column in table.columns])
     from tombola.readers.wide import read_wide
 
-    assert read_wide(counting, Wanted()).values.shape == (1, width)
+    assert read_wide(counting, ReadOptions()).values.shape == (1, width)
     assert counted < 100 * width
 
 
@@ -302,12 +303,12 @@ else:
     with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table)
 good = open(path, "rb").read()
-coins = np.random.default_rng(5)
+rng = np.random.default_rng(5)
 for _ in range(400):
     broken = bytearray(good)
-    for at in coins.integers(0, len(good), coins.integers(1, 6)):
-        broken[at] = coins.integers(256)
-    open(path, "wb").write(broken[: coins.integers(len(good) // 2, len(good) + 1)] if coins.random() < 0.2 else broken)
+    for at in rng.integers(0, len(good), rng.integers(1, 6)):
+        broken[at] = rng.integers(256)
+    open(path, "wb").write(broken[: rng.integers(len(good) // 2, len(good) + 1)] if rng.random() < 0.2 else broken)
     try:
         read_table(path, rescale=True, missing="worst")
     except TombolaError as error:

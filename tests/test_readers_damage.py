@@ -19,7 +19,7 @@ import pytest
 from tombola.errors import TableError
 from tombola.plugins.logs import read_logs
 from tombola.readers import read_table
-from tombola.readers import sqlite as sqlite_reader
+from tombola.readers.formats import sqlite as sqlite_reader
 
 pa, parquet, openpyxl = (import_module(name) for name in ("pyarrow", "pyarrow.parquet", "openpyxl"))
 Sentence = Callable[[object], str]
@@ -262,7 +262,7 @@ def test_what_unpacks_to_more_than_memory_is_refused(
 
 
 def test_long_rows_are_taken_few_at_a_time() -> None:
-    from tombola.readers import delimited
+    from tombola.readers.formats import delimited
 
     rows = iter([(number, ["x" * 1000] * 1000) for number in range(40)])
     assert len(list(delimited._some(rows, 1000))) == 1 + delimited.CHARACTERS // 1_008_000

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from tombola.errors import ParameterError, TableError, TombolaError
 from tombola.pool import Pool
-from tombola.readers import Table, prices, read_table
-from tombola.readers.delimited import LONGEST
-from tombola.readers.look import look_at
+from tombola.readers import Table, read_table
+from tombola.readers import costs as prices
+from tombola.readers.formats.delimited import LONGEST
 from tombola.readers.names import stem
-from tombola.readers.parts import Wanted
+from tombola.readers.options import ReadOptions
+from tombola.readers.summary import look_at
 
 pd: Any = import_module("pandas")  # neither has types
 pa: Any = import_module("pyarrow")
@@ -300,7 +301,7 @@ def test_costs_of_a_second_table_are_matched_by_name(tmp_path: Path) -> None:
 
 
 LOGGED = {
-    "an action a line": "action,chance,visit\nmail,0.5,1\ncall,0.5,0\nmail,0.5,0\n",
+    "an action a line": "action,probability,visit\nmail,0.5,1\ncall,0.5,0\nmail,0.5,0\n",
     "with ids": "id,action,loss\n1,mail,0.5\n2,call,1\n3,mail,0\n",
     "a model a line": "id,model,propensity,loss\n1,big,0.5,0\n2,small,0.5,1\n",
     "one filled cell a row": "id,mail,call\n1,0.5,\n2,,1\n3,0,\n",
@@ -437,16 +438,19 @@ def test_a_name_that_two_objects_of_json_make_is_refused(tmp_path: Path) -> None
 
 def test_a_look_says_where_the_first_missing_number_is(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, np.nan]]))
-    assert "1 missing, the first in row 1, action '1'" in dict(look_at(tmp_path / "t.npy", Wanted()).facts())["numbers"]
+    assert (
+        "1 missing, the first in row 1, action '1'"
+        in dict(look_at(tmp_path / "t.npy", ReadOptions()).facts())["numbers"]
+    )
     (tmp_path / "t.csv").write_text("id,model,loss\nx,a,1\nx,b,1\nx,c,\ny,a,1\ny,b,\ny,c,1\n")
-    facts = dict(look_at(tmp_path / "t.csv", Wanted(actions=["a", "b"])).facts())
+    facts = dict(look_at(tmp_path / "t.csv", ReadOptions(actions=["a", "b"])).facts())
     assert "1 missing, the first in row 'y', action 'b'" in facts["numbers"]
 
 
 def test_a_look_counts_missing_costs_and_delays(tmp_path: Path) -> None:
     """They were taken for nothing in the sums, and the command that it said to run next was refused."""
     (tmp_path / "t.csv").write_text("id,a,b,cost:a,cost:b,delay\nx,0.5,0.25,1,,\ny,0.5,1,3,,\n")
-    look = look_at(tmp_path / "t.csv", Wanted())
+    look = look_at(tmp_path / "t.csv", ReadOptions())
     facts = dict(look.facts())
     assert (facts["costs"], facts["delays"]) == ("from 1 to 3 a row, 2 missing", "unknown rounds, 2 missing")
     assert look.needed() == ["missing='worst'"]

@@ -10,15 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tombola
-from tombola import FollowTheLeader, Hedge, Pool, Session, Simulation, bounds, check_learner, compare, instances, play
-from tombola.book import Book, has_room
-from tombola.engine.coins import below, new_coins
+from tombola import (
+    FollowTheLeader,
+    Hedge,
+    Pool,
+    Session,
+    Simulation,
+    bounds,
+    check_learner,
+    compare,
+    instances,
+    play,
+)
+from tombola.engine.tickets import TicketTable, has_room
 from tombola.errors import LearnerError, ParameterError
-from tombola.full import BirthdayTest, HedgeAnytime, Uniform
-from tombola.reductions import External, Interleaved, Lemma, Paper, Revealed
-from tombola.reductions.simulation import KEPT, frequencies
-from tombola.settings import setting_of
-from tombola.settings.base import DUE
+from tombola.feedback import feedback_model
+from tombola.feedback.base import DUE
+from tombola.learners import BirthdayTest, HedgeAnytime, Interleaved, Lemma, Paper, PythonLearner, Revealed, Uniform
+from tombola.learners.reductions.simulation import KEPT, frequencies
+from tombola.rng import integers, new_rng
 
 
 def naive_rounds(reading: str, T: int, d: int) -> list[tuple[str, int]]:
@@ -35,9 +45,9 @@ def naive_rounds(reading: str, T: int, d: int) -> list[tuple[str, int]]:
 def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
     """Drive a Simulation round by round with delay d, and note every round: its mix, and the training before it."""
     T, k = rows.shape
-    book = Book(T, k)
-    live = setting_of(learner, T, actions=k).steps(learner, new_coins(np.random.SeedSequence(3)))
-    player = live.player
+    book = TicketTable(T, k)
+    live = feedback_model(learner, T, actions=k).steps(learner, new_rng(np.random.SeedSequence(3)))
+    runner = live.runner
     notes: list[dict[str, Any]] = []
     for t in range(1, T + 1):
         if t - d - 1 >= 1:
@@ -46,20 +56,20 @@ def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
         if not has_room(book.pages):
             book.grow()
         if live.act(book.pages)[0] == DUE:
-            note["past"] = player.state.past[: int(player.state.counters[KEPT])].copy()
-            note["coins"] = player.coins.copy()
-            player.plan(t)
+            note["past"] = runner.state.past[: int(runner.state.counters[KEPT])].copy()
+            note["rng"] = runner.rng.copy()
+            runner.plan(t)
             live.act(book.pages)
-        assert player.mix is not None
-        note["mix"] = player.mix.copy()
+        assert runner.mix is not None
+        note["mix"] = runner.mix.copy()
         notes.append(note)
     return notes
 
 
-def naive_frequencies(past: Any, n: int, coins: Any) -> Any:
+def naive_frequencies(past: Any, n: int, rng: Any) -> Any:
     """Follow the leader on n i.i.d. draws, in plain Python, drawn as `train` draws them: all rows first."""
     with np.errstate(over="ignore"):
-        drawn = [below(coins, len(past)) for _ in range(n)]
+        drawn = [integers(rng, len(past)) for _ in range(n)]
     totals, plays = [0.0] * past.shape[1], [0] * past.shape[1]
     for row in drawn:
         plays[totals.index(min(totals))] += 1
@@ -84,7 +94,7 @@ def test_faithful_simulation_follows_the_pseudo_code(reading: str, d: int, T: in
             assert len(known) == (2**i if reading == "lemma" else 2**i - 1)
             assert sorted(note["past"].tolist()) == sorted(rows[known].tolist())
             assert note["past"].mean(axis=0) == pytest.approx(rows[known].mean(axis=0), abs=1e-15)
-            frequencies = naive_frequencies(note["past"], 2**i, note["coins"].copy())
+            frequencies = naive_frequencies(note["past"], 2**i, note["rng"].copy())
         if kind == "block":
             assert note["mix"].tolist() == frequencies.tolist()
             known.append(t)
@@ -142,8 +152,8 @@ def test_growth_says_when_to_train_again() -> None:
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.integers(1, 80), st.integers(1, 4), st.integers(0, 10**6))
 def test_any_delays_in_any_order_are_played_as_streamed(T: int, k: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    pool, delay = Pool(rng.integers(0, 3, (T, k)) / 2), rng.integers(0, 2 * T, T)
+    generator = np.random.default_rng(seed)
+    pool, delay = Pool(generator.integers(0, 3, (T, k)) / 2), generator.integers(0, 2 * T, T)
     trace = play(Simulation(FollowTheLeader()), pool, delay=delay, seed=seed)
     session = Session(Simulation(FollowTheLeader()), actions=k, horizon=T, seed=seed)
     tickets: list[Any] = []
@@ -205,20 +215,20 @@ def test_an_object_of_another_library_trains_like_our_own() -> None:
     ours = np.zeros((200, 2))
     for r in range(200):
         with np.errstate(over="ignore"):
-            coins = new_coins(np.random.SeedSequence((1, r)))
-            theirs[r] = External(lambda k, n: Counter(k)).train(past, 64, coins) / 64
-        ours[r] = frequencies(FollowTheLeader(), past, 64, new_coins(np.random.SeedSequence((2, r)))) / 64
+            rng = new_rng(np.random.SeedSequence((1, r)))
+            theirs[r] = PythonLearner(lambda k, n: Counter(k)).train(past, 64, rng) / 64
+        ours[r] = frequencies(FollowTheLeader(), past, 64, new_rng(np.random.SeedSequence((2, r)))) / 64
     error = math.hypot(theirs[:, 0].std(), ours[:, 0].std()) / math.sqrt(200)
     assert abs(theirs[:, 0].mean() - ours[:, 0].mean()) < 5 * error
-    mixing = External(lambda k, n: None, predict=lambda s: [0.25, 0.75], update=lambda s, losses: None)
+    mixing = PythonLearner(lambda k, n: None, predict=lambda s: [0.25, 0.75], update=lambda s, losses: None)
     trace = play(Simulation(mixing), instances.split(400), seed=1)
     assert 0.6 < trace.actions[1:].mean() < 0.9
 
 
 def test_external_refuses_what_is_neither_action_nor_mix() -> None:
     for answer in (7, -1, 0.5, [0.5, 0.2], [1.0], [2.0, -1.0]):
-        base = External(lambda k, n: None, predict=lambda s, a=answer: a, update=lambda s, losses: None)  # type: ignore[misc]
-        with pytest.raises(LearnerError, match="write External"):
+        base = PythonLearner(lambda k, n: None, predict=lambda s, a=answer: a, update=lambda s, losses: None)  # type: ignore[misc]
+        with pytest.raises(LearnerError, match="write PythonLearner"):
             play(Simulation(base), instances.split(10), seed=0)
 
 
@@ -242,7 +252,7 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(make: Any, words: str) -
 
 
 def test_interleaved_copies_are_separate_learners() -> None:
-    """Copy j sees rounds j, j+d+1, ... only: the same as playing those rows alone (follow the leader, no coins)."""
+    """Copy j sees rounds j, j+d+1, ... only: the same as playing those rows alone (follow the leader, no rng)."""
     d, T = 3, 50
     losses = np.random.default_rng(0).random((T, 3))
     together = play(Interleaved(FollowTheLeader(), delay=d), Pool(losses), order="given", delay=d, seed=0).actions

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tombola.claims.beyond import FixedSample
-from tombola.claims.birthday import Birthday
-from tombola.claims.finished import Finished, key_of
-from tombola.claims.reproduce import reproduce
-from tombola.claims.uniform_convergence import UniformConvergence
+from tombola.paper.claims.birthday import Birthday
+from tombola.paper.claims.uniform_convergence import UniformConvergence
+from tombola.paper.extensions import FixedSample
+from tombola.paper.reproduce import reproduce
+from tombola.paper.unit_cache import Finished, key_of
 
-CLAIMS = [UniformConvergence, FixedSample]  # with coins and without; neither has anything to compile
+CLAIMS = [UniformConvergence, FixedSample]  # with rng and without; neither has anything to compile
 
 
 def rows_of(folder: Path) -> dict[str, bytes]:
@@ -61,7 +61,7 @@ def test_a_line_cut_short_is_run_again_and_the_rest_is_kept(tmp_path: Path) -> N
 @pytest.mark.full
 def test_after_kill_9_the_run_goes_on_and_ends_with_the_same_rows(tmp_path: Path) -> None:
     command = [
-        sys.executable, "-c", "from tombola.cli import main; main()",
+        sys.executable, "-c", "from tombola.cli.app import main; main()",
         "reproduce", "--claims", "uniform-convergence,fixed-sample", "--seed", "5", "--workers", "2", "--out",
     ]  # fmt: skip
     whole, cut = tmp_path / "whole", tmp_path / "cut"

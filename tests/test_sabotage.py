@@ -1,4 +1,4 @@
-"""Sabotage in small: every claim comes out as expected, and otherwise when any of its saboteurs is at work."""
+"""FaultInjection in small: every claim comes out as expected, and otherwise when any of its faults is at work."""
 
 import json
 from functools import cache
@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tombola.claims import CLAIMS, Claim
-from tombola.claims.birthday import Birthday
-from tombola.claims.finished import seed_of
-from tombola.claims.reproduce import reproduce
-from tombola.claims.sabotage import Sabotaged
+from tombola.paper import CLAIMS, Claim
+from tombola.paper.claims.birthday import Birthday
+from tombola.paper.faults import FaultRun
+from tombola.paper.reproduce import reproduce
+from tombola.paper.unit_cache import seed_of
 
 FAST: dict[str, list[dict[str, Any]]] = {
     "birthday": [{"T": T, "plays": 400} for T in (4, 16, 256)],
@@ -38,11 +38,11 @@ FAST: dict[str, list[dict[str, Any]]] = {
     "errata": [{"number": number} for number in (1, 2, 4, 41)],
 }
 KINDS = {kind.name: kind for kind in CLAIMS if kind.section != "Beyond the paper"}  # those have tests of their own
-PAIRS = [(name, saboteur) for name in FAST for saboteur in KINDS[name]().saboteurs()]
+PAIRS = [(name, fault) for name in FAST for fault in KINDS[name]().faults()]
 
 
 def marks(name: str) -> tuple[pytest.MarkDecorator, ...]:
-    """Leave to a full run, and to `tombola reproduce --sabotage`, what takes half a minute to compile."""
+    """Leave to a full run, and to `tombola reproduce --inject-faults`, what takes half a minute to compile."""
     return (pytest.mark.full,) if name in ("constraints", "classification") else ()
 
 
@@ -59,7 +59,7 @@ def right_rows(name: str) -> list[Any]:
 def test_every_claim_has_saboteurs_and_says_how_it_is_judged() -> None:
     assert set(FAST) == set(KINDS)
     for kind in CLAIMS:
-        assert len(kind().saboteurs()) >= 3
+        assert len(kind().faults()) >= 3
         assert kind.limits
     assert sum(kind.luck for kind in CLAIMS) < 0.01
 
@@ -69,7 +69,7 @@ RANDOM = set(KINDS) - {"birthday", "delay-lemma", "errata"}
 
 def test_no_shuffle_is_a_saboteur_of_every_claim_about_random_order() -> None:
     for name in RANDOM:
-        assert any(saboteur.startswith("no shuffle") for saboteur in KINDS[name]().saboteurs()), name
+        assert any(fault.startswith("no shuffle") for fault in KINDS[name]().faults()), name
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in FAST])
@@ -84,24 +84,24 @@ def test_in_small_a_claim_comes_out_as_expected_from_its_rows_alone(name: str) -
 
 
 @pytest.mark.parametrize(
-    ("name", "saboteur"), [pytest.param(*pair, marks=marks(pair[0]), id=" - ".join(pair)) for pair in PAIRS]
+    ("name", "fault"), [pytest.param(*pair, marks=marks(pair[0]), id=" - ".join(pair)) for pair in PAIRS]
 )
-def test_in_small_every_saboteur_is_caught(name: str, saboteur: str) -> None:
+def test_in_small_every_saboteur_is_caught(name: str, fault: str) -> None:
     claim = KINDS[name]()
-    broken = claim.sabotaged(saboteur)
+    broken = claim.fault_runs(fault)
     rows = right_rows(name) if broken.plays_as(claim) else rows_of(broken)
     assert broken.verdict(rows).outcome != claim.expected
 
 
 class Small(Birthday):
-    """The birthday claim with little to do, and two saboteurs."""
+    """The birthday claim with little to do, and two faults."""
 
     def units(self, *, full: bool) -> Any:
         return [{"T": T, "plays": 100} for T in (4, 16)]
 
-    def saboteurs(self) -> Any:
+    def faults(self) -> Any:
         kept = ("no test", "the bound 1.25 √T")
-        return {name: parts for name, parts in Birthday.saboteurs(self).items() if name in kept}
+        return {name: parts for name, parts in Birthday.faults(self).items() if name in kept}
 
 
 class Asleep(Small):
@@ -114,11 +114,11 @@ class Asleep(Small):
 def test_the_table_of_saboteurs_is_written_and_does_not_depend_on_workers(tmp_path: Path) -> None:
     tables = []
     for workers in (1, 2):
-        (done,) = reproduce([Small()], tmp_path / str(workers), full=False, seed=5, workers=workers, sabotaged=True)
+        (done,) = reproduce([Small()], tmp_path / str(workers), full=False, seed=5, workers=workers, fault_runs=True)
         assert done.as_expected
         assert done.all_caught
-        assert [one.saboteur for one in done.sabotaged] == list(Small().saboteurs())
-        tables.append((tmp_path / str(workers) / "sabotage.json").read_text(encoding="utf-8"))
+        assert [one.fault for one in done.fault_runs] == list(Small().faults())
+        tables.append((tmp_path / str(workers) / "inject_faults.json").read_text(encoding="utf-8"))
     assert tables[0] == tables[1]
     assert {entry["caught"] for entry in json.loads(tables[0])} == {True}
     page = (tmp_path / "1" / "index.html").read_text(encoding="utf-8")
@@ -126,8 +126,8 @@ def test_the_table_of_saboteurs_is_written_and_does_not_depend_on_workers(tmp_pa
 
 
 def test_a_saboteur_that_is_not_caught_is_told(tmp_path: Path) -> None:
-    (done,) = reproduce([Asleep()], tmp_path, full=False, seed=5, workers=1, sabotaged=True)
+    (done,) = reproduce([Asleep()], tmp_path, full=False, seed=5, workers=1, fault_runs=True)
     assert done.as_expected
     assert not done.all_caught
     assert ">not caught<" in (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert not Sabotaged("c", "s", "holds", "holds", "").caught
+    assert not FaultRun("c", "s", "holds", "holds", "").caught

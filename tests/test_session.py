@@ -18,19 +18,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tombola import UCB1, Exp3, FollowTheLeader, Hedge, Learner, Session, Ticket
-from tombola.bandit import ThompsonSampling
-from tombola.book import Book
+from tombola._types import Floats, RngState
+from tombola.engine.tickets import TicketTable
 from tombola.errors import FeedbackError, FileError, ParameterError, SessionError
-from tombola.full import BirthdayTest
-from tombola.live import SessionFile
-from tombola.saving import COLUMNS, _digest, _out
-from tombola.types import Coins, Floats
+from tombola.learners import BirthdayTest, ThompsonSampling
+from tombola.persistence import SessionFile
+from tombola.persistence.session_json import COLUMNS, _digest, _out
 
 
 def bits(session: Session) -> bytes:
     """Return everything that a session remembers, to the bit."""
-    memory, coins = session._live.player.memory.tobytes(), session._live.player.coins.tobytes()
-    return pickle.dumps((memory, coins, [tuple(t) for t in session.tickets], session.outcomes, session.answered))
+    memory, rng = session._live.runner.memory.tobytes(), session._live.runner.rng.tobytes()
+    return pickle.dumps((memory, rng, [tuple(t) for t in session.tickets], session.outcomes, session.answered))
 
 
 def bandit(rounds: int = 0, horizon: int = 10, learner: Learner | None = None) -> tuple[Session, list[Ticket]]:
@@ -71,9 +70,9 @@ def test_feedback_counts_the_same_however_late_and_in_which_order(make: Any) -> 
         for t in order:
             row = rows[t]
             session.observe(tickets[t], loss=row if make is full else row[tickets[t].action])
-        memories.append(session._live.player.memory.copy())
+        memories.append(session._live.runner.memory.copy())
     assert memories[0].tolist() == pytest.approx(memories[1].tolist(), rel=1e-12)
-    assert not np.array_equal(memories[0], make(6)[0]._live.player.memory)
+    assert not np.array_equal(memories[0], make(6)[0]._live.runner.memory)
 
 
 def test_rewards_are_losses_turned_round() -> None:
@@ -135,17 +134,17 @@ def test_a_bad_answer_is_refused_and_changes_nothing(what: str, one_sentence: Ca
 
 def test_a_ticket_of_somebody_else_is_refused_and_changes_nothing(one_sentence: Callable[[object], str]) -> None:
     session, (ticket, _) = bandit(2)
-    round_, action, chance = ticket
+    round_, action, probability = ticket
     strangers: list[Any] = [
-        Ticket(3, action, chance),
-        Ticket(0, action, chance),
-        Ticket(-1, action, chance),
-        Ticket(round_, (action + 1) % 3, chance),
-        Ticket(round_, action, chance / 2),
+        Ticket(3, action, probability),
+        Ticket(0, action, probability),
+        Ticket(-1, action, probability),
+        Ticket(round_, (action + 1) % 3, probability),
+        Ticket(round_, action, probability / 2),
         Ticket(round_, action, math.nan),
-        Ticket(1.0, action, chance),  # type: ignore[arg-type]
-        Ticket("1", action, chance),  # type: ignore[arg-type]
-        (round_, action, chance),
+        Ticket(1.0, action, probability),  # type: ignore[arg-type]
+        Ticket("1", action, probability),  # type: ignore[arg-type]
+        (round_, action, probability),
         round_,
         None,
     ]
@@ -155,7 +154,7 @@ def test_a_ticket_of_somebody_else_is_refused_and_changes_nothing(one_sentence: 
             session.observe(stranger, loss=0.5)
         one_sentence(caught.value)
     assert bits(session) == before
-    assert session.observe(Ticket(round_, action, chance), loss=0.5), "a copy of the ticket is the ticket"
+    assert session.observe(Ticket(round_, action, probability), loss=0.5), "a copy of the ticket is the ticket"
 
 
 def test_the_tickets_of_another_session_are_refused_where_they_differ() -> None:
@@ -198,14 +197,14 @@ def test_actions_may_have_names(tmp_path: Path) -> None:
     "learner", [Exp3(), Hedge(rate=0.3), ThompsonSampling(), FollowTheLeader(ties="random"), UCB1()], ids=repr
 )
 def test_a_saved_session_goes_on_as_if_nothing_had_happened(learner: Learner, tmp_path: Path) -> None:
-    rng = np.random.default_rng(2)
+    generator = np.random.default_rng(2)
 
     def answer(session: Session, ticket: Ticket, row: Floats) -> bool:
         return session.observe(ticket, loss=row if learner.feedback == "full" else row[ticket.action])
 
     session, tickets = bandit(7, horizon=30, learner=learner)
     for t in (6, 0, 3):
-        answer(session, tickets[t], rng.random(3))
+        answer(session, tickets[t], generator.random(3))
     session.save(tmp_path / "s.json")
     again = Session.load(tmp_path / "s.json")
     assert bits(again) == bits(session)
@@ -213,7 +212,7 @@ def test_a_saved_session_goes_on_as_if_nothing_had_happened(learner: Learner, tm
     assert repr(again.pending) == repr(session.pending)
     for _ in range(7, 20):
         one, two = session.act(), again.act()
-        late, row = session.pending[0], rng.random(3)
+        late, row = session.pending[0], generator.random(3)
         assert tuple(one) == pytest.approx(tuple(two), nan_ok=True, rel=0, abs=0)
         assert answer(session, late, row)
         assert answer(again, late, row), "tickets from before the save still count"
@@ -222,11 +221,11 @@ def test_a_saved_session_goes_on_as_if_nothing_had_happened(learner: Learner, tm
 
 def test_chances_without_a_formula_survive(tmp_path: Path) -> None:
     session, tickets = bandit(5, learner=ThompsonSampling())
-    assert all(math.isnan(ticket.chance) for ticket in tickets)
+    assert all(math.isnan(ticket.probability) for ticket in tickets)
     session.save(tmp_path / "s.json")
     json.loads((tmp_path / "s.json").read_text(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     again = Session.load(tmp_path / "s.json")
-    assert all(math.isnan(ticket.chance) for ticket in again.pending)
+    assert all(math.isnan(ticket.probability) for ticket in again.pending)
     assert again.observe(tickets[2], loss=0.5)
     assert again.observe(again.pending[0], loss=0.5)
 
@@ -300,24 +299,24 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, one_sentence: Call
         {"actions": 3},
         {"horizon": 2},
         {"horizon": "ten"},
-        {"coins": [1, 2, 3]},
-        {"coins": [7]},
-        {"coins": [-1, 2, 3, 4]},
-        {"coins": [2**64, 2, 3, 4]},
-        {"coins": [0, 0, 0, 0]},
-        {"coins": [1.5, 2, 3, 4]},
-        {"coins": ["1", 2, 3, 4]},
-        {"coins": [[1, 2], [3, 4]]},
+        {"rng": [1, 2, 3]},
+        {"rng": [7]},
+        {"rng": [-1, 2, 3, 4]},
+        {"rng": [2**64, 2, 3, 4]},
+        {"rng": [0, 0, 0, 0]},
+        {"rng": [1.5, 2, 3, 4]},
+        {"rng": ["1", 2, 3, 4]},
+        {"rng": [[1, 2], [3, 4]]},
         {"rounds": 4},
         {"rounds": "3"},
         {"answered": 2},
-        {"ledger": {"spent": [0.0], "reserved": [0.0], "left": [9.0]}},
+        {"balance": {"spent": [0.0], "reserved": [0.0], "left": [9.0]}},
         {"book": None},
         {"book": {}},
         {"actions_column": [0, 0]},
         {"actions_column": [0, 3, 0]},
         {"actions_column": [10**9, 0, 0]},
-        {"chances_column": [1.0, math.nan, 0.5]},
+        {"probabilities_column": [1.0, math.nan, 0.5]},
         {"outcomes_column": [0.5, math.nan]},
         {"outcomes_column": [7.5, math.nan, math.nan]},
         {"outcomes_column": [math.inf, math.nan, math.nan]},
@@ -338,10 +337,10 @@ def test_a_file_that_was_tampered_with_is_refused(
 def test_coins_that_never_change_are_refused_before_the_first_round(
     tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
-    """Nothing has happened yet that a replay could compare; ThompsonSampling threw such coins for ever."""
+    """Nothing has happened yet that a replay could compare; ThompsonSampling threw such rng for ever."""
     path = tmp_path / "s.json"
     Session(ThompsonSampling(), actions=2, horizon=5, seed=1).save(path)
-    about = {**json.loads(path.read_text()), "coins": [0, 0, 0, 0]}
+    about = {**json.loads(path.read_text()), "rng": [0, 0, 0, 0]}
     about.pop("digest")
     path.write_text(json.dumps({**about, "digest": _digest(about)}))
     refused(path, one_sentence)
@@ -426,7 +425,7 @@ def test_every_way_to_write_a_loss_is_the_same_to_the_bit(make: Any, kind: Any) 
 @given(st.lists(st.integers(0, 9), max_size=300), st.integers(1, 3), st.integers(0, 2))
 def test_a_book_is_what_a_list_of_events_would_be(events: list[int], width: int, context: int) -> None:
     """Tickets and answers in any order, against plain lists; more of them than the first pages have room for."""
-    book = Book(500, width, context)
+    book = TicketTable(500, width, context)
     plays: list[tuple[int, float]] = []
     told: dict[int, tuple[float, ...]] = {}
     for event in [0] * 70 + events:
@@ -522,11 +521,11 @@ class Mine(Learner):
         return Count(np.zeros(1))
 
     @staticmethod
-    def act(state: Count, coins: Coins) -> tuple[int, float]:
+    def act(state: Count, rng: RngState) -> tuple[int, float]:
         return int(state.answered[0]) % 2, 1.0
 
     @staticmethod
-    def observe(state: Count, action: int, chance: float, loss: float) -> None:
+    def observe(state: Count, action: int, probability: float, loss: float) -> None:
         state.answered[0] += 1.0
 
 

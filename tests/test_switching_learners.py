@@ -13,11 +13,11 @@ from pools import REAL, SHARED
 from tombola import UCB2, Pool, check_learner, compare, instances, play
 from tombola.bounds import drift, thrifty_purse
 from tombola.bounds import switching as bounds
-from tombola.engine.coins import new_coins
 from tombola.engine.compiler import plain
 from tombola.errors import ParameterError
-from tombola.learners.base import Learner
-from tombola.learners.switching import (
+from tombola.feedback import feedback_model
+from tombola.feedback.base import Live
+from tombola.learners import (
     BatchedExp3,
     BernsteinElimination,
     BettingElimination,
@@ -29,11 +29,11 @@ from tombola.learners.switching import (
     TsallisSwitching,
     UCB2WithoutReplacement,
 )
-from tombola.settings import setting_of
-from tombola.settings.base import Live
+from tombola.learners.base import Learner
+from tombola.rng import new_rng
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
-Arrivals = list[list[int]]
+RowStream = list[list[int]]
 
 LEARNERS: list[tuple[Learner, Callable[..., Any], dict[str, Any]]] = [
     (SimulationSuccessiveElimination(), naive.SimulationSuccessiveElimination, {}),
@@ -62,70 +62,70 @@ each_learner = pytest.mark.parametrize(("learner", "twin", "parameters"), LEARNE
 
 def ugly_tables() -> Iterator[Rows]:
     """Yield tables of losses that are ordinary, tied, constant, of two values, short, and of one action."""
-    rng = np.random.default_rng(7)
-    yield rng.random((130, 3))
-    yield rng.random((60, 1))
-    yield rng.random((1, 4))
-    yield rng.random((3, 5))
+    generator = np.random.default_rng(7)
+    yield generator.random((130, 3))
+    yield generator.random((60, 1))
+    yield generator.random((1, 4))
+    yield generator.random((3, 5))
     yield np.zeros((70, 3))
     yield np.ones((70, 3))
-    yield (rng.random((300, 4)) < [0.9, 0.5, 0.1, 0.1]).astype(float)
+    yield (generator.random((300, 4)) < [0.9, 0.5, 0.1, 0.1]).astype(float)
     yield np.tile([1.0, 0.0], (200, 1))
     yield np.tile([0.0, 1.0, 1.0], (230, 1))
-    yield rng.integers(0, 3, (77, 2)) / 2
+    yield generator.integers(0, 3, (77, 2)) / 2
 
 
-def anyhow(rounds: int, seed: int) -> Arrivals:
+def anyhow(rounds: int, seed: int) -> RowStream:
     """Return the rounds whose feedback comes after each round, when it is late, out of order, or (one in five) lost."""
-    rng = np.random.default_rng(seed)
-    arrivals: Arrivals = [[] for _ in range(rounds)]
+    generator = np.random.default_rng(seed)
+    arrivals: RowStream = [[] for _ in range(rounds)]
     for t in range(rounds):
-        due = t + int(rng.geometric(0.2)) - 1
-        if rng.random() < 0.8 and due < rounds:
+        due = t + int(generator.geometric(0.2)) - 1
+        if generator.random() < 0.8 and due < rounds:
             arrivals[due].append(t)
     for some in arrivals:
-        rng.shuffle(some)
+        generator.shuffle(some)
     return arrivals
 
 
-def after(rounds: int, delay: int) -> Arrivals:
+def after(rounds: int, delay: int) -> RowStream:
     """Return the rounds whose feedback comes right after each round, when all are late by `delay`."""
     return [[t - delay] if t >= delay else [] for t in range(rounds)]
 
 
 def new_live(learner: Learner, losses: Rows, seed: int = 0) -> Live:
     """Return a learner in live use, for this table."""
-    setting = setting_of(learner, losses.shape[0], actions=losses.shape[1])
-    return setting.live(learner, new_coins(np.random.SeedSequence(seed)))
+    setting = feedback_model(learner, losses.shape[0], actions=losses.shape[1])
+    return setting.live(learner, new_rng(np.random.SeedSequence(seed)))
 
 
 def steps(
-    live: Live, losses: Rows, arrivals: Arrivals, heard: Callable[[int, float, float], None] = lambda *_: None
+    live: Live, losses: Rows, arrivals: RowStream, heard: Callable[[int, float, float], None] = lambda *_: None
 ) -> Iterator[tuple[int, float]]:
-    """Play all rounds, yield the action and chance of each, and hand out the feedback as it arrives."""
+    """Play all rounds, yield the action and probability of each, and hand out the feedback as it arrives."""
     tickets = []
     for t in range(losses.shape[0]):
         tickets.append(live.act(t))
         yield tickets[t]
         for s in arrivals[t]:
-            action, chance = tickets[s]
-            live.learn(s + 1, action, chance, (float(losses[s, action]),))
-            heard(action, chance, float(losses[s, action]))
+            action, probability = tickets[s]
+            live.learn(s + 1, action, probability, (float(losses[s, action]),))
+            heard(action, probability, float(losses[s, action]))
 
 
 def follow(
-    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], losses: Rows, arrivals: Arrivals
+    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], losses: Rows, arrivals: RowStream
 ) -> None:
     """Play the learner one round at a time, and ask the twin about every round."""
     live = new_live(learner, losses)
     draws = isinstance(twin, type) and issubclass(twin, naive.Drawn)
-    more: dict[str, Any] = {"coins": live.player.coins} if draws else {}
+    more: dict[str, Any] = {"rng": live.runner.rng} if draws else {}
     if twin is naive.UCB2WithoutReplacement:
         more = {"late": True}
     follower = twin(losses.shape[1], losses.shape[0], **parameters, **more)
-    for action, chance in steps(live, losses, arrivals, follower.observe):
+    for action, probability in steps(live, losses, arrivals, follower.observe):
         assert action in follower.best()
-        assert chance == pytest.approx(getattr(follower, "chance", 1.0), abs=1e-9)
+        assert probability == pytest.approx(getattr(follower, "probability", 1.0), abs=1e-9)
         follower.acted(action)
 
 
@@ -137,7 +137,7 @@ def test_does_what_the_source_says(learner: Learner, twin: Callable[..., Any], p
 
 @pytest.mark.parametrize(("rows", "actions", "price"), [(3000, 2, 1.0), (2500, 3, 10.0)])
 def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) -> None:
-    """Without noise a few losses tell enough, but not for the index: it decides once the purse is spent."""
+    """Without noise a few losses tell enough, but not for the index: it decides once the tracker is spent."""
     losses = np.full((rows, actions), 0.9)
     losses[:, 0] = 0.6
     follow(Thrifty(price), naive.Thrifty, {"price": price}, losses, after(rows, 0))
@@ -145,7 +145,7 @@ def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) ->
     actions_played = [action for action, _ in steps(live, losses, after(rows, 0))]
     assert set(actions_played[100:900]) == {0}
     assert set(actions_played[900:]) == set(range(actions))
-    assert 0 <= live.player.state.purse[0] < thrifty_purse(rows, actions) / 5
+    assert 0 <= live.runner.state.tracker[0] < thrifty_purse(rows, actions) / 5
 
 
 @each_learner
@@ -172,8 +172,8 @@ def test_the_same_bits_without_numba(learner: Learner, twin: Callable[..., Any],
         with plain():
             interpreted = new_live(learner, losses)
             list(steps(interpreted, losses, anyhow(len(losses), 1)))
-        assert compiled.player.memory.tobytes() == interpreted.player.memory.tobytes()
-        assert compiled.player.coins.tobytes() == interpreted.player.coins.tobytes()
+        assert compiled.runner.memory.tobytes() == interpreted.runner.memory.tobytes()
+        assert compiled.runner.rng.tobytes() == interpreted.runner.rng.tobytes()
 
 
 @pytest.mark.usefixtures("either_way")
@@ -214,11 +214,11 @@ def test_every_active_action_has_the_count_at_which_actions_may_be_dropped() -> 
     counts = bounds.elimination_counts(3000, 5, 0.5)
     live, seen, active = new_live(SerflingElimination(delta=0.5), losses), set(), set(range(5))
     for t, _ in enumerate(steps(live, losses, after(3000, 0))):
-        now = set(live.player.state.active[: int(live.player.state.left[0])].astype(int).tolist())
+        now = set(live.runner.state.active[: int(live.runner.state.left[0])].astype(int).tolist())
         if now != active:
             seen.add(len(now))
             dropped = active - now
-            assert all(live.player.state.seen[a] in counts for a in dropped), t
+            assert all(live.runner.state.seen[a] in counts for a in dropped), t
             active = now
     assert len(seen) >= 2, "actions are dropped at different times"
 
@@ -227,13 +227,13 @@ def test_every_active_action_has_the_count_at_which_actions_may_be_dropped() -> 
     "radius", [SerflingElimination(delta=0.2), BernsteinElimination(delta=0.2), BettingElimination(delta=0.2)]
 )
 def test_the_best_action_is_dropped_seldom(radius: Learner) -> None:
-    """At most delta = 0.2 of 200 shuffles of a pool with small gaps; a true rate of 0.2 alarms with chance < 1e-4."""
+    """At most delta = 0.2 of 200 shuffles of a pool with small gaps; a true rate of 0.2 alarms with probability < 1e-4."""
     pool, lost = instances.gap(400, 3, 0.04, seed=1), 0
     for seed in range(200):
         losses = np.random.default_rng(seed).permutation(pool.losses)
         live = new_live(radius, losses)
         list(steps(live, losses, after(400, 0)))
-        lost += 2.0 not in live.player.state.active[: int(live.player.state.left[0])]
+        lost += 2.0 not in live.runner.state.active[: int(live.runner.state.left[0])]
     assert lost <= 62
 
 
@@ -243,10 +243,10 @@ def test_betting_drops_in_the_middle_of_a_stage() -> None:
     counts = bounds.elimination_counts(3000, 5, 0.5)
     live, left = new_live(BettingElimination(delta=0.5), losses), 5
     for _ in steps(live, losses, after(3000, 0)):
-        left = int(live.player.state.left[0])
+        left = int(live.runner.state.left[0])
     assert left == 1
-    assert live.player.state.active[0] == 4
-    assert any(int(count) not in counts for count in live.player.state.counts[:4])
+    assert live.runner.state.active[0] == 4
+    assert any(int(count) not in counts for count in live.runner.state.counts[:4])
 
 
 @pytest.mark.parametrize("k", [2, 3, 8])
@@ -283,8 +283,12 @@ def test_the_outlook_says_it_with_numbers() -> None:
 )
 def test_drift_bounds_every_learner_exactly(learner: Learner) -> None:
     """All 120 orders of 5 rows: the loss exceeds that of the actions' means by no more than the drift, on average."""
-    rng = np.random.default_rng(2)
-    for losses in (np.eye(2)[[0, 0, 1, 1, 1]], rng.integers(0, 2, (5, 3)).astype(float), rng.random((5, 2))):
+    generator = np.random.default_rng(2)
+    for losses in (
+        np.eye(2)[[0, 0, 1, 1, 1]],
+        generator.integers(0, 2, (5, 3)).astype(float),
+        generator.random((5, 2)),
+    ):
         means, excess = losses.mean(axis=0), []
         for order in itertools.permutations(range(5)):
             rows = losses[list(order)]

@@ -10,33 +10,33 @@ import pytest
 
 from pools import OWN, REAL, npz_of
 from tombola import Pool, compare, demo, play
-from tombola.budget import Budget
-from tombola.budgets import EmpiricalLP
-from tombola.comparing import bound_of
+from tombola._compare import bound_of
+from tombola.advice.default_learners import Conditions, default_budgeted_learners, default_learners
+from tombola.advice.learner_list import listing
+from tombola.advice.number_text import plus_minus
+from tombola.advice.page import means, page_of, share_chart
+from tombola.advice.prior_ranks import RANKS
+from tombola.advice.report import Answer, answer_to
+from tombola.advice.request import CompareRequest
+from tombola.advice.text import sentences
+from tombola.budget.budget import Budget
+from tombola.cli.demo_script import STATIONS, walk
 from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
+from tombola.learners import EmpiricalLP
 from tombola.readers import read_table
-from tombola.readers.pooling import Table
+from tombola.readers.to_pool import Table
 from tombola.report.compare_page import Mean, limits, strips
-from tombola.streams import repetitions
-from tombola.tables.answer import Answer, answer_to
-from tombola.tables.contestants import Circumstances, budgeted_contestants, contestants
-from tombola.tables.learners import listing
-from tombola.tables.page import means, page_of, share_chart
-from tombola.tables.prior import RANKS
-from tombola.tables.question import Question
-from tombola.tables.sentences import sentences
-from tombola.tables.tour import STATIONS, walk
-from tombola.tables.words import plus_minus
+from tombola.rng_streams import repetitions
 
 
 def table(rows: int = 50, actions: int = 3, seed: int = 0) -> Table:
-    coins = np.random.default_rng(seed)
-    return read_table(coins.random((rows, actions)))
+    rng = np.random.default_rng(seed)
+    return read_table(rng.random((rows, actions)))
 
 
-def asked(feedback: str = "bandit", delay: int = 0, price: float = 0.0, **others: Any) -> Question:
-    return Question(Circumstances(feedback, delay, price), repetitions=others.pop("repetitions", 4), **others)
+def asked(feedback: str = "bandit", delay: int = 0, price: float = 0.0, **others: Any) -> CompareRequest:
+    return CompareRequest(Conditions(feedback, delay, price), repetitions=others.pop("repetitions", 4), **others)
 
 
 def dear(rows: int = 80) -> Table:
@@ -50,7 +50,7 @@ def test_the_standings_are_those_of_compare(feedback: str, delay: int, price: fl
     question = asked(feedback, delay, price, orders=("random", "given"))
     report = answer_to(table(), question)
     runs = compare(
-        report.pool, contestants(question.met), ["random", "given"],
+        report.pool, default_learners(question.met), ["random", "given"],
         repetitions=4, delay=delay, switching_price=price, seed=1,
     )  # fmt: skip
     for order in ("random", "given"):
@@ -147,25 +147,25 @@ def test_a_drifting_table_is_told_in_plain_words() -> None:
 @pytest.mark.parametrize(
     ("met", "kind"),
     [
-        (Circumstances("full"), "full"),
-        (Circumstances("full", delay=3), "late rows"),
-        (Circumstances("full", switching_price=3), "full"),
-        (Circumstances("bandit"), "bandit"),
-        (Circumstances("bandit", delay=3), "late losses"),
-        (Circumstances("bandit", delay=3, switching_price=1), "switching"),
+        (Conditions("full"), "full"),
+        (Conditions("full", delay=3), "late rows"),
+        (Conditions("full", switching_price=3), "full"),
+        (Conditions("bandit"), "bandit"),
+        (Conditions("bandit", delay=3), "late losses"),
+        (Conditions("bandit", delay=3, switching_price=1), "switching"),
     ],
 )
-def test_every_setting_has_its_kind_and_its_prior(met: Circumstances, kind: str) -> None:
+def test_every_setting_has_its_kind_and_its_prior(met: Conditions, kind: str) -> None:
     assert met.kind == kind
-    assert set(RANKS[kind]) <= set(contestants(met)) | set(contestants(Circumstances(met.feedback)))
+    assert set(RANKS[kind]) <= set(default_learners(met)) | set(default_learners(Conditions(met.feedback)))
 
 
 def test_under_a_budget_the_feedback_says_who_plays_and_a_switch_may_cost() -> None:
-    losses = Question(Circumstances("bandit", switching_price=1.0), amounts=(5.0,))
-    rows = Question(Circumstances("full"), amounts=(5.0,))
+    losses = CompareRequest(Conditions("bandit", switching_price=1.0), amounts=(5.0,))
+    rows = CompareRequest(Conditions("full"), amounts=(5.0,))
     assert (losses.kind, list(losses.budgeted_recipes)) == ("budget losses", ["ThriftyLP", "OptimisticLP"])
     assert (rows.kind, next(iter(rows.budgeted_recipes))) == ("budget", "EmpiricalLP")
-    both = Question(Circumstances("bandit"), learners=("EmpiricalLP", "ThriftyLP"), amounts=(5.0,))
+    both = CompareRequest(Conditions("bandit"), learners=("EmpiricalLP", "ThriftyLP"), amounts=(5.0,))
     assert list(both.budgeted_recipes) == ["EmpiricalLP", "ThriftyLP"]
 
 
@@ -173,21 +173,21 @@ def test_the_prior_ranks_add_up() -> None:
     assert set(RANKS) == {"full", "bandit", "late rows", "late losses", "switching", "budget", "budget losses"}
     for ranks in RANKS.values():
         assert sum(ranks.values()) == pytest.approx(sum(range(1, len(ranks) + 1)), abs=0.1)
-    assert set(RANKS["budget"]) == set(budgeted_contestants())
-    assert set(RANKS["budget losses"]) == set(budgeted_contestants("bandit"))
+    assert set(RANKS["budget"]) == set(default_budgeted_learners())
+    assert set(RANKS["budget losses"]) == set(default_budgeted_learners("bandit"))
 
 
 def test_the_bound_is_that_of_the_learner_and_is_left_out_where_it_does_not_hold() -> None:
-    for met in (Circumstances("full"), Circumstances(), Circumstances("bandit", 0, 3.0)):
-        for name, learner in contestants(met).items():
+    for met in (Conditions("full"), Conditions(), Conditions("bandit", 0, 3.0)):
+        for name, learner in default_learners(met).items():
             dear = met.switching_price > 0 and not hasattr(learner, "price")
             bound = bound_of(learner, 4, 500, met.delay, met.switching_price)
             assert bound == (None if dear else learner.bound(4, 500)), name
-    leader = contestants(Circumstances("full"))["FollowTheLeader"]
+    leader = default_learners(Conditions("full"))["FollowTheLeader"]
     late = bound_of(leader, 4, 500, 9, 0.0)
     assert late is not None
     assert late == leader.bound(4, 500, 9)
-    assert bound_of(contestants(Circumstances())["TsallisInf"], 4, 500, 9, 0.0) is None
+    assert bound_of(default_learners(Conditions())["TsallisInf"], 4, 500, 9, 0.0) is None
     assert bound_of(leader, 4, 500, 0, 1.0) is None
 
 
@@ -241,20 +241,22 @@ def test_every_generated_pool_has_its_tour(name: str) -> None:
 @pytest.mark.parametrize("name", [*OWN, *REAL])
 def test_every_table_runs_through_compare(name: str, run_python: Any, tmp_path: Path) -> None:
     path = npz_of(name, tmp_path)
-    done = run_python("-c", "from tombola.cli import main; main()", "compare", str(path), cwd=tmp_path, COLUMNS="80")
+    done = run_python(
+        "-c", "from tombola.cli.app import main; main()", "compare", str(path), cwd=tmp_path, COLUMNS="80"
+    )
     card = json.loads(path.with_suffix(".json").read_text())
     assert done.returncode == 0, done.stderr
     assert f"the best action in it is {card['best_fixed_action']}, mean loss" in " ".join(done.stdout.split())
 
 
 def test_a_column_of_delays_is_used_unless_another_delay_is_asked_for() -> None:
+    from tombola.advice.request import late
     from tombola.delay import RowDelays
-    from tombola.tables.question import late
 
     table = demo.call_list(seed=0)
     assert table.delays is not None
-    assert isinstance(late(table, Question(Circumstances("bandit"))), RowDelays)
-    assert late(table._replace(delays=None), Question(Circumstances("bandit"))) == 0
+    assert isinstance(late(table, CompareRequest(Conditions("bandit"))), RowDelays)
+    assert late(table._replace(delays=None), CompareRequest(Conditions("bandit"))) == 0
 
 
 @pytest.mark.usefixtures("plainly")

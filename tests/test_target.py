@@ -13,29 +13,29 @@ from naive import budget as naive
 from test_budget_learners import agree, pool_of
 from test_optimum_exact import exact, fractions
 from tombola import Pool, Session, compare, demo, play
-from tombola.aim import Aim, aim_at
-from tombola.budget import Budget
-from tombola.budgets import DualDescent, EmpiricalLP, OptimisticLP, ThriftyLP, optimum
-from tombola.commands.session import start, status
+from tombola.advice.default_learners import Conditions
+from tombola.advice.mix_text import price_words, target_words
+from tombola.advice.number_text import short
+from tombola.advice.page import budget_picture, page_of
+from tombola.advice.report import answer_to
+from tombola.advice.request import CompareRequest
+from tombola.advice.text import sentences
+from tombola.budget import Budget, optimum
+from tombola.budget.optimum import UnreachableError, best_mix, dual_prices, target_as_budget
+from tombola.budget.target import TargetRegret, target_regret
+from tombola.cli.session import start, status
 from tombola.errors import ParameterError
 from tombola.exact import random_order
-from tombola.live import SessionFile
-from tombola.optimum import UnreachableError, best_mix, dual_prices, exchanged
-from tombola.readers.pooling import Table
-from tombola.tables.answer import answer_to
-from tombola.tables.contestants import Circumstances
-from tombola.tables.mix import price_words, target_words
-from tombola.tables.page import budget_picture, page_of
-from tombola.tables.question import Question
-from tombola.tables.sentences import sentences
-from tombola.tables.words import short
+from tombola.learners import DualDescent, EmpiricalLP, OptimisticLP, ThriftyLP
+from tombola.persistence import SessionFile
+from tombola.readers.to_pool import Table
 
 
-def program(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+def program(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Return losses, costs, a rate that may bind or not, and a target that may be out of reach, with many ties."""
-    k = int(rng.integers(1, 7))
-    losses, costs = rng.integers(0, 9, k) / 8, rng.integers(0, 9, (k, 1)) / 8
-    return losses, costs, rng.integers(1, 20, 1) / 16, float(rng.integers(0, 13)) / 16
+    k = int(generator.integers(1, 7))
+    losses, costs = generator.integers(0, 9, k) / 8, generator.integers(0, 9, (k, 1)) / 8
+    return losses, costs, generator.integers(1, 20, 1) / 16, float(generator.integers(0, 13)) / 16
 
 
 @pytest.mark.parametrize("part", range(5))
@@ -46,7 +46,7 @@ def test_the_cheapest_mix_and_its_price_are_those_of_an_exact_solver(part: int) 
         losses, costs, rates, target = program(np.random.default_rng([7, part, number]))
         limited = [fractions(row) for row in np.column_stack([losses, costs])]
         found = exact([-cost for cost in fractions(costs[:, 0])], limited, [Fraction(target), *fractions(rates)])
-        (rewards, rows, limits), unit = exchanged(losses, costs, rates, target)
+        (rewards, rows, limits), unit = target_as_budget(losses, costs, rates, target)
         if found is None:
             with pytest.raises(UnreachableError):
                 best_mix(rewards, rows, limits)
@@ -65,17 +65,17 @@ def test_the_cheapest_mix_and_its_price_are_those_of_an_exact_solver(part: int) 
 
 def test_a_solver_that_forgets_the_target_is_noticed() -> None:
     losses, costs, rates = np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]]), np.array([9.0])
-    (rewards, rows, _), _ = exchanged(losses, costs, rates, 0.25)
+    (rewards, rows, _), _ = target_as_budget(losses, costs, rates, 0.25)
     assert losses @ best_mix(rewards, rows, np.ones(1))[0] > 0.5
 
 
 def test_budget_and_target_are_mirror_images() -> None:
     """What the cheapest mix for a target spends, spent as a budget, buys just that target."""
-    rng = np.random.default_rng(1)
+    generator = np.random.default_rng(1)
     for _ in range(20):
-        pool = Pool(rng.random((30, 5)), costs=rng.random((30, 5)))
+        pool = Pool(generator.random((30, 5)), costs=generator.random((30, 5)))
         cheap = pool.means[np.argmin(np.asarray(pool.costs)[:, :, 0].mean(axis=0))]
-        target = float(rng.uniform(pool.means.min(), max(cheap, pool.means.min() + 1e-6)))
+        target = float(generator.uniform(pool.means.min(), max(cheap, pool.means.min() + 1e-6)))
         spends = float(optimum(pool, Budget(target=target, null="add")).cost[0]) * pool.rows
         listed = Pool(np.asarray(pool.losses), costs=np.asarray(pool.costs))
         back = optimum(listed, Budget(spends, null="add"))
@@ -106,7 +106,7 @@ def test_learners_come_near_the_target_at_near_its_cost(learner: Any) -> None:
     """
     pool, budget = models(), Budget(target=0.25, null="add")
     runs = compare(pool, {"it": learner, "careless": Careless()}, budget=budget, repetitions=12, seed=3)
-    aim = aim_at(pool, budget)
+    aim = target_regret(pool, budget)
     assert aim is not None
     assert runs.aims == {2000: aim}
     end = runs.cell("it").sums[:, -1]
@@ -116,31 +116,31 @@ def test_learners_come_near_the_target_at_near_its_cost(learner: Any) -> None:
 
 
 class Careless(EmpiricalLP):
-    """A saboteur: it minds the money that is left, and no target."""
+    """A fault: it minds the money that is left, and no target."""
 
-    def plan(self, state: Any, left: Any, fits: Any, coins: Any) -> None:
-        super().plan(state._replace(target=np.inf), left, fits, coins)
+    def plan(self, state: Any, left: Any, fits: Any, rng: Any) -> None:
+        super().plan(state._replace(target=np.inf), left, fits, rng)
 
 
 def test_missing_the_target_never_pays() -> None:
     """Every fixed mix has a regret of at least 0, and those that miss the target have more than the cheapest."""
     pool = models(200)
     budget = Budget(target=0.3, null="add")
-    aim = aim_at(pool, budget)
+    aim = target_regret(pool, budget)
     assert aim is not None
     costs = np.asarray(pool.costs)[:, :, 0].mean(axis=0)
-    rng = np.random.default_rng(0)
-    for mix in [*np.eye(4), *rng.dirichlet(np.ones(4), 200)]:
+    generator = np.random.default_rng(0)
+    for mix in [*np.eye(4), *generator.dirichlet(np.ones(4), 200)]:
         loss = float(pool.means @ mix)
         regret = aim.regret(np.array([200]), np.array([200 * loss]), np.array([200 * float(costs @ mix)]))[0]
         assert regret >= -1e-9
         assert regret > 0 or loss <= 0.3 + 1e-9
-    assert aim_at(pool, Budget(5.0, null="add")) is None
+    assert target_regret(pool, Budget(5.0, null="add")) is None
 
 
 def test_without_amounts_nothing_is_ever_refused() -> None:
-    rng = np.random.default_rng(0)
-    pool = Pool(rng.random((100, 3)), costs=rng.random((100, 3)) * 0.1)
+    generator = np.random.default_rng(0)
+    pool = Pool(generator.random((100, 3)), costs=generator.random((100, 3)) * 0.1)
     trace = play(EmpiricalLP(), pool, budget=Budget(target=0.0, null="add"), seed=0)
     assert trace.plays[3] == 1, "before the first answer only"
     assert not any(trace.overspent)
@@ -149,15 +149,19 @@ def test_without_amounts_nothing_is_ever_refused() -> None:
 def test_a_cap_beside_a_target_is_never_exceeded() -> None:
     """Sixty pools with costs that tie, are rare or span 24 powers of ten; drawn and fluid, late; in exact fractions."""
     for number in range(60):
-        rng = np.random.default_rng([9, number])
-        T, k = int(rng.integers(1, 30)), int(rng.integers(1, 5))
-        powers = 10.0 ** rng.integers(-12, 12, (T, k))
-        costs = [rng.integers(0, 4, (T, k)) / 10, rng.random((T, k)) * powers, (rng.random((T, k)) < 0.1) * 7.3]
-        pool = Pool(rng.integers(0, 3, (T, k)) / 2, costs=costs[number % 3])
-        amount = float(costs[number % 3].sum() * rng.choice([0, 0.05, 0.3, 1.0]) / k)
-        budget = Budget(amount, null="add", target=float(rng.choice([0.0, 0.5, rng.random()])))
+        generator = np.random.default_rng([9, number])
+        T, k = int(generator.integers(1, 30)), int(generator.integers(1, 5))
+        powers = 10.0 ** generator.integers(-12, 12, (T, k))
+        costs = [
+            generator.integers(0, 4, (T, k)) / 10,
+            generator.random((T, k)) * powers,
+            (generator.random((T, k)) < 0.1) * 7.3,
+        ]
+        pool = Pool(generator.integers(0, 3, (T, k)) / 2, costs=costs[number % 3])
+        amount = float(costs[number % 3].sum() * generator.choice([0, 0.05, 0.3, 1.0]) / k)
+        budget = Budget(amount, null="add", target=float(generator.choice([0.0, 0.5, generator.random()])))
         for learner, mixed in ((EmpiricalLP(), False), (EmpiricalLP(), True), (ThriftyLP(), False)):
-            delay = int(rng.choice([0, 1, 50]))
+            delay = int(generator.choice([0, 1, 50]))
             assert not any(play(learner, pool, delay=delay, budget=budget, mixed=mixed, seed=number).overspent)
 
 
@@ -175,7 +179,7 @@ def test_a_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
             session.observe(ticket)
     assert 0.15 < sum(outcome[0] for outcome in session.outcomes if outcome) / 50 <= 0.29
     session.save(tmp_path / "s.json")
-    assert Session.load(tmp_path / "s.json").ledger == session.ledger
+    assert Session.load(tmp_path / "s.json").balance == session.balance
 
 
 def test_a_live_run_aims(tmp_path: Path, capsys: Any) -> None:
@@ -197,7 +201,7 @@ def test_a_live_run_aims(tmp_path: Path, capsys: Any) -> None:
 
 
 def asked(target: float | None, amounts: tuple[float, ...] = (), feedback: str = "bandit") -> Any:
-    question = Question(Circumstances(feedback), amounts=amounts, repetitions=3, target=target)
+    question = CompareRequest(Conditions(feedback), amounts=amounts, repetitions=3, target=target)
     return answer_to(Table(models(300), None, []), question)
 
 
@@ -242,8 +246,8 @@ def test_budget_and_target_together(one_sentence: Any) -> None:
         lambda: play(DualDescent(), models(50), budget=Budget(target=0.5, null="add"), seed=0),
         lambda: play(OptimisticLP(), models(50), budget=Budget(target=0.5, null="add"), seed=0),
         lambda: random_order(EmpiricalLP(), models(3), budget=Budget(target=0.5, null="add")),
-        lambda: Question(Circumstances(), learners=("OptimisticLP",), target=0.5).budgeted_recipes,
-        lambda: answer_to(Table(Pool([[0.0, 1.0]]), None, []), Question(Circumstances(), target=0.5)),
+        lambda: CompareRequest(Conditions(), learners=("OptimisticLP",), target=0.5).budgeted_recipes,
+        lambda: answer_to(Table(Pool([[0.0, 1.0]]), None, []), CompareRequest(Conditions(), target=0.5)),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_a_sentence(wrong: Any, one_sentence: Any) -> None:
@@ -259,16 +263,16 @@ def test_ugly_pools_have_their_optimum(target: float) -> None:
     sure = Pool([[0.0]], costs=[[3.0]])
     best = optimum(sure, Budget(target=target, null="add"))
     assert (best.mix.tolist(), best.cost.tolist()) == ([1.0, 0.0], [3.0])
-    assert isinstance(aim_at(sure, Budget(target=target, null="add")), Aim)
+    assert isinstance(target_regret(sure, Budget(target=target, null="add")), TargetRegret)
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_what_a_tenth_more_saves_is_what_it_saves(seed: int) -> None:
     """Whole numbers make corners, where one more buys less than one less loses: there the price of less was told."""
-    coins = np.random.default_rng(seed)
-    rows, k, m = (int(coins.integers(1, most)) for most in (7, 5, 3))
-    losses, costs = coins.integers(0, 5, (rows, k)) / 4, coins.integers(0, 4, (rows, k, m)).astype(float)
-    amounts = costs.sum(axis=0)[coins.integers(0, k)] if seed % 2 else coins.integers(0, 4 * rows, m).astype(float)
+    rng = np.random.default_rng(seed)
+    rows, k, m = (int(rng.integers(1, most)) for most in (7, 5, 3))
+    losses, costs = rng.integers(0, 5, (rows, k)) / 4, rng.integers(0, 4, (rows, k, m)).astype(float)
+    amounts = costs.sum(axis=0)[rng.integers(0, k)] if seed % 2 else rng.integers(0, 4 * rows, m).astype(float)
     words = price_words(Pool(losses, costs=costs), Budget(amounts.tolist(), null="add"))
     for j in range(m):
         more = amounts.copy()

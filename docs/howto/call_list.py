@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tombola import Session, demo
-from tombola.bandit import ThompsonSampling
+from tombola.learners import ThompsonSampling
 
 table = demo.call_list(seed=0)  # 3,000 customers, 3 ways to reach them, and how late each outcome comes
 pool = table.pool

@@ -3,8 +3,8 @@
 import numpy as np
 
 from tombola import FollowTheLeader, Session, demo
-from tombola.bandit import SuccessiveElimination
-from tombola.confidence import Watch
+from tombola.confidence import ActionMonitor
+from tombola.learners import SuccessiveElimination
 
 pool = demo.evaluation(seed=0)  # 5,000 questions, 6 models
 order = np.random.default_rng(1).permutation(pool.rows)  # the shuffle is the only assumption
@@ -13,7 +13,7 @@ order = np.random.default_rng(1).permutation(pool.rows)  # the shuffle is the on
 def evaluate(learner, *, within):
     """Ask question after question until some model is within this much of the best, with probability 95 %."""
     session = Session(learner, pool.actions, horizon=pool.rows, seed=2)
-    watch = Watch(session, level=0.05)
+    watch = ActionMonitor(session, level=0.05)
     while session.round < session.horizon:
         for _ in range(25):  # look at the certificate after every 25 questions: it holds at all times at once
             ticket = session.act()

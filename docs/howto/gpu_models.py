@@ -1,7 +1,7 @@
 """Models on one GPU: loading another model takes as long as several answers, so a switch has a price."""
 
 from tombola import UCB1, UCB2, FrugalUCB, compare, demo
-from tombola.switching import SerflingElimination, TsallisSwitching
+from tombola.learners import SerflingElimination, TsallisSwitching
 
 PRICE = 5.0  # a switch costs as much as five wholly lost answers
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tombola import Budget, demo, play
-from tombola.budgets import EmpiricalLP, ThriftyLP
+from tombola.learners import EmpiricalLP, ThriftyLP
 
 DOLLARS = 5.0
 
@@ -27,4 +27,4 @@ print(f"  ThriftyLP, one call a prompt:          {alone.reward:5.0f} right")
 print(f"  the best fixed mix, known beforehand:  {trace.comparator_reward:5.0f} right")
 
 print("\nplays:", {name: int(n) for name, n in zip([*pool.actions, "unanswered"], trace.plays, strict=True)})
-print(f"spent ${trace.ledger.spent[0]:.4f} of ${DOLLARS:.2f}; overspent: {trace.overspent[0]}")
+print(f"spent ${trace.balance.spent[0]:.4f} of ${DOLLARS:.2f}; overspent: {trace.overspent[0]}")

@@ -3,8 +3,7 @@
 from sklearn.linear_model import SGDRegressor
 
 from tombola import FollowTheLeader, Simulation, demo, play
-from tombola.full import Uniform
-from tombola.reductions import External
+from tombola.learners import PythonLearner, Uniform
 
 pool = demo.gpu_models(horizon=400, seed=0)
 
@@ -47,9 +46,9 @@ class RunningMeans:
 
 
 learners = {
-    "scikit-learn regressors": Simulation(External(make, predict, update)),
+    "scikit-learn regressors": Simulation(PythonLearner(make, predict, update)),
     "river-style means": Simulation(
-        External(
+        PythonLearner(
             make=lambda actions, _rounds: RunningMeans(actions),
             predict=lambda subject: subject.predict_one(),
             update=lambda subject, losses: subject.learn_one(losses),

@@ -1,8 +1,7 @@
 """Solver choice: which one should run, if only the run time of the one that ran is seen."""
 
 from tombola import UCB2, Exp3, compare, demo
-from tombola.bandit import KLUCB, ThompsonSampling
-from tombola.full import Uniform
+from tombola.learners import KLUCB, ThompsonSampling, Uniform
 
 CUTOFF = 900  # seconds; a loss is run time / cutoff
 
@@ -22,4 +21,4 @@ for name in runs.ranking():
 first, second = runs.ranking()[:2]
 gap = runs.difference(second, first)
 print(f"\n{second} minus {first}, shuffle by shuffle: {CUTOFF / 3600 * gap.value:.2f} hours", end=" ")
-print("(more than chance)" if gap.low > 0 else "(may be chance)")
+print("(more than chance)" if gap.low > 0 else "(may be probability)")

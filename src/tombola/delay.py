@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Order, Rounds
 from tombola.errors import DelayError, ParameterError
-from tombola.types import Order, Rounds
 
 DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
 
@@ -51,7 +51,7 @@ def delays(delay: DelayLike, horizon: int) -> int | Rounds:
     """
     if isinstance(delay, int | np.integer) and not isinstance(delay, bool):
         try:
-            return min(validate.whole("delay", "delay", int(delay), least=0), horizon)
+            return min(_validate.whole("delay", "delay", int(delay), least=0), horizon)
         except ParameterError as error:
             raise DelayError(str(error)) from None
     values = [delay(t) for t in range(1, horizon + 1)] if callable(delay) else delay

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, Seed
 from tombola.errors import TombolaError
 from tombola.pool import Pool
-from tombola.readers.pooling import Table
-from tombola.types import Floats, Seed
+from tombola.readers.to_pool import Table
 
 # The classifiers: milliseconds of one processor to train on 1,437 images and read the other 360, measured once, so that
 # the pool is the same everywhere; then where scikit-learn has it, and its parameters.
@@ -55,33 +55,33 @@ def digits() -> Pool:
 def language_models(horizon: int = 2000, *, seed: Seed) -> Pool:
     """Return four language models on a batch of prompts: loss 1 for a wrong answer, cost in dollars by length.
 
-    The dear models are better, but most prompts are easy. Question: how many right answers do so many dollars buy?
+    The dear models are better, but most prompts are easy. CompareRequest: how many right answers do so many dollars buy?
 
     >>> pool = language_models(100, seed=0)
     >>> pool, pool.actions
     (Pool(100 rows, 4 actions, 1 resources), ('tiny', 'small', 'medium', 'large'))
     """
-    T, coins = _start("language_models", horizon, seed)
+    T, rng = _start("language_models", horizon, seed)
     skill = np.array([-0.5, 0.4, 1.1, 1.7])
     dollars = np.array([0.2, 1.0, 5.0, 25.0]) / 1e6
-    tokens = np.ceil(coins.lognormal(6.5, 0.7, T))
-    wrong = _misses(coins, coins.normal(0, 1, T), skill)
+    tokens = np.ceil(rng.lognormal(6.5, 0.7, T))
+    wrong = _misses(rng, rng.normal(0, 1, T), skill)
     return Pool(wrong, ["tiny", "small", "medium", "large"], _ids("prompt", T), tokens[:, None] * dollars)
 
 
 def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
     """Return five solvers on a set of instances: loss = run time / cutoff of 900 seconds, cost = seconds.
 
-    Run times are heavy-tailed, and each family of instances has a solver of its own that is quick. Question: which
+    Run times are heavy-tailed, and each family of instances has a solver of its own that is quick. CompareRequest: which
     solver should run, if only the run time of the one that ran is seen?
 
     >>> solvers(50, seed=0)
     Pool(50 rows, 5 actions, 1 resources)
     """
-    T, coins = _start("solvers", horizon, seed)
-    family = coins.integers(0, 5, T)
+    T, rng = _start("solvers", horizon, seed)
+    family = rng.integers(0, 5, T)
     median = np.array([3.9, 3.6, 4.2, 4.5, 3.2])
-    logarithm = median + coins.normal(0, 1.5, (T, 1)) + coins.normal(0, 1.2, (T, 5))
+    logarithm = median + rng.normal(0, 1.5, (T, 1)) + rng.normal(0, 1.2, (T, 5))
     logarithm[np.arange(T), family] -= 1.5
     seconds = np.minimum(np.exp(logarithm), 900.0)
     return Pool(seconds / 900.0, ["alpha", "beta", "gamma", "delta", "epsilon"], _ids("instance", T), seconds)
@@ -90,57 +90,57 @@ def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
 def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
     """Return six models on a test set: loss 1 for a wrong answer; all of them find the same questions hard.
 
-    Question: after how many questions, drawn in random order, is it certain which model is best on the whole set?
+    CompareRequest: after how many questions, drawn in random order, is it certain which model is best on the whole set?
 
     >>> evaluation(200, seed=0).actions
     ('v1', 'v2', 'v3', 'v4', 'v5', 'v6')
     """
-    T, coins = _start("evaluation", horizon, seed)
+    T, rng = _start("evaluation", horizon, seed)
     skill = np.array([0.2, 0.5, 0.6, 0.9, 1.0, 1.5])
-    return Pool(_misses(coins, coins.normal(0, 1.5, T), skill), [f"v{i}" for i in range(1, 7)], _ids("question", T))
+    return Pool(_misses(rng, rng.normal(0, 1.5, T), skill), [f"v{i}" for i in range(1, 7)], _ids("question", T))
 
 
 def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
     """Return a list of customers with three ways to reach them, loss 0 for a sale, and how late each outcome comes.
 
-    Question: whom to reach how, if an outcome is known only some hundred customers later, or after the list is done?
+    CompareRequest: whom to reach how, if an outcome is known only some hundred customers later, or after the list is done?
 
     >>> table = call_list(100, seed=0)
     >>> table.pool.actions, len(table.delays)
     (('morning call', 'evening call', 'letter'), 100)
     """
-    T, coins = _start("call_list", horizon, seed)
-    keen = coins.normal(0, 0.6, (T, 1))
-    chance = 1 / (1 + np.exp(-(keen + np.array([-2.2, -1.6, -2.6]))))
-    delays = np.ceil(coins.gamma(2.0, 60.0, T)).astype(np.int64)
-    pool = Pool(coins.random((T, 3)) >= chance, ["morning call", "evening call", "letter"], _ids("customer", T))
+    T, rng = _start("call_list", horizon, seed)
+    keen = rng.normal(0, 0.6, (T, 1))
+    probability = 1 / (1 + np.exp(-(keen + np.array([-2.2, -1.6, -2.6]))))
+    delays = np.ceil(rng.gamma(2.0, 60.0, T)).astype(np.int64)
+    pool = Pool(rng.random((T, 3)) >= probability, ["morning call", "evening call", "letter"], _ids("customer", T))
     return Table(pool, delays, ["made up: customers with late outcomes", f"mean delay {delays.mean():.0f} rounds"])
 
 
 def gpu_models(horizon: int = 4000, *, seed: Seed) -> Pool:
     """Return four models that share one GPU, of which one at a time is loaded: loss is one minus the quality.
 
-    Question: which model should answer, if loading another one takes as long as several answers? Try a switching price
+    CompareRequest: which model should answer, if loading another one takes as long as several answers? Try a switching price
     of 5 losses.
 
     >>> gpu_models(100, seed=0)
     Pool(100 rows, 4 actions)
     """
-    T, coins = _start("gpu_models", horizon, seed)
-    center = np.array([0.42, 0.38, 0.35, 0.45]) + coins.normal(0, 0.1, (T, 1))
-    quality_lost = np.clip(center + coins.normal(0, 0.2, (T, 4)), 0.0, 1.0)
+    T, rng = _start("gpu_models", horizon, seed)
+    center = np.array([0.42, 0.38, 0.35, 0.45]) + rng.normal(0, 0.1, (T, 1))
+    quality_lost = np.clip(center + rng.normal(0, 0.2, (T, 4)), 0.0, 1.0)
     return Pool(quality_lost, ["code", "chat", "mixed", "short"], _ids("request", T))
 
 
 def _start(owner: str, horizon: int, seed: Seed) -> tuple[int, np.random.Generator]:
-    return validate.whole(owner, "horizon", horizon, least=1), np.random.default_rng(
-        validate.seed_sequence(owner, seed)
+    return _validate.whole(owner, "horizon", horizon, least=1), np.random.default_rng(
+        _validate.seed_sequence(owner, seed)
     )
 
 
-def _misses(coins: np.random.Generator, hardness: Floats, skill: Floats) -> Floats:
-    chance = 1 / (1 + np.exp(-2 * (skill - hardness[:, None])))
-    return (coins.random(chance.shape) >= chance).astype(np.float64)
+def _misses(rng: np.random.Generator, hardness: Floats, skill: Floats) -> Floats:
+    probability = 1 / (1 + np.exp(-2 * (skill - hardness[:, None])))
+    return (rng.random(probability.shape) >= probability).astype(np.float64)
 
 
 def _ids(what: str, count: int) -> list[str]:

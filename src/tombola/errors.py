@@ -61,11 +61,19 @@ class TombolaWarning(UserWarning):
     """Something that works, but not as well as it could."""
 
 
-NO_DATA = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+MALFORMED_DATA_ERRORS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What Python says where plain data of a file does not have the form that is expected of it."""
 
 STOPPED = 130
 """The exit status of Ctrl-C, by typer too."""
 
-ENDED = 143
+EXIT_SIGTERM = 143
 """That of a process that was asked to end, as by `kill` or when a container is stopped."""

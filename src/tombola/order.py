@@ -16,8 +16,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tombola._types import Order, RngState
 from tombola.errors import OrderError
-from tombola.types import Coins, Order
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Model(ABC):
     exchangeable: ClassVar[bool]
 
     @abstractmethod
-    def arrange(self, rows: int, coins: Coins) -> Order:
+    def arrange(self, rows: int, rng: RngState) -> Order:
         """Return the row of every round."""
 
     def population(self, rows: int) -> float:
@@ -46,11 +46,11 @@ class RandomOrder(Model):
     name: ClassVar[str] = "random"
     exchangeable: ClassVar[bool] = True
 
-    def arrange(self, rows: int, coins: Coins) -> Order:
+    def arrange(self, rows: int, rng: RngState) -> Order:
         """Shuffle the rows."""
         from tombola.engine.draws import random_order
 
-        return random_order(rows, coins)
+        return random_order(rows, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +60,11 @@ class IidOrder(Model):
     name: ClassVar[str] = "iid"
     exchangeable: ClassVar[bool] = True
 
-    def arrange(self, rows: int, coins: Coins) -> Order:
+    def arrange(self, rows: int, rng: RngState) -> Order:
         """Draw with replacement."""
         from tombola.engine.draws import iid_order
 
-        return iid_order(rows, rows, coins)
+        return iid_order(rows, rows, rng)
 
     def population(self, rows: int) -> float:
         """Return infinity: rows come back."""
@@ -79,7 +79,7 @@ class GivenOrder(Model):
     exchangeable: ClassVar[bool] = False
     listed: Any = None
 
-    def arrange(self, rows: int, coins: Coins) -> Order:
+    def arrange(self, rows: int, rng: RngState) -> Order:
         """Return the rows as they are listed."""
         return np.arange(rows, dtype=np.uint32) if self.listed is None else _permutation(self.listed, rows)
 
@@ -106,15 +106,15 @@ def model_of(order: OrderLike) -> Model:
     return MODELS[order]()
 
 
-def rows_in(order: OrderLike, rows: int, coins: Coins) -> Order:
+def rows_in(order: OrderLike, rows: int, rng: RngState) -> Order:
     """Return the row of every round.
 
-    >>> from tombola.engine.coins import new_coins
-    >>> coins = new_coins(np.random.SeedSequence(0))
-    >>> rows_in("given", 3, coins).tolist(), sorted(rows_in("random", 3, coins).tolist())
+    >>> from tombola.rng import new_rng
+    >>> rng = new_rng(np.random.SeedSequence(0))
+    >>> rows_in("given", 3, rng).tolist(), sorted(rows_in("random", 3, rng).tolist())
     ([0, 1, 2], [0, 1, 2])
     """
-    return model_of(order).arrange(rows, coins)
+    return model_of(order).arrange(rows, rng)
 
 
 def _permutation(order: Any, rows: int) -> Order:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tombola._types import Floats, Rows
 from tombola.errors import PoolError
-from tombola.types import Floats, Rows
 
 _CHUNK = 1 << 20  # numbers checked at a time, so that a memory-mapped table is never read in one piece
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola import statistics
-from tombola.aim import Aim
+from tombola import _statistics
+from tombola._statistics import Estimate
+from tombola._types import Floats, Rounds
+from tombola.budget.target import TargetRegret
 from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, SPENT, SWITCHES
 from tombola.errors import ParameterError
-from tombola.statistics import Estimate
-from tombola.types import Floats, Rounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,9 +47,9 @@ class Runs:
     """Learners x repetitions, with means, intervals, paired differences and slopes.
 
     Without `order` or `horizon`, the first order and the largest horizon are meant. Regret includes the switching
-    price; `expected=True` averages over the learner's own coins. `actions` are their names, an added null action among
+    price; `expected=True` averages over the learner's own rng. `actions` are their names, an added null action among
     them; `amounts` what could be spent, if there was a budget; `bounds` what is proved of the expected regret. With a
-    target, by horizon in `aims`, regret is that of `Aim`, in the unit of the costs.
+    target, by horizon in `aims`, regret is that of `TargetRegret`, in the unit of the costs.
     """
 
     cells: dict[Entry, Cell]
@@ -57,7 +57,7 @@ class Runs:
     actions: tuple[str, ...] = ()
     amounts: tuple[float, ...] = ()
     bounds: Mapping[Entry, float] = field(default_factory=dict)
-    aims: Mapping[int, Aim] = field(default_factory=dict)
+    aims: Mapping[int, TargetRegret] = field(default_factory=dict)
 
     @property
     def learners(self) -> list[str]:
@@ -108,11 +108,11 @@ class Runs:
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Estimate:
         """Return the mean regret with its 95 % interval."""
-        return statistics.mean(self.regrets(learner, order, horizon, expected=expected))
+        return _statistics.mean(self.regrets(learner, order, horizon, expected=expected))
 
     def difference(self, learner: str, other: str, order: str | None = None, horizon: int | None = None) -> Estimate:
         """Return the mean of regret(learner) - regret(other) over the same orders, with its 95 % interval."""
-        return statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
+        return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
     def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
         """Return the marked rounds, and what was spent up to each (repetition x mark x resource)."""
@@ -129,7 +129,7 @@ class Runs:
     def slope(self, learner: str, order: str | None = None, *, expected: bool = False) -> Estimate:
         """Return the slope of log mean regret on log horizon, with its 95 % interval."""
         regrets = [self.regrets(learner, order, T, expected=expected) for T in self.horizons]
-        return statistics.slope(np.array(self.horizons, dtype=np.float64), regrets)
+        return _statistics.slope(np.array(self.horizons, dtype=np.float64), regrets)
 
     def ranking(self, order: str | None = None, horizon: int | None = None) -> list[str]:
         """Return the learners from the smallest mean regret to the largest."""
@@ -204,7 +204,7 @@ class Runs:
             estimates = [self.regret(learner, order, T) for T in self.horizons]
         else:
             rounds, regrets = self.curve(learner, order)
-            x, estimates = rounds.astype(np.float64), [statistics.mean(column) for column in regrets.T]
+            x, estimates = rounds.astype(np.float64), [_statistics.mean(column) for column in regrets.T]
         return Band(called, x, *(np.array([estimate[i] for estimate in estimates]) for i in range(3)))
 
     def _bound_line(self, learner: str, order: str) -> "Line | None":

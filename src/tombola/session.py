@@ -1,6 +1,6 @@
 """Session: a learner in live use, in any setting, one round at a time, with feedback whenever it comes.
 
-`act()` hands out a ticket, which goes back with the feedback, however late; `tombola.book` says what late, repeated,
+`act()` hands out a ticket, which goes back with the feedback, however late; `tombola.engine.tickets` says what late, repeated,
 unknown and missing feedback means. After the horizon `act` raises SessionError; feedback still out is welcome. Threads
 may share a session; another process may not, nor may it be pickled: it is saved, and loaded again.
 
@@ -17,17 +17,17 @@ from weakref import WeakSet
 
 import numpy as np
 
-from tombola import validate
-from tombola.book import Book, Ticket, new_ticket
-from tombola.budget import NOTHING, Allowance, Budget, Ledger, Stop
+from tombola import _validate
+from tombola._process_bound import ProcessBound
+from tombola._types import Floats, RngState, Seed
+from tombola.budget.budget import NOTHING, Balance, Budget, BudgetRun, Stop
+from tombola.classification.learner import LabelLearner
+from tombola.engine.tickets import Ticket, TicketTable, new_ticket
 from tombola.errors import SessionError
-from tombola.labels.learner import LabelLearner
-from tombola.saving import load, save
-from tombola.settings import setting_of
-from tombola.settings.base import DUE
-from tombola.staying import Staying
-from tombola.streams import Streams
-from tombola.types import Coins, Floats, Seed
+from tombola.feedback import feedback_model
+from tombola.feedback.base import DUE
+from tombola.persistence.session_json import load, save
+from tombola.rng_streams import Streams
 
 _sessions: WeakSet["Session"] = WeakSet()  # of this process: a child must not hand out its parent's tickets
 
@@ -41,7 +41,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-class Session(Staying):
+class Session(ProcessBound):
     """A learner that is asked for actions and told what came of them, live.
 
     `actions` is their number, or their names; `horizon` the number of rounds that will be played. A learner under a
@@ -52,28 +52,29 @@ class Session(Staying):
     >>> session = Session(UCB1(), actions=2, horizon=100, seed=0)
     >>> ticket = session.act()
     >>> ticket
-    Ticket(round=1, action=0, chance=1.0)
+    Ticket(round=1, action=0, probability=1.0)
     >>> session.observe(ticket, loss=0.25)
     True
 
-    >>> from tombola.budgets import Budget, EmpiricalLP
+    >>> from tombola.budget.budget import Budget
+    >>> from tombola.learners import EmpiricalLP
     >>> budget = Budget(10.0, worst=[0.5, 3.0], null="add")
     >>> session = Session(EmpiricalLP(), ["weak", "strong"], horizon=100, budget=budget, seed=0)
-    >>> session.names[session.act().action], session.ledger.left
+    >>> session.names[session.act().action], session.balance.left
     ('null', (10.0,))
 
-    >>> from tombola.budgets import ThriftyLP
+    >>> from tombola.learners import ThriftyLP
     >>> session = Session(ThriftyLP(), ["weak", "strong"], horizon=100, budget=budget, seed=0)
-    >>> session.observe(session.act(), loss=0.25, cost=0.125), session.ledger.left
+    >>> session.observe(session.act(), loss=0.25, cost=0.125), session.balance.left
     (True, (9.875,))
 
-    >>> from tombola.labels import ERM, Thresholds
+    >>> from tombola.classification import ERM, Thresholds
     >>> session = Session(ERM(Thresholds()), horizon=100, seed=0)
     >>> session.observe(session.act(0.3), label=1), session.act(0.4).action
     (True, 1)
     """
 
-    _instead = "session.save(path), and Session.load(path) there"
+    _alternative = "session.save(path), and Session.load(path) there"
 
     def __init__(
         self,
@@ -88,15 +89,15 @@ class Session(Staying):
     ) -> None:
         given = range(2) if actions is None and _names_its_actions(learner) else actions
         count = len(given) if isinstance(given, Sequence) else given
-        listed = validate.whole("Session", "actions", count, least=1)
+        listed = _validate.whole("Session", "actions", count, least=1)
         self.learner, self.budget, self.stop = learner, budget, stop
-        self.horizon = validate.whole("Session", "horizon", horizon, least=1)
+        self.horizon = _validate.whole("Session", "horizon", horizon, least=1)
         limits = None if budget is None else budget.limits(listed, budget.per_resource.size, horizon=self.horizon)
-        self.setting = setting_of(
+        self.setting = feedback_model(
             learner,
             self.horizon,
             actions=listed,
-            allowance=None if limits is None else Allowance(limits, stop),
+            budget_run=None if limits is None else BudgetRun(limits, stop),
             features=features,
         )
         names = [str(name) for name in (given if isinstance(given, Sequence) else range(listed))]
@@ -108,11 +109,11 @@ class Session(Staying):
         _sessions.add(self)
         self._start(Streams(seed).learner(learner))
 
-    def _start(self, coins: Coins) -> None:
-        """Begin with these coins and an empty book."""
-        self._first_coins = [int(word) for word in coins]
-        self.book = Book(self.horizon, self.setting.width, self.setting.context)
-        self._live = self.setting.steps(self.learner, coins)
+    def _start(self, rng: RngState) -> None:
+        """Begin with these rng and an empty book."""
+        self._first_coins = [int(word) for word in rng]
+        self.book = TicketTable(self.horizon, self.setting.width, self.setting.context)
+        self._live = self.setting.steps(self.learner, rng)
         self._choose, self._quick = self._live.act, self._live.quick
         self._show, self._blind = self.setting.show, not self.setting.context
 
@@ -141,7 +142,7 @@ class Session(Staying):
             if len(self.book) >= self.horizon:
                 self._refuse_more()
             if found[0] == DUE:
-                self._live.player.plan(len(self.book))
+                self._live.runner.plan(len(self.book))
             else:
                 self.book.grow()
         return found
@@ -178,7 +179,7 @@ class Session(Staying):
             self._release()
 
     def _observe(self, round: int, outcome: tuple[float, ...]) -> bool:
-        news = self.book.is_news(round, outcome)
+        news = self.book.is_new(round, outcome)
         if news:
             self._live.learn(self.book.pages, round, round, outcome)
         return news
@@ -213,19 +214,19 @@ class Session(Staying):
         return self.book.pending
 
     @property
-    def ledger(self) -> Ledger:
+    def balance(self) -> Balance:
         """What is spent, reserved and left, under a budget."""
-        return self.setting.ledger(self._live.player.desk) if self._live.player else NOTHING
+        return self.setting.balance(self._live.runner.workspace) if self._live.runner else NOTHING
 
     @property
     def state(self) -> Any:
         """The state of the learner, by name: read it, do not write it."""
-        return self._live.player.state if self._live.player else None
+        return self._live.runner.state if self._live.runner else None
 
     @property
     def mix(self) -> Floats | None:
         """The mix of the last `act` of a learner that mixes, else None."""
-        return self._live.player.mix if self._live.player else None
+        return self._live.runner.mix if self._live.runner else None
 
     @property
     def loss(self) -> float:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tombola.budget import NOTHING, Ledger
+from tombola._types import Floats, Order, Rounds
+from tombola.budget.budget import NOTHING, Balance
 from tombola.order import Model
-from tombola.types import Floats, Order, Rounds
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -18,12 +18,12 @@ class Trace:
     """What happened in one play, round by round.
 
     `losses` are those of the actions played, `expected_losses` the same averaged over the learner's own coin in that
-    round (they are equal when it throws none), `chances` what the chosen actions had, `plays` how often each action was
+    round (they are equal when it throws none), `probabilities` what the chosen actions had, `plays` how often each action was
     played. The comparator is the best fixed action; under a budget the best fixed mix within it, for labels the best
     hypothesis, whose predictions are the actions.
 
-    Under a budget, `costs` (rounds x resources) are in their own units, and `ledger` says what is spent. An added null
-    action is the last one. In fluid play (`mixed`) nothing is drawn: `actions` is -1 and `chances` NaN. `whole_rows`
+    Under a budget, `costs` (rounds x resources) are in their own units, and `balance` says what is spent. An added null
+    action is the last one. In fluid play (`mixed`) nothing is drawn: `actions` is -1 and `probabilities` NaN. `whole_rows`
     tells whether the learner was shown the losses of all actions.
     """
 
@@ -31,7 +31,7 @@ class Trace:
     model: Model
     order: Order
     actions: Rounds
-    chances: Floats
+    probabilities: Floats
     losses: Floats
     expected_losses: Floats
     plays: Floats
@@ -39,7 +39,7 @@ class Trace:
     switches: int = 0
     switching_price: float = 0.0
     costs: Floats
-    ledger: Ledger = NOTHING
+    balance: Balance = NOTHING
     mixed: bool = False
     whole_rows: bool = False
     labels: Rounds = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -111,7 +111,7 @@ class Trace:
     @property
     def overspent(self) -> tuple[bool, ...]:
         """Whether the costs add up to more than the amount, in exact arithmetic, by resource: never."""
-        amounts = self.ledger.amounts
+        amounts = self.balance.amounts
         totals = [sum(map(Fraction, self.costs[:, j].tolist())) for j in range(len(amounts))]
         return tuple(total > Fraction(amount) for total, amount in zip(totals, amounts, strict=True))
 
@@ -124,8 +124,8 @@ class Trace:
         parts = [f"{self.model} order", f"{self.horizon} rounds", f"loss {self.loss:.6g}", f"regret {self.regret:.6g}"]
         if self.labels.size:
             parts.append(f"{self.mistakes} mistakes")
-        elif self.ledger.amounts:
-            parts.append(f"left {self.ledger.left}")
+        elif self.balance.amounts:
+            parts.append(f"left {self.balance.left}")
         else:
             parts.append(f"{self.switches} switches")
         return f"Trace({self.learner!r}, {', '.join(parts)})"

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from tombola.engine.coins import below, gamma, uniform
+from tombola._types import RngState
 from tombola.learners.base import Learner
-from tombola.types import Coins
+from tombola.rng import gamma, integers, uniform
 
 CLOSE = 1e-9
 
@@ -23,9 +23,9 @@ class Twin:
         """Note the action played."""
         self.plays.append(action)
 
-    def observe(self, action: int, chance: float, loss: float) -> None:
+    def observe(self, action: int, probability: float, loss: float) -> None:
         """Note an answer."""
-        self.answers.append((action, chance, loss))
+        self.answers.append((action, probability, loss))
 
     def losses(self, a: int) -> list[float]:
         """Return the losses seen of an action."""
@@ -41,7 +41,7 @@ class Twin:
 
     def estimate(self, a: int) -> float:
         """Return the importance-weighted total of an action."""
-        return math.fsum(loss / chance for action, chance, loss in self.answers if action == a)
+        return math.fsum(loss / probability for action, probability, loss in self.answers if action == a)
 
     def untried(self) -> set[int]:
         """Return the first of the unanswered actions that was played least."""
@@ -129,7 +129,7 @@ class KLUCB(Twin):
 
 
 def kl(p: float, q: float) -> float:
-    """Return the relative entropy of two coins, 0 < q < 1."""
+    """Return the relative entropy of two rng, 0 < q < 1."""
     first = p * math.log(p / q) if p > 0 else 0.0
     return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
@@ -186,19 +186,19 @@ class TsallisInf(Twin):
 
 
 class ThompsonSampling(Twin):
-    """Agrawal and Goyal 2012, Algorithm 1, with fractions, and with the coins of the learner."""
+    """Agrawal and Goyal 2012, Algorithm 1, with fractions, and with the rng of the learner."""
 
-    def __init__(self, k: int, T: int, coins: Coins) -> None:
+    def __init__(self, k: int, T: int, rng: RngState) -> None:
         super().__init__(k, T)
-        self.coins = coins.copy()
+        self.rng = rng.copy()
 
     def best(self) -> set[int]:
         """Return the action with the smallest draw from its Beta distribution."""
         guesses = {}
         with np.errstate(over="ignore"):
             for a in range(self.k):
-                one = gamma(self.coins, 1 + math.fsum(self.losses(a)))
-                other = gamma(self.coins, 1 + math.fsum(1 - loss for loss in self.losses(a)))
+                one = gamma(self.rng, 1 + math.fsum(self.losses(a)))
+                other = gamma(self.rng, 1 + math.fsum(1 - loss for loss in self.losses(a)))
                 guesses[a] = one / (one + other)
         return self.smallest(guesses)
 
@@ -261,11 +261,11 @@ class ExploreThenCommit(Twin):
 
 
 class OptimisticSimulation(Twin):
-    """docs/theory/optimistic.md: a fresh base in every round, in plain Python, with the learner's own coins."""
+    """docs/theory/optimistic.md: a fresh base in every round, in plain Python, with the learner's own rng."""
 
-    def __init__(self, k: int, T: int, base: Learner, coins: Coins) -> None:
+    def __init__(self, k: int, T: int, base: Learner, rng: RngState) -> None:
         super().__init__(k, T)
-        self.base, self.coins = base, coins.copy()
+        self.base, self.rng = base, rng.copy()
 
     def looked(self, a: int) -> list[float]:
         """Return the losses up to the last count of 1, 2, 3, 5, 8, 12, .. that was reached."""
@@ -298,9 +298,9 @@ class OptimisticSimulation(Twin):
     def simulated(self, rounds: int, shares: list[float]) -> int:
         """Return the action of the base in a round drawn blindly."""
         state, action = self.base.init(self.k, rounds), -1
-        for _ in range(below(self.coins, rounds) + 1):
-            action, chance = self.base.act(state, self.coins)
-            kept = uniform(self.coins) < shares[action]
-            loss = self.looked(action)[below(self.coins, len(self.looked(action)))] if kept else 0.0
-            self.base.observe(state, action, chance, loss)
+        for _ in range(integers(self.rng, rounds) + 1):
+            action, probability = self.base.act(state, self.rng)
+            kept = uniform(self.rng) < shares[action]
+            loss = self.looked(action)[integers(self.rng, len(self.looked(action)))] if kept else 0.0
+            self.base.observe(state, action, probability, loss)
         return action

@@ -1,4 +1,4 @@
-"""Naive twins for budgets: the ledger in fractions, the learners straight from the formulas of spec section 3."""
+"""Naive twins for budgets: the balance in fractions, the learners straight from the formulas of spec section 3."""
 
 import itertools
 import math

@@ -89,25 +89,25 @@ def within_reach(m: Any, values: Any) -> Any:
     return m < (0.5 + S) / (n + 1) + 2 * math.sqrt(v / (n + 1))
 
 
-def multiplied(purse: Any, m: Any, top: Any, values: Any, x: Any, N: Any) -> Any:
+def multiplied(tracker: Any, m: Any, top: Any, values: Any, x: Any, N: Any) -> Any:
     """Return the four wealths against m after the next value x."""
     bets = bets_against(m, top, values, N)
-    return [w * (1 + b * (x - left(m, values, len(values), N))) for w, b in zip(purse, bets, strict=True)]
+    return [w * (1 + b * (x - left(m, values, len(values), N))) for w, b in zip(tracker, bets, strict=True)]
 
 
-def worth(purse: Any) -> Any:
+def worth(tracker: Any) -> Any:
     """Return the wealth of the four together."""
-    return purse[0] / 2 + sum(purse[1:]) / 6
+    return tracker[0] / 2 + sum(tracker[1:]) / 6
 
 
 def bet_wealth(m: Any, values: Any, N: Any) -> Any:
     """Return the wealth against "the mean is at most m" after every value; infinite when that is impossible."""
-    purse, found = [1.0] * 4, []
+    tracker, found = [1.0] * 4, []
     for n, x in enumerate(values):
         if within_reach(m, values[:n]):
-            purse = multiplied(purse, m, m, values[:n], x, N)
+            tracker = multiplied(tracker, m, m, values[:n], x, N)
         sure = N != math.inf and sum(values[: n + 1]) / N > m + 1e-9
-        found.append(math.inf if sure else worth(purse))
+        found.append(math.inf if sure else worth(tracker))
     return found
 
 
@@ -122,7 +122,8 @@ def betting_floors(values: Any, N: Any, level: Any, ceilings: Any, size: Any) ->
         active = min(near + 1, len(cells))
         top = cells[active - 1][0] if cells else 1.0
         cells = [
-            (m, multiplied(purse, m, top, past, x, N) if j < active else purse) for j, (m, purse) in enumerate(cells)
+            (m, multiplied(tracker, m, top, past, x, N) if j < active else tracker)
+            for j, (m, tracker) in enumerate(cells)
         ]
         while cells and (cells[0][0] < sum(values[: n + 1]) / N or worth(cells[0][1]) >= 2 / level):
             floor = cells.pop(0)[0]
@@ -130,38 +131,38 @@ def betting_floors(values: Any, N: Any, level: Any, ceilings: Any, size: Any) ->
             cells.pop()
         if 0 < 2 * len(cells) <= size and cells[-1][0] - floor > 1e-9:
             lower = [floor] + [m for m, _ in cells[:-1]]
-            pairs = [[((a + m) / 2, purse), (m, purse)] for a, (m, purse) in zip(lower, cells, strict=True)]
+            pairs = [[((a + m) / 2, tracker), (m, tracker)] for a, (m, tracker) in zip(lower, cells, strict=True)]
             cells = [cell for pair in pairs for cell in pair]
         found.append(floor)
     return found
 
 
-def ranks(values: Any, coins: Any) -> Any:
+def ranks(values: Any, rng: Any) -> Any:
     """Return the smoothed rank of every value among those before it and itself, in 256 bins."""
     bins = [int(x * 255 + 0.5) for x in values]
     return [
-        (sum(b < bins[i] for b in bins[:i]) + coins[i] * sum(b == bins[i] for b in bins[: i + 1])) / (i + 1)
+        (sum(b < bins[i] for b in bins[:i]) + rng[i] * sum(b == bins[i] for b in bins[: i + 1])) / (i + 1)
         for i in range(len(values))
     ]
 
 
 def order_wealth(ranked: Any, gamblers: Any, jump: Any, young: Any, third: Any = 1 / 3) -> Any:
     """Return the wealth of all gamblers together after every rank; those with a rate bet on what they remember."""
-    purse, totals, remembered, side = [share for _, _, share, *_ in gamblers], [], [0.0] * len(gamblers), 0.0
+    tracker, totals, remembered, side = [share for _, _, share, *_ in gamblers], [], [0.0] * len(gamblers), 0.0
     for n, p in enumerate(ranked, start=1):
         off, slower = p - 0.5, 1.0 if n <= young else young / n
         payoffs = [off, off * side, 12 * off**2 - 1, -math.log(p) - 1, -math.log(1 - p) - 1,
                    (p > 2 / 3) - third, (p < 1 / 3) - third]  # fmt: skip
-        all_, hand, new = sum(purse), jump * slower, []
-        for w, memory, (kind, stake, share, rate, _, _) in zip(purse, remembered, gamblers, strict=True):
+        all_, hand, new = sum(tracker), jump * slower, []
+        for w, memory, (kind, stake, share, rate, _, _) in zip(tracker, remembered, gamblers, strict=True):
             if rate:
                 stake = min(max(12 * memory, -1.9), 1.9) if kind == 0 else min(max(4.5 * memory, -1.425), 1.425)
             new.append(((1 - hand) * w + hand * all_ * share) * (1 + stake * payoffs[int(kind)]))
         for j, (kind, _, _, rate, least, turn) in enumerate(gamblers):
             forgets = max(rate * slower, least)
             remembered[j] = turn * ((1 - forgets) * remembered[j] + forgets * payoffs[int(kind)])
-        purse, side = new, 1.0 if off > 0 else -1.0
-        totals.append(sum(purse))
+        tracker, side = new, 1.0 if off > 0 else -1.0
+        totals.append(sum(tracker))
     return totals
 
 

@@ -5,12 +5,12 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-from tombola.book import Book
-from tombola.confidence import Watch
-from tombola.live import ActionStatus, Assignment, SessionFile, Status
-from tombola.live.intake import cost_columns
-from tombola.live.outcome import outcome_from
-from tombola.live.status import _shares
+from tombola.confidence import ActionMonitor
+from tombola.engine.tickets import TicketTable
+from tombola.persistence import ActionStatus, Assignment, SessionFile, Status
+from tombola.persistence.outcome import outcome_from
+from tombola.persistence.session_csv import cost_columns
+from tombola.persistence.session_status import _shares
 
 
 class Run:
@@ -23,15 +23,15 @@ class Run:
         self.amended: set[int] = set()
         self.cancelled: set[int] = set()
         with run._reading() as mind:
-            self.ledger, self.mix = mind.ledger, mind.player.mix
+            self.balance, self.mix = mind.balance, mind.runner.mix
             for event in run._journal.history():
                 self._take(event)
         self.ids = run.ids()
 
     def _take(self, event: Any) -> None:
         if event.kind == "ticket":
-            action, chance = event.value
-            self.tickets.append((action, math.nan if chance is None else chance))
+            action, probability = event.value
+            self.tickets.append((action, math.nan if probability is None else probability))
         elif event.kind == "cancel":
             self.cancelled.add(event.key)
         else:
@@ -53,14 +53,14 @@ class Run:
 
     def certificate(self, level: float) -> Any:
         """Return what a watch says that has seen everything, ticket by ticket."""
-        setting, book = self.run.setting, Book(self.run.horizon, self.run.setting.width)
+        setting, book = self.run.setting, TicketTable(self.run.horizon, self.run.setting.width)
         for ticket in self.tickets:
             book.hand_out(*ticket)
         for round_, outcome in self.outcomes.items():
             book.answer(round_, outcome)
         facts = {"names": self.run.names, "actions": setting.listed, "horizon": setting.horizon}
         session: Any = SimpleNamespace(setting=setting, book=book, learner=self.run.learner, **facts)
-        return Watch(session, level=level).certificate()
+        return ActionMonitor(session, level=level).certificate()
 
     def status(self, level: float = 0.05) -> Status:
         """Return the status."""
@@ -79,12 +79,12 @@ class Run:
                 for a, name in enumerate(run.names[:listed]) for known in [self.known(a)]
             ),
             pending=tuple(
-                Assignment(round_, self.ids[round_ - 1], run.names[action], chance)
-                for round_, (action, chance) in enumerate(self.tickets, 1) if round_ not in gone
+                Assignment(round_, self.ids[round_ - 1], run.names[action], probability)
+                for round_, (action, probability) in enumerate(self.tickets, 1) if round_ not in gone
             ),
             level=level, best=run.names[seen.best], within=seen.within(seen.best), regret=seen.regret,
-            worst_regret=seen.worst_regret, ledger=self.ledger,
-            mix=_shares(run, self.mix) if self.ledger.amounts and self.mix is not None else (),  # type: ignore[arg-type]
+            worst_regret=seen.worst_regret, balance=self.balance,
+            mix=_shares(run, self.mix) if self.balance.amounts and self.mix is not None else (),  # type: ignore[arg-type]
             left_out=sum(action >= listed for action in played),
             target=None if run.budget is None else run.budget.target,
         )  # fmt: skip
@@ -93,10 +93,15 @@ class Run:
         """Return the rows of the table that `export` writes, the names of the columns first."""
         whole, listed = self.run.setting.whole_rows, self.run.setting.listed
         prices = cost_columns(self.run.budget)
-        names = ["ticket", "id", "action", "chance", "loss", "amended", "cancelled", *prices]
+        names = ["ticket", "id", "action", "probability", "loss", "amended", "cancelled", *prices]
         rows: list[list[Any]] = [names + [f"loss:{name}" for name in self.run.names[:listed] if whole]]
-        for round_, (action, chance) in enumerate(self.tickets, 1):
-            row = [round_, self.ids[round_ - 1], self.run.names[action], None if math.isnan(chance) else chance]
+        for round_, (action, probability) in enumerate(self.tickets, 1):
+            row = [
+                round_,
+                self.ids[round_ - 1],
+                self.run.names[action],
+                None if math.isnan(probability) else probability,
+            ]
             numbers: list[Any] = [None] * (len(prices) + listed * whole)
             if round_ in self.outcomes:
                 outcome = self.outcomes[round_]

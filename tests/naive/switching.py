@@ -7,9 +7,9 @@ from scipy import stats
 
 from naive.bandit import UCB2, Twin, kl
 from tombola import bounds
+from tombola._types import RngState
 from tombola.confidence import Betting
-from tombola.engine.coins import draw
-from tombola.types import Coins
+from tombola.rng import choice
 
 
 class SimulationSuccessiveElimination(Twin):
@@ -97,8 +97,8 @@ class BettingElimination(Elimination):
         self.stretches = [[a] * self.count for a in self.active]
         self.intervals = Betting(population=T, level=min(self.delta / k, 0.999), actions=k)
 
-    def observe(self, action: int, chance: float, loss: float) -> None:
-        """Bet on the loss."""
+    def observe(self, action: int, probability: float, loss: float) -> None:
+        """EProcess on the loss."""
         self.intervals.update(loss, action)
 
     def best(self) -> set[int]:
@@ -215,7 +215,7 @@ class Thrifty(FrugalUCB):
         self.look, self.visit = 0, 0.0
         self.begun: dict[int, float] = {}
         self.promising, self.astray, self.overruled = 0, False, False
-        self.purse = bounds.thrifty_purse(T, k)
+        self.tracker = bounds.thrifty_purse(T, k)
 
     def believe(self) -> None:
         """Estimate centre, spread and noise, and with them guess and doubt of every action."""
@@ -278,7 +278,7 @@ class Thrifty(FrugalUCB):
         for a in index:
             index[a] += toll if self.plays[-1:] != [a] else 0.0
         self.promising = min(index, key=lambda a: (round(index[a], 9), a not in self.untried(), a))
-        paid = {a for a in valuable if a == self.promising or self.worst(a) <= self.purse}
+        paid = {a for a in valuable if a == self.promising or self.worst(a) <= self.tracker}
         self.overruled = not paid
         return paid or {self.promising}
 
@@ -302,8 +302,8 @@ class Thrifty(FrugalUCB):
     def acted(self, action: int) -> None:
         """Go on, or begin a visit and pay for the way if it goes astray, and count the rounds until the next look."""
         if self.look == 0 and self.k > 1:
-            self.astray = action != self.promising and self.worst(action) <= self.purse
-            self.purse -= self.astray * (self.worst(action) - max(1, math.ceil(self.plays.count(action) / 8)))
+            self.astray = action != self.promising and self.worst(action) <= self.tracker
+            self.tracker -= self.astray * (self.worst(action) - max(1, math.ceil(self.plays.count(action) / 8)))
             self.begin_visit(action)
             self.look = max(1, math.ceil(self.plays.count(action) / 8))
         self.look, self.visit = self.look - 1, self.visit - 1
@@ -318,28 +318,28 @@ class Thrifty(FrugalUCB):
             moved = not self.plays or self.plays[-1] != action
             self.visit = min(self.begun[action], longest) if moved else 0.0
 
-    def observe(self, action: int, chance: float, loss: float) -> None:
-        """Pay the loss from the purse while astray."""
-        super().observe(action, chance, loss)
-        self.purse -= self.astray * loss
+    def observe(self, action: int, probability: float, loss: float) -> None:
+        """Pay the loss from the tracker while astray."""
+        super().observe(action, probability, loss)
+        self.tracker -= self.astray * loss
 
 
 class Drawn(Twin):
-    """One draw for a block, with the learner's own coins."""
+    """One draw for a block, with the learner's own rng."""
 
-    def __init__(self, k: int, T: int, coins: Coins) -> None:
+    def __init__(self, k: int, T: int, rng: RngState) -> None:
         super().__init__(k, T)
-        self.coins = coins.copy()
+        self.rng = rng.copy()
         self.blocks = 0
         self.block: list[int] = []
-        self.chance = 1.0
+        self.probability = 1.0
 
     def length(self) -> int:
         """Return the length of block number `blocks`."""
         raise NotImplementedError
 
     def mix(self) -> list[float]:
-        """Return the chances for block number `blocks`."""
+        """Return the probabilities for block number `blocks`."""
         raise NotImplementedError
 
     def best(self) -> set[int]:
@@ -348,8 +348,8 @@ class Drawn(Twin):
             self.blocks += 1
             mix = np.array(self.mix())
             with np.errstate(over="ignore"):
-                action = draw(mix, self.coins)
-            self.chance = float(mix[action])
+                action = choice(mix, self.rng)
+            self.probability = float(mix[action])
             self.block = [action] * self.length()
         return {self.block[0]}
 
@@ -362,8 +362,8 @@ class Drawn(Twin):
 class BatchedExp3(Drawn):
     """Exponential weights of the estimates, for blocks that balance regret and switches."""
 
-    def __init__(self, k: int, T: int, coins: Coins, price: float = 1.0, block: int | None = None) -> None:
-        super().__init__(k, T, coins)
+    def __init__(self, k: int, T: int, rng: RngState, price: float = 1.0, block: int | None = None) -> None:
+        super().__init__(k, T, rng)
         tuned = math.ceil((2 * price) ** (2 / 3) * (T / (2 * k * math.log(k))) ** (1 / 3)) if k > 1 else T
         self.tau = max(1, min(T, tuned)) if block is None else block
 
@@ -382,8 +382,8 @@ class BatchedExp3(Drawn):
 class TsallisSwitching(Drawn):
     """Tsallis-INF on blocks; x by plain bisection."""
 
-    def __init__(self, k: int, T: int, coins: Coins, price: float = 1.0) -> None:
-        super().__init__(k, T, coins)
+    def __init__(self, k: int, T: int, rng: RngState, price: float = 1.0) -> None:
+        super().__init__(k, T, rng)
         self.price = price
 
     def length(self) -> int:

@@ -22,7 +22,7 @@ from tombola.bounds.budget import (
     serfling_lp,
     serfling_lp_first_play,
 )
-from tombola.bounds.classes import (
+from tombola.bounds.classification import (
     erm,
     erm_by_growth,
     erm_corrected,
@@ -36,7 +36,7 @@ from tombola.bounds.delay import follow_the_leader_iid, interleaved, simulation,
 from tombola.bounds.drift import drift, drift_of_counts
 from tombola.bounds.empirical_lp import empirical_lp
 from tombola.bounds.frugal import by_indices, frugal_switches, frugal_ucb, thrifty, thrifty_purse
-from tombola.bounds.full import (
+from tombola.bounds.full_information import (
     ada_hedge,
     any_delay,
     birthday,

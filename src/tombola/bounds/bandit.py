@@ -59,7 +59,7 @@ def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> fl
     """Bound the regret of SuccessiveElimination on i.i.d. rows, whatever the gaps between the actions.
 
     sqrt(32 (k-1) T ln T) + (k-1) + 2k/T^2: Slivkins 2019, section 1.3, with the constants of its proof. All means are
-    within their radii but with chance 2 k / T^3; then an action with gap D is played at most 1 + 32 ln T / D^2 times.
+    within their radii but with probability 2 k / T^3; then an action with gap D is played at most 1 + 32 ln T / D^2 times.
     A delay d adds (k-1) + d (H_k - 1), where H_k = 1 + 1/2 + .. + 1/k (docs/theory/transfer.md; the order
     d log k is that of Lancewicki, Segal, Koren and Mansour 2021).
 

@@ -118,7 +118,7 @@ def lp_radius(seen: int, population: int, log: float) -> float:
 def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
     """Return by how much a mix chosen on `seen` rows may cost more, a round, in the `rounds` that follow.
 
-    T/(T-n) times the radius of the past, plus that of the next block among the rest and of the learner's own coins.
+    T/(T-n) times the radius of the past, plus that of the next block among the rest and of the learner's own rng.
 
     >>> round(lp_margin(512, 512, 1024, 8.0), 3)
     0.214

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from tombola.bounds.full import hedge
+from tombola.bounds.full_information import hedge
 from tombola.bounds.limits import capped
 
 Bound: TypeAlias = Callable[[int], float]

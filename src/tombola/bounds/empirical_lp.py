@@ -37,7 +37,7 @@ def empirical_lp(
     *,
     sampled: bool = True,
 ) -> float:
-    """Bound T OPT minus the reward of EmpiricalLP in random order without delay, but with chance `delta`; at most T.
+    """Bound T OPT minus the reward of EmpiricalLP in random order without delay, but with probability `delta`; at most T.
 
     1, and over the safe blocks L min(1, e + e' + (e + eta) / (rho + e)), and the other blocks, and the noise of the
     rewards. e is Serfling's radius of the past, e' = T/(T-n) e that of the rest, eta how far the rate may have fallen;

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from tombola._types import Floats
 from tombola.bounds.drift import drift
 from tombola.bounds.limits import capped
-from tombola.types import Floats
 
 STRETCH = 16.0
 FINE = 1.02
@@ -81,7 +81,7 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
 def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     """Bound the regret of Thrifty in random order without delay, with the price of its switches.
 
-    Its purse, and as much again for going by FrugalUCB's indices with scale .7 and looks at every eighth, 8 price H_T,
+    Its tracker, and as much again for going by FrugalUCB's indices with scale .7 and looks at every eighth, 8 price H_T,
     and the price of all blocks (docs/theory/thrifty.md); never more than T and that price.
 
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
@@ -133,20 +133,21 @@ def too_little(horizon: int, actions: int, block: int, scale: float, parts: int 
 
 
 def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float) -> float:
-    """Integrate min(1, tail) over [0, 1], where tail is a sum of chance(n) exp(-2 n x^2): 1 up to some x, then tail."""
+    """Integrate min(1, tail) over [0, 1], where tail is a sum of probability(n) exp(-2 n x^2): 1 up to some x, then tail."""
     few = counts < left / actions
     extra = math.exp(scale / (math.e * actions))
-    chances = extra * np.power(counts[few] * actions / left, scale)
+    probabilities = extra * np.power(counts[few] * actions / left, scale)
     sizes = counts[few]
     if not few.all():
-        chances, sizes = np.append(chances, 1.0), np.append(sizes, counts[~few].min())
+        probabilities, sizes = np.append(probabilities, 1.0), np.append(sizes, counts[~few].min())
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         x = (low + high) / 2
-        low, high = (x, high) if float(np.sum(chances * np.exp(-2 * sizes * x * x))) > 1 else (low, x)
+        low, high = (x, high) if float(np.sum(probabilities * np.exp(-2 * sizes * x * x))) > 1 else (low, x)
     roots = np.sqrt(2 * sizes)
     tails = [
-        chance / root * (math.erf(root) - math.erf(root * high)) for chance, root in zip(chances, roots, strict=True)
+        probability / root * (math.erf(root) - math.erf(root * high))
+        for probability, root in zip(probabilities, roots, strict=True)
     ]
     return high + math.sqrt(math.pi) / 2 * math.fsum(tails)
 

@@ -15,7 +15,7 @@ def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> 
 
 
 def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 1.44) -> float:
-    """Bound T OPT minus the reward of OptimisticLP in random order without delay, but with chance `delta`; at most T.
+    """Bound T OPT minus the reward of OptimisticLP in random order without delay, but with probability `delta`; at most T.
 
     After n rounds what was promised is off by at most D(n) = k + (2 sqrt(2 growth) + 1/sqrt(2)) sqrt(g k n), and the
     rate has fallen by at most eta(n) = (D(n) + sqrt(g k n / 2) + sqrt(2 g n)) / (T - n). As long as what is left pays

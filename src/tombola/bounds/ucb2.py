@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from tombola._types import Floats
 from tombola.bounds.drift import drift
 from tombola.bounds.limits import capped
-from tombola.types import Floats
 
 STEPS = 160
 SHARES = np.arange(0.05, 0.7, 0.05)
@@ -48,7 +48,7 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
     """Bound the mean number of plays of an action whose loss is higher by `gap`, on i.i.d. rows or in random order.
 
     The smallest over y of 1 + sum over counts m and the plays L after them of L min(1, P_a(m) + P_b(m)), where
-    P_a = exp(-2 m (gap - y - r)^2), r = sqrt((1+alpha) ln(eT/m) / (2m)), is the chance that the action looks as good
+    P_a = exp(-2 m (gap - y - r)^2), r = sqrt((1+alpha) ln(eT/m) / (2m)), is the probability that the action looks as good
     as the best one's mean plus y, and P_b = sum_s exp(-2 s y^2) (e (m+s)/s)^-(1+alpha) that the best one looks worse.
 
     >>> round(ucb2_plays(0.3, 2**14)), ucb2_plays(0.0, 100)

@@ -1,55 +1,55 @@
 """Confidence for the mean of a pool drawn without replacement, certificates, audits, and a test of random order."""
 
-from tombola.confidence.assertion import (
-    Assertion,
-    asserted,
+from tombola.confidence.audit import Audit, AuditResult, SampleSize, plan
+from tombola.confidence.base import Confidence, Interval
+from tombola.confidence.betting import Betting
+from tombola.confidence.certificate import Certificate
+from tombola.confidence.e_process import EProcess
+from tombola.confidence.intervals import EmpiricalBernsteinSerfling, Hoeffding, Serfling
+from tombola.confidence.monitors import ActionMonitor, RowMonitor, certify, certify_trace
+from tombola.confidence.order_test import OrderVerdict, RandomOrderTest, check_order
+from tombola.confidence.paired import PairedDifferences
+from tombola.confidence.running_mean import RunningMean
+from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence
+from tombola.confidence.statement import (
+    StatementTest,
     differ_at_most,
     mean_above,
     mean_below,
+    parse_statement,
     share_at_least,
 )
-from tombola.confidence.audit import Audit, Effort, Finding, plan
-from tombola.confidence.base import Confidence, Interval
-from tombola.confidence.bet import Bet
-from tombola.confidence.betting import Betting
-from tombola.confidence.certificate import RowWatch, Watch, certify, certify_trace
-from tombola.confidence.certified import Certificate
-from tombola.confidence.course import Course
-from tombola.confidence.exchangeability import OrderVerdict, RandomOrderTest, examine
-from tombola.confidence.fixed import EmpiricalBernsteinSerfling, Hoeffding, Serfling
-from tombola.confidence.pairs import Pairs
-from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence
 from tombola.confidence.strata import Strata
 
 __all__ = [
-    "Assertion",
+    "ActionMonitor",
     "Audit",
+    "AuditResult",
     "BernsteinSequence",
-    "Bet",
     "Betting",
     "Certificate",
     "Confidence",
-    "Course",
-    "Effort",
+    "EProcess",
     "EmpiricalBernsteinSerfling",
-    "Finding",
     "Hoeffding",
     "HoeffdingSequence",
     "Interval",
     "OrderVerdict",
-    "Pairs",
+    "PairedDifferences",
     "RandomOrderTest",
-    "RowWatch",
+    "RowMonitor",
+    "RunningMean",
+    "SampleSize",
     "Serfling",
+    "StatementTest",
     "Strata",
-    "Watch",
-    "asserted",
     "certify",
     "certify_trace",
+    "check_order",
     "differ_at_most",
-    "examine",
     "mean_above",
     "mean_below",
+    "parse_statement",
     "plan",
     "share_at_least",
 ]

@@ -6,34 +6,34 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tombola import validate
-from tombola.confidence.assertion import Assertion, Batch, Part
-from tombola.confidence.bet import Bet
+from tombola import _validate
+from tombola._types import Floats
+from tombola.confidence.e_process import EProcess
+from tombola.confidence.statement import Batch, Part, StatementTest
 from tombola.confidence.strata import Strata
 from tombola.errors import ParameterError
-from tombola.types import Floats
 
 Settled = Literal["proved", "refuted", "open"]
 
 
-class Finding(NamedTuple):
+class AuditResult(NamedTuple):
     """What an audit says of an assertion, after how many rows, and the mean so far, of a difference if it is about one.
 
-    `chance` is the probability, at most, of so much evidence if the finding is wrong. `deviation` is that of single
+    `probability` is the probability, at most, of so much evidence if the finding is wrong. `deviation` is that of single
     rows so far; nan where they come from strata.
     """
 
     assertion: str
     outcome: Settled
     rows: int
-    chance: float
+    probability: float
     mean: float
     deviation: float = math.nan
 
     def __str__(self) -> str:
         if self.outcome == "open":
             return f"{self.assertion}: open after {self.rows:,} rows"
-        by_chance = "certain" if self.chance == 0 else f"wrong with probability {self.chance:.2g} at most"
+        by_chance = "certain" if self.probability == 0 else f"wrong with probability {self.probability:.2g} at most"
         return f"{self.assertion}: {self.outcome} after {self.rows:,} rows; {by_chance}"
 
 
@@ -65,7 +65,7 @@ class Scale:
 
     @property
     def proved(self) -> tuple[int, float]:
-        """After how many rows the part is proved (0: not yet), and the chance of as much evidence if it is wrong."""
+        """After how many rows the part is proved (0: not yet), and the probability of as much evidence if it is wrong."""
         return self._settled(self._contrary, wanted=True)
 
     @property
@@ -73,7 +73,7 @@ class Scale:
         """The same for its being refuted."""
         return self._settled(self._itself, wanted=False)
 
-    def _settled(self, bet: Bet, *, wanted: bool) -> tuple[int, float]:
+    def _settled(self, bet: EProcess, *, wanted: bool) -> tuple[int, float]:
         rows, wealth = int(bet.rows[0]), float(bet.wealth[0])
         if not rows and self.rows == self.population:
             return (self.rows, 0.0) if self.part.holds(self.mean, self.rows) is wanted else (0, 1.0)
@@ -127,8 +127,8 @@ class Audit:
     With probability 1 - level no finding is ever wrong, however often one looks: each assertion has its share of the
     level. All parts of a proved assertion were proved; one part that is refuted refutes it, so these share again.
 
-    >>> from tombola.confidence import asserted
-    >>> audit = Audit([asserted("mean(score) > 0.5"), asserted("share(ok = yes) >= 0.9")], population=1000)
+    >>> from tombola.confidence import parse_statement
+    >>> audit = Audit([parse_statement("mean(score) > 0.5"), parse_statement("share(ok = yes) >= 0.9")], population=1000)
     >>> audit.extend({"score": [0.7, 0.8] * 30, "ok": ["yes", "no"] * 30})
     >>> for finding in audit.findings():
     ...     print(finding)
@@ -138,20 +138,22 @@ class Audit:
 
     def __init__(
         self,
-        assertions: Sequence[Assertion],
+        assertions: Sequence[StatementTest],
         population: float | None = None,
         level: float = 0.05,
         *,
         strata: Mapping[str, int] | None = None,
     ) -> None:
         if not assertions:
-            raise ParameterError("Audit: expected at least one assertion, got none; write for example asserted(...).")
+            raise ParameterError(
+                "Audit: expected at least one assertion, got none; write for example parse_statement(...)."
+            )
         if (population is None) == (strata is None):
             raise ParameterError(
                 "Audit: expected the size of the list, or the sizes of its strata, got both or neither; write "
                 "population=1000, or strata={'north': 400, 'south': 600}."
             )
-        share = validate.number("Audit", "level", level, above=0, below=1) / len(assertions)
+        share = _validate.number("Audit", "level", level, above=0, below=1) / len(assertions)
         self.assertions, self.level = tuple(assertions), level
         self.population = float(population if strata is None else sum(strata.values()))  # type: ignore[arg-type]
         self._scales: list[list[Scale | StratifiedScale]] = [
@@ -169,16 +171,16 @@ class Audit:
         for scale, values in weighed:
             scale.extend(values, strata)
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[AuditResult]:
         """Return what is known of every assertion now."""
         return [_finding(one.words, scales) for one, scales in zip(self.assertions, self._scales, strict=True)]
 
 
-def _against(mean: float, population: float, level: float, *, at_most: bool, actions: int = 1) -> Bet:
+def _against(mean: float, population: float, level: float, *, at_most: bool, actions: int = 1) -> EProcess:
     """Return a bet against a mean of at most, or at least, so much."""
     if at_most:
-        return Bet(at_most=mean, population=population, level=level, actions=actions)
-    return Bet(at_least=mean, population=population, level=level, actions=actions)
+        return EProcess(at_most=mean, population=population, level=level, actions=actions)
+    return EProcess(at_least=mean, population=population, level=level, actions=actions)
 
 
 def _scale(
@@ -187,20 +189,22 @@ def _scale(
     return StratifiedScale(part, strata, share / parts) if strata else Scale(part, population, share, share / parts)
 
 
-def _finding(words: str, scales: Sequence[Scale | StratifiedScale]) -> Finding:
+def _finding(words: str, scales: Sequence[Scale | StratifiedScale]) -> AuditResult:
     first = scales[0]
     facts = first.part.natural(first.mean), first.deviation * first.part.unit
     wrong = [scale.refuted for scale in scales if scale.refuted[0]]
     right = [scale.proved for scale in scales]
     if wrong:
-        rows, chance = min(wrong)
-        return Finding(words, "refuted", rows, min(1.0, chance * len(scales)), *facts)
+        rows, probability = min(wrong)
+        return AuditResult(words, "refuted", rows, min(1.0, probability * len(scales)), *facts)
     if all(rows for rows, _ in right):
-        return Finding(words, "proved", max(rows for rows, _ in right), max(chance for _, chance in right), *facts)
-    return Finding(words, "open", first.rows, 1.0, *facts)
+        return AuditResult(
+            words, "proved", max(rows for rows, _ in right), max(probability for _, probability in right), *facts
+        )
+    return AuditResult(words, "open", first.rows, 1.0, *facts)
 
 
-class Effort(NamedTuple):
+class SampleSize(NamedTuple):
     """How many rows an audit will probably take: at most `median` half of the time, `most` nine times of ten."""
 
     median: int
@@ -216,16 +220,16 @@ def plan(
     level: float = 0.05,
     shuffles: int = 200,
     seed: int,
-) -> Effort:
+) -> SampleSize:
     """Return how many rows it will probably take to prove that a mean is on its side of the threshold.
 
     It is tried out on shuffles of a list with this mean and standard deviation (the largest, if none is given).
 
     >>> plan(0.5, 0.6, population=20_000, seed=0)
-    Effort(median=..., most=...)
+    SampleSize(median=..., most=...)
     """
-    rng = np.random.default_rng(validate.seed_sequence("plan", seed))
-    values = _typical(validate.number("plan", "mean", mean, least=0, most=1), deviation, population)
+    rng = np.random.default_rng(_validate.seed_sequence("plan", seed))
+    values = _typical(_validate.number("plan", "mean", mean, least=0, most=1), deviation, population)
     bet = _against(threshold, population, level, at_most=mean > threshold, actions=shuffles)
     table = np.column_stack([rng.permutation(values) for _ in range(shuffles)])
     for start in range(0, population, 500):
@@ -233,7 +237,7 @@ def plan(
         if bet.refuted.all():
             break
     needed = np.where(bet.refuted, bet.rows, population)
-    return Effort(int(np.quantile(needed, 0.5)), int(np.quantile(needed, 0.9)))
+    return SampleSize(int(np.quantile(needed, 0.5)), int(np.quantile(needed, 0.9)))
 
 
 def _typical(mean: float, deviation: float | None, rows: int) -> Floats:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
-from tombola.engine.compiler import Kernel, specialise
-from tombola.engine.memory import pack, viewer
+from tombola import _validate
+from tombola._types import Floats, Rounds
+from tombola.engine.compiler import Kernel, compile_loop
+from tombola.engine.state_vector import pack, viewer
 from tombola.errors import ParameterError
-from tombola.types import Floats, Rounds
 
-if TYPE_CHECKING:  # bound by `specialise`
+if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
     take: Kernel
 
@@ -34,7 +34,7 @@ class Interval(NamedTuple):
         return self.high - self.low
 
 
-class Intake(ABC):
+class OnlineStatistic(ABC):
     """Values in [0, 1] of one or more actions, taken in one at a time, or many at once, by a compiled kernel.
 
     A subclass gives the first state, a named tuple with the fields counts and total (one entry an action), and the
@@ -45,16 +45,16 @@ class Intake(ABC):
         """Check the sizes, and compile the kernel; what `init` needs must be there before."""
         name = type(self).__name__
         self.population = _population(name, population)
-        self.actions = validate.whole(name, "actions", actions, least=1)
+        self.actions = _validate.whole(name, "actions", actions, least=1)
         state = self.init()
         self._memory = pack(state, self.actions)
         self._view = viewer(state)
         self._state = self._view(self._memory)
         self._counts = [0] * self.actions
         kernels = {"view": self._view, "take": self.take}
-        self._one = specialise(step, (self._memory, 0, 0.0), **kernels)
+        self._one = compile_loop(step, (self._memory, 0, 0.0), **kernels)
         some = (np.zeros(0, np.int64), np.zeros(0))
-        self._many = specialise(steps, (self._memory, *some), **kernels)
+        self._many = compile_loop(steps, (self._memory, *some), **kernels)
 
     @abstractmethod
     def init(self) -> Any:
@@ -85,7 +85,7 @@ class Intake(ABC):
             if table.ndim != 2 or table.shape[1] != self.actions:
                 self._refuse("values", f"rows of {self.actions} numbers", f"shape {table.shape}", "or name the actions")
             actions = np.tile(np.arange(self.actions), table.shape[0])
-        which = validate.indices(type(self).__name__, "actions", actions)
+        which = _validate.indices(type(self).__name__, "actions", actions)
         self._check_all(which, table.ravel())
         self._many(self._memory, which, np.ascontiguousarray(table.ravel()))
         self._counts = [int(count) for count in self._state.counts]
@@ -139,7 +139,7 @@ class Intake(ABC):
         raise ParameterError(f"{type(self).__name__}: {what} must be {expected}, got {came}; {remedy}.")
 
 
-class Confidence(Intake):
+class Confidence(OnlineStatistic):
     """Intervals for the mean of values in [0, 1], updated one value at a time.
 
     `population` is the number of rows of the pool, or math.inf for independent draws. Each action's interval misses
@@ -152,7 +152,7 @@ class Confidence(Intake):
     uniform: ClassVar[bool]
 
     def __init__(self, population: float, level: float = 0.05, actions: int = 1) -> None:
-        self.level = validate.number(type(self).__name__, "level", level, above=0, below=1)
+        self.level = _validate.number(type(self).__name__, "level", level, above=0, below=1)
         self._start(population, actions)
 
     def interval(self, action: int = 0) -> Interval:

@@ -8,16 +8,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tombola._types import Floats
 from tombola.confidence.base import Confidence, narrow
-from tombola.confidence.bets import BETS, guess, place, purse, reach, spread
-from tombola.engine.native import apart
-from tombola.types import Floats
+from tombola.confidence.bet_sizes import BETS, guess, place, reach, spread, tracker
+from tombola.engine.intrinsics import no_inline
 
 POINTS = 256
 FINEST = 1e-9
 
 
-class Gamblers(NamedTuple):
+class BettingGrid(NamedTuple):
     """For every action a row of means to bet against, and (k rows on) one for its values mirrored; wealth in four rows.
 
     The means that are not given up are head..tail-1, in rising order.
@@ -51,20 +51,20 @@ class Betting(Confidence):
 
     uniform: ClassVar[bool] = True
 
-    def init(self) -> Gamblers:
+    def init(self) -> BettingGrid:
         """Return the state before the first value."""
         return gamblers(self.population, self.level, self.actions)
 
     @staticmethod
-    def take(state: Gamblers, action: int, value: float) -> None:
+    def take(state: BettingGrid, action: int, value: float) -> None:
         """Take in one value of one action, and write its interval."""
         gamble(state, action, value)
 
 
-def gamblers(population: float, level: float, actions: int) -> Gamblers:
+def gamblers(population: float, level: float, actions: int) -> BettingGrid:
     """Return the state before the first value."""
     empty, sides = np.zeros(actions), np.zeros(2 * actions)
-    return Gamblers(
+    return BettingGrid(
         counts=empty,
         total=empty,
         low=empty,
@@ -94,7 +94,7 @@ def gamble(state: Any, action: int, value: float) -> None:
     narrow(state, action, state.floor[action], 1.0 - state.floor[action + k], state.population)
 
 
-@apart
+@no_inline
 def wager(state: Any, row: int, value: float, total: float, n: float, variance: float) -> None:
     """Let the gamblers of a row bet against all means that are not out of reach."""
     first, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
@@ -110,12 +110,12 @@ def wager(state: Any, row: int, value: float, total: float, n: float, variance: 
         place(points, state.wealth, BETS * row, first, last, value, total, n, state.population, variance)
 
 
-@apart
+@no_inline
 def give_up(state: Any, row: int, total: float, ceiling: float) -> None:
     """Give up the means against which the goal has been reached, forget those beyond the ceiling, refine the grid."""
     head, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
     sure = total / state.population
-    while head < tail and (points[head] < sure or purse(state.wealth, BETS * row, head) >= state.goal):
+    while head < tail and (points[head] < sure or tracker(state.wealth, BETS * row, head) >= state.goal):
         state.floor[row] = points[head]
         head += 1
     while tail - head > 2 and points[tail - 2] >= ceiling:
@@ -136,7 +136,7 @@ def halve(points: Floats, head: int, tail: int, below: float) -> None:
         below = points[j + 1]
 
 
-@apart
+@no_inline
 def double(values: Floats, head: int, tail: int) -> None:
     """Write every live value twice, from the front."""
     for j in range(tail - head):

@@ -1,236 +1,172 @@
-"""Certificates that follow rows as they come, a session, a trace or a record.
+"""Certificate: what the losses seen so far say about the pool, with a stated probability over the shuffle.
 
-Valid for adaptive play by the predictable-sampling lemma (docs/theory/confidence.md), at any time and at all times at
-once. An action's losses are taken in the order in which it was played, up to the first one not yet answered: so it does
-not matter whether bad news takes longer.
+Its target is the least mean loss over all rows of the pool. Two kinds of evidence may reach it: paired, from
+differences of losses on the same rows, and unpaired, from an interval for each action. Where whole rows are seen each
+has half of the level, so that either may speak; else the intervals have all of it.
 """
 
 import math
-from collections import deque
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from tombola import validate
-from tombola.confidence.base import Confidence
-from tombola.confidence.betting import Betting
-from tombola.confidence.certified import Certificate
-from tombola.confidence.pairs import Pairs
-from tombola.errors import ParameterError
-
-if TYPE_CHECKING:
-    from tombola.pool import Pool
-    from tombola.session import Session
-    from tombola.trace import Trace
+from tombola import _validate
+from tombola._types import Floats, Rounds
+from tombola.confidence.base import Interval
 
 
-class RowWatch:
-    """A certificate that follows whole rows of losses, one for every action, in random order.
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What is known of all actions, which holds all at once with probability 1 - level.
 
-    >>> watch = RowWatch(["a", "b"], population=1000)
-    >>> watch.extend([[0.0, 1.0], [0.4, 0.5]] * 20)
-    >>> print(watch.certificate())
-    after 40 rows, with probability 0.95: action a is within 0 of the least mean loss over all 1,000 rows (paired)
+    `rounds` is the number of rows played, `answered` that of the losses known, `loss` their sum; it is nan where rows
+    were only looked at. `paired` says how far each action is from the best, at most, by differences on the same rows,
+    and is infinite where an action was not compared.
+
+    >>> from tombola.confidence import certify
+    >>> first, second = [0.0] * 60, [1.0] * 60
+    >>> certificate = certify([0] * 60 + [1] * 60, first + second, actions=2, population=1000, level=0.05)
+    >>> certificate.best, certificate.within(0), certificate.certified(within=0.01), certificate.method
+    (0, 0.0, True, 'unpaired')
     """
 
-    def __init__(
-        self, actions: Sequence[str], population: float, level: float = 0.05, method: type[Confidence] = Betting
-    ) -> None:
-        self.names = tuple(actions)
-        self.level = level
-        self._confidence = _method("RowWatch", method, population, level, len(self.names), whole=True)
-        self._pairs = Pairs(self._confidence.population, level / 2.0, len(self.names))
-        self.rows = 0
+    names: tuple[str, ...]
+    population: float
+    level: float
+    rounds: int
+    answered: int
+    loss: float
+    counts: Rounds
+    means: Floats
+    lows: Floats
+    highs: Floats
+    paired: Floats
 
-    def extend(self, rows: Any) -> None:
-        """Take in whole rows of losses in [0, 1]."""
-        table = np.asarray(rows, np.float64)
-        self._confidence.extend(table)
-        self._pairs.extend(table)
-        self.rows += table.shape[0]
+    def interval(self, action: int) -> Interval:
+        """Return the interval that holds the mean loss of this action."""
+        return Interval(float(self.lows[action]), float(self.highs[action]))
 
-    def certificate(
-        self, rounds: int | None = None, answered: int | None = None, loss: float = math.nan
-    ) -> Certificate:
-        """Return the certificate for what is known now; of rounds that were played too, if their loss is told."""
-        seen, k = self._confidence, len(self.names)
-        paired = np.full(k, np.inf)
-        leader = int(np.argmin(seen.means))
-        paired[leader] = self._pairs.distance(leader)
-        rounds = self.rows if rounds is None else rounds
-        return _certificate(
-            self.names, seen, self.level, rounds, rounds if answered is None else answered, loss, paired
+    def within(self, action: int) -> float:
+        """Return by how much, at most, the mean loss of this action exceeds that of the best action."""
+        return min(_apart(self.lows, self.highs, action), float(self.paired[action]))
+
+    @property
+    def best(self) -> int:
+        """The action that is certified to be nearest to the best, the lowest index among equals."""
+        return min(range(self.lows.size), key=self.within)
+
+    @property
+    def method(self) -> Literal["paired", "unpaired"]:
+        """Which evidence says how near the best action is: differences on the same rows, or an interval for each."""
+        return "paired" if self.paired[self.best] <= _apart(self.lows, self.highs, self.best) else "unpaired"
+
+    @property
+    def target(self) -> str:
+        """What actions are compared with."""
+        rows = f"all {self.population:,.0f} rows" if math.isfinite(self.population) else "the rows drawn from"
+        return f"the least mean loss over {rows}"
+
+    @property
+    def pending(self) -> int:
+        """The rounds that are not yet answered."""
+        return self.rounds - self.answered
+
+    @property
+    def regret(self) -> float:
+        """At most this much was lost in the rounds answered against the best action at its mean loss.
+
+        Switches are not counted.
+        """
+        return self.loss - self.answered * float(self.lows.min())
+
+    @property
+    def worst_regret(self) -> float:
+        """At most this much will have been lost in all rounds so far, if all that are pending fail."""
+        return self.loss + self.pending - self.rounds * float(self.lows.min())
+
+    def certified(self, within: float) -> bool:
+        """Tell whether some action is within this much of the best: a rule to stop by."""
+        return self.within(self.best) <= _validate.number("Certificate.certified", "within", within, least=0)
+
+    def forecast(self, within: float) -> int | None:
+        """Return about how many more rounds it takes to be certified, or None if the pool does not suffice.
+
+        A guess, not a guarantee: the means stay as they are, and every action gets its share of rounds as so far.
+        """
+        goal = _validate.number("Certificate.forecast", "within", within, least=0)
+        left = int(self.population - self.rounds) if math.isfinite(self.population) else 1 << 40
+        if left < 0 or self._after(left) > goal:
+            return None
+        low, high = -1, left
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._after(middle) <= goal else (middle, high)
+        return high
+
+    def _after(self, more: int) -> float:
+        """Return the certified distance of the best action after `more` rounds, if intervals shrink as roots do."""
+        if more == 0:
+            return self.within(self.best)
+        counts = self.counts + more * self.counts / max(self.rounds, 1)
+        before, after = _root(self.counts, self.population), _root(counts, self.population)
+        shrink = np.where(before > 0, after / np.where(before > 0, before, 1.0), 1.0)
+        lows = self.means - (self.means - self.lows) * shrink
+        highs = self.means + (self.highs - self.means) * shrink
+        return min(
+            min(_apart(lows, highs, action), self._nearer(action, float(shrink[action]))) for action in range(lows.size)
         )
 
+    def _nearer(self, action: int, shrink: float) -> float:
+        """Return the paired distance of an action once what is uncertain about it has shrunk."""
+        if not math.isfinite(self.paired[action]) or self.means.size == 1:
+            return float(self.paired[action])
+        ahead = float(self.means[action] - np.delete(self.means, action).min())
+        return max(0.0, ahead + (float(self.paired[action]) - ahead) * shrink)
 
-class Watch:
-    """A certificate that follows a session: each call takes in what has been answered since the last one.
-
-    `population` is the number of rows of the pool that the rounds are drawn from: the horizon, unless told.
-
-    >>> from tombola import Session
-    >>> from tombola.bandit import SuccessiveElimination
-    >>> session = Session(SuccessiveElimination(), actions=["a", "b"], horizon=1000, seed=0)
-    >>> watch = Watch(session)
-    >>> while not watch.certificate().certified(within=0.1):
-    ...     ticket = session.act()
-    ...     _ = session.observe(ticket, loss=0.1 if ticket.action == 0 else 0.9)
-    >>> session.round < 100, watch.certificate().names[watch.certificate().best]
-    (True, 'a')
-    """
-
-    def __init__(
-        self,
-        session: "Session",
-        population: float | None = None,
-        level: float = 0.05,
-        method: type[Confidence] = Betting,
-    ) -> None:
-        if session.setting.context:
-            raise _of_labels("Watch", session.learner)
-        self.session = session
-        size = float(session.horizon if population is None else population)
-        if size < session.horizon:
-            raise ParameterError(
-                f"Watch: population must be at least the horizon, {session.horizon} rounds, got {population!r}; "
-                "give the number of rows of the pool."
+    def to_json(self) -> dict[str, Any]:
+        """Return the certificate as plain data; what is not known is null."""
+        best = self.best
+        actions = [
+            {"name": name, "rows": int(count), "mean": float(mean), "low": float(low), "high": float(high)}
+            for name, count, mean, low, high in zip(
+                self.names, self.counts, self.means, self.lows, self.highs, strict=True
             )
-        self.level = level
-        full = session.setting.whole_rows
-        self._seen: RowWatch | Confidence = (
-            RowWatch(session.names[: session.actions], size, level, method)
-            if full
-            else _method("Watch", method, size, level, session.actions)
+        ]
+        played = not math.isnan(self.loss)
+        return {
+            "target": self.target,
+            "level": self.level,
+            "rows": self.rounds,
+            "population": self.population if math.isfinite(self.population) else None,
+            "best": self.names[best],
+            "within": self.within(best),
+            "method": self.method,
+            "actions": actions,
+            "answered": self.answered,
+            "regret so far": self.regret if played else None,
+            "regret if all pending fail": self.worst_regret if played else None,
+        }
+
+    def __str__(self) -> str:
+        best = self.best
+        said = (
+            f"after {self.rounds:,} rows, with probability {1 - self.level:g}: action {self.names[best]} is within "
+            f"{self.within(best):.4g} of {self.target} ({self.method})"
         )
-        self._waiting: list[deque[int]] = [deque() for _ in range(1 if full else session.actions)]
-        self._pending: set[int] = set()
-        self._scanned, self._loss = 0, 0.0
-
-    def certificate(self) -> Certificate:
-        """Return the certificate for what is known now."""
-        self._catch_up()
-        played = self._scanned, self._scanned - len(self._pending), self._loss
-        if isinstance(self._seen, RowWatch):
-            return self._seen.certificate(*played)
-        return _certificate(self.session.names[: self.session.actions], self._seen, self.level, *played)
-
-    def _catch_up(self) -> None:
-        book, setting = self.session.book, self.session.setting
-        for round_ in range(self._scanned + 1, len(book) + 1):
-            place = 0 if setting.whole_rows else book.ticket(round_).action
-            if place < len(self._waiting):  # an added null action has no mean that is worth watching
-                self._waiting[place].append(round_)
-            self._pending.add(round_)
-        self._scanned = len(book)
-        for round_ in sorted(self._pending):
-            outcome = book.outcome(round_)
-            if outcome is not None:
-                self._loss += setting.loss(book.ticket(round_).action, outcome)
-                self._pending.remove(round_)
-        for action, queue in enumerate(self._waiting):
-            known = []
-            while queue and (outcome := book.outcome(queue[0])) is not None:
-                known.append((queue.popleft(), outcome))
-            if known and isinstance(self._seen, Confidence):
-                self._seen.extend([setting.loss(action, outcome) for _, outcome in known], [action] * len(known))
-            elif known:
-                self._seen.extend([outcome[: self.session.actions] for _, outcome in known])
+        if math.isnan(self.loss):
+            return said
+        more = f", {self.worst_regret:.4g} if all {self.pending:,} pending fail" if self.pending else ""
+        return f"{said}, and the regret so far is at most {self.regret:.4g}{more}"
 
 
-def certify(
-    actions_played: Any,
-    losses: Any,
-    *,
-    actions: int,
-    population: float,
-    level: float = 0.05,
-    method: type[Confidence] = Betting,
-) -> Certificate:
-    """Return the certificate of a record: the action played in every round, and its loss."""
-    played = validate.indices("certify", "actions_played", actions_played)
-    values = np.asarray(losses, np.float64).ravel()
-    confidence = _method("certify", method, population, level, actions)
-    if played.size > population:
-        raise ParameterError(
-            f"certify: a pool of {population} rows has at most as many rounds, got {played.size}; "
-            "give the size of the whole pool, or math.inf if rows come back."
-        )
-    confidence.extend(values, played)
-    names = tuple(str(action) for action in range(actions))
-    return _certificate(names, confidence, level, played.size, played.size, math.fsum(values))
+def _apart(lows: Floats, highs: Floats, action: int) -> float:
+    """Return by how much the mean of an action may exceed the least of the others, by their intervals."""
+    others = np.delete(lows, action)
+    return max(0.0, float(highs[action] - others.min())) if others.size else 0.0
 
 
-def certify_trace(
-    trace: "Trace",
-    pool: "Pool",
-    *,
-    rounds: int | None = None,
-    level: float = 0.05,
-    method: type[Confidence] = Betting,
-) -> Certificate:
-    """Return the certificate of the first `rounds` of a trace, from the feedback that its learner was entitled to.
-
-    >>> from tombola import FollowTheLeader, Pool, play
-    >>> pool = Pool([[0.0, 1.0]] * 500)
-    >>> certify_trace(play(FollowTheLeader(), pool, seed=0), pool, rounds=100).within(0)
-    0.0
-    """
-    if not trace.model.exchangeable:
-        raise ParameterError(
-            f"certify_trace: expected an order that is exchangeable, got {trace.model} order, of which a sample "
-            "says nothing about the rest; play the pool with order='random'."
-        )
-    if not hasattr(pool, "losses"):
-        raise _of_labels("certify_trace", trace.learner)
-    count = trace.horizon if rounds is None else validate.whole("certify_trace", "rounds", rounds, least=0)
-    count = min(count, trace.horizon)
-    population = trace.model.population(pool.rows)
-    loss = math.fsum(trace.losses[:count])
-    if trace.whole_rows:
-        watch = RowWatch(pool.actions, population, level, method)
-        watch.extend(np.asarray(pool.losses[trace.order[:count]], np.float64).reshape(count, pool.k))
-        return watch.certificate(loss=loss)
-    confidence = _method("certify_trace", method, population, level, pool.k)
-    listed = trace.actions[:count] < pool.k  # an added null action has no mean that is worth watching
-    confidence.extend(trace.losses[:count][listed], trace.actions[:count][listed])
-    return _certificate(pool.actions, confidence, level, count, count, loss)
-
-
-def _of_labels(owner: str, learner: Any) -> ParameterError:
-    return ParameterError(
-        f"{owner}: expected a learner of losses, got {learner!r}, which plays a label where the features say so, so "
-        "that its rounds are no random rows; write compare(...) for its regret against the best hypothesis."
-    )
-
-
-def _method(
-    owner: str, method: type[Confidence], population: float, level: float, actions: int, *, whole: bool = False
-) -> Confidence:
-    """Return the intervals, each with its share of the level; half of it goes to the pairs where rows are whole."""
-    if not method.uniform:
-        raise ParameterError(
-            f"{owner}: method must hold at all counts at once, since a learner chooses the counts from what it sees, "
-            f"got {method.__name__}; take Betting, BernsteinSequence or HoeffdingSequence."
-        )
-    whole_level = validate.number(owner, "level", level, above=0, below=1) / (2.0 if whole else 1.0)
-    share = whole_level / validate.whole(owner, "actions", actions, least=1)
-    return method(population=population, level=share, actions=actions)
-
-
-def _certificate(
-    names: Sequence[str], seen: Confidence, level: float, rounds: int, answered: int, loss: float, paired: Any = None
-) -> Certificate:
-    return Certificate(
-        names=tuple(names),
-        population=seen.population,
-        level=level,
-        rounds=rounds,
-        answered=answered,
-        loss=loss,
-        counts=seen.counts,
-        means=seen.means,
-        lows=seen.lows,
-        highs=seen.highs,
-        paired=np.full(len(names), np.inf) if paired is None else paired,
-    )
+def _root(counts: Any, population: float) -> Floats:
+    """Return sqrt(1/n - 1/N), to which the widths are about proportional; 0 for an action never or fully seen."""
+    inverse = np.where(counts > 0, 1.0 / np.where(counts > 0, counts, 1.0), 0.0)
+    return np.sqrt(np.maximum(inverse - 1.0 / population, 0.0))

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tombola._types import Floats
 from tombola.confidence.base import Confidence, narrow
-from tombola.confidence.bets import gain
-from tombola.types import Floats
+from tombola.confidence.bet_sizes import gain
 
 BEST_AT = 100.0  # the count at which the mixture is tuned
 LARGEST = 0.5  # a Bernstein bet must stay below 1, where its cost is infinite

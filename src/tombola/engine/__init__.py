@@ -1,1 +1,1 @@
-"""Engine: loops, coins and the compiler; the only place that knows Numba."""
+"""Engine: loops, rng and the compiler; the only place that knows Numba."""

@@ -22,7 +22,7 @@ DIGEST = 16  # bytes
 _said: set[str] = set()
 
 
-class SealedFile:
+class ChecksummedFile:
     """Numba's files of one function: what is loaded is what was saved, for the same types and machine."""
 
     def __init__(self, file: Any) -> None:
@@ -52,7 +52,7 @@ def _digest(content: bytes) -> bytes:
     return blake2b(content, digest_size=DIGEST).digest()
 
 
-class Shelf:
+class TolerantCache:
     """Numba's cache of one function, whose failures cost time and nothing else."""
 
     def __init__(self, cache: Any) -> None:
@@ -89,8 +89,8 @@ def keep(dispatcher: Any) -> None:
     except (RuntimeError, OSError):
         _say_not_kept("no folder for it can be written")
         return
-    dispatcher._cache._cache_file = SealedFile(dispatcher._cache._cache_file)
-    dispatcher._cache = Shelf(dispatcher._cache)
+    dispatcher._cache._cache_file = ChecksummedFile(dispatcher._cache._cache_file)
+    dispatcher._cache = TolerantCache(dispatcher._cache)
 
 
 def kept(dispatcher: Any) -> bool:

@@ -1,6 +1,6 @@
 """Specialise a loop to a learner: the only place that calls Numba.
 
-`specialise(loop, act=..., observe=...)` clones the plain loop, binds the learner's kernels to the global names the loop
+`compile_loop(loop, act=..., observe=...)` clones the plain loop, binds the learner's kernels to the global names the loop
 calls, and compiles the clone with `cache=True` under a qualified name that carries the fingerprint of everything
 reachable. So a warm start compiles nothing, and an edited kernel has another name and cannot run stale code.
 With NUMBA_DISABLE_JIT=1 the clone itself is returned, and Numba is never imported.
@@ -18,7 +18,7 @@ import numpy as np
 
 from tombola.engine.cache import keep, kept
 from tombola.engine.fingerprint import fingerprint, globals_used, trusted
-from tombola.engine.native import APART, NATIVE
+from tombola.engine.intrinsics import NATIVE, NOT_INLINED
 from tombola.errors import LearnerError, TombolaWarning
 
 Kernel: TypeAlias = Any  # a plain function or a compiled one: Numba's types say no more
@@ -45,7 +45,7 @@ def plain() -> Iterator[None]:
         _plain.reset(token)
 
 
-def specialise(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
+def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
     """Return `function` with the global names of `kernels` bound to those functions, compiled for such arguments.
 
     >>> def double(x):
@@ -55,13 +55,13 @@ def specialise(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) 
     ...     for i in range(n):
     ...         total += step(i)
     ...     return total
-    >>> specialise(loop, (4,), step=double)(4)
+    >>> compile_loop(loop, (4,), step=double)(4)
     12
     """
     return _specialise(function, arguments, kernels, brief=False)
 
 
-def specialise_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
+def compile_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
     """Do the same for a step so short that letting other threads run meanwhile would take as long."""
     return _specialise(function, arguments, kernels, brief=True)
 
@@ -153,7 +153,7 @@ def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | N
     def compile_inner(inner: Kernel) -> Kernel:
         if id(inner) not in done:
             native = NATIVE.get(inner)
-            inline = "always" if lean and inner not in APART else "never"
+            inline = "always" if lean and inner not in NOT_INLINED else "never"
             done[id(inner)] = native() if native else njit(bind(inner, {}), inline=inline, **options)
         return done[id(inner)]
 

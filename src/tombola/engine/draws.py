@@ -2,24 +2,24 @@
 
 import numpy as np
 
-from tombola.engine.coins import draws, shuffle
-from tombola.engine.compiler import specialise
-from tombola.types import Coins, Order
+from tombola._types import Order, RngState
+from tombola.engine.compiler import compile_loop
+from tombola.rng import draws, shuffle
 
 STRIDE = 1 << 21  # rows after which Python may look up: less than a tenth of a second
 
 
-def random_order(rows: int, coins: Coins) -> Order:
+def random_order(rows: int, rng: RngState) -> Order:
     """Return a uniformly random permutation of the rows; Ctrl-C stops it in between."""
     order = np.zeros(rows, np.uint32)
     for start in range(0, rows, STRIDE):
-        arguments = (order, start, min(start + STRIDE, rows), coins)
-        specialise(shuffle, arguments)(*arguments)
+        arguments = (order, start, min(start + STRIDE, rows), rng)
+        compile_loop(shuffle, arguments)(*arguments)
     return order
 
 
-def iid_order(rounds: int, rows: int, coins: Coins) -> Order:
+def iid_order(rounds: int, rows: int, rng: RngState) -> Order:
     """Return independent uniform draws from the rows."""
     order = np.zeros(rounds, np.uint32)
-    specialise(draws, (order, rows, coins))(order, rows, coins)
+    compile_loop(draws, (order, rows, rng))(order, rows, rng)
     return order

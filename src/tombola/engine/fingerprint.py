@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola.engine.native import APART, NATIVE
+from tombola.engine.intrinsics import NATIVE, NOT_INLINED
 
 _TRUSTED = ("math", "cmath", "builtins", "numpy")
 
@@ -62,7 +62,12 @@ _MOST = 1024  # trails that are remembered
 
 def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]) -> str | None:
     """Return the hash of all that `function` with the globals `bound` depends on, or None if that cannot be told."""
-    key = (_identity(function), *((name, _identity(kernel)) for name, kernel in bound.items()), len(APART), len(NATIVE))
+    key = (
+        _identity(function),
+        *((name, _identity(kernel)) for name, kernel in bound.items()),
+        len(NOT_INLINED),
+        len(NATIVE),
+    )
     known = _trails.get(key)
     if known is not None and known.holds():
         return known.digest
@@ -134,7 +139,7 @@ def _walk(
     trail.enter(function)
     trail.lasting = trail.lasting and function.__kwdefaults__ is None
     yield from _code(function.__code__)
-    if function in APART:
+    if function in NOT_INLINED:
         yield "apart"
     if function in NATIVE:
         yield from _code(NATIVE[function].__code__)

@@ -6,8 +6,8 @@ fixed by the code, so compiled and plain Python agree to the bit. Kernels.
 
 import math
 
-from tombola.engine.native import ROUND, power_of_two
-from tombola.types import Floats
+from tombola._types import Floats
+from tombola.engine.intrinsics import ROUND, power_of_two
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10

@@ -1,7 +1,7 @@
 """Exact regrets: sums over all sequences of rows, each with the expected loss of the learner on it.
 
 Sequences share their beginnings: a node of the tree is a beginning, with the moments that the learner can be in after
-it. What the learner's own coins can do is weighed, not thrown: a mix is averaged over, and where it matters later what
+it. What the learner's own rng can do is weighed, not thrown: a mix is averaged over, and where it matters later what
 was played, because only that is seen, or paid, the tree branches over actions.
 """
 
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from tombola import validate
-from tombola.budget import Budget, Stop
+from tombola import _validate
+from tombola.budget.budget import Budget, Stop
 from tombola.errors import ParameterError
-from tombola.exact.actors import Choice, Moment, actor_of
-from tombola.exact.kinds import Input, Kinds, Row, kinds_of
+from tombola.exact.distinct_rows import DistinctRows, Input, Row, kinds_of
+from tombola.exact.enumerable_learner import Choice, Snapshot, actor_of
 
 LIMIT = 2_000_000
 
@@ -53,9 +53,9 @@ def expected_loss(
     stop: Stop = "fits",
     limit: int = LIMIT,
 ) -> float:
-    """Return the loss of the learner on these rows in this order, averaged exactly over its own coins.
+    """Return the loss of the learner on these rows in this order, averaged exactly over its own rng.
 
-    >>> from tombola.learners.full.follow_the_leader import FollowTheLeader
+    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> expected_loss(FollowTheLeader(), [[1, 0], [0, 1], [1, 0]])
     3.0
     """
@@ -82,11 +82,11 @@ def random_order(
     best hypothesis.
 
     >>> from tombola import Pool
-    >>> from tombola.learners.full.follow_the_leader import FollowTheLeader
+    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> random_order(FollowTheLeader(), Pool([[1, 0], [0, 1]]))
     0.5
 
-    >>> from tombola.labels import ERM, LabelledPool, Thresholds
+    >>> from tombola.classification import ERM, LabelledPool, Thresholds
     >>> random_order(ERM(Thresholds()), LabelledPool([1, 2, 3], [0, 0, 1]))
     1.1666666666666667
     """
@@ -110,7 +110,7 @@ def worst_pool(
 ) -> tuple[float, Any]:
     """Return the largest expected regret in random order over all pools with rows of these kinds, and such a pool.
 
-    >>> from tombola.learners.full.follow_the_leader import FollowTheLeader
+    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regret, pool = worst_pool(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
     >>> round(regret, 9), pool.losses.tolist()
     (1.333333333, [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
@@ -133,15 +133,15 @@ def worst_case(
 ) -> Regrets:
     """Return the worst expected regrets over all inputs of this length whose rows are of the given kinds.
 
-    Adversarial and random order are exact maxima. The i.i.d. maximum is over distributions on the kinds with chances
+    Adversarial and random order are exact maxima. The i.i.d. maximum is over distributions on the kinds with probabilities
     that are multiples of 1/grid, so it is a lower bound on the maximum over all of them.
 
-    >>> from tombola.learners.full.follow_the_leader import FollowTheLeader
+    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regrets = worst_case(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
     >>> round(regrets.random, 9), regrets.adversarial, regrets.adversarial_input.losses.tolist()
     (1.333333333, 2.0, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     """
-    validate.whole("worst_case", "grid", grid, least=1)
+    _validate.whole("worst_case", "grid", grid, least=1)
     kinds = kinds_of("worst_case", learner, kinds_of_rows, budget)
     if math.comb(grid + len(kinds) - 1, grid) > limit:
         raise ParameterError(
@@ -150,12 +150,16 @@ def worst_case(
         )
     walked = _walk("worst_case", learner, kinds, horizon, _How(delay, budget, stop, limit))
     random, counts = walked.worst_pool()
-    iid, chances = walked.worst_iid(grid)
+    iid, probabilities = walked.worst_iid(grid)
     return Regrets(
         iid=iid,
         random=random,
         adversarial=walked.adversarial,
-        iid_input={tuple(row): chance for row, chance in zip(kinds.names.tolist(), chances, strict=True) if chance > 0},
+        iid_input={
+            tuple(row): probability
+            for row, probability in zip(kinds.names.tolist(), probabilities, strict=True)
+            if probability > 0
+        },
         random_input=kinds.pool(_rows(counts)),
         adversarial_input=kinds.pool(walked.path),
     )
@@ -164,7 +168,7 @@ def worst_case(
 class _Walked(NamedTuple):
     """All sequences of some kinds of rows: the mean loss for each multiset of rows, and the worst sequence."""
 
-    kinds: Kinds
+    kinds: DistinctRows
     horizon: int
     means: dict[Path, float]
     adversarial: float
@@ -180,17 +184,17 @@ class _Walked(NamedTuple):
         ways = np.array([_orders(pool) for pool in self.means], dtype=np.float64)
         worst, at = -math.inf, [0.0]
         for parts in _parts(grid, len(self.kinds)):
-            chances = np.array(parts) / grid
-            loss = float(np.sum(ways * np.prod(chances**counts, axis=1) * losses))
+            probabilities = np.array(parts) / grid
+            loss = float(np.sum(ways * np.prod(probabilities**counts, axis=1) * losses))
             regret = loss - self.kinds.best(parts, self.horizon)
             if regret > worst:
-                worst, at = regret, chances.tolist()
+                worst, at = regret, probabilities.tolist()
         return worst, at
 
 
-def _walk(owner: str, learner: Any, kinds: Kinds, horizon: int, how: _How) -> _Walked:
+def _walk(owner: str, learner: Any, kinds: DistinctRows, horizon: int, how: _How) -> _Walked:
     """Walk all sequences of so many rows of these kinds."""
-    T = validate.whole(owner, "horizon", horizon, least=1)
+    T = _validate.whole(owner, "horizon", horizon, least=1)
     tree = _Tree(owner, learner, kinds, T, how)
     tree.afford(T * math.log(len(kinds)))
     losses: dict[Path, list[float]] = defaultdict(list)
@@ -231,10 +235,10 @@ def _left(counts: list[int]) -> Callable[[Path], list[int]]:
 
 
 class _Branch(NamedTuple):
-    """One thing the learner's coins can have done: its weight, the moment it led to, and what was played unanswered."""
+    """One thing the learner's rng can have done: its weight, the moment it led to, and what was played unanswered."""
 
     weight: float
-    moment: Moment
+    moment: Snapshot
     waiting: tuple[tuple[int, float], ...] = ()
 
 
@@ -249,10 +253,10 @@ class _Node(NamedTuple):
 class _Tree:
     """All sequences of rows of some kinds, walked depth first with one learner."""
 
-    def __init__(self, owner: str, learner: Any, kinds: Kinds, horizon: int, how: _How) -> None:
+    def __init__(self, owner: str, learner: Any, kinds: DistinctRows, horizon: int, how: _How) -> None:
         self._owner, self._name = owner, type(learner).__name__
-        self._limit = validate.whole(owner, "limit", how.limit, least=1)
-        self._delay = validate.whole(owner, "delay", how.delay, least=0)
+        self._limit = _validate.whole(owner, "limit", how.limit, least=1)
+        self._delay = _validate.whole(owner, "delay", how.delay, least=0)
         self._kinds, self._horizon, self._nodes = len(kinds), horizon, 0
         self._actor = actor_of(owner, learner, kinds, horizon, how.budget, how.stop)
 
@@ -282,7 +286,7 @@ class _Tree:
             self._nodes += len(forks) if self._actor.forks else 1
             if self._nodes > self._limit:
                 self._refuse()
-            loss += branch.weight * sum(fork.chance * self._actor.loss(fork.action, kind) for fork in forks)
+            loss += branch.weight * sum(fork.probability * self._actor.loss(fork.action, kind) for fork in forks)
             if not last:
                 branches += self._learn(branch, forks, path)
         return _Node(path, loss, branches)
@@ -292,12 +296,12 @@ class _Tree:
         played = len(path) - self._delay
         branches = []
         for fork in forks if self._actor.forks else [Choice(0, 1.0, forks[0].after)]:
-            moment, waiting = fork.after, (*branch.waiting, (fork.action, fork.chance))
+            moment, waiting = fork.after, (*branch.waiting, (fork.action, fork.probability))
             if played > 0:
-                (action, chance), *late = waiting
-                moment = self._actor.told(moment, played, action, chance, path[played - 1])
+                (action, probability), *late = waiting
+                moment = self._actor.told(moment, played, action, probability, path[played - 1])
                 waiting = tuple(late)
-            branches.append(_Branch(branch.weight * fork.chance, moment, waiting))
+            branches.append(_Branch(branch.weight * fork.probability, moment, waiting))
         return branches
 
     def _refuse(self) -> NoReturn:

@@ -1,32 +1,126 @@
-"""Learners, by the feedback they need: full/ sees every action's loss, bandit/ only its own."""
+"""Learners, loaded on first use, so that one learner does not import the others.
 
-from tombola.learners.bandit import (
-    KLUCB,
-    UCB1,
-    UCB2,
-    Exp3,
-    ExploreThenCommit,
-    SuccessiveElimination,
-    ThompsonSampling,
-    TsallisInf,
-)
-from tombola.learners.base import Learner, MixedLearner
-from tombola.learners.full import AdaHedge, FlipFlop, FollowTheLeader, Hedge, HedgeAnytime, Uniform
-from tombola.learners.switching import FrugalUCB
+Add a learner: its file in the folder of its feedback, one import and one line of `_MODULES` here.
+"""
 
-DEFAULTS: dict[str, list[Learner]] = {
-    "full": [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge(), FlipFlop(), Uniform()],
-    "bandit": [
-        UCB1(),
-        UCB2(),
-        FrugalUCB(),
-        KLUCB(),
-        Exp3(),
-        TsallisInf(),
-        ThompsonSampling(),
-        SuccessiveElimination(),
-        ExploreThenCommit(),
-    ],
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tombola.learners.bandit.bandit_birthday_test import BanditBirthdayTest as BanditBirthdayTest
+    from tombola.learners.bandit.blind_action import RandomFixedAction as RandomFixedAction
+    from tombola.learners.bandit.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
+    from tombola.learners.bandit.exp3 import Exp3 as Exp3
+    from tombola.learners.bandit.explore_then_commit import ExploreThenCommit as ExploreThenCommit
+    from tombola.learners.bandit.kl_ucb import KLUCB as KLUCB
+    from tombola.learners.bandit.successive_elimination import SuccessiveElimination as SuccessiveElimination
+    from tombola.learners.bandit.thompson_sampling import ThompsonSampling as ThompsonSampling
+    from tombola.learners.bandit.tsallis_inf import TsallisInf as TsallisInf
+    from tombola.learners.bandit.ucb1 import UCB1 as UCB1
+    from tombola.learners.bandit.ucb2 import UCB2 as UCB2
+    from tombola.learners.base import Learner as Learner
+    from tombola.learners.base import MixedLearner as MixedLearner
+    from tombola.learners.budgeted.base import BudgetedBanditLearner as BudgetedBanditLearner
+    from tombola.learners.budgeted.base import BudgetedBase as BudgetedBase
+    from tombola.learners.budgeted.base import BudgetedLearner as BudgetedLearner
+    from tombola.learners.budgeted.dual_descent import DualDescent as DualDescent
+    from tombola.learners.budgeted.empirical_lp import EmpiricalLP as EmpiricalLP
+    from tombola.learners.budgeted.optimistic_lp import OptimisticLP as OptimisticLP
+    from tombola.learners.budgeted.primal_dual import PrimalDual as PrimalDual
+    from tombola.learners.budgeted.serfling_lp import SerflingLP as SerflingLP
+    from tombola.learners.budgeted.thrifty_lp import ThriftyLP as ThriftyLP
+    from tombola.learners.full_information.ada_hedge import AdaHedge as AdaHedge
+    from tombola.learners.full_information.birthday_test import BirthdayTest as BirthdayTest
+    from tombola.learners.full_information.fixed_action import FixedAction as FixedAction
+    from tombola.learners.full_information.flip_flop import FlipFlop as FlipFlop
+    from tombola.learners.full_information.follow_the_leader import FollowTheLeader as FollowTheLeader
+    from tombola.learners.full_information.hedge import Hedge as Hedge
+    from tombola.learners.full_information.hedge_anytime import HedgeAnytime as HedgeAnytime
+    from tombola.learners.full_information.uniform import Uniform as Uniform
+    from tombola.learners.reductions.budget_simulation import BudgetSimulation as BudgetSimulation
+    from tombola.learners.reductions.interleaved import Interleaved as Interleaved
+    from tombola.learners.reductions.optimistic import LazyOptimisticSimulation as LazyOptimisticSimulation
+    from tombola.learners.reductions.optimistic import OptimisticSimulation as OptimisticSimulation
+    from tombola.learners.reductions.python_learner import PythonLearner as PythonLearner
+    from tombola.learners.reductions.schedule import Lemma as Lemma
+    from tombola.learners.reductions.schedule import Paper as Paper
+    from tombola.learners.reductions.schedule import Revealed as Revealed
+    from tombola.learners.reductions.simulation import Simulation as Simulation
+    from tombola.learners.switching.batched_exp3 import BatchedExp3 as BatchedExp3
+    from tombola.learners.switching.bernstein_elimination import BernsteinElimination as BernsteinElimination
+    from tombola.learners.switching.betting_elimination import BettingElimination as BettingElimination
+    from tombola.learners.switching.block_ucb import BlockUCB as BlockUCB
+    from tombola.learners.switching.frugal_ucb import FrugalUCB as FrugalUCB
+    from tombola.learners.switching.serfling_elimination import SerflingElimination as SerflingElimination
+    from tombola.learners.switching.simulation_elimination import (
+        SimulationSuccessiveElimination as SimulationSuccessiveElimination,
+    )
+    from tombola.learners.switching.thrifty import Thrifty as Thrifty
+    from tombola.learners.switching.tsallis_switching import TsallisSwitching as TsallisSwitching
+    from tombola.learners.switching.ucb2_without_replacement import UCB2WithoutReplacement as UCB2WithoutReplacement
+
+_MODULES = {
+    "BanditBirthdayTest": "bandit.bandit_birthday_test",
+    "RandomFixedAction": "bandit.blind_action",
+    "EpsilonGreedy": "bandit.epsilon_greedy",
+    "Exp3": "bandit.exp3",
+    "ExploreThenCommit": "bandit.explore_then_commit",
+    "KLUCB": "bandit.kl_ucb",
+    "SuccessiveElimination": "bandit.successive_elimination",
+    "ThompsonSampling": "bandit.thompson_sampling",
+    "TsallisInf": "bandit.tsallis_inf",
+    "UCB1": "bandit.ucb1",
+    "UCB2": "bandit.ucb2",
+    "Learner": "base",
+    "MixedLearner": "base",
+    "BudgetedBanditLearner": "budgeted.base",
+    "BudgetedLearner": "budgeted.base",
+    "BudgetedBase": "budgeted.base",
+    "DualDescent": "budgeted.dual_descent",
+    "EmpiricalLP": "budgeted.empirical_lp",
+    "OptimisticLP": "budgeted.optimistic_lp",
+    "PrimalDual": "budgeted.primal_dual",
+    "SerflingLP": "budgeted.serfling_lp",
+    "ThriftyLP": "budgeted.thrifty_lp",
+    "AdaHedge": "full_information.ada_hedge",
+    "BirthdayTest": "full_information.birthday_test",
+    "FixedAction": "full_information.fixed_action",
+    "FlipFlop": "full_information.flip_flop",
+    "FollowTheLeader": "full_information.follow_the_leader",
+    "Hedge": "full_information.hedge",
+    "HedgeAnytime": "full_information.hedge_anytime",
+    "Uniform": "full_information.uniform",
+    "BudgetSimulation": "reductions.budget_simulation",
+    "Interleaved": "reductions.interleaved",
+    "LazyOptimisticSimulation": "reductions.optimistic",
+    "OptimisticSimulation": "reductions.optimistic",
+    "PythonLearner": "reductions.python_learner",
+    "Lemma": "reductions.schedule",
+    "Paper": "reductions.schedule",
+    "Revealed": "reductions.schedule",
+    "Simulation": "reductions.simulation",
+    "BatchedExp3": "switching.batched_exp3",
+    "BernsteinElimination": "switching.bernstein_elimination",
+    "BettingElimination": "switching.betting_elimination",
+    "BlockUCB": "switching.block_ucb",
+    "FrugalUCB": "switching.frugal_ucb",
+    "SerflingElimination": "switching.serfling_elimination",
+    "SimulationSuccessiveElimination": "switching.simulation_elimination",
+    "Thrifty": "switching.thrifty",
+    "TsallisSwitching": "switching.tsallis_switching",
+    "UCB2WithoutReplacement": "switching.ucb2_without_replacement",
 }
 
-__all__ = ["DEFAULTS", "Learner", "MixedLearner"]
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'tombola.learners' has no attribute {name!r}")
+    value = getattr(import_module(f"tombola.learners.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

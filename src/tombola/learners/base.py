@@ -3,11 +3,11 @@
 A learner is a frozen dataclass of parameters. `init` gives the first state, a named tuple of numbers and arrays; the
 kernels are plain functions over that state which compile under Numba and run unchanged without it:
 
-    act(state, coins) -> (action, chance)      a Learner says which action, and the chance it had
-    mix(state, mix)                            a MixedLearner fills in the chance of every action instead
+    act(state, rng) -> (action, probability)      a Learner says which action, and the probability it had
+    mix(state, mix)                            a MixedLearner fills in the probability of every action instead
     observe(state, losses)                     feedback "full": the whole row
-    observe(state, round, losses)              the same, for a learner that is `dated`: also the round it was played in
-    observe(state, action, chance, loss)       feedback "bandit": the loss of the action, with the ticket's own chance
+    observe(state, round, losses)              the same, for a learner that is `needs_round`: also the round it was played in
+    observe(state, action, probability, loss)       feedback "bandit": the loss of the action, with the ticket's own probability
 
 Every number of the state is float64 inside; what changes is an array, also when it is a single number. Feedback may
 come late, out of order or never, so `act` must not count on having been answered.
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-from tombola.types import Coins, Floats
+from tombola._types import Floats, RngState
 
 Feedback = Literal["full", "bandit"]
 Kernel: TypeAlias = Callable[..., Any]
@@ -42,7 +42,7 @@ class Learner(ABC):
     """
 
     feedback: ClassVar[Feedback]
-    dated: ClassVar[bool] = False
+    needs_round: ClassVar[bool] = False
 
     @abstractmethod
     def init(self, actions: int, horizon: int) -> Any:
@@ -50,20 +50,20 @@ class Learner(ABC):
 
     @staticmethod
     @abstractmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
-        """Return the action of this round and the chance it had (1 if no coin was thrown, NaN if it has no formula)."""
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
+        """Return the action of this round and the probability it had (1 if no coin was thrown, NaN if it has no formula)."""
 
     @staticmethod
     @abstractmethod
     def observe(state: Any, *feedback: Any) -> None:
-        """Learn from the losses of a row, or from the action, chance and loss of a ticket."""
+        """Learn from the losses of a row, or from the action, probability and loss of a ticket."""
 
     @staticmethod
     def due(state: Any) -> bool:
         """Tell whether `plan` is wanted before the next round; most learners never plan."""
         return False
 
-    def plan(self, state: Any, coins: Coins) -> None:  # noqa: B027 - most learners never plan
+    def plan(self, state: Any, rng: RngState) -> None:  # noqa: B027 - most learners never plan
         """Think in plain Python, between two rounds, and write the outcome into `state`."""
 
     @property
@@ -73,7 +73,7 @@ class Learner(ABC):
 
     @property
     def mixes(self) -> bool:
-        """Whether this learner gives the chance of every action, rather than naming one."""
+        """Whether this learner gives the probability of every action, rather than naming one."""
         return False
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
@@ -90,21 +90,21 @@ class Learner(ABC):
 
 @dataclass(frozen=True)
 class MixedLearner(Learner):
-    """A learner that gives the chance of every action; the coin is thrown for it."""
+    """A learner that gives the probability of every action; the coin is thrown for it."""
 
     @staticmethod
     @abstractmethod
     def mix(state: Any, mix: Floats) -> None:
-        """Write the chance of every action into `mix`."""
+        """Write the probability of every action into `mix`."""
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         """Never called: the engine draws from `mix`."""
         raise AssertionError("a MixedLearner acts through its mix")
 
     @property
     def mixes(self) -> bool:
-        """Whether this learner gives the chance of every action: it does."""
+        """Whether this learner gives the probability of every action: it does."""
         return True
 
     def kernels(self, actions: int, horizon: int) -> Kernels:

@@ -24,10 +24,10 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import EarlyStop
 
 from tombola.errors import ParameterError
-from tombola.racing.ask_and_tell import Race
-from tombola.racing.events import Event, Keeper
-from tombola.racing.file import journal_at
-from tombola.racing.settings import Asked, Settings, asking
+from tombola.persistence.race_file import journal_at
+from tombola.racing._race import Race
+from tombola.racing.events import Event, EventSink
+from tombola.racing.options import Asked, Settings, asking
 
 CANDIDATE, TICKET = "tombola_candidate", "tombola_ticket"
 
@@ -47,7 +47,7 @@ class EarlyStoppingRace:
         *,
         seed: int,
         scorer: str | None = None,
-        journal: Keeper | str | PathLike[str] | None = None,
+        journal: EventSink | str | PathLike[str] | None = None,
         **asked: Unpack[Asked],
     ) -> None:
         rows = list(dataset)

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tombola._text import encodable
 from tombola.errors import TableError
 from tombola.pool import Pool
 from tombola.readers.columns import check_names, listed
-from tombola.readers.delimited import text_lines, text_table
+from tombola.readers.formats.delimited import text_lines, text_table
 from tombola.readers.paths import check_file
-from tombola.text import encodable
 
 _BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 

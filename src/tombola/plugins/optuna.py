@@ -22,25 +22,25 @@ from optuna.pruners import BasePruner
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats
 from tombola.errors import FeedbackError, ParameterError
 from tombola.order import rows_in
 from tombola.racing.best import Best
-from tombola.streams import Streams
-from tombola.types import Floats
+from tombola.rng_streams import Streams
 
 
 class RacePruner(BasePruner):
-    """Stop trials that are proved not to be the best of so many on a list of so many rows, but for chance `level`.
+    """Stop trials that are proved not to be the best of so many on a list of so many rows, but for probability `level`.
 
     >>> RacePruner(rows=5, trials=2, seed=1).order
     [1, 3, 0, 4, 2]
     """
 
     def __init__(self, rows: int, trials: int, *, seed: int, level: float = 0.05) -> None:
-        self._rows = validate.whole("RacePruner", "rows", rows, least=1)
-        self._trials = validate.whole("RacePruner", "trials", trials, least=2)
-        self._level = validate.number("RacePruner", "level", level, above=0, below=1)
+        self._rows = _validate.whole("RacePruner", "rows", rows, least=1)
+        self._trials = _validate.whole("RacePruner", "trials", trials, least=2)
+        self._level = _validate.number("RacePruner", "level", level, above=0, below=1)
         self.order: list[int] = [int(row) for row in rows_in("random", rows, Streams(seed).order())]
         self._pairs: dict[tuple[int, int], Best] = {}
 

@@ -1,25 +1,23 @@
 """The race: the best of k candidates on a list of rows, with as few calls as the level allows (docs/theory/race.md)."""
 
-from tombola.racing.ask_and_tell import Race
+from tombola.racing._plan import Plan, plan
+from tombola.racing._race import Race
 from tombola.racing.driver import Interrupted, race
-from tombola.racing.events import Call, Dropped, Event, Keeper, Notes
-from tombola.racing.file import RaceFile
-from tombola.racing.planning import Plan, plan
-from tombola.racing.programs import Programs
-from tombola.racing.settings import Settings, fingerprint
+from tombola.racing.events import Call, Dropped, Event, EventSink, MemoryLog
+from tombola.racing.options import Settings, fingerprint
+from tombola.racing.subprocess_evaluator import SubprocessEvaluator
 
 __all__ = [
     "Call",
     "Dropped",
     "Event",
+    "EventSink",
     "Interrupted",
-    "Keeper",
-    "Notes",
+    "MemoryLog",
     "Plan",
-    "Programs",
     "Race",
-    "RaceFile",
     "Settings",
+    "SubprocessEvaluator",
     "fingerprint",
     "plan",
     "race",

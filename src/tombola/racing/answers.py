@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tombola._text import holds
 from tombola.errors import FeedbackError, TableError
 from tombola.racing.events import Event
-from tombola.readers.delimited import text_table
-from tombola.text import holds
+from tombola.readers.formats.delimited import text_table
 
 if TYPE_CHECKING:
-    from tombola.racing.file import RaceFile
+    from tombola.persistence.race_file import RaceFile
 
 FAILED = ("1", "1.0", "true", "yes", "failed", "x")
 ANSWERED = ("", "0", "0.0", "false", "no")

@@ -8,12 +8,12 @@ gambler has 1 / level, or when it can no longer catch up. The best candidate is 
 import math
 from typing import Any
 
+from tombola._types import Floats
 from tombola.racing.bets import certain, gamble
-from tombola.racing.field import Doubt, Field, State, best_two, count_in, drop, finish
-from tombola.types import Floats
+from tombola.racing.elimination import Doubt, Elimination, State, best_two, count_in, drop, finish
 
 
-class Best(Field):
+class Best(Elimination):
     """The race for the best candidate.
 
     >>> import numpy as np

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tombola.engine.native import apart
+from tombola.engine.intrinsics import no_inline
 
-STAKE = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])  # what a gambler starts with, by purse
+STAKE = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])  # what a gambler starts with, by tracker
 NEWCOMER = 20.0  # the rows that the first belief counts for
 SHARE = 0.03  # of the list: what the second belief counts for
 STEADY = (0.8, 0.3)  # the bets of the other two
@@ -25,7 +25,7 @@ SAFE = 0.95  # of the wealth that one bet may lose
 SLACK = 1e-9  # of the list: what rounding may add to a sum of losses
 
 
-@apart
+@no_inline
 def gamble(state: Any, who: int, lead: float, d: float, shift: float) -> float:
     """Let a gambler bet on the difference in the next row, and return the wealth it has then."""
     n, population, wealth = state.seen[0], state.population, state.wealth[who]

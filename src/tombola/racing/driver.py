@@ -9,13 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 from typing import Any, TypeAlias, Unpack
 
-from tombola import validate
+from tombola import _validate
 from tombola.errors import FeedbackError, SessionError
-from tombola.racing.ask_and_tell import Race
-from tombola.racing.events import Call, Event, Keeper
-from tombola.racing.file import journal_at
-from tombola.racing.settings import Asked, Settings, asking, distinct
-from tombola.racing.ticker import Ticker
+from tombola.racing._race import Race
+from tombola.racing.events import Call, Event, EventSink
+from tombola.racing.options import Asked, Settings, asking, distinct
+from tombola.racing.progress import Ticker
 
 Evaluate: TypeAlias = Callable[[Any, Any], Any]
 
@@ -23,7 +22,7 @@ Evaluate: TypeAlias = Callable[[Any, Any], Any]
 class Interrupted(KeyboardInterrupt):
     """A race stopped from outside; `journal` has all answers: give it to `race` again to go on."""
 
-    def __init__(self, race: Race, journal: Keeper) -> None:
+    def __init__(self, race: Race, journal: EventSink) -> None:
         super().__init__(f"stopped after {race.calls_made} calls; give error.journal as journal to go on")
         self.race, self.journal = race, journal
 
@@ -36,7 +35,7 @@ def race(
     *,
     seed: int,
     workers: int = 8,
-    journal: Keeper | str | os.PathLike[str] | None = None,
+    journal: EventSink | str | os.PathLike[str] | None = None,
     progress: bool = True,
     **asked: Unpack[Asked],
 ) -> Race:
@@ -56,6 +55,8 @@ def race(
     names = distinct("candidates", list(candidates))
     ids = [str(row) for row in rows] if all(isinstance(row, str) for row in rows) else list(map(str, range(len(rows))))
     settings = Settings(names, seed, **asked)
+    from tombola.persistence.race_file import journal_at  # race files are built on races
+
     kept = journal_at(journal, settings, ids)
     run = Driver(Race.restore(settings, ids, kept.replay()), kept, Ticker(show=progress))
 
@@ -64,7 +65,7 @@ def race(
     def ask(call: Call) -> Any:
         return evaluate(named[call.candidate], places[call.place])
 
-    count = validate.whole("race", "workers", workers, least=1)
+    count = _validate.whole("race", "workers", workers, least=1)
     if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(getattr(evaluate, "__call__", None)):  # noqa: B004
         _finish(run, run.drive(ask, count))
     else:
@@ -90,7 +91,7 @@ def _finish(run: "Driver", work: Any) -> None:
 class Driver:
     """A race at work: so many calls at a time, every answer into the journal as it comes."""
 
-    def __init__(self, race: Race, journal: Keeper, ticker: Ticker) -> None:
+    def __init__(self, race: Race, journal: EventSink, ticker: Ticker) -> None:
         self.race, self.journal, self.ticker = race, journal, ticker
         self._again = deque(race.pending)
         self._failed: Exception | None = None

@@ -28,7 +28,7 @@ class Event(NamedTuple):
     failed: bool = False
 
 
-class Keeper(Protocol):
+class EventSink(Protocol):
     """Where the events of a race are kept; when `append` returns, the event is safe."""
 
     def append(self, event: Event) -> None:
@@ -38,10 +38,10 @@ class Keeper(Protocol):
         """Return the events kept so far, in the order in which they happened."""
 
 
-class Notes:
+class MemoryLog:
     """A journal in memory.
 
-    >>> notes = Notes([Event("call", 3)])
+    >>> notes = MemoryLog([Event("call", 3)])
     >>> notes.append(Event("answer", 3, loss=0.5))
     >>> len(list(notes.replay()))
     2

@@ -3,10 +3,10 @@
 import math
 
 from tombola.racing.bets import SAFE
-from tombola.racing.field import Field
+from tombola.racing.elimination import Elimination
 
 
-def rows_needed(field: Field) -> int | None:
+def rows_needed(field: Elimination) -> int | None:
     """Return about how many more rows it takes, if the differences stay as they are; None before the first row.
 
     A difference of mean D and variance v takes n = 2 v ln(1 / level) / D^2 rows of an endless list, and n / (1 + n / N)
@@ -20,7 +20,7 @@ def rows_needed(field: Field) -> int | None:
     return min(max([1, *(_more(field, *question) for question in field.doubts())]), field.rows - field.seen)
 
 
-def _more(field: Field, edge: float, variance: float, goal: float) -> int:
+def _more(field: Elimination, edge: float, variance: float, goal: float) -> int:
     if edge <= 0.0:
         return field.rows - field.seen
     noisy = 2.0 * max(variance, edge * edge) * math.log(goal) / (edge * edge)

@@ -8,12 +8,12 @@ is exact.
 import math
 from typing import Any
 
+from tombola._types import Floats
 from tombola.racing.bets import SLACK, certain, gamble
-from tombola.racing.field import Doubt, Field, State, count_in, drop
-from tombola.types import Floats
+from tombola.racing.elimination import Doubt, Elimination, State, count_in, drop
 
 
-class Gate(Field):
+class Gate(Elimination):
     """The race of every candidate against a baseline; a margin of 0 asks whether it is better.
 
     >>> import numpy as np

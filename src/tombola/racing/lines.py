@@ -7,28 +7,28 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tombola._parallel import is_interactive
 from tombola.errors import SessionError
-from tombola.progress import watched
-from tombola.racing.ask_and_tell import Race
+from tombola.persistence.race_file import RaceFile
+from tombola.racing._race import Race
 from tombola.racing.driver import Driver
 from tombola.racing.events import Call, Event
-from tombola.racing.file import RaceFile
-from tombola.racing.programs import Programs, silent
-from tombola.racing.ticker import Ticker, line_of
+from tombola.racing.progress import Ticker, line_of
+from tombola.racing.subprocess_evaluator import SubprocessEvaluator, silent
 
 
 def run_programs(
     file: RaceFile,
-    programs: Programs,
+    programs: SubprocessEvaluator,
     workers: int,
     max_seconds: float | None,
     tell: Callable[[str], None] | None,
 ) -> None:
     """Make the calls of a race until it is over, or the time is; answers that the file has are not asked for again."""
     say = tell or silent
-    with _alone(file.path):
+    with _locked(file.path):
         race = Race.restore(file.settings, file.rows, file.replay())  # the file follows it, answer by answer
-        kept = _Telling(file, say if not watched() else silent)
+        kept = _Telling(file, say if not is_interactive() else silent)
         driver = Driver(race, kept, Ticker(show=tell is not None))
 
         async def ask(call: Call) -> Any:
@@ -77,7 +77,7 @@ class _Telling:
 
 
 @contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[None]:
     """Refuse to run a race that another process runs: both would make the same calls."""
     side = Path(f"{path}-run")
     with side.open("w") as lock:

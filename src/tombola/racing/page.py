@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from tombola.racing.story import Standing, Story
+from tombola._types import Floats
+from tombola.racing.timeline import Standing, Story
 from tombola.racing.verdict import is_exact, is_near
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.page import drawing, render
-from tombola.types import Floats
 
 CURVES, MARKS, SHOWN = 6, 160, 12
 TINY = 1e-4

@@ -9,12 +9,12 @@ level.
 import math
 from typing import Any
 
+from tombola._types import Floats
 from tombola.racing.bets import certain, gamble, total
-from tombola.racing.field import Doubt, Field, State, best_two, count_in, drop, finish, standing
-from tombola.types import Floats
+from tombola.racing.elimination import Doubt, Elimination, State, best_two, count_in, drop, finish, standing
 
 
-class Top(Field):
+class Top(Elimination):
     """The race for the best `top` candidates.
 
     >>> import numpy as np

@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from tombola._types import Floats
 from tombola.racing.bets import SLACK
-from tombola.racing.field import Field
+from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate, exceeds
 from tombola.racing.top import Top
 from tombola.racing.verdict import answer_of, proved_by
 from tombola.racing.within import Within
-from tombola.types import Floats
 
 
-def is_wrong(field: Field, totals: Floats) -> bool:
+def is_wrong(field: Elimination, totals: Floats) -> bool:
     """Tell whether a race says something false; `totals` are the losses of all candidates on the whole list.
 
     >>> from tombola.racing.best import Best

@@ -4,16 +4,16 @@ import math
 from typing import TYPE_CHECKING
 
 from tombola.racing.bets import SLACK
-from tombola.racing.field import Field
+from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate
 from tombola.racing.top import Top
 from tombola.racing.within import Within
 
 if TYPE_CHECKING:
-    from tombola.racing.ask_and_tell import Race
+    from tombola.racing._race import Race
 
 
-def answer_of(field: Field) -> list[int]:
+def answer_of(field: Elimination) -> list[int]:
     """Return the candidates that answer the question, or, as long as it is open, those it is among."""
     if isinstance(field, Gate):
         return [c for c, passed in field.judged.items() if passed]
@@ -25,7 +25,7 @@ def answer_of(field: Field) -> list[int]:
     return field.active
 
 
-def proved_by(field: Field) -> bool | None:
+def proved_by(field: Elimination) -> bool | None:
     """Return True if the question is answered, False if a gate is not passed, None if it is open."""
     if isinstance(field, Gate):
         judged = field.judged
@@ -36,7 +36,7 @@ def proved_by(field: Field) -> bool | None:
     return True if field.done and len(answer_of(field)) <= wanted else None
 
 
-def _least(field: Field, wanted: int) -> list[int]:
+def _least(field: Elimination, wanted: int) -> list[int]:
     """Return the best of those in the race when all rows are known: as many as wanted, and who ties with the last."""
     totals = {a: float(field.state.total[a]) for a in field.active}
     last = sorted(totals.values())[min(wanted, len(totals)) - 1]
@@ -134,7 +134,7 @@ def _surely(race: "Race") -> str:
     return f", with probability {1 - race.settings.level:.4g} or more"
 
 
-def is_exact(field: Field) -> bool:
+def is_exact(field: Elimination) -> bool:
     """Tell whether all rows were counted, and nobody was dropped before the last one."""
     early = any(0 < out < field.population for out in field.state.out)
     return field.seen == field.population and not early and not isinstance(field, Gate)

@@ -8,13 +8,13 @@ left. The race ends with a when every other candidate in the race has 2 / level 
 
 from typing import Any
 
+from tombola._types import Floats
 from tombola.racing.best import sift
 from tombola.racing.bets import STAKE, certain, gamble, total
-from tombola.racing.field import Doubt, Field, State, best_two, finish
-from tombola.types import Floats
+from tombola.racing.elimination import Doubt, Elimination, State, best_two, finish
 
 
-class Within(Field):
+class Within(Elimination):
     """The race for a candidate whose mean loss is at most `within` above the best one's.
 
     >>> import numpy as np

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tombola._option_names import option
+from tombola._types import Floats, Rounds
 from tombola.errors import TableError
+from tombola.readers.cells import COMMA, EITHER, PER_CENT, PLAIN, POINT, number_in
 from tombola.readers.names import matching
-from tombola.readers.notation import COMMA, EITHER, PER_CENT, PLAIN, POINT, number_in
-from tombola.types import Floats, Rounds
-from tombola.wording import option
 
 
-class Sighting(NamedTuple):
+class CellRef(NamedTuple):
     """One cell that is no number: its row, and what is written there."""
 
     row: int
@@ -29,9 +29,9 @@ class Column(NamedTuple):
     name: str
     numbers: Floats
     texts: Sequence[str] | None = None
-    wrong: Sighting | None = None  # the first cell that is neither a number nor missing
-    gap: Sighting | None = None  # the first cell that is missing
-    notations: Mapping[str, Sighting] = MappingProxyType({})  # how numbers are written, each with the first such cell
+    wrong: CellRef | None = None  # the first cell that is neither a number nor missing
+    gap: CellRef | None = None  # the first cell that is missing
+    notations: Mapping[str, CellRef] = MappingProxyType({})  # how numbers are written, each with the first such cell
 
     @property
     def known(self) -> int:
@@ -127,15 +127,15 @@ class Columns:
 def column_of(name: str, cells: Iterable[Any], *, start: int = 0, keep: bool = False) -> Column:
     """Return a column from its cells, one by one; `start` is the row of the first."""
     numbers, texts, wrong, gap = [], [], None, None
-    notations: dict[str, Sighting] = {}
+    notations: dict[str, CellRef] = {}
     for row, cell in enumerate(cells, start):
         value, notation = number_in(cell)
         if value is None:
-            wrong = wrong or Sighting(row, str(cell))
+            wrong = wrong or CellRef(row, str(cell))
         elif math.isnan(value):
-            gap = gap or Sighting(row, "" if cell is None else str(cell))
+            gap = gap or CellRef(row, "" if cell is None else str(cell))
         elif notation not in notations:
-            notations[notation] = Sighting(row, str(cell).strip())
+            notations[notation] = CellRef(row, str(cell).strip())
         numbers.append(math.nan if value is None else value)
         if keep:
             texts.append("" if cell is None else str(cell).strip())
@@ -144,7 +144,7 @@ def column_of(name: str, cells: Iterable[Any], *, start: int = 0, keep: bool = F
 
 def notes_on_notation(columns: Sequence[Column]) -> list[str]:
     """Say which cells are not written as plain numbers, and what they were taken for."""
-    found: dict[str, tuple[Column, Sighting]] = {}
+    found: dict[str, tuple[Column, CellRef]] = {}
     for column in columns:
         for kind, cell in column.notations.items():
             found.setdefault(COMMA if kind == EITHER else kind, (column, cell))

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tombola._option_names import option
+from tombola._types import Floats, Rounds
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, listed, notes_on_notation
 from tombola.readers.names import IDS, likeness
-from tombola.readers.parts import (
+from tombola.readers.options import (
     ACTION,
     ALSO_ACTION,
     CHANCE,
@@ -15,18 +17,16 @@ from tombola.readers.parts import (
     DELAYS,
     LOSSES,
     REWARDS,
-    Parts,
-    Wanted,
+    ParsedTable,
+    ReadOptions,
     costs_of,
     logged,
 )
-from tombola.types import Floats, Rounds
-from tombola.wording import option
 
 _LARGEST = 10_000_000  # cells of a pool that are mostly missing
 
 
-def action_column(table: Columns, wanted: Wanted) -> Column | None:
+def action_column(table: Columns, wanted: ReadOptions) -> Column | None:
     """Return the column that says which action a line is about, or None: then the table is wide."""
     if wanted.action is not None:
         return table.find(wanted.action, "action")
@@ -37,7 +37,7 @@ def action_column(table: Columns, wanted: Wanted) -> Column | None:
     return _named(table, (*ACTION, *ALSO_ACTION) if told else ACTION)
 
 
-def read_long(table: Columns, wanted: Wanted, action: Column, *, average: bool = False) -> Parts:
+def read_long(table: Columns, wanted: ReadOptions, action: Column, *, average: bool = False) -> ParsedTable:
     """Take a long table apart; rows and actions come in the order in which they are first named."""
     ids = table.find(wanted.ids, "ids") if wanted.ids is not None else _named(table, IDS)
     sign = f"column {action.name!r} names it"
@@ -71,7 +71,7 @@ def read_long(table: Columns, wanted: Wanted, action: Column, *, average: bool =
     chosen = _chosen(table, wanted.actions, names)
     values, actions, stacked = values[:, chosen], [names[i] for i in chosen], costs_of(costs)
     gap = _gap(values, row_names, actions)
-    return Parts(
+    return ParsedTable(
         table.source, kind, values, tuple(actions), tuple(row_names),
         None if stacked is None else stacked[:, chosen], _delays(table, delay, rows, len(row_names)), notes, gap, doubt,
     )  # fmt: skip
@@ -108,7 +108,7 @@ def _check_size(table: Columns, rows: int, names: list[str]) -> None:
         )
 
 
-def _value(table: Columns, wanted: Wanted, taken: set[str]) -> Column:
+def _value(table: Columns, wanted: ReadOptions, taken: set[str]) -> Column:
     if wanted.value is not None:
         return table.numeric(table.find(wanted.value, "value"))
     names = {"losses": LOSSES, "rewards": REWARDS, None: (*LOSSES, *REWARDS)}[wanted.kind]
@@ -129,7 +129,7 @@ def _scored(column: Column) -> bool:
     return column.wrong is None and likeness(column.name) in ("loss", "score")
 
 
-def _prices(table: Columns, wanted: Wanted) -> list[Column]:
+def _prices(table: Columns, wanted: ReadOptions) -> list[Column]:
     if wanted.resources:
         return [table.find(name, "costs") for name in wanted.resources]
     found = _named(table, COSTS) if wanted.costs is None else None

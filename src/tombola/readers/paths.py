@@ -3,8 +3,8 @@
 import stat
 from pathlib import Path
 
+from tombola._files import feedback_type
 from tombola.errors import TableError
-from tombola.files import kind_of
 
 
 def check_file(path: Path, wanted: str = "a file") -> None:
@@ -14,7 +14,7 @@ def check_file(path: Path, wanted: str = "a file") -> None:
         if stat.S_ISREG(mode):
             path.open("rb").close()
             return
-        found = kind_of(mode)
+        found = feedback_type(mode)
     except (FileNotFoundError, NotADirectoryError):
         found = "none"
     except (OSError, ValueError) as error:

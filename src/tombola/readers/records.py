@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tombola._option_names import option
 from tombola.errors import TableError
 from tombola.readers.columns import Columns, check_names, column_of, listed
 from tombola.readers.limits import check_memory
-from tombola.wording import option
 
 
 def table_of(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tombola._option_names import option
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, listed
+from tombola.readers.costs import AS_ASKED, Prices, asked_prices, guessed_prices
 from tombola.readers.names import IDS, like_id, likeness, says_reward, without
-from tombola.readers.parts import DELAYS, Wanted
-from tombola.readers.prices import AS_ASKED, Prices, asked_prices, guessed_prices
-from tombola.wording import option
+from tombola.readers.options import DELAYS, ReadOptions
 
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _LIKE = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": "a feature", "date": "a date"}
@@ -31,7 +31,7 @@ class Roles(NamedTuple):
     doubt: str
 
 
-def roles_of(table: Columns, wanted: Wanted) -> Roles:
+def roles_of(table: Columns, wanted: ReadOptions) -> Roles:
     """Say what every column is."""
     aside = {name: AS_ASKED for pattern in wanted.ignore for name in table.matching(pattern, "ignore")}
     chosen = None if wanted.actions is None else _actions(table, wanted.actions)

@@ -8,18 +8,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola import validate
+from tombola import _validate
+from tombola._text import encodable
 from tombola.errors import ParameterError, TableError
 from tombola.pool import Pool
-from tombola.readers.arrays import choose_actions, read_array
 from tombola.readers.columns import Columns, listed, shortened
-from tombola.readers.endings import read_file
-from tombola.readers.frames import read_frame
+from tombola.readers.formats.arrays import choose_actions, read_array
+from tombola.readers.formats.frames import read_frame
+from tombola.readers.formats.registry import read_file
 from tombola.readers.long import action_column, read_long
-from tombola.readers.parts import Parts, Wanted
-from tombola.readers.pooling import Table, name_of, pooled
+from tombola.readers.options import ParsedTable, ReadOptions
+from tombola.readers.to_pool import Table, name_of, pooled
 from tombola.readers.wide import read_wide
-from tombola.text import encodable
 
 
 def read_pool(path: str | Path, *, rescale: bool = False) -> Pool:
@@ -71,11 +71,11 @@ def read_table(
     _one_of("missing", missing, ("error", "drop", "worst"))
     limits = _limits(rescale)
     _one_of("decimal", decimal, (None, ".", ","))
-    wanted = Wanted(kind, actions, costs, delay, ids, action, value, tuple(ignore), sheet, decimal)
+    wanted = ReadOptions(kind, actions, costs, delay, ids, action, value, tuple(ignore), sheet, decimal)
     return pooled(parts_of(source, wanted).settled(), missing=missing, rescale=limits)
 
 
-def parts_of(source: Any, wanted: Wanted) -> Parts:
+def parts_of(source: Any, wanted: ReadOptions) -> ParsedTable:
     """Take a table apart, before anything is decided about missing cells and the unit."""
     parts = _parts(source, wanted)
     for name, words in (("ids", parts.ids), ("actions", parts.actions)):
@@ -98,11 +98,11 @@ def _limits(rescale: Any) -> bool | tuple[float, float]:
         raise ParameterError(
             f"read_table: rescale must be True or two numbers, got {rescale!r}; write rescale=(0, 100)."
         )
-    low = validate.number("read_table", "rescale[0]", rescale[0])
-    return low, validate.number("read_table", "rescale[1]", rescale[1], above=low)
+    low = _validate.number("read_table", "rescale[0]", rescale[0])
+    return low, _validate.number("read_table", "rescale[1]", rescale[1], above=low)
 
 
-def _parts(source: Any, wanted: Wanted) -> Parts:
+def _parts(source: Any, wanted: ReadOptions) -> ParsedTable:
     if isinstance(source, str | Path):
         read = read_file(str(source), wanted)
     elif isinstance(source, np.ndarray | list | tuple):
@@ -112,7 +112,7 @@ def _parts(source: Any, wanted: Wanted) -> Parts:
     return _shaped(read, wanted) if isinstance(read, Columns) else read
 
 
-def _shaped(table: Columns, wanted: Wanted) -> Parts:
+def _shaped(table: Columns, wanted: ReadOptions) -> ParsedTable:
     left_out = dict.fromkeys(name for pattern in wanted.ignore for name in table.matching(pattern, "ignore"))
     rest = replace(table, columns=[column for column in table.columns if column.name not in left_out])
     action = action_column(rest, wanted)
@@ -133,7 +133,7 @@ def _refuse_unwritable(source: str, name: str, words: Sequence[str]) -> None:
         )
 
 
-def _refuse_repeated(parts: Parts) -> None:
+def _refuse_repeated(parts: ParsedTable) -> None:
     seen: set[str] = set()
     for name in parts.ids or ():
         if name in seen:
@@ -141,9 +141,9 @@ def _refuse_repeated(parts: Parts) -> None:
         seen.add(name)
 
 
-def _priced(parts: Parts, costs: Any) -> Parts:
+def _priced(parts: ParsedTable, costs: Any) -> ParsedTable:
     """Return the parts with costs that are not in the table itself: a price per action, or a second table."""
-    if costs is None or Wanted(costs=costs).resources:
+    if costs is None or ReadOptions(costs=costs).resources:
         return parts
     k = parts.values.shape[1]
     names = parts.actions or tuple(str(action) for action in range(k))
@@ -151,17 +151,17 @@ def _priced(parts: Parts, costs: Any) -> Parts:
         prices = [_price(parts.source, costs, name) for name in names]
         table = np.broadcast_to(np.array(prices), (parts.values.shape[0], k))
         return parts._replace(costs=table, notes=[*parts.notes, "the same costs in every row"])
-    other = _parts(costs, Wanted(costs=[]))
+    other = _parts(costs, ReadOptions(costs=[]))
     return parts._replace(costs=_matched(parts, other), notes=[*parts.notes, f"costs from {name_of(costs)}"])
 
 
 def _price(source: str, prices: Mapping[str, float], name: str) -> float:
     if name not in prices:
         raise TableError(f"{source}: costs must name every action, got {listed(list(prices))}; add one for {name!r}.")
-    return validate.number("read_table", "costs", prices[name], least=0)
+    return _validate.number("read_table", "costs", prices[name], least=0)
 
 
-def _matched(parts: Parts, other: Parts) -> NDArray[Any]:
+def _matched(parts: ParsedTable, other: ParsedTable) -> NDArray[Any]:
     """Return the second table with its actions and rows in the order of the first."""
     values = other.values
     if parts.actions is not None and other.actions is not None:

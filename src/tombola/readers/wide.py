@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tombola._option_names import option
+from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, listed, notes_on_notation
-from tombola.readers.parts import Parts, Wanted, logged
+from tombola.readers.options import ParsedTable, ReadOptions, logged
 from tombola.readers.roles import note_on, roles_of
-from tombola.types import Floats
-from tombola.wording import option
 
 _SUMS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
 
 
-def read_wide(table: Columns, wanted: Wanted) -> Parts:
+def read_wide(table: Columns, wanted: ReadOptions) -> ParsedTable:
     """Take a wide table apart: ids, delays, costs, a column for each action, and what is set aside."""
     if wanted.value is not None:
         raise TableError(
@@ -34,7 +34,7 @@ def read_wide(table: Columns, wanted: Wanted) -> Parts:
         *([f"delays from column {roles.delay.name!r}"] if roles.delay else []),
         *roles.notes, *roles.prices.note(), *note_on(roles.aside), *notes_on_notation(used),
     ]  # fmt: skip
-    return Parts(
+    return ParsedTable(
         table.source, roles.kind, values, tuple(roles.names), ids, costs,
         table.numeric(roles.delay).numbers if roles.delay else None, notes, _gap(table, roles.actions), roles.doubt,
     )  # fmt: skip

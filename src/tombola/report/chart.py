@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tombola.types import Floats
+from tombola._types import Floats
 
 
 class Band(NamedTuple):

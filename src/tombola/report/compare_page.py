@@ -6,7 +6,7 @@ from tombola.report.chart import Chart
 from tombola.report.page import drawing, render
 
 
-class Placing(NamedTuple):
+class RankingRow(NamedTuple):
     """One line of a ranking, in words; `spent` is empty where there is no budget, `rank` for what is no learner."""
 
     rank: str
@@ -22,7 +22,7 @@ class Ranking(NamedTuple):
     """The learners in one order of the rows, the best first."""
 
     order: str
-    standings: tuple[Placing, ...]
+    standings: tuple[RankingRow, ...]
 
 
 class Mean(NamedTuple):

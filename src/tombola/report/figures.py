@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from tombola.files import make_folder, write_whole
+from tombola._files import make_folder, write_atomic
+from tombola._text import clean
+from tombola._types import Floats
 from tombola.report.chart import Chart, Line
-from tombola.text import clean
-from tombola.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +85,7 @@ def save(figure: "Figure", path: str | Path) -> Path:
     """Write the figure; the ending of the path says whether as PNG or SVG."""
     path = Path(path)
     make_folder(path.parent)
-    write_whole(path, _bytes(figure, path.suffix.lstrip(".")))
+    write_atomic(path, _bytes(figure, path.suffix.lstrip(".")))
     return path
 
 

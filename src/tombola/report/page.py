@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
+from tombola._text import clean
 from tombola.report.chart import Chart
 from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw, edge, spots, svg
-from tombola.text import clean
 
 
 class Broken(NamedTuple):
-    """What a claim says about a program that a saboteur broke."""
+    """What a claim says about a program that a fault broke."""
 
-    saboteur: str
+    fault: str
     outcome: str
     caught: bool
     measured: str
@@ -37,7 +37,7 @@ class Item(NamedTuple):
     charts: tuple[Chart, ...]
     limits: str = ""
     luck: str = ""
-    saboteurs: tuple[Broken, ...] = ()
+    faults: tuple[Broken, ...] = ()
     section: str = ""
 
 

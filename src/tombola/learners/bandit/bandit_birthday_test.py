@@ -5,11 +5,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, RngState
 from tombola.learners.bandit.ucb1 import UCB1
 from tombola.learners.base import Feedback, Kernel, Learner
-from tombola.learners.full.birthday_test import fires
-from tombola.types import Coins, Floats
+from tombola.learners.full_information.birthday_test import fires
 
 act_ucb1: Kernel = UCB1.act
 observe_ucb1: Kernel = UCB1.observe
@@ -48,7 +48,7 @@ class BanditBirthdayTest(Learner):
 
     def __post_init__(self) -> None:
         if self.grid is not None:
-            validate.whole("BanditBirthdayTest", "grid", self.grid, least=1)
+            _validate.whole("BanditBirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start the test."""
@@ -56,17 +56,17 @@ class BanditBirthdayTest(Learner):
         return State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Play action 0, and as UCB1 does once the test has fired."""
         if state.fired[0] == 0.0:
             return 0, 1.0
-        action, chance = act_ucb1(state, coins)
-        return action, chance
+        action, probability = act_ucb1(state, rng)
+        return action, probability
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Test the loss, or learn from it once the test has fired."""
         if state.fired[0] > 0.0:
-            observe_ucb1(state, action, chance, loss)
+            observe_ucb1(state, action, probability, loss)
         elif fires(state.points, state.grid, loss):
             state.fired[0] = 1.0

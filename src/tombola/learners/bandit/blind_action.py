@@ -1,13 +1,13 @@
-"""BlindAction: one action drawn blindly, for good; what a learner with a price on switches must at least match."""
+"""RandomFixedAction: one action drawn blindly, for good; what a learner with a price on switches must at least match."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola.engine.coins import below
+from tombola._types import Floats, RngState
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
+from tombola.rng import integers
 
 
 class State(NamedTuple):
@@ -18,13 +18,13 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BlindAction(Learner):
-    """Draw an action, each with the same chance, and play it in every round; it looks at no loss and never switches.
+class RandomFixedAction(Learner):
+    """Draw an action, each with the same probability, and play it in every round; it looks at no loss and never switches.
 
     Its expected regret is T times the distance of the average action from the best one.
 
     >>> from tombola import Pool, play
-    >>> play(BlindAction(), Pool([[1.0, 0.0]] * 5), switching_price=10.0, seed=1).switches
+    >>> play(RandomFixedAction(), Pool([[1.0, 0.0]] * 5), switching_price=10.0, seed=1).switches
     0
     """
 
@@ -35,13 +35,13 @@ class BlindAction(Learner):
         return State(float(actions), np.full(1, -1.0))
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
-        """Draw in the first round; its chance is that of the draw, and 1 from then on."""
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Draw in the first round; its probability is that of the draw, and 1 from then on."""
         if state.drawn[0] >= 0.0:
             return int(state.drawn[0]), 1.0
-        state.drawn[0] = below(coins, int(state.actions))
+        state.drawn[0] = integers(rng, int(state.actions))
         return int(state.drawn[0]), 1.0 / state.actions
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Learn nothing."""

@@ -2,7 +2,7 @@
 
 import math
 
-from tombola.types import Floats
+from tombola._types import Floats
 
 TINY = 1e-12
 STEPS = 100

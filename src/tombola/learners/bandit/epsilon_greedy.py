@@ -5,10 +5,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats
 from tombola.learners.bandit.counts import learn
 from tombola.learners.base import Feedback, MixedLearner
-from tombola.types import Floats
 
 
 class State(NamedTuple):
@@ -31,7 +31,7 @@ def best_seen(state: State) -> int:
 
 @dataclass(frozen=True)
 class EpsilonGreedy(MixedLearner):
-    """In round t play any action with chance e = min(1, c k / t), each equally likely, and else the best mean.
+    """In round t play any action with probability e = min(1, c k / t), each equally likely, and else the best mean.
 
     Before any feedback, all rounds are of the first kind. The authors have c / d^2 in the place of c, and show
     logarithmic regret on i.i.d. rows if c > 5 and d is at most the smallest gap (Theorem 3), which nobody knows; with
@@ -47,7 +47,7 @@ class EpsilonGreedy(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("EpsilonGreedy", "c", self.c, least=0)
+        _validate.number("EpsilonGreedy", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing."""
@@ -65,6 +65,6 @@ class EpsilonGreedy(MixedLearner):
             mix[best] += 1.0 - share
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)

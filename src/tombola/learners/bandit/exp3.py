@@ -9,10 +9,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import bounds, validate
+from tombola import _validate, bounds
+from tombola._types import Floats
 from tombola.learners.bandit.counts import lowest
 from tombola.learners.base import Feedback, MixedLearner
-from tombola.types import Floats
 
 FAINT = 1e-100
 
@@ -43,7 +43,7 @@ def sum_of(weights: Floats) -> float:
 
 @dataclass(frozen=True)
 class Exp3(MixedLearner):
-    """Play action a with chance proportional to exp(-rate total(a)), where total(a) adds up loss / chance of its plays.
+    """Play action a with probability proportional to exp(-rate total(a)), where total(a) adds up loss / probability of its plays.
 
     `rate` = None is tuned to the horizon, sqrt(2 ln k / (k T)); then the regret is at most sqrt(2 k T ln k), in every
     order. The estimates are right on average also when the feedback is late.
@@ -59,7 +59,7 @@ class Exp3(MixedLearner):
 
     def __post_init__(self) -> None:
         if self.rate is not None:
-            validate.number("Exp3", "rate", self.rate, above=0)
+            _validate.number("Exp3", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with equal weights."""
@@ -78,9 +78,9 @@ class Exp3(MixedLearner):
             mix[action] = state.weights[action] / total
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
-        """Add loss / chance to the estimated total of the action."""
-        state.totals[action] += loss / chance
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
+        """Add loss / probability to the estimated total of the action."""
+        state.totals[action] += loss / probability
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

@@ -6,10 +6,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import bounds, validate
+from tombola import _validate, bounds
+from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import learn, lowest
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -47,7 +47,7 @@ class ExploreThenCommit(Learner):
 
     def __post_init__(self) -> None:
         if self.rounds is not None:
-            validate.whole("ExploreThenCommit", "rounds", self.rounds, least=1)
+            _validate.whole("ExploreThenCommit", "rounds", self.rounds, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with the turn of action 0."""
@@ -56,7 +56,7 @@ class ExploreThenCommit(Learner):
         return State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Play the action committed to, or the next in turn."""
         if state.committed[0] < 0.0 and state.short[0] == 0.0:
             state.committed[0] = lowest(state.means)
@@ -67,7 +67,7 @@ class ExploreThenCommit(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
         if state.seen[action] == state.rounds:

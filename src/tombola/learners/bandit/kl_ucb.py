@@ -6,10 +6,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import learn, least_tried, lower
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
 
 SLACK = 1e-11
 
@@ -75,7 +75,7 @@ class KLUCB(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("KLUCB", "c", self.c, least=0)
+        _validate.number("KLUCB", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing."""
@@ -83,7 +83,7 @@ class KLUCB(Learner):
         return State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Play an action never answered, or else the one with the smallest lower bound."""
         best = least_tried(state.seen, state.chosen)
         if best < 0:
@@ -94,7 +94,7 @@ class KLUCB(Learner):
         return best, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
         state.indices[action], state.slopes[action] = -math.inf, 0.0

@@ -7,9 +7,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import bounds
+from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import learn
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -63,7 +63,7 @@ class SuccessiveElimination(Learner):
         return State(width, np.zeros(1), np.full(1, float(actions)), everyone, np.zeros(actions), np.zeros(actions))
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Play the next active action; at the end of a turn, eliminate first."""
         if state.turn[0] == state.left[0]:
             if state.left[0] > 1.0:
@@ -74,7 +74,7 @@ class SuccessiveElimination(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
 

@@ -1,4 +1,4 @@
-"""Thompson sampling: play an action with the chance that it is best (Thompson 1933; Agrawal and Goyal 2012)."""
+"""Thompson sampling: play an action with the probability that it is best (Thompson 1933; Agrawal and Goyal 2012)."""
 
 import math
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola.engine.coins import gamma
+from tombola._types import Floats, RngState
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
+from tombola.rng import gamma
 
 
 class State(NamedTuple):
@@ -23,7 +23,7 @@ class ThompsonSampling(Learner):
     """Guess the mean loss of every action from Beta(1 + its losses, 1 + what was spared), and play the smallest guess.
 
     For losses in {0, 1} this is Agrawal and Goyal 2012, Algorithm 1. Their Algorithm 2 turns a loss in between into 0
-    or 1 by a coin; here it counts as a fraction, so that learning needs no coins. The chance of the action has no
+    or 1 by a coin; here it counts as a fraction, so that learning needs no rng. The probability of the action has no
     formula: it is NaN. The bound is for i.i.d. rows and has no explicit constants, so `bound` is None.
 
     >>> from tombola import Pool, play
@@ -39,19 +39,19 @@ class ThompsonSampling(Learner):
         return State(losses=np.zeros(actions), spared=np.zeros(actions))
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Draw a guess for every action, and play the smallest."""
         best, least = 0, math.inf
         for action in range(state.losses.size):
-            lost = gamma(coins, 1.0 + state.losses[action])
-            kept = gamma(coins, 1.0 + state.spared[action])
+            lost = gamma(rng, 1.0 + state.losses[action])
+            kept = gamma(rng, 1.0 + state.spared[action])
             guess = lost / (lost + kept)
             if guess < least:
                 best, least = action, guess
         return best, math.nan
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Add the loss, and what was spared."""
         state.losses[action] += loss
         state.spared[action] += 1.0 - loss

@@ -10,9 +10,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import bounds
+from tombola._types import Floats
 from tombola.learners.bandit.counts import lowest
 from tombola.learners.base import Feedback, MixedLearner
-from tombola.types import Floats
 
 CLOSE = 1e-11
 STEPS = 60
@@ -50,9 +50,9 @@ def normalise(gaps: Floats, y: float, mix: Floats) -> float:
 
 @dataclass(frozen=True)
 class TsallisInf(MixedLearner):
-    """Play action a with chance 4 / (eta (total(a) - x))^2, where x makes the chances sum to 1.
+    """Play action a with probability 4 / (eta (total(a) - x))^2, where x makes the probabilities sum to 1.
 
-    total(a) adds up loss / chance of the plays of a, and eta = 2 / sqrt(t), where t - 1 counts the rounds answered
+    total(a) adds up loss / probability of the plays of a, and eta = 2 / sqrt(t), where t - 1 counts the rounds answered
     (without delay, t is the round). No parameters, no horizon. The regret is at most 4 sqrt(k T) + 1 in every order.
 
     >>> from tombola import Pool, play
@@ -64,12 +64,12 @@ class TsallisInf(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with equal chances."""
+        """Start with equal probabilities."""
         return State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Solve for x: with y = (smallest total - x) eta / 2, the chance of a is 1 / (y + gap(a))^2."""
+        """Solve for x: with y = (smallest total - x) eta / 2, the probability of a is 1 / (y + gap(a))^2."""
         half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
         smallest = state.totals[lowest(state.totals)]
         for action in range(mix.size):
@@ -77,9 +77,9 @@ class TsallisInf(MixedLearner):
         state.y[0] = normalise(state.gaps, state.y[0], mix)
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
-        """Add loss / chance to the estimated total of the action."""
-        state.totals[action] += loss / chance
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
+        """Add loss / probability to the estimated total of the action."""
+        state.totals[action] += loss / probability
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

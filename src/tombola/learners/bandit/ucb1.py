@@ -6,10 +6,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import bounds, validate
+from tombola import _validate, bounds
+from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import learn, least_tried
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
 
 ORIGINAL = 2.0
 
@@ -44,7 +44,7 @@ class UCB1(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("UCB1", "scale", self.scale, least=0)
+        _validate.number("UCB1", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing."""
@@ -52,7 +52,7 @@ class UCB1(Learner):
         return State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Play an action never answered, or else the one with the smallest lower bound."""
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
@@ -67,7 +67,7 @@ class UCB1(Learner):
         return best, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action."""
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0

@@ -6,11 +6,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import bounds, validate
+from tombola import _validate, bounds
+from tombola._types import Floats, RngState
 from tombola.confidence.radius import unseen
 from tombola.learners.bandit.counts import learn, least_tried
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
 
 LEAST = 1e-6  # the smallest alpha: blocks of length 0 are passed over one by one, and without end where 1 + alpha is 1
 
@@ -75,14 +75,14 @@ class UCB2(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("UCB2", "alpha", self.alpha, least=LEAST, below=1)
+        _validate.number("UCB2", "alpha", self.alpha, least=LEAST, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing, with r = 0 for every action."""
         return start(self.alpha, math.inf, actions)
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Go on with the block, or try an action never answered, or else begin a block of the most promising action."""
         if state.left[0] == 0.0:
             action = least_tried(state.seen, state.chosen)
@@ -97,7 +97,7 @@ class UCB2(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

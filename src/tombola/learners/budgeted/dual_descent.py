@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola import validate
-from tombola.budget import Terms
+from tombola import _validate
+from tombola._types import Floats
+from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.means import add_row
 from tombola.learners.budgeted.primal_dual import used
-from tombola.types import Floats
 
 
 class State(NamedTuple):
@@ -37,7 +37,7 @@ class DualDescent(BudgetedLearner):
     Without a `step` it is 1 / (rho sqrt(T)): prices live in [0, 1/rho]. Before the first feedback it plays the null
     action.
 
-    >>> from tombola.budget import Budget
+    >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
     >>> trace = play(DualDescent(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)
     >>> trace.regret < 200, trace.overspent
@@ -48,9 +48,9 @@ class DualDescent(BudgetedLearner):
 
     def __post_init__(self) -> None:
         if self.step is not None:
-            validate.number("DualDescent", "step", self.step, above=0)
+            _validate.number("DualDescent", "step", self.step, above=0)
 
-    def init(self, terms: Terms) -> State:
+    def init(self, terms: BudgetTerms) -> State:
         """Start with prices of 0."""
         k, m = terms.actions, terms.resources
         tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))

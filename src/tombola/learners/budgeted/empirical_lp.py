@@ -9,8 +9,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from tombola._types import Floats, RngState
 from tombola.bounds.empirical_lp import empirical_lp, next_solve
-from tombola.budget import Terms
+from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner, check_pace
 from tombola.learners.budgeted.means import (
     add_row,
@@ -23,7 +24,6 @@ from tombola.learners.budgeted.means import (
     play_planned,
     solve,
 )
-from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -51,7 +51,7 @@ class EmpiricalLP(BudgetedLearner):
     first feedback it plays the null action. In random order without delay its regret is at most
     `bounds.empirical_lp(...)`, of order sqrt(T)/rate (docs/theory/budget.md): the margin of `SerflingLP` is not needed.
 
-    >>> from tombola.budget import Budget
+    >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
     >>> trace = play(EmpiricalLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), mixed=True, seed=0)
     >>> trace.regret < 40, trace.overspent
@@ -64,7 +64,7 @@ class EmpiricalLP(BudgetedLearner):
     def __post_init__(self) -> None:
         check_pace(self)
 
-    def init(self, terms: Terms) -> State:
+    def init(self, terms: BudgetTerms) -> State:
         """Start with the null action."""
         return State(
             growth=float(self.growth),
@@ -88,7 +88,7 @@ class EmpiricalLP(BudgetedLearner):
         """Solve again when it is time, or when an action of the mix no longer fits."""
         return plan_is_due(state, state.seen[0], fits)
 
-    def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
+    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP over the actions that fit."""
         seen = float(state.seen[0])
         state.fitted[:] = fits
@@ -100,6 +100,6 @@ class EmpiricalLP(BudgetedLearner):
         enough = enough_now(state, float(state.lost[0]), rest)
         solve(state, rewards, costs, left / rest, np.flatnonzero(fits), enough)
 
-    def bound(self, terms: Terms, delta: float) -> float | None:
+    def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         """Bound the regret in random order without delay, in sampled or fluid play."""
         return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)

@@ -5,25 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from tombola.budget import Terms
-from tombola.optimum import UnreachableError, best_mix, exchanged
-from tombola.types import Floats
+from tombola._types import Floats
+from tombola.budget.budget import BudgetTerms
+from tombola.budget.optimum import UnreachableError, best_mix, target_as_budget
 
 
-def no_plan(terms: Terms) -> dict[str, Any]:
+def no_plan(terms: BudgetTerms) -> dict[str, Any]:
     """Return what a state has of a plan before the first one: the null action, with everything fitting, no basis."""
     k = terms.actions
     basis = np.full(k + terms.resources + 1, -1.0)
     return {"horizon": float(terms.horizon), "played": np.eye(k)[terms.null], "fitted": np.ones(k), "basis": basis}
 
 
-def no_rows(terms: Terms) -> dict[str, Any]:
+def no_rows(terms: BudgetTerms) -> dict[str, Any]:
     """Return what a state has of rows before the first one: sums of nothing; the first is waited for."""
     k, m = terms.actions, terms.resources
     return {"seen": np.zeros(1), "losses": np.zeros(k), "costs": np.zeros((k, m)), "following": np.ones(1)}
 
 
-def no_answers(terms: Terms) -> dict[str, Any]:
+def no_answers(terms: BudgetTerms) -> dict[str, Any]:
     """Return what a state has of plays before the first answer: what is known beforehand, and that a plan is due."""
     k, m = terms.actions, terms.resources
     known = {"prices": known_prices(terms), "ceilings": ceilings(terms)}
@@ -31,7 +31,7 @@ def no_answers(terms: Terms) -> dict[str, Any]:
     return {**known, **means, "marks": np.zeros(k), "following": np.zeros(1)}
 
 
-def aim_of(terms: Terms) -> dict[str, Any]:
+def aim_of(terms: BudgetTerms) -> dict[str, Any]:
     """Return the target, and the null action if it was added, which is no way to reach it, else -1."""
     return {"target": terms.target, "idle": float(terms.null) if terms.added else -1.0}
 
@@ -97,7 +97,7 @@ def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any,
     if active.size == 0:
         return False
     try:
-        mix, _ = best_mix(*exchanged(1.0 - rewards[active], costs[active], rates, enough)[0])
+        mix, _ = best_mix(*target_as_budget(1.0 - rewards[active], costs[active], rates, enough)[0])
     except UnreachableError:
         return False
     state.played[:] = 0.0
@@ -130,12 +130,12 @@ def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
         state.played[alike] = state.played[alike].sum() / alike.size
 
 
-def known_prices(terms: Terms) -> Floats:
+def known_prices(terms: BudgetTerms) -> Floats:
     """Return the costs known in advance, NaN where they are not."""
     return np.full((terms.actions, terms.resources), np.nan) if terms.prices is None else terms.prices
 
 
-def ceilings(terms: Terms) -> Floats:
+def ceilings(terms: BudgetTerms) -> Floats:
     """Return how much each action can earn: an added null action nothing."""
     found = np.ones(terms.actions)
     found[terms.null] = 0.0 if terms.added else 1.0

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tombola._types import Floats, RngState
 from tombola.bounds.optimistic_lp import optimistic_log, optimistic_lp
-from tombola.budget import Terms
+from tombola.budget.budget import BudgetTerms
 from tombola.learners.bandit.counts import learn
 from tombola.learners.budgeted.base import BudgetedBanditLearner, check_pace
 from tombola.learners.budgeted.means import (
@@ -23,7 +24,6 @@ from tombola.learners.budgeted.means import (
     share_unseen,
     solve,
 )
-from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -55,7 +55,7 @@ class OptimisticLP(BudgetedBanditLearner):
     `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows and many actions need less caution: see
     `ThriftyLP`.
 
-    >>> from tombola.budget import Budget
+    >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
     >>> trace = play(OptimisticLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)
     >>> trace.regret < 400, trace.overspent
@@ -68,7 +68,7 @@ class OptimisticLP(BudgetedBanditLearner):
     def __post_init__(self) -> None:
         check_pace(self)
 
-    def init(self, terms: Terms) -> State:
+    def init(self, terms: BudgetTerms) -> State:
         """Start knowing the prices at most."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return State(
@@ -81,7 +81,7 @@ class OptimisticLP(BudgetedBanditLearner):
     mix = staticmethod(play_planned)
 
     @staticmethod
-    def observe(state: State, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+    def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Add the play to the means."""
         learn(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
@@ -91,7 +91,7 @@ class OptimisticLP(BudgetedBanditLearner):
         """Solve again when an action was played often enough, when it is time, or when an action no longer fits."""
         return plan_is_due(state, state.answered[0], fits)
 
-    def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
+    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the optimistic LP over the actions that fit."""
         rates = left / note_plan(state, fits)
         lows = lower(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
@@ -100,7 +100,7 @@ class OptimisticLP(BudgetedBanditLearner):
         solve(state, rewards, costs, rates, np.flatnonzero(fits))
         share_unseen(state, rewards, costs)
 
-    def bound(self, terms: Terms, delta: float) -> float | None:
+    def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         """Bound the regret; a smaller delta than that of the learner has no bound."""
         if delta < self.delta:
             return None

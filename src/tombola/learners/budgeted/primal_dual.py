@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola.budget import Terms
+from tombola._types import Floats
+from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner
-from tombola.learners.full.hedge import weigh
-from tombola.types import Floats
+from tombola.learners.full_information.hedge import weigh
 
 
 class State(NamedTuple):
@@ -37,17 +37,17 @@ class PrimalDual(BudgetedLearner):
     rho sqrt(8 ln(m+1) / T). On i.i.d. rows its regret is at most `bounds.primal_dual(...)` with probability 1 - delta.
     Feedback that comes late is valued at the prices of the moment.
 
-    >>> from tombola.budget import Budget
+    >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
     >>> trace = play(PrimalDual(), instances.three_actions(4096, seed=0), budget=Budget(2048), mixed=True, seed=0)
     >>> trace.regret < 200, trace.overspent
     (True, (False,))
     """
 
-    def init(self, terms: Terms) -> State:
+    def init(self, terms: BudgetTerms) -> State:
         """Start with equal weights."""
         k, m, T = terms.actions, terms.resources, terms.horizon
-        rate = max(terms.rate, 1e-9)  # a budget of next to nothing never opens the purse
+        rate = max(terms.rate, 1e-9)  # a budget of next to nothing never opens the tracker
         state = State(
             rate=rate,
             primal_rate=math.sqrt(8 * math.log(k) / T) / (1 + 1 / rate),

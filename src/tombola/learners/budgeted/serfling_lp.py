@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tombola._types import Floats, RngState
 from tombola.bounds.budget import lp_log, lp_margin, serfling_lp, serfling_lp_first_play
-from tombola.budget import Terms
+from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner, check_pace
 from tombola.learners.budgeted.means import add_row, means_of, no_rows, play_planned, solve
-from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -40,10 +40,10 @@ class SerflingLP(BudgetedLearner):
     random order without delay. With delays it is as safe, but the bound is not proved. On a short list the margin is
     more than the whole rate, and it plays nothing but null: `outlook` says so beforehand.
 
-    >>> from tombola.budget import Budget
+    >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
     >>> trace = play(SerflingLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), mixed=True, seed=0)
-    >>> trace.regret < SerflingLP().bound(Terms(3, 1, 4096, 0.5, 0), 0.05), trace.overspent
+    >>> trace.regret < SerflingLP().bound(BudgetTerms(3, 1, 4096, 0.5, 0), 0.05), trace.overspent
     (True, (False,))
     """
 
@@ -53,7 +53,7 @@ class SerflingLP(BudgetedLearner):
     def __post_init__(self) -> None:
         check_pace(self)
 
-    def init(self, terms: Terms) -> State:
+    def init(self, terms: BudgetTerms) -> State:
         """Start with the null action."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return State(
@@ -78,7 +78,7 @@ class SerflingLP(BudgetedLearner):
         """Solve again at the start of a block."""
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
-    def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
+    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP with the margin of the coming block."""
         seen, horizon = int(state.seen[0]), int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
@@ -89,10 +89,10 @@ class SerflingLP(BudgetedLearner):
             return
         solve(state, *means_of(state), rates, np.arange(fits.size))
 
-    def outlook(self, terms: Terms) -> str:
+    def outlook(self, terms: BudgetTerms) -> str:
         """Say from which round on it plays anything but null, if feedback is not late.
 
-        >>> print(SerflingLP().outlook(Terms(25, 1, 500, 0.1, 0)))
+        >>> print(SerflingLP().outlook(BudgetTerms(25, 1, 500, 0.1, 0)))
         With 500 rounds, 25 actions and rate 0.1 its margin is above the rate in every block: it plays nothing but
         null; use EmpiricalLP.
         """
@@ -103,7 +103,7 @@ class SerflingLP(BudgetedLearner):
             return f"{about} its margin is above the rate in every block: it plays nothing but null; use EmpiricalLP."
         return f"{about} it plays nothing but null before round {first}."
 
-    def bound(self, terms: Terms, delta: float) -> float | None:
+    def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         """Bound the regret; a smaller delta than that of the learner has no bound."""
         if delta < self.delta:
             return None

@@ -10,7 +10,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola.budget import Terms
+from tombola._types import Floats, RngState
+from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedBanditLearner, check_pace
 from tombola.learners.budgeted.means import (
     add_costs,
@@ -24,7 +25,6 @@ from tombola.learners.budgeted.means import (
     solve,
 )
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
-from tombola.types import Coins, Floats
 
 MORE = 1.0  # what an action to be tried is taken to earn above all others
 
@@ -64,12 +64,12 @@ class ThriftyLP(BudgetedBanditLearner):
     Mean losses are shrunk to those of the other actions, as far as these are alike, and an action chosen n times is
     taken to earn sqrt(d) ln(R/(k n)) / 2 more, where d is the variance of what is believed of it and R the number of
     plays that rounds and money are left for. Costs are means, with half a play at the mean of all actions. An action
-    never chosen is tried, whatever it may cost, as long as that can pay: it is the best yet with the chance
+    never chosen is tried, whatever it may cost, as long as that can pay: it is the best yet with the probability
     1 / (tried + 1), then better by the spread of the means, or by c (1 - c) / 3 as a variance around their centre c if
     that is wider, in R plays. Nothing is proved, so `bound` is None;
     `OptimisticLP` has a bound.
 
-    >>> from tombola.budget import Budget
+    >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
     >>> trace = play(ThriftyLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)
     >>> trace.regret < 200, trace.overspent
@@ -82,7 +82,7 @@ class ThriftyLP(BudgetedBanditLearner):
     def __post_init__(self) -> None:
         check_pace(self)
 
-    def init(self, terms: Terms) -> State:
+    def init(self, terms: BudgetTerms) -> State:
         """Start knowing the prices at most."""
         k = terms.actions
         return State(
@@ -110,7 +110,7 @@ class ThriftyLP(BudgetedBanditLearner):
                 state.following[0] = 0.0
 
     @staticmethod
-    def observe(state: State, round: int, action: int, chance: float, loss: float, costs: Floats) -> None:
+    def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Add the play to the means."""
         notice(state, action, loss)
         add_costs(state, action, costs)
@@ -123,7 +123,7 @@ class ThriftyLP(BudgetedBanditLearner):
         believe(state)  # here, for here it is compiled
         return True
 
-    def plan(self, state: State, left: Floats, fits: Floats, coins: Coins) -> None:
+    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP of what is believed, over the actions that fit."""
         rest = note_plan(state, fits)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)

@@ -10,21 +10,21 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, RngState
 from tombola.bounds import switching
-from tombola.engine.coins import draw
 from tombola.learners.bandit.counts import lowest
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
+from tombola.rng import choice
 
 
 class State(NamedTuple):
-    """The action of the block with the chance it was drawn with, the rounds left of it, and the estimated totals."""
+    """The action of the block with the probability it was drawn with, the rounds left of it, and the estimated totals."""
 
     block: float
     rate: float
     current: Floats
-    chance: Floats
+    probability: Floats
     left: Floats
     totals: Floats
     weights: Floats
@@ -32,9 +32,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchedExp3(Learner):
-    """Draw an action with chance proportional to exp(-rate total(a)), and play it for a whole block.
+    """Draw an action with probability proportional to exp(-rate total(a)), and play it for a whole block.
 
-    total(a) adds up loss / chance of its plays, where the chance of every round of a block is that of its draw. With
+    total(a) adds up loss / probability of its plays, where the probability of every round of a block is that of its draw. With
     `block` = None, blocks have (2 price)^(2/3) (T / (2 k ln k))^(1/3) rounds, and the rate fits; then the regret with
     switches is at most `bounds.switching.batched_exp3`, in every order: about
     3 (k T^2 price ln k / 2)^(1/3). `price` is what a switch costs, in losses.
@@ -50,12 +50,12 @@ class BatchedExp3(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("BatchedExp3", "price", self.price, least=0, most=1e12)
+        _validate.number("BatchedExp3", "price", self.price, least=0, most=1e12)
         if self.block is not None:
-            validate.whole("BatchedExp3", "block", self.block, least=1)
+            _validate.whole("BatchedExp3", "block", self.block, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with equal chances, before the first block."""
+        """Start with equal probabilities, before the first block."""
         block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
         rate = math.sqrt(2 * math.log(actions) / (actions * math.ceil(horizon / block))) / block
         place = (np.zeros(1), np.ones(1), np.zeros(1))
@@ -66,24 +66,24 @@ class BatchedExp3(Learner):
         """Draw at the start of a block."""
         return bool(state.left[0] == 0.0)
 
-    def plan(self, state: State, coins: Coins) -> None:
+    def plan(self, state: State, rng: RngState) -> None:
         """Draw the action of the next block."""
         least = state.totals[lowest(state.totals)]
         state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
         state.weights[:] /= state.weights.sum()
-        action = draw(state.weights, coins)
-        state.current[0], state.chance[0], state.left[0] = action, state.weights[action], state.block
+        action = choice(state.weights, rng)
+        state.current[0], state.probability[0], state.left[0] = action, state.weights[action], state.block
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
-        """Play the action of the block; its chance is that of the draw."""
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Play the action of the block; its probability is that of the draw."""
         state.left[0] -= 1.0
-        return int(state.current[0]), state.chance[0]
+        return int(state.current[0]), state.probability[0]
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
-        """Add loss / chance to the estimated total of the action."""
-        state.totals[action] += loss / chance
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
+        """Add loss / probability to the estimated total of the action."""
+        state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Bound the regret in every order, with the price of the switches; none is known with delay."""

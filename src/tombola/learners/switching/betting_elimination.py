@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import RngState
 from tombola.bounds.switching import elimination_counts
-from tombola.confidence.betting import Gamblers, gamble, gamblers
+from tombola.confidence.betting import BettingGrid, gamble, gamblers
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.stages import next_play, next_stage, stage_over
-from tombola.types import Coins
 
 STAGE = ("target", "stretch", "rest", "turn", "left", "active")  # as in `stages.State`; then the gamblers
-State: Any = namedtuple("State", (*STAGE, *Gamblers._fields))  # type: ignore[misc]
+State: Any = namedtuple("State", (*STAGE, *BettingGrid._fields))  # type: ignore[misc]
 
 
 def least_high(state: Any) -> float:
@@ -47,7 +47,7 @@ class BettingElimination(Learner):
 
     Action a is dropped when its betting interval, at level delta/k, lies above that of another. The intervals hold at
     all counts at once, so it is dropped at once, not at the end of a stage, and no decisions are counted. The best
-    action stays but with chance `delta`; None is 1/T. The width has no formula, so `bound` is None. The switches are at
+    action stays but with probability `delta`; None is 1/T. The width has no formula, so `bound` is None. The switches are at
     most those of the Serfling one. Memory is 20 KB an action, and an answer takes a microsecond until one is left.
 
     >>> from tombola import Pool, play
@@ -61,7 +61,7 @@ class BettingElimination(Learner):
 
     def __post_init__(self) -> None:
         if self.delta is not None:
-            validate.number("BettingElimination", "delta", self.delta, least=1e-200, below=1)
+            _validate.number("BettingElimination", "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> Any:
         """Start with all actions active, and gamblers that have not yet bet."""
@@ -76,7 +76,7 @@ class BettingElimination(Learner):
         return State._make((*lengths, np.zeros(1), left, everyone, *betting))
 
     @staticmethod
-    def act(state: Any, coins: Coins) -> tuple[int, float]:
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
         """Drop what is surely worse, and play the action whose stretch it is."""
         if state.left[0] > 1.0:
             drop_at_once(state)
@@ -85,7 +85,7 @@ class BettingElimination(Learner):
         return next_play(state), 1.0
 
     @staticmethod
-    def observe(state: Any, action: int, chance: float, loss: float) -> None:
+    def observe(state: Any, action: int, probability: float, loss: float) -> None:
         """Let the gamblers of the action bet, as long as there is anything to find out."""
         if state.left[0] > 1.0:
             gamble(state, action, loss)

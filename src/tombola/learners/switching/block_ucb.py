@@ -10,10 +10,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import learn, least_tried
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -83,7 +83,7 @@ class BlockUCB(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("BlockUCB", "scale", self.scale, least=0)
+        _validate.number("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing, before the first frame."""
@@ -91,7 +91,7 @@ class BlockUCB(Learner):
         return State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Go on with the block, or try an action never answered, or else begin a block of the most promising action."""
         if state.left[0] == 0.0:
             action = least_tried(state.seen, state.chosen)
@@ -106,7 +106,7 @@ class BlockUCB(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

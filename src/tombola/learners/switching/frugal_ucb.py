@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, RngState
 from tombola.bounds.frugal import FRUGAL_TOLL, frugal_block, frugal_ucb
 from tombola.learners.bandit.counts import learn, least_tried, lower
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -79,8 +79,8 @@ class FrugalUCB(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("FrugalUCB", "price", self.price, least=0, most=1e12)
-        validate.number("FrugalUCB", "scale", self.scale, least=0)
+        _validate.number("FrugalUCB", "price", self.price, least=0, most=1e12)
+        _validate.number("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing."""
@@ -89,7 +89,7 @@ class FrugalUCB(Learner):
         return State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Go on with the block, or begin one of the most promising action."""
         if state.left[0] == 0.0:
             action = most_promising(state, FRUGAL_TOLL)
@@ -102,7 +102,7 @@ class FrugalUCB(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
 

@@ -9,12 +9,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, RngState
 from tombola.bounds import switching
 from tombola.learners.bandit.counts import learn
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.stages import drop
-from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -60,7 +60,7 @@ class SimulationSuccessiveElimination(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
+        _validate.number("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with all actions active, before the rounds that try each once."""
@@ -71,7 +71,7 @@ class SimulationSuccessiveElimination(Learner):
         return State(width, first, np.zeros(1), np.zeros(1), left, everyone, *np.zeros((3, actions)))
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Play in turn at first, then the action whose stretch of the block it is."""
         acted, first = int(state.acted[0]), int(state.first)
         state.acted[0] += 1.0
@@ -84,7 +84,7 @@ class SimulationSuccessiveElimination(Learner):
         return int(state.active[turn]), 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
 

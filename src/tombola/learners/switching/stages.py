@@ -11,11 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, RngState
 from tombola.bounds.switching import elimination_counts, elimination_depth
 from tombola.learners.bandit.counts import learn
 from tombola.learners.base import Feedback, Kernel, Kernels, Learner
-from tombola.types import Coins, Floats
 
 
 class State(NamedTuple):
@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 
 def first_state(actions: int, horizon: int, delta: float | None) -> State:
-    """Return the state before the first round; what is needed of all intervals holds but with chance `delta`."""
+    """Return the state before the first round; what is needed of all intervals holds but with probability `delta`."""
     counts = elimination_counts(horizon, actions, delta)
     level = 2 * math.exp(-elimination_depth(len(counts), horizon, actions, delta))  # of both sides; one is needed
     return State(
@@ -65,9 +65,9 @@ class StagedElimination(Learner):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        validate.number(name, "price", self.price, least=0, most=1e12)
+        _validate.number(name, "price", self.price, least=0, most=1e12)
         if self.delta is not None:
-            validate.number(name, "delta", self.delta, least=1e-200, below=1)
+            _validate.number(name, "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with all actions active."""
@@ -83,12 +83,12 @@ class StagedElimination(Learner):
         return Kernels(act=player_of(self.radius), mix=None, observe=self.observe, due=self.due)
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Never called: `kernels` makes it from the radius."""
         raise AssertionError("a learner by stages acts through its kernels")
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
         """Update the mean of the action and the sum of squared distances from it (Welford 1962)."""
         before = state.means[action]
         learn(state.seen, state.means, action, loss)
@@ -98,7 +98,7 @@ class StagedElimination(Learner):
 def player_of(radius: Kernel) -> Kernel:
     """Return the kernel that plays the action whose stretch it is, and at the end of a stage drops actions first."""
 
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         if stage_over(state):
             if state.left[0] > 1.0:
                 for action in range(state.radii.size):

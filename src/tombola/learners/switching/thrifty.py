@@ -1,6 +1,6 @@
 """Thrifty: our learner for many actions; it looks only where that can pay in the rounds that are left.
 
-It may differ from FrugalUCB as long as a purse lasts, so its bound is twice the sum that bounds its indices.
+It may differ from FrugalUCB as long as a tracker lasts, so its bound is twice the sum that bounds its indices.
 
 The value of information, one look ahead at a time: Frazier, Powell and Dayanik 2008 (knowledge gradient), with as many
 plays as pay best (Frazier and Powell 2010), for online play (Ryzhov, Powell and Frazier 2012); the price of a switch,
@@ -13,14 +13,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, RngState
 from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, thrifty, thrifty_purse
-from tombola.engine.native import apart
+from tombola.engine.intrinsics import no_inline
 from tombola.learners.bandit.counts import least_tried, lowest
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.frugal_ucb import most_promising
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
-from tombola.types import Coins, Floats
 
 STRETCH = 12.0
 IMAGINED = 4.0
@@ -29,13 +29,13 @@ IMAGINED = 4.0
 class State(NamedTuple):
     """The action being played, the rounds until the next look and of the visit, what was seen, what is believed.
 
-    `purse` is what may still be lost against the advice of the indices, `astray` 1 while that is being done.
+    `tracker` is what may still be lost against the advice of the indices, `astray` 1 while that is being done.
     """
 
     horizon: float
     price: float
     scale: float
-    purse: Floats
+    tracker: Floats
     astray: Floats
     acted: Floats
     current: Floats
@@ -65,11 +65,11 @@ def learnt(doubt: float, noise: float, plays: float) -> float:
     return doubt * doubt / (doubt + noise / plays)
 
 
-@apart
+@no_inline
 def saving(state: State, action: int, plays: float, bar: float) -> float:
     """Return by how much an action is expected to be below `bar`, where it will be, once so many plays are answered.
 
-    An action never answered may also be unlike all others, with the chance 1 / (tried + 4); then its mean is
+    An action never answered may also be unlike all others, with the probability 1 / (tried + 4); then its mean is
     uniform on [0, 1]: the rule of succession, after one action unlike the others and three alike.
     """
     if plays == 0.0:
@@ -134,16 +134,16 @@ def stretch_of(state: State, action: int) -> float:
     return max(1.0, float(math.ceil(state.chosen[action] / EIGHTHS)))
 
 
-@apart
+@no_inline
 def look(state: State) -> int:
-    """Return the most valuable action, if it is the most promising one too or the purse covers the worst."""
+    """Return the most valuable action, if it is the most promising one too or the tracker covers the worst."""
     valuable, promising = most_valuable(state), most_promising(state, THRIFTY_TOLL)
     toll = state.price if valuable != state.current[0] and state.current[0] >= 0.0 else 0.0
     state.astray[0] = 0.0
     if valuable == promising:
         return valuable
-    if toll + stretch_of(state, valuable) <= state.purse[0]:
-        state.purse[0] -= toll
+    if toll + stretch_of(state, valuable) <= state.tracker[0]:
+        state.tracker[0] -= toll
         state.astray[0] = 1.0
         return valuable
     state.visit[0] = 0.0
@@ -159,7 +159,7 @@ class Thrifty(Learner):
     the mean losses, and M is what that of a will be then. The cheapest visit is begun. Guesses come from a prior with
     the centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not
     broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
-    index with scale .7 asks for another action, losses and switch come from a purse; once it is empty that decides.
+    index with scale .7 asks for another action, losses and switch come from a tracker; once it is empty that decides.
     So for every pool in random order without delay its regret, with the price of its switches, is at most
     `bounds.thrifty`, of order sqrt(k T) + price k ln T. All formulas, the proof, and the tables it was tuned on:
     docs/theory/thrifty.md.
@@ -175,7 +175,7 @@ class Thrifty(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("Thrifty", "price", self.price, least=0, most=1e12)
+        _validate.number("Thrifty", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing, with no action being played."""
@@ -184,7 +184,7 @@ class Thrifty(Learner):
             horizon=float(horizon),
             price=self.price,
             scale=THRIFTY_SCALE,
-            purse=np.full(1, thrifty_purse(horizon, actions)),
+            tracker=np.full(1, thrifty_purse(horizon, actions)),
             astray=np.zeros(1),
             acted=np.zeros(1),
             current=np.full(1, -1.0),
@@ -202,7 +202,7 @@ class Thrifty(Learner):
         )
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
+    def act(state: State, rng: RngState) -> tuple[int, float]:
         """Look whenever what was played of the action has grown by an eighth, and play on until then."""
         if state.left[0] == 0.0:
             action = look(state) if state.seen.size > 1 else 0
@@ -216,10 +216,10 @@ class Thrifty(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
-        """Take in the loss, and pay it from the purse if an index had asked for another action."""
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
+        """Take in the loss, and pay it from the tracker if an index had asked for another action."""
         notice(state, action, loss)
-        state.purse[0] -= state.astray[0] * loss
+        state.tracker[0] -= state.astray[0] * loss
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Bound the regret in random order, with the price of the switches; none is known with delay."""

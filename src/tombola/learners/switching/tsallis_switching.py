@@ -10,21 +10,21 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import validate
+from tombola import _validate
+from tombola._types import Floats, RngState
 from tombola.bounds import switching
-from tombola.engine.coins import draw
 from tombola.learners.bandit.counts import lowest
 from tombola.learners.bandit.tsallis_inf import normalise
 from tombola.learners.base import Feedback, Learner
-from tombola.types import Coins, Floats
+from tombola.rng import choice
 
 
 class State(NamedTuple):
-    """Blocks drawn, the action of the block with its chance and rounds left, y of the last draw, estimated totals."""
+    """Blocks drawn, the action of the block with its probability and rounds left, y of the last draw, estimated totals."""
 
     blocks: Floats
     current: Floats
-    chance: Floats
+    probability: Floats
     left: Floats
     y: Floats
     totals: Floats
@@ -34,10 +34,10 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class TsallisSwitching(Learner):
-    """Draw an action with chance 4 / (eta (total(a) - x))^2, where x makes them sum to 1, and play it for a block.
+    """Draw an action with probability 4 / (eta (total(a) - x))^2, where x makes them sum to 1, and play it for a block.
 
     Block n = 1, 2, .. has B = max(1, ceil(1.5 price sqrt(n / k))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up
-    loss / chance of its plays, where the chance of every round of a block is that of its draw. No horizon is needed.
+    loss / probability of its plays, where the probability of every round of a block is that of its draw. No horizon is needed.
     The regret with switches is at most `bounds.switching.tsallis_switching`, in every order, of order
     (price k)^(1/3) T^(2/3) + sqrt(k T). What the authors prove for i.i.d. rows is for their constants, not for these.
 
@@ -51,10 +51,10 @@ class TsallisSwitching(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("TsallisSwitching", "price", self.price, least=0, most=1e12)
+        _validate.number("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with equal chances, before the first block."""
+        """Start with equal probabilities, before the first block."""
         place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
         return State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
 
@@ -63,7 +63,7 @@ class TsallisSwitching(Learner):
         """Draw at the start of a block."""
         return bool(state.left[0] == 0.0)
 
-    def plan(self, state: State, coins: Coins) -> None:
+    def plan(self, state: State, rng: RngState) -> None:
         """Draw the action of the next block."""
         state.blocks[0] += 1.0
         length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
@@ -71,19 +71,19 @@ class TsallisSwitching(Learner):
         least = state.totals[lowest(state.totals)]
         state.gaps[:] = (state.totals - least) * half_eta
         state.y[0] = normalise(state.gaps, float(state.y[0]), state.weights)
-        action = draw(state.weights, coins)
-        state.current[0], state.chance[0], state.left[0] = action, state.weights[action], length
+        action = choice(state.weights, rng)
+        state.current[0], state.probability[0], state.left[0] = action, state.weights[action], length
 
     @staticmethod
-    def act(state: State, coins: Coins) -> tuple[int, float]:
-        """Play the action of the block; its chance is that of the draw."""
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Play the action of the block; its probability is that of the draw."""
         state.left[0] -= 1.0
-        return int(state.current[0]), state.chance[0]
+        return int(state.current[0]), state.probability[0]
 
     @staticmethod
-    def observe(state: State, action: int, chance: float, loss: float) -> None:
-        """Add loss / chance to the estimated total of the action."""
-        state.totals[action] += loss / chance
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
+        """Add loss / probability to the estimated total of the action."""
+        state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Bound the regret in every order, with the price of the switches; none is known with delay."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tombola import validate
+from tombola import _validate
 from tombola.learners.bandit.ucb2 import LEAST, UCB2, State, start
 from tombola.learners.base import Feedback, Learner
 
@@ -25,7 +25,7 @@ class UCB2WithoutReplacement(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        validate.number("UCB2WithoutReplacement", "alpha", self.alpha, least=LEAST, below=1)
+        _validate.number("UCB2WithoutReplacement", "alpha", self.alpha, least=LEAST, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing but how many rows there are."""

@@ -1,0 +1,168 @@
+"""Play: run a learner over a whole order, compiled, in its setting, and return what happened."""
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tombola import _validate
+from tombola._regret import best_action
+from tombola._types import Floats, Order, Rounds, Seed
+from tombola.budget.budget import NOTHING, Balance, Budget, BudgetRun, Stop, resources_of
+from tombola.budget.optimum import optimum
+from tombola.classification.learner import LabelLearner
+from tombola.classification.predictors import best_losses, predict_all
+from tombola.delay import DelayLike, RowDelays, delays_of
+from tombola.engine.arrivals import from_delays, max_in_flight
+from tombola.engine.loop import SWITCHES, Accumulators, RowStream, new_accumulators
+from tombola.engine.runner import Runner
+from tombola.errors import LearnerError, ParameterError
+from tombola.feedback import feedback_model
+from tombola.order import OrderLike, model_of
+from tombola.pool import Pool, pool_of
+from tombola.rng_streams import Streams
+from tombola.trace import Trace
+
+if TYPE_CHECKING:
+    from tombola.classification.pool import LabelledPool
+
+
+class Played(NamedTuple):
+    """What a play leaves behind: its accumulators, under a budget its balance, and whether whole rows were shown."""
+
+    accumulators: Accumulators
+    balance: Balance = NOTHING
+    whole_rows: bool = False
+
+
+def play(
+    learner: Any,
+    pool: "Pool | LabelledPool | ArrayLike",
+    order: OrderLike = "random",
+    delay: DelayLike | RowDelays = 0,
+    switching_price: float = 0.0,
+    *,
+    budget: Budget | None = None,
+    stop: Stop = "fits",
+    mixed: bool = False,
+    seed: Seed,
+) -> Trace:
+    """Play `learner` over the rows of `pool` in this order, and return the trace.
+
+    With a `budget`, the pool has costs and the learner minds them: `stop="strict"` is the paper's rule, by which only
+    the null action is played when less than one maximal cost is left of a resource; `stop="fits"` plays whatever has a
+    worst cost that still fits. A play whose feedback is on its way has its worst cost reserved. `mixed=True` is the
+    fluid play of the paper: every action is played a little, as the mix says. On a labelled pool, the learner predicts.
+    An array of losses will do as a pool.
+
+    >>> from tombola import FollowTheLeader
+    >>> trace = play(FollowTheLeader(), Pool([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), order="given", seed=0)
+    >>> trace.actions.tolist(), trace.loss, trace.regret
+    ([0, 0, 0], 1.0, 0.0)
+
+    >>> from tombola.learners import EmpiricalLP
+    >>> pool = Pool.from_rewards([[0.0, 1.0]] * 8, costs=[[0.0, 1.0]] * 8)
+    >>> trace = play(EmpiricalLP(), pool, budget=Budget(4.0), mixed=True, seed=0)
+    >>> round(trace.reward, 9), round(trace.regret, 9), trace.overspent
+    (4.0, 0.0, (False,))
+    """
+    price = _validate.number("play", "switching_price", switching_price, least=0)
+    pool = cast("Pool | LabelledPool", pool_of(pool))
+    budget_run = allowance_on(pool, budget, stop, mixed=mixed)
+    streams, model = Streams(seed), model_of(order)
+    rows = model.arrange(pool.rows, streams.order())
+    played = run(learner, pool, rows, None, delay, streams, budget_run, marks=np.zeros(0, np.int64), kept=True)
+    accumulators = played.accumulators
+    return Trace(
+        learner=learner,
+        model=model,
+        order=rows,
+        actions=np.full(rows.size, -1) if mixed else accumulators.actions,
+        probabilities=accumulators.probabilities + np.nan if mixed else accumulators.probabilities,
+        losses=accumulators.losses,
+        expected_losses=accumulators.expected,
+        plays=accumulators.plays,
+        comparator=partial(comparator_of, learner, pool, rows, budget),
+        switches=int(accumulators.sums[SWITCHES]),
+        switching_price=price,
+        costs=accumulators.costs,
+        balance=played.balance,
+        mixed=mixed,
+        whole_rows=played.whole_rows,
+        labels=np.zeros(0, np.int64) if isinstance(pool, Pool) else pool.labels[rows],
+    )
+
+
+def comparator_of(learner: Any, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
+    """Return the loss of the comparator in every round: best action, best mix within the budget, best hypothesis."""
+    if not isinstance(pool, Pool):
+        return best_losses(learner, pool, rows)
+    if budget is not None:
+        return np.full(rows.size, 1.0 - optimum(pool, budget).value)
+    return best_action(pool, rows)
+
+
+def run(
+    learner: Any,
+    pool: "Pool | LabelledPool",
+    rows: Order,
+    labels: Rounds | None,
+    delay: DelayLike | RowDelays,
+    streams: Streams,
+    budget_run: BudgetRun | None = None,
+    *,
+    marks: Rounds,
+    kept: bool,
+) -> Played:
+    """Play through the compiled loop; `labels[action]` is the column that the learner knows as `action`."""
+    arrivals = from_delays(delays_of(delay, rows))
+    if not isinstance(pool, Pool):
+        return Played(predict_all(learner, pool, rows, arrivals, streams.learner(learner), marks, kept=kept))
+    if isinstance(learner, LabelLearner):
+        raise LearnerError(
+            f"play: {type(learner).__name__} predicts labels, got a pool of losses; give it a LabelledPool."
+        )
+    columns = np.arange(pool.k) if labels is None else labels
+    costs: Any = np.zeros((0, 0))
+    if budget_run is not None:
+        budget_run = budget_run._replace(limits=budget_run.limits.relabelled(columns))
+        costs = np.asarray(pool.costs).reshape(pool.rows, -1)
+    setting = feedback_model(learner, rows.size, actions=pool.k, budget_run=budget_run)
+    best = int(np.flatnonzero(columns == pool.best)[0])
+    columns = np.append(columns, -1) if setting.actions > pool.k else columns
+    resources = 0 if budget_run is None else budget_run.limits.amounts.size
+    accumulators = new_accumulators(
+        setting.actions, rows.size, marks, resources=resources, kept=kept, expects=learner.mixes
+    )
+    runner = Runner(learner, setting, streams.learner(learner), max_in_flight(arrivals))
+    losses: Any = np.asarray(pool.losses)  # a memory map as the plain array that Numba knows
+    runner.play(RowStream(losses, costs, columns, rows, best), arrivals, accumulators)
+    return Played(accumulators, setting.balance(runner.workspace), setting.whole_rows)
+
+
+def allowance_on(
+    pool: "Pool | LabelledPool", budget: Budget | None, stop: Stop = "fits", *, mixed: bool = False, best: bool = False
+) -> BudgetRun | None:
+    """Return what may be spent on a pool; with `best`, also what the best fixed mix within the budget loses."""
+    if budget is None:
+        if mixed:
+            raise ParameterError("play: mixed is for play within a budget, got none; write budget=Budget(90.0).")
+        return None
+    given: Any = budget
+    if not isinstance(given, Budget) or not isinstance(pool, Pool):
+        raise ParameterError(f"play: budget must be a Budget, for a Pool, got {budget!r}; write budget=Budget(90.0).")
+    limits = budget.limits(pool.k, resources_of(pool), pool.costs)
+    return BudgetRun(limits, stop, mixed, 1.0 - optimum(pool, budget).value if best else math.nan)
+
+
+def log_spaced(horizon: int) -> Rounds:
+    """Return about twelve rounds in every power of ten, the first and the last among them.
+
+    >>> log_spaced(10).tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8, 10]
+    """
+    count = max(1, int(np.ceil(np.log10(max(horizon, 1)) * 12)) + 1)
+    points = np.unique(np.round(np.logspace(0, np.log10(horizon), count)).astype(np.int64))
+    return np.unique(np.append(points, horizon))

@@ -1,0 +1,89 @@
+"""Statistics: means with intervals, and slopes on logarithmic axes."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.errors import ParameterError
+
+
+class Estimate(NamedTuple):
+    """A number with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+    repetitions: int
+
+    @property
+    def half_width(self) -> float:
+        """Half the length of the interval."""
+        return (self.high - self.low) / 2
+
+    def more(self, half_width: float) -> int:
+        """Return how many more repetitions would bring the interval down to this half width, roughly.
+
+        >>> Estimate(10.0, 8.0, 12.0, 25).more(half_width=1.0)
+        75
+        """
+        if not half_width > 0:
+            raise ParameterError(
+                f"Estimate.more: half_width must be above 0, got {half_width!r}; write for example 0.1."
+            )
+        if not math.isfinite(self.half_width):
+            raise ParameterError(
+                f"Estimate.more: expected an interval from two repetitions or more, got {self.repetitions}; "
+                "repeat it first."
+            )
+        return max(0, math.ceil(self.repetitions * (self.half_width / half_width) ** 2) - self.repetitions)
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+def mean(values: Floats, level: float = 0.95) -> Estimate:
+    """Return the mean of independent repetitions with its Student interval.
+
+    >>> mean(np.array([1.0, 2.0, 3.0]))
+    Estimate(value=2.0, low=-0.484..., high=4.484..., repetitions=3)
+    """
+    from scipy.special import stdtrit
+
+    middle = float(np.mean(values))
+    if values.size < 2:
+        return Estimate(middle, -math.inf, math.inf, int(values.size))
+    error = float(np.std(values, ddof=1)) / math.sqrt(values.size)
+    reach = float(stdtrit(values.size - 1, (1 + level) / 2)) * error
+    return Estimate(middle, middle - reach, middle + reach, int(values.size))
+
+
+def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estimate:
+    """Return the slope of log mean regret on log horizon, by weighted regression, with its interval.
+
+    Every point weighs by the error of its mean (delta method). Where the points scatter more than these errors
+    explain (the curve is not a straight line), the interval widens accordingly.
+
+    >>> slope(np.array([10.0, 100.0, 1000.0]), [np.full(5, x) for x in (1.0, 10.0, 100.0)]).value
+    1.0
+    """
+    from scipy.special import stdtrit
+
+    means = np.array([float(np.mean(r)) for r in regrets])
+    if means.size < 3 or (means <= 0).any():
+        raise ParameterError(
+            f"slope: expected a positive mean regret at three horizons or more, got {means.tolist()}; "
+            "compare on more pools, or with more repetitions."
+        )
+    errors = np.array([float(np.std(r, ddof=1)) / math.sqrt(r.size) if r.size > 1 else 0.0 for r in regrets])
+    relative = errors / means
+    weights = 1.0 / np.square(np.maximum(relative, max(1e-3, float(relative.max()) / 30)))
+    x, y = np.log(horizons), np.log(means)
+    centre = float(np.average(x, weights=weights))
+    spread = float(np.sum(weights * (x - centre) ** 2))
+    value = float(np.sum(weights * (x - centre) * y) / spread)
+    rest = y - float(np.average(y, weights=weights)) - value * (x - centre)
+    excess = max(1.0, float(np.sum(weights * rest**2)) / (means.size - 2))
+    reach = float(stdtrit(means.size - 2, (1 + level) / 2)) * math.sqrt(excess / spread)
+    return Estimate(round(value, 12), value - reach, value + reach, int(means.size))

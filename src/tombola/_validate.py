@@ -1,0 +1,86 @@
+"""Checks that parameters share, each with one sentence that says what to write instead."""
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from tombola._types import Rounds, Seed
+from tombola.errors import ParameterError
+
+
+def whole(owner: str, name: str, value: Any, *, least: int) -> int:
+    """Return `value` as an int of at least `least`.
+
+    >>> whole("play", "horizon", 3, least=1)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ParameterError(
+            f"{owner}: {name} must be a whole number of at least {least}, got {value!r}; "
+            f"write for example {name}={max(least, 1)}."
+        )
+    return int(value)
+
+
+def number(
+    owner: str,
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    most: float = math.inf,
+    below: float = math.inf,
+) -> float:
+    """Return `value` as a finite float inside the given limits.
+
+    >>> number("Hedge", "rate", 0.5, above=0)
+    0.5
+    """
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not (real and math.isfinite(value) and above < value < below and least <= value <= most):
+        limits = [
+            f"{word} {limit:g}"
+            for word, limit in (("above", above), ("at least", least), ("at most", most), ("below", below))
+            if math.isfinite(limit)
+        ]
+        wanted = " and ".join(limits) or "finite"
+        example = _inside(above, least, most, below)
+        raise ParameterError(
+            f"{owner}: {name} must be a number, {wanted}, got {value!r}; write for example {name}={example:g}."
+        )
+    return float(value)
+
+
+def indices(owner: str, name: str, values: Any) -> Rounds:
+    """Return `values` as a flat array of whole numbers; a fraction is not cut off, but refused.
+
+    >>> indices("certify", "actions", [[0, 2], [1, 0]]).tolist()
+    [0, 2, 1, 0]
+    """
+    array = np.asarray(values).ravel()
+    if array.size and array.dtype.kind not in "iu":
+        raise ParameterError(f"{owner}: {name} must be whole numbers, got {array.dtype}; count them from 0.")
+    return array.astype(np.int64)
+
+
+def _inside(above: float, least: float, most: float, below: float) -> float:
+    low, high = max(above, least), min(most, below)
+    if math.isfinite(low) and math.isfinite(high):
+        return (low + high) / 2
+    if math.isfinite(low):
+        return low + 1
+    return high - 1 if math.isfinite(high) else 1.0
+
+
+def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
+    """Return `seed` as a fresh SeedSequence, so that spawning from it twice gives the same streams.
+
+    >>> seed_sequence("play", 7).entropy
+    7
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    return np.random.SeedSequence(whole(owner, "seed", seed, least=0))

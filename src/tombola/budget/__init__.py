@@ -1,0 +1,6 @@
+"""Budgets: the limits, the tracker that enforces them, and the best fixed mix under them."""
+
+from tombola.budget.budget import Balance, Budget, BudgetTerms
+from tombola.budget.optimum import Optimum, optimum
+
+__all__ = ["Balance", "Budget", "BudgetTerms", "Optimum", "optimum"]

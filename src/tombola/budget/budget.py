@@ -1,0 +1,318 @@
+"""Budget: how much of each resource may be used, in the units of the costs, and the balance of what is spent.
+
+Its mirror image is a target: a mean loss that is enough, so that what is left to save is money.
+
+Amounts are never exceeded, not by a rounding error either. So money is counted in ticks, whole numbers held in float64:
+a tick of a resource is the power of two for which the amount has 52 bits, a cost counts as the next whole tick above
+it, the amount as the one below. Whole numbers below 2^53 add and subtract without error, so for the exact sums
+
+    spent  <=  tick * (ticks spent)  <=  tick * (ticks of the amount)  <=  amount,
+
+and what is reserved for a play comes back to the last bit. The price is one tick, 2^-51 of the amount, for each play.
+(The float 0.1 is a little more than a tenth: an amount of 10 pays for 99 costs of 0.1. Count in cents to have 100.)
+All this is about numbers as they are taken, which is as the nearest float64: whole numbers beyond 2^53 are rounded.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Floats, Rounds, Rows
+from tombola.errors import ParameterError
+from tombola.pool import Pool
+
+BITS = 52
+LEAST = float(np.finfo(np.float64).tiny)  # smaller numbers have fewer bits
+Null: TypeAlias = int | Literal["add"] | None
+Stop: TypeAlias = Literal["strict", "fits"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The total `amounts` of the resources, one number or one for each, in the units of the costs.
+
+    `worst` is the most that a play can cost: a number, one for each resource, or a table of actions x resources. A play
+    whose worst cost does not fit is not made. Without it, `play` takes the largest costs in the pool; a
+    `Session` has to be told. `null` is the action that costs nothing: an index, "add" for one that is added as
+    the last action and loses 1, or None for the first action whose worst cost is 0. `prices` are costs known in
+    advance, for each action (and resource), None or NaN where a cost is only known after the call: what has a price
+    always costs just that, so that much is reserved, and learners are told.
+
+    With a `target` the roles of loss and cost are target_as_budget: as little as possible is spent while the mean loss is at
+    most the target, which is aimed at and may be missed, unlike an amount. It needs no amounts (None is as much as
+    it takes), but costs of one resource; an added null action is no way to reach it.
+
+    Inside, learners see one scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (its largest
+    worst cost), at most T. So costs are in [0, 1], and every resource has the same budget B and the same rate B / T. A
+    resource of amount 0 binds through the stop rule alone: whatever may cost some of it is never played.
+
+    >>> Budget(90.0, null="add").per_resource.tolist()
+    [90.0]
+    >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).limits(actions=3, resources=1).worst.ravel().tolist()
+    [0.0, 3.0, 0.25]
+    >>> Budget(target=0.1, worst=[0.0, 2.0]).limits(actions=2, resources=1, horizon=9).amounts.tolist()
+    [20.0]
+    """
+
+    amounts: float | Sequence[float] | None = None
+    worst: Any = None
+    null: Null = None
+    prices: Any = None
+    target: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.amounts is None and self.target is None:
+            raise ParameterError("Budget: expected amounts, or a target, got neither; write for example Budget(90.0).")
+        amounts = self.per_resource
+        if amounts.ndim > 1 or amounts.size == 0:
+            raise ParameterError(
+                f"Budget: amounts must be one number for each resource, got {self.amounts!r}; "
+                "write for example Budget([90.0, 5.0])."
+            )
+        if self.target is not None:
+            _validate.number("Budget", "target", self.target, least=0, most=1)
+            if amounts.size > 1:
+                raise ParameterError(
+                    f"Budget: a target needs costs of one resource, got {amounts.size} amounts; leave out the target."
+                )
+        if self.worst is not None:
+            _numbers("worst", self.worst)
+        if self.prices is not None:
+            _numbers("prices", np.nan_to_num(self.price_list, nan=0.0, posinf=math.inf), shown=self.prices)
+        number = isinstance(self.null, int) and not isinstance(self.null, bool)
+        if not (number or self.null is None or self.null == "add"):
+            raise ParameterError(
+                f"Budget: null must be the index of an action, 'add' or None, got {self.null!r}; write null='add'."
+            )
+
+    @property
+    def per_resource(self) -> Floats:
+        """The amounts as a vector; infinite if they are as much as it takes."""
+        if self.amounts is None:
+            return np.full(1, math.inf)
+        return np.atleast_1d(_numbers("amounts", self.amounts))
+
+    @property
+    def price_list(self) -> Floats:
+        """The prices as they were given, NaN where there is none."""
+        try:
+            return np.array(self.prices, dtype=np.float64)
+        except (OverflowError, TypeError, ValueError):
+            return np.full(1, math.inf)
+
+    def to_json(self) -> list[Any]:
+        """Return the budget as plain data; `Budget(*data)` is the same one.
+
+        >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).to_json()
+        [[90.0], 3.0, None, [0.0, None, 0.25]]
+        """
+        worst = None if self.worst is None else np.asarray(self.worst, np.float64).tolist()
+        prices = None if self.prices is None else self.price_list
+        listed = None if prices is None else np.where(np.isnan(prices), np.array(None), prices).tolist()
+        amounts = None if self.amounts is None else self.per_resource.tolist()
+        return [amounts, worst, self.null, listed, *([] if self.target is None else [self.target])]
+
+    def limits(self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0) -> "ResolvedBudget":
+        """Return the amounts, the worst costs and the null action, for these numbers of actions and resources.
+
+        The horizon, if it is not that of the costs, says how much it takes at most where there are no amounts.
+
+        >>> Budget(5.0, worst=[0.0, 2.0]).limits(actions=2, resources=1).null
+        0
+        """
+        amounts = self.per_resource
+        if self.target is not None and resources != 1:
+            raise ParameterError(
+                f"Budget: a target needs costs of one resource, got {resources}; leave out the costs of the others."
+            )
+        if amounts.size != resources:
+            raise ParameterError(
+                f"Budget: amounts must be {resources}, one for each resource of the costs, got {amounts.size}; "
+                f"write Budget({[1.0] * resources})."
+            )
+        prices = self._prices(actions, resources, costs)
+        worst = self._worst(actions, resources, costs, prices)
+        prices = np.where(worst == 0, 0.0, prices)
+        if self.amounts is None:
+            plays = 1.0 + (horizon if costs is None else len(costs))  # one more, for what is lost by rounding up
+            amounts = np.minimum(plays * worst.max(axis=0), np.finfo(np.float64).max)
+        target = math.inf if self.target is None else float(self.target)
+        if self.null == "add":
+            worst, prices = (np.vstack([table, np.zeros(resources)]) for table in (worst, prices))
+            return ResolvedBudget(amounts, worst, actions, added=True, prices=prices, target=target)
+        return ResolvedBudget(amounts, worst, self._null(worst), added=False, prices=prices, target=target)
+
+    def _prices(self, actions: int, resources: int, costs: Rows | None) -> Floats:
+        """Return the price list, actions x resources, NaN where a cost is only known after the call."""
+        if self.prices is None:
+            return np.full((actions, resources), math.nan)
+        given = self.price_list
+        given = given[:, None] if given.ndim == 1 and resources == 1 else given
+        if given.shape != (actions, resources):
+            raise ParameterError(
+                f"Budget: prices must be a table of {actions} actions x {resources} resources, got shape "
+                f"{given.shape}; write None where a cost is only known after the call."
+            )
+        if costs is not None:
+            self._compare(given, costs)
+        return given
+
+    def _compare(self, prices: Floats, costs: Rows) -> None:
+        """Refuse a price that is not what every row costs."""
+        for action, resource in np.argwhere(~np.isnan(prices)).tolist():
+            price, column = float(prices[action, resource]), costs[:, action, resource].astype(np.float64)
+            if (others := column[column != price]).size:
+                raise ParameterError(
+                    f"Budget: prices must be what every row costs, got {price!r} for action {action}, resource "
+                    f"{resource}, which once costs {float(others[0])!r}; write None there."
+                )
+
+    def _worst(self, actions: int, resources: int, costs: Rows | None, prices: Floats) -> Floats:
+        seen = np.zeros((actions, resources)) if costs is None else np.asarray(costs.max(axis=0), dtype=np.float64)
+        if self.worst is None and not np.isnan(prices).any():
+            return prices
+        if self.worst is None and costs is not None:
+            return seen
+        if self.worst is None:
+            raise ParameterError(
+                "Budget: worst must be given where there is no pool to take it from, got None; "
+                "write for example Budget(90.0, worst=3.0)."
+            )
+        given = _numbers("worst", self.worst)
+        if given.ndim == 1 and resources == 1 and given.size == actions:
+            given = given[:, None]
+        try:
+            worst = np.where(np.isnan(prices), np.broadcast_to(given, (actions, resources)), prices)
+        except ValueError:
+            raise ParameterError(
+                f"Budget: worst must be a number, {resources} of them, or a table of {actions} actions x {resources} "
+                f"resources, got shape {given.shape}; write for example worst=1.0."
+            ) from None
+        if isinstance(self.null, int) and given.ndim < 2 and 0 <= self.null < actions:
+            worst[self.null] = np.nan_to_num(prices[self.null])  # nothing, unless the price list says something else
+        if (seen > worst).any():
+            action, resource = np.argwhere(seen > worst)[0].tolist()
+            raise ParameterError(
+                f"Budget: worst must cover every cost, got {worst[action, resource]:g} for action {action}, resource "
+                f"{resource}, which once costs {seen[action, resource]:g}; write a larger one, or leave it out."
+            )
+        return worst
+
+    def _null(self, worst: Floats) -> int:
+        free = np.flatnonzero((worst == 0).all(axis=1))
+        if free.size == 0 and self.null is None:
+            raise ParameterError(
+                "Budget: there must be an action that costs nothing, for when the budget is used up, got none; "
+                "write Budget(..., null='add')."
+            )
+        if self.null is not None and self.null not in free:
+            raise ParameterError(
+                f"Budget: null must be one of the {worst.shape[0]} actions and cost nothing, got {self.null}; "
+                "write null='add'."
+            )
+        return int(free[0]) if self.null is None else int(self.null)
+
+
+class ResolvedBudget(NamedTuple):
+    """A budget made definite; with an added null action, tables have one more row than there were actions.
+
+    `prices` is NaN where a cost is only known after the call; what costs at most 0 has the price 0. Without a target,
+    it is infinite.
+    """
+
+    amounts: Floats
+    worst: Floats
+    null: int
+    added: bool
+    prices: Floats
+    target: float = math.inf
+
+    def relabelled(self, columns: Rounds) -> "ResolvedBudget":
+        """Return the limits for actions that stand for these columns, an added null action last.
+
+        >>> Budget(5.0, worst=[0.0, 2.0]).limits(actions=2, resources=1).relabelled(np.array([1, 0])).null
+        1
+        """
+        order = np.append(columns, columns.size) if self.added else columns
+        null = int(np.flatnonzero(order == self.null)[0])
+        return self._replace(worst=self.worst[order], null=null, prices=self.prices[order])
+
+
+class BudgetRun(NamedTuple):
+    """What may be spent, and how it is played: stop rule, drawn or fluid, and what the best fixed mix loses a round."""
+
+    limits: ResolvedBudget
+    stop: Stop = "fits"
+    mixed: bool = False
+    comparator: float = math.nan
+
+
+class BudgetTerms(NamedTuple):
+    """What a learner under a budget knows beforehand; `rate` is the budget for one round in the common scale.
+
+    `prices` are the costs known in advance, actions x resources in the common scale, NaN where they are not; a null
+    action that was `added` is known to lose 1. `target` is the mean loss that is enough, if there is one.
+    """
+
+    actions: int
+    resources: int
+    horizon: int
+    rate: float
+    null: int
+    prices: Floats | None = None
+    added: bool = False
+    target: float = math.inf
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What is spent, what is reserved for plays still in flight, and what is left, in the units of the costs."""
+
+    amounts: tuple[float, ...]
+    spent: tuple[float, ...]
+    reserved: tuple[float, ...]
+
+    @property
+    def left(self) -> tuple[float, ...]:
+        """What is neither spent nor reserved."""
+        return tuple(a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True))
+
+
+NOTHING = Balance((), (), ())  # where nothing costs anything
+
+
+def ticks_in_one(amounts: Floats) -> Floats:
+    """Return how many ticks make one unit of each resource: the power of two that gives the amount 52 bits.
+
+    >>> ticks_in_one(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
+    True
+    """
+    return np.array([math.ldexp(1.0, min(1023, BITS - math.frexp(a)[1])) if a > 0 else 1.0 for a in amounts.tolist()])
+
+
+def resources_of(pool: Pool) -> int:
+    """Return the number of resources of a pool, which must have costs."""
+    if pool.costs is None:
+        raise ParameterError("Budget: the pool must have costs, got none; write Pool(losses, costs=...).")
+    return int(pool.costs.shape[2])
+
+
+def _numbers(name: str, values: Any, shown: Any = None) -> Floats:
+    try:
+        array = np.array(values, dtype=np.float64)  # a copy: what was given may change
+    except (OverflowError, TypeError, ValueError):
+        array = np.full(1, math.nan)
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise ParameterError(
+            f"Budget: {name} must be finite numbers, 0 or more, got {values if shown is None else shown!r}; "
+            f"write for example {name}=10.0."
+        )
+    if ((array > 0) & (array < LEAST)).any():
+        raise ParameterError(
+            f"Budget: {name} must be 0 or at least {LEAST:g}, got {array[array > 0].min():g}; count in smaller units."
+        )
+    return array

@@ -1,0 +1,329 @@
+"""The comparator of budgets: OPT_LP, the best fixed mix whose mean costs keep to the budget.
+
+    OPT_LP = max r . x   such that   c_j . x <= rho_j for every resource j,   x a mix
+
+A best mix for one resource has at most two actions, which are found directly; more resources go to HiGHS. With a target
+it is the same program with the roles of loss and cost target_as_budget: the least cost whose mean loss is at most the target.
+"""
+
+import math
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.budget.budget import Budget, resources_of
+from tombola.errors import ParameterError
+from tombola.pool import Pool
+
+_CHUNK = 1 << 16
+LOWER, BASIC, UPPER = 0.0, 1.0, 2.0  # how HiGHS writes down a basis
+SMALL, PIVOTS = 1e-10, 12
+MOST = 1e9  # a cost of so many times the rate is as good as forbidden; HiGHS refuses much larger numbers
+OUT_OF_REACH = (
+    "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
+)
+Program: TypeAlias = tuple[Floats, Floats, Floats]  # rewards, costs, rates
+_programs = threading.local()
+
+
+class UnreachableError(ParameterError):
+    """No mix keeps within the budget, or none reaches the target."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The value of the best fixed mix in one round, and the mix; what it spends in one round; the program it solves."""
+
+    value: float
+    mix: Floats
+    cost: Floats
+    program: Program
+    unit: float = 1.0  # of what the program maximises
+
+    @cached_property
+    def prices(self) -> Floats:
+        """The reward that one more unit of each resource buys over all rows, at first; 0 if some is left.
+
+        With a target, first what one loss less costs. Where one more buys less than one less would lose, as where an
+        action alone takes the whole budget, a price is one of those between the two.
+        """
+        return self.unit * dual_prices(*self.program)
+
+
+def optimum(pool: Pool, budget: Budget) -> Optimum:
+    """Return OPT_LP for the whole pool; over all its rows the comparator collects `pool.rows * value`.
+
+    With a target, it is the cheapest mix whose mean loss is at most that.
+
+    >>> pool = Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4)
+    >>> optimum(pool, Budget(1.0)).value
+    0.25
+    >>> best = optimum(pool, Budget(target=0.25))
+    >>> best.mix.tolist(), best.cost.tolist(), best.prices.tolist()
+    ([0.25, 0.75], [0.75], [1.0])
+    """
+    limits = budget.limits(pool.k, resources_of(pool), pool.costs)
+    rewards, costs = 1.0 - pool.means, mean_costs(pool)
+    rates = limits.amounts / pool.rows
+    if limits.target < math.inf:
+        program, unit = target_as_budget(1.0 - rewards, costs, rates, limits.target)
+        mix = _reaching(program, pool, limits.target)
+        whole = np.append(mix, 0.0) if limits.added else mix
+        return Optimum(float(rewards @ mix), whole, costs.T @ mix, program, unit)
+    if limits.added:
+        rewards, costs = np.append(rewards, 0.0), np.vstack([costs, np.zeros(costs.shape[1])])
+    mix, _ = best_mix(rewards, costs, rates)
+    return Optimum(float(rewards @ mix), mix, costs.T @ mix, (rewards, costs, rates))
+
+
+def _reaching(program: Program, pool: Pool, target: float) -> Floats:
+    """Return the mix of an target_as_budget program, or say that there is none."""
+    try:
+        return best_mix(*program)[0]
+    except UnreachableError:
+        least = float(pool.means.min())
+        if least <= target:
+            needed = pool.rows * float(optimum(pool, Budget(target=target, null="add")).cost[0])
+            raise UnreachableError(
+                f"target: a mean loss of {target:g} takes {needed:.4g} at least, got a smaller budget; write a larger "
+                "budget, or a larger target."
+            ) from None
+        raise UnreachableError(
+            f"target: some mix must have a mean loss of at most {target:g}, got none, for the least is {least:.4g}, of "
+            f"{pool.actions[pool.best]}; write a larger target."
+        ) from None
+
+
+def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float) -> tuple[Program, float]:
+    """Return the program with the roles of loss and cost target_as_budget, and the unit of what it saves.
+
+    Costs are to be small, in shares of the largest one, with a mean loss of at most the target; rates that no cost
+    exceeds are left out.
+
+    >>> program, unit = target_as_budget(np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]]), np.array([9.0]), 0.25)
+    >>> best_mix(*program)[0].tolist(), unit
+    ([0.0, 0.5, 0.5], 4.0)
+    """
+    unit = float(costs[:, 0].max()) or 1.0
+    binding = costs.max(axis=0) > rates
+    shift = min(0.0, float(losses.min()))  # a mix adds up to 1, so this changes nothing but signs
+    limited = np.column_stack([losses - shift, costs[:, binding]])
+    return (-costs[:, 0] / unit, limited, np.append(target - shift, rates[binding])), unit
+
+
+def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
+    """Return what loss the best mix has at what mean cost, for one resource: the corners, and their actions.
+
+    From the cheapest action to the best one; between two corners the loss falls on a straight line.
+
+    >>> pool = Pool.from_rewards([[0.0, 0.4, 0.9]] * 4, costs=[[0.0, 0.2, 0.9]] * 4)
+    >>> cost, loss, actions = frontier(pool)
+    >>> cost.round(9).tolist(), loss.round(9).tolist(), actions
+    ([0.0, 0.2, 0.9], [1.0, 0.6, 0.1], [0, 1, 2])
+    """
+    if resources_of(pool) != 1:
+        raise ParameterError(
+            f"frontier: expected costs of one resource, got {resources_of(pool)}; give Pool one cost for each action."
+        )
+    rewards, costs = 1.0 - pool.means, mean_costs(pool)[:, 0]
+    corners: list[int] = []
+    for action in _frontier(rewards, costs, np.arange(pool.k)).tolist():
+        while len(corners) > 1 and _below(corners[-2], corners[-1], action, rewards, costs):
+            corners.pop()
+        corners.append(int(action))
+    return costs[corners], 1.0 - rewards[corners], corners
+
+
+def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -> bool:
+    """Tell whether the middle action is not above the line between two others."""
+    rise = (rewards[last] - rewards[first]) * (costs[middle] - costs[first])
+    return bool((rewards[middle] - rewards[first]) * (costs[last] - costs[first]) <= rise)
+
+
+def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
+    """Return what a little more of each resource is worth: the least value of rates . p + max_a (r_a - c_a . p).
+
+    >>> dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
+    [0.714285714]
+    """
+    from scipy.optimize import linprog
+
+    k, m = costs.shape
+    size = np.where(rates > 0, rates, 1.0)  # in shares of the rate, so that small amounts are not lost in tolerances
+    scaled = np.where(rates > 0, costs / size, (costs > 0) * MOST)
+    found = linprog(
+        np.append(rates / size, 1.0),
+        A_ub=-np.column_stack([np.minimum(scaled, MOST), np.ones(k)]),
+        b_ub=-rewards,
+        bounds=[(0, None)] * m + [(None, None)],
+        method="highs-ds",
+    )
+    if found.x is None:
+        raise UnreachableError(OUT_OF_REACH)
+    prices: Floats = found.x[:m] / size
+    prices[(rates == 0) & (prices > 0)] = np.inf
+    return prices
+
+
+def mean_costs(pool: Pool) -> Floats:
+    """Return the mean cost of every action and resource, read in pieces."""
+    table: Any = pool.costs
+    totals = np.zeros(table.shape[1:])
+    for start in range(0, pool.rows, _CHUNK):
+        totals += table[start : start + _CHUNK].sum(axis=0, dtype=np.float64)
+    return np.asarray(totals / pool.rows)
+
+
+def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return a mix that maximises the reward within the rates, and the basis from which a similar LP is solved faster.
+
+    >>> best_mix(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5]))[0].round(3).tolist()
+    [0.0, 0.571, 0.429]
+    """
+    if costs.shape[1] == 1:
+        return one_resource(rewards, costs[:, 0], float(rates[0])), np.zeros(0)
+    return many_resources(rewards, costs, rates, basis)
+
+
+def one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
+    """Return the best mix for one resource: the best action within the rate, or the best pair around it."""
+    mix = np.zeros(rewards.size)
+    within = np.flatnonzero(costs <= rate)
+    if within.size == 0:
+        raise UnreachableError(OUT_OF_REACH)
+    low, high = _frontier(rewards, costs, within), _frontier(rewards, costs, np.flatnonzero(costs > rate))
+    best = low[int(np.argmax(rewards[low]))]
+    mix[best] = 1.0
+    if high.size == 0:
+        return mix
+    shares = (rate - costs[low][:, None]) / (costs[high] - costs[low][:, None])
+    values = rewards[low][:, None] + shares * (rewards[high] - rewards[low][:, None])
+    at = np.unravel_index(int(np.argmax(values)), values.shape)
+    if values[at] > rewards[best]:
+        mix[best] = 0.0
+        mix[low[at[0]]] = 1.0 - shares[at]
+        mix[high[at[1]]] = shares[at]
+    return mix
+
+
+def _frontier(rewards: Floats, costs: Floats, actions: Any) -> Any:
+    """Return those of the actions for which no cheaper one is as good."""
+    order = actions[np.lexsort((actions, -rewards[actions], costs[actions]))]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(rewards[order])[:-1]])
+    return order[rewards[order] > before]
+
+
+def many_resources(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None) -> tuple[Floats, Floats]:
+    """Return the best mix by HiGHS, started from `basis`; the outcome depends on the arguments alone."""
+    size = np.where((rates > 0) & np.isfinite(rates), rates, 1.0)  # the tolerances of HiGHS are absolute
+    with np.errstate(over="ignore"):
+        shares = np.where(rates > 0, np.minimum(costs / size, MOST), (costs > 0).astype(np.float64))
+    known = basis is not None and basis.size > 0 and basis[0] >= 0
+    if basis is not None and known:
+        found = pivot(rewards, shares, rates / size, basis)
+        if found is not None:
+            return found
+    return _program(*costs.shape).solve(rewards, shares, rates / size, basis if known else None)
+
+
+def pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
+    """Return the best mix and its basis, a few pivots from this basis; None if they do not lead there.
+
+    While all values are at least 0 the action that gains most comes in (primal simplex), and while nothing gains the
+    value furthest below 0 goes out (dual simplex). A basis is as good as its numbers: what is returned is checked.
+    """
+    (k, m), basic = costs.shape, np.flatnonzero(basis == BASIC)
+    if basic.size != m + 1 or basis[k + m] == BASIC or not np.isfinite(rates).all():
+        return None
+    table = np.zeros((k + m, m + 1))  # what each action uses, and the slack of each resource; then 1 for the mix
+    table[:k, :m], table[:k, m], table[k:, :m] = costs, 1.0, np.eye(m)
+    worth, limits = np.append(rewards, np.zeros(m)), np.append(rates, 1.0)
+    for _ in range(PIVOTS):
+        try:
+            inverse = np.linalg.inv(table[basic])
+        except np.linalg.LinAlgError:
+            return None
+        values, gains = limits @ inverse, worth - table @ (inverse @ worth[basic])
+        short, best = int(values.argmin()), int(gains.argmax())
+        if values[short] >= -SMALL and gains[best] <= SMALL:
+            return _mix_of(basic, values, basis)
+        if values[short] >= -SMALL:
+            share = table[best] @ inverse
+            basic[_least_ratio(values, share)] = best
+        elif gains[best] <= SMALL:
+            basic[short] = _least_ratio(-gains, -(table @ inverse[:, short]))
+        else:
+            return None
+    return None
+
+
+def _least_ratio(upper: Floats, lower: Floats) -> int:
+    """Return where upper / lower is least among the positive lower."""
+    places = np.flatnonzero(lower > SMALL)
+    return int(places[(np.maximum(upper[places], 0.0) / lower[places]).argmin()]) if places.size else 0
+
+
+def _mix_of(basic: Any, values: Floats, basis: Floats) -> tuple[Floats, Floats]:
+    """Return the mix of a basis by its values, and the basis in the codes of HiGHS."""
+    k = basis.size - values.size
+    mix, codes = np.zeros(k), np.append(np.full(k, LOWER), np.full(values.size, UPPER))
+    codes[basic] = BASIC
+    inside = basic < k
+    mix[basic[inside]] = np.maximum(values[inside], 0.0)
+    return mix / mix.sum(), codes
+
+
+class _Program:
+    """The LP for k actions and m resources: a row for each resource and one for the mix; only numbers change."""
+
+    def __init__(self, k: int, m: int) -> None:
+        import highspy
+
+        make: Any = highspy.Highs  # has no types
+        self._solver = make()
+        options: dict[str, Any] = {"output_flag": False, "presolve": "off", "solver": "simplex", "threads": 1}
+        for name, value in options.items():
+            self._solver.setOptionValue(name, value)
+        self._optimal = highspy.HighsModelStatus.kOptimal
+        self._statuses = {status.value: status for status in highspy.HighsBasisStatus.__members__.values()}
+        self._basis = highspy.HighsBasis()
+        self._model = model = highspy.HighsLp()
+        model.num_col_, model.num_row_, model.sense_ = k, m + 1, highspy.ObjSense.kMaximize
+        model.col_lower_, model.col_upper_ = np.zeros(k), np.full(k, np.inf)
+        model.row_lower_ = np.append(np.full(m, -np.inf), 1.0)
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_ = np.arange(k + 1, dtype=np.int32) * (m + 1)
+        model.a_matrix_.index_ = np.tile(np.arange(m + 1, dtype=np.int32), k)
+        self._values = np.ones((k, m + 1))
+
+    def solve(self, rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None) -> tuple[Floats, Floats]:
+        """Return the best mix and its basis."""
+        solver, model = self._solver, self._model
+        self._values[:, :-1] = costs
+        model.col_cost_, model.row_upper_, model.a_matrix_.value_ = rewards, np.append(rates, 1.0), self._values.ravel()
+        solver.passModel(model)
+        if basis is not None:
+            statuses = [self._statuses[code] for code in basis.tolist()]
+            self._basis.col_status, self._basis.row_status = statuses[: rewards.size], statuses[rewards.size :]
+            self._basis.valid = True
+            solver.setBasis(self._basis)
+        solver.run()
+        if solver.getModelStatus() != self._optimal:
+            raise UnreachableError(OUT_OF_REACH)
+        mix = np.maximum(np.array(solver.getSolution().col_value), 0.0)
+        found = solver.getBasis()
+        return mix / mix.sum(), np.array([float(status.value) for status in (*found.col_status, *found.row_status)])
+
+
+def _program(k: int, m: int) -> _Program:
+    """Return the LP of this size that belongs to this thread."""
+    if not hasattr(_programs, "by_size"):
+        _programs.by_size = {}
+    if (k, m) not in _programs.by_size:
+        _programs.by_size[k, m] = _Program(k, m)
+    program: _Program = _programs.by_size[k, m]
+    return program

@@ -1,0 +1,46 @@
+"""TargetRegret: what a play under a target is measured by: what it spends, and what it loses above the target."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola._types import Floats, Rounds
+from tombola.budget.budget import Budget
+from tombola.budget.optimum import optimum
+
+TARGET_PENALTY = (
+    2.0  # a loss above the target counts as so many times its price; at its price, missing the target would pay
+)
+
+
+class TargetRegret(NamedTuple):
+    """The target; what the cheapest mix that reaches it spends a round, and what one loss less costs, at first."""
+
+    target: float
+    cost: float
+    price: float
+
+    def regret(self, rounds: Rounds, losses: Floats, spent: Floats) -> Floats:
+        """Return what was spent above the cheapest mix, and twice the price of every loss above the target.
+
+        >>> TargetRegret(0.25, 0.75, 1.0).regret(np.array([4]), np.array([2.0]), np.array([2.0])).tolist()
+        [1.0]
+        """
+        above = np.maximum(0.0, losses - self.target * rounds)
+        return np.asarray(spent - self.cost * rounds + TARGET_PENALTY * self.price * above)
+
+
+def target_regret(pool: Any, budget: Budget | None) -> TargetRegret | None:
+    """Return what a play under this budget is measured by if it has a target.
+
+    >>> from tombola.pool import Pool
+    >>> target_regret(Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4), Budget(target=0.25))
+    TargetRegret(target=0.25, cost=0.75, price=1.0)
+    >>> target_regret(Pool([[0.0, 1.0]]), None)
+    """
+    if budget is None or budget.target is None:
+        return None
+    best = optimum(pool, budget)
+    price = float(best.prices[0])
+    return TargetRegret(budget.target, float(best.cost[0]), price if math.isfinite(price) else pool.rows * best.unit)

@@ -1,0 +1,228 @@
+"""The tracker: the balance in ticks, and the kernels that decide what may be played, so that nothing is ever overspent.
+
+Why never: `room` is the amount minus what is spent and reserved, in whole ticks, hence exact (see `tombola.budget.budget`). A
+play is made only if its worst cost, in ticks, is at most the room, and that much is reserved. When the cost is known,
+the reservation is given back and the cost spent; rounding is monotone, so a cost of at most the worst has at most its
+ticks. So spent + reserved <= amount holds after every step, for every learner, stop rule, delay and loss of feedback.
+In fluid play the cost is a sum over actions; unless it is all of one action, 1 + slack times the computed sum is
+counted, which is not below the exact one: of k actions at most k - 1 cost anything, so a product meets at most k + 1
+roundings, each of which takes at most half a unit in the last place, and slack is k units. A mix that may need that bit
+more than there is room for is cut. Learners get copies, and a mix that is none (zeros, NaN, negative or huge shares) is
+not played at all.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola._types import Floats, RngState
+from tombola.budget.budget import Balance, BudgetRun, ticks_in_one
+from tombola.engine.intrinsics import no_inline
+from tombola.errors import ParameterError
+from tombola.rng import choice
+
+STOPPED, CLOSED, AMPLE = 0, 1, 2
+TINY = 5e-324  # the least positive number: no product loses more by underflow
+LENIENCE = 1e-6  # by which the shares of a mix may miss 1
+
+
+class BudgetTracker(NamedTuple):
+    """Ticks (amounts, spent, reserved, worst, largest), what turns costs into ticks and into the common scale."""
+
+    amounts: Floats
+    spent: Floats
+    reserved: Floats
+    worst: Floats
+    largest: Floats
+    worst_costs: Floats
+    in_one: Floats
+    scale: Floats
+    fits: Floats
+    flags: Floats
+    null: int
+    slack: float
+    strict: bool
+    fluid: bool
+
+
+def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, float]:
+    """Return a full tracker, and the rate of the common scale."""
+    limits, stop, mixed, _ = budget_run
+    if stop not in ("strict", "fits"):
+        raise ParameterError(f"play: stop must be 'strict' or 'fits', got {stop!r}; write stop='fits'.")
+    in_one = ticks_in_one(limits.amounts)
+    largest = limits.worst.max(axis=0)
+    binds = (limits.amounts > 0) & (largest > 0)
+    with np.errstate(over="ignore"):
+        common = min([float(horizon), *(limits.amounts[binds] / largest[binds]).tolist()])
+        scale = np.where(binds, common / np.where(binds, limits.amounts, 1.0), 0.0)
+    scale = np.minimum(scale, np.finfo(np.float64).max)  # of an amount that is almost too small
+    worst = np.array([[ticks(cost, one) for cost, one in zip(row, in_one, strict=True)] for row in limits.worst])
+    actions, resources = worst.shape
+    tracker = BudgetTracker(
+        amounts=np.floor(limits.amounts * in_one),
+        spent=np.zeros(resources),
+        reserved=np.zeros(resources),
+        worst=worst,
+        largest=worst.max(axis=0),
+        worst_costs=np.ascontiguousarray(limits.worst),
+        in_one=in_one,
+        scale=scale,
+        fits=np.ones(actions),
+        flags=np.zeros(3),
+        null=limits.null,
+        slack=actions * 2.0**-52,
+        strict=stop == "strict",
+        fluid=mixed,
+    )
+    return tracker, common / horizon
+
+
+def ledger_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
+    """Return the balance in the units of the costs; `spent` and `reserved` are rounded up by less than a tick a play."""
+    spent, reserved = tracker.spent / tracker.in_one, tracker.reserved / tracker.in_one
+    return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
+
+
+def left_of(tracker: BudgetTracker) -> Floats:
+    """Return what is not spent, in the common scale; without limit for a resource that no learner has to mind."""
+    left = (tracker.amounts - tracker.spent) / tracker.in_one * tracker.scale
+    return np.where(tracker.scale > 0, left, np.inf)
+
+
+def ticks(cost: float, in_one: float) -> float:
+    """Return the whole ticks that cover a cost; the product is exact, for `in_one` is a power of two."""
+    if cost > 0.0:
+        return max(1.0, float(np.ceil(cost * in_one)))  # at least one: a product may be too small to be represented
+    return 0.0
+
+
+@no_inline
+def cover(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
+    """Return the ticks that cover the cost of what is played: those of one action, or of a mix."""
+    total, share, paid = 0.0, 0.0, 0
+    for action in range(played.size):
+        if played[action] > 0.0 and costs[action, resource] > 0.0:
+            total += played[action] * costs[action, resource]
+            share += played[action]
+            paid += 1
+    if paid > 1 or share != 1.0:
+        total = total * (1.0 + tracker.slack) + paid * TINY  # what is lost by rounding, and by underflow
+    return ticks(total, tracker.in_one[resource])
+
+
+def look(tracker: BudgetTracker) -> None:
+    """Find out which actions fit now.
+
+    Strict: when less than one maximal cost is left it stops for good, and while plays in flight reserve that much it
+    waits. Fits: an action fits if its worst cost does; in fluid play a mix is cut to what fits instead.
+    """
+    if tracker.flags[STOPPED] == 1.0:
+        return
+    enough, ample, wealthy = True, True, True
+    for j in range(tracker.amounts.size):
+        unspent = tracker.amounts[j] - tracker.spent[j]
+        room = unspent - tracker.reserved[j]
+        enough = enough and room >= tracker.largest[j]
+        ample = ample and room >= tracker.largest[j] * (2.0 if tracker.fluid else 1.0)
+        wealthy = wealthy and unspent >= tracker.largest[j]
+    if tracker.strict:
+        tracker.flags[CLOSED] = 0.0 if enough else 1.0
+        tracker.flags[STOPPED] = 0.0 if wealthy else 1.0
+    elif not ample or tracker.flags[AMPLE] == 0.0:
+        try_each(tracker)
+    tracker.flags[AMPLE] = 1.0 if ample else 0.0
+
+
+@no_inline
+def try_each(tracker: BudgetTracker) -> None:
+    """Write down which actions fit; with a fluid mix, all that cost no more than everything."""
+    for action in range(tracker.fits.size):
+        tracker.fits[action] = 1.0
+        for j in range(tracker.amounts.size):
+            room = tracker.amounts[j] - tracker.spent[j] - tracker.reserved[j]
+            if tracker.worst[action, j] > room and (not tracker.fluid or room == 0.0):
+                tracker.fits[action] = 0.0
+
+
+def keep_what_fits(tracker: BudgetTracker, mix: Floats) -> None:
+    """Move to the null action what must not be played; nothing, while there is room for any mix."""
+    if tracker.flags[AMPLE] == 1.0:
+        return
+    for action in range(mix.size):
+        if tracker.fits[action] == 0.0:
+            mix[tracker.null] += mix[action]
+            mix[action] = 0.0
+    if tracker.fluid:
+        shrink(tracker, mix)
+
+
+@no_inline
+def shrink(tracker: BudgetTracker, mix: Floats) -> None:
+    """Move from all actions to the null action until the worst cost of the mix fits."""
+    for _ in range(3):
+        share = 1.0
+        for j in range(tracker.amounts.size):
+            room = tracker.amounts[j] - tracker.spent[j] - tracker.reserved[j]
+            needed = cover(tracker, mix, tracker.worst_costs, j)
+            if needed > room:
+                share = min(share, room / needed * (1.0 - 1e-12))
+        if share == 1.0:
+            return
+        for action in range(mix.size):
+            if action != tracker.null:
+                mix[tracker.null] += (1.0 - share) * mix[action]
+                mix[action] *= share
+    only_null(tracker, mix)
+
+
+@no_inline
+def only_null(tracker: BudgetTracker, mix: Floats) -> None:
+    """Write the mix that plays the null action."""
+    for action in range(mix.size):
+        mix[action] = 0.0
+    mix[tracker.null] = 1.0
+
+
+def commit(tracker: BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats) -> tuple[int, float]:
+    """Draw the action, unless play is fluid; write down what is played, and reserve its worst cost.
+
+    This is the last moment: what is no mix, or does not fit, whatever the reason, is not played, but the null action.
+    """
+    action, probability = tracker.null, math.nan
+    if not tracker.fluid:
+        action = choice(mix, rng)
+        probability = mix[action]
+    for other in range(mix.size):
+        played[other] = mix[other] if tracker.fluid else 0.0
+    if not tracker.fluid:
+        played[action] = 1.0
+    fits = proper(mix)
+    for j in range(reserved.size):
+        reserved[j] = cover(tracker, played, tracker.worst_costs, j)
+        fits = fits and reserved[j] <= tracker.amounts[j] - tracker.spent[j] - tracker.reserved[j]
+    if not fits:
+        only_null(tracker, played)
+        action, probability = tracker.null, math.nan
+    for j in range(reserved.size):
+        reserved[j] = reserved[j] if fits else 0.0
+        tracker.reserved[j] += reserved[j]
+    return action, probability
+
+
+def proper(mix: Floats) -> bool:
+    """Tell whether a mix is one: no share below 0 or NaN, and about 1 in all."""
+    total = 0.0
+    for action in range(mix.size):
+        if not mix[action] >= 0.0:
+            return False
+        total += mix[action]
+    return abs(total - 1.0) <= LENIENCE
+
+
+def settle(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
+    """Spend what a play cost, and give back what was reserved for it."""
+    for j in range(reserved.size):
+        tracker.spent[j] += cover(tracker, played, costs, j)
+        tracker.reserved[j] -= reserved[j]

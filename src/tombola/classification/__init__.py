@@ -1,0 +1,47 @@
+"""Classification in random order: labelled pools, learners of labels, and what an adversary could do."""
+
+from tombola.classification.adversary import Attack, attack, attack_thresholds
+from tombola.classification.classes import (
+    AllLabellings,
+    Estimator,
+    FiniteClass,
+    Halfplanes,
+    Hypotheses,
+    Intervals,
+    LabelledPool,
+    Rectangles,
+    Stumps,
+    Thresholds,
+    Unions,
+    littlestone_dimension,
+    vc_dimension,
+)
+from tombola.classification.erm import ERM
+from tombola.classification.experts import Experts
+from tombola.classification.halving import Halving
+from tombola.classification.learner import LabelLearner
+from tombola.classification.standard_optimal import StandardOptimal
+
+__all__ = [
+    "ERM",
+    "AllLabellings",
+    "Attack",
+    "Estimator",
+    "Experts",
+    "FiniteClass",
+    "Halfplanes",
+    "Halving",
+    "Hypotheses",
+    "Intervals",
+    "LabelLearner",
+    "LabelledPool",
+    "Rectangles",
+    "StandardOptimal",
+    "Stumps",
+    "Thresholds",
+    "Unions",
+    "attack",
+    "attack_thresholds",
+    "littlestone_dimension",
+    "vc_dimension",
+]

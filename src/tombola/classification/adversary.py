@@ -1,0 +1,108 @@
+"""The Littlestone adversary: ask what splits the hypotheses left, and call every prediction a mistake.
+
+Littlestone 1988. It shows what order can do: the labels stay right for some hypothesis all the while.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Rounds, Seed
+from tombola.classification.classes.finite import FiniteClass
+from tombola.classification.dimension import MistakeTrees
+from tombola.classification.learner import LabelLearner, Predictor
+from tombola.classification.pool import LabelledPool
+from tombola.errors import ParameterError
+from tombola.rng_streams import Streams
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """What the adversary did: the rows in the order it gave them, and what the learner had predicted."""
+
+    pool: LabelledPool
+    predictions: Rounds
+
+    @property
+    def mistakes(self) -> int:
+        """The number of wrong predictions."""
+        return int(np.count_nonzero(self.predictions != self.pool.labels))
+
+
+def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Attack:
+    """Force as many mistakes as the Littlestone dimension of a finite class, whoever the learner is.
+
+    >>> from tombola.classification import ERM
+    >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
+    >>> attack(ERM(chain), chain, seed=0).mistakes
+    2
+    """
+    array = hypotheses.array
+    columns = tuple(sum(1 << int(h) for h in np.flatnonzero(column)) for column in array.T)
+    distinct = {tuple(row): index for index, row in reversed(list(enumerate(array.tolist())))}
+    trees, alive = MistakeTrees(columns), sum(1 << index for index in distinct.values())
+    rounds = trees.depth(alive)
+    predictor = learner.start(max(rounds, 1), 1, Streams(seed).learner(learner))
+    record: list[tuple[float, int, int]] = []
+    for _ in range(rounds):
+        point = trees.question(alive)
+        label = _contradict(predictor, float(point), record)
+        alive = trees.parts(alive, point)[label]
+    return _done(record, hypotheses)
+
+
+def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Attack:
+    """Force a mistake in each of `rounds` rounds on a learner over thresholds without rng, by whole numbers.
+
+    It asks next to the end of the version space from which the learner will be wrong, which takes one number a round
+    for "first" and "last"; else in the middle, which takes half of those left, so that 2^53 numbers last 52 rounds.
+
+    >>> from tombola.classification import ERM, Thresholds
+    >>> attack_thresholds(ERM(Thresholds()), 100, seed=0).mistakes
+    100
+    """
+    _validate.whole("attack_thresholds", "rounds", rounds, least=1)
+    predictor = learner.start(rounds, 1, Streams(seed).learner(learner))
+    low, high = 0, 1 << 53
+    record: list[tuple[float, int, int]] = []
+    for played in range(rounds):
+        if high - low < 2:
+            raise ParameterError(
+                f"attack_thresholds: the whole numbers below 2^53 were used up after {played} rounds, got rounds="
+                f"{rounds}; write rounds={played}, or attack ties='first' or 'last'."
+            )
+        if _says(predictor, low + 1) == 1:
+            point = low + 1
+        elif _says(predictor, high - 1) == 0:
+            point = high - 1
+        else:
+            point = (low + high) // 2
+        if _contradict(predictor, float(point), record) == 0:
+            low = point
+        else:
+            high = point
+    return _done(record)
+
+
+def _says(predictor: Predictor, point: int) -> int:
+    return predictor.predict(np.array([float(point)]))[0]
+
+
+def _contradict(predictor: Predictor, point: float, record: list[tuple[float, int, int]]) -> int:
+    """Ask for a label, call the other one true, and write it down."""
+    row = np.array([point])
+    predicted, _ = predictor.predict(row)
+    predictor.learn(row, 1 - predicted, 1.0)
+    record.append((point, 1 - predicted, predicted))
+    return 1 - predicted
+
+
+def _done(record: list[tuple[float, int, int]], hypotheses: FiniteClass | None = None) -> Attack:
+    if not record:
+        raise ParameterError(
+            f"attack: a class of Littlestone dimension 0 forces no mistake, got {hypotheses!r}; "
+            "give a class with two different hypotheses."
+        )
+    points, labels, predictions = zip(*record, strict=True)
+    return Attack(LabelledPool(points, labels), np.array(predictions, np.int64))

@@ -1,0 +1,28 @@
+"""Classes of hypotheses: what a learner of labels is compared with, each with its search and its dimensions."""
+
+from tombola.classification.classes.all_labellings import AllLabellings
+from tombola.classification.classes.base import Hypotheses
+from tombola.classification.classes.estimator import Estimator
+from tombola.classification.classes.finite import FiniteClass
+from tombola.classification.classes.halfplanes import Halfplanes
+from tombola.classification.classes.line import Intervals, Thresholds, Unions
+from tombola.classification.classes.rectangles import Rectangles
+from tombola.classification.classes.stumps import Stumps
+from tombola.classification.dimension import littlestone_dimension, vc_dimension
+from tombola.classification.pool import LabelledPool
+
+__all__ = [
+    "AllLabellings",
+    "Estimator",
+    "FiniteClass",
+    "Halfplanes",
+    "Hypotheses",
+    "Intervals",
+    "LabelledPool",
+    "Rectangles",
+    "Stumps",
+    "Thresholds",
+    "Unions",
+    "littlestone_dimension",
+    "vc_dimension",
+]

@@ -1,0 +1,61 @@
+"""All labellings of a few points: the class that cannot be learned, and the counter-example near v = T."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tombola import _validate
+from tombola._types import Floats, RngState
+from tombola.classification.classes.base import Hypotheses, Ties, sauer_shelah
+
+
+@dataclass(frozen=True)
+class AllLabellings(Hypotheses):
+    """Every labelling of `points` points; the features of a row say which point it is.
+
+    The minimiser labels a point by the majority of its labels; ties, and points never seen, are 0 if `ties` is "first"
+    and 1 if it is "last".
+
+    >>> AllLabellings(99).vc, AllLabellings(3).growth(2), AllLabellings(3).littlestone()
+    (99, 4, 3)
+    """
+
+    points: int
+    ties: ClassVar[tuple[Ties, ...]] = ("first", "last")
+
+    def __post_init__(self) -> None:
+        _validate.whole("AllLabellings", "points", self.points, least=1)
+
+    @property
+    def vc(self) -> int | None:
+        """The VC dimension."""
+        return self.points
+
+    def growth(self, points: int) -> int | None:
+        """Return the number of labellings of so many of the points."""
+        return sauer_shelah(min(points, self.points), self.points)
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        """Return the Littlestone dimension: every point can be a mistake once."""
+        return self.points if points is None else min(points, self.points)
+
+    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> "MajoritySearcher":
+        """Return a searcher that has seen no point."""
+        return MajoritySearcher(otherwise=int(ties == "last"))
+
+
+class MajoritySearcher:
+    """Counts the labels of every point."""
+
+    def __init__(self, otherwise: int) -> None:
+        self._otherwise = otherwise
+        self._gains: dict[tuple[float, ...], float] = {}
+
+    def learn(self, row: Floats, label: int, weight: float) -> None:
+        """Count a label."""
+        point = tuple(row.tolist())
+        self._gains[point] = self._gains.get(point, 0.0) + (weight if label == 1 else -weight)
+
+    def predict(self, row: Floats, rng: RngState) -> int:
+        """Label a row by the majority of its point."""
+        gain = self._gains.get(tuple(row.tolist()), 0.0)
+        return self._otherwise if gain == 0 else int(gain > 0)

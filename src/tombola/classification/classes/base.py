@@ -1,0 +1,81 @@
+"""What a class of hypotheses is, and what searches it: the two contracts of this package."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import comb
+from typing import ClassVar, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from tombola._types import Floats, RngState, Rounds
+from tombola.classification.pool import LabelledPool
+from tombola.errors import PoolError
+from tombola.rng import new_rng
+
+Ties: TypeAlias = Literal["first", "last", "middle", "random"]
+
+
+class Searcher(Protocol):
+    """Holds what was seen, and labels rows by a hypothesis of least error on it."""
+
+    def learn(self, row: Floats, label: int, weight: float) -> None:
+        """Take in the true label of a row."""
+
+    def predict(self, row: Floats, rng: RngState) -> int:
+        """Label a row by a hypothesis of least error so far."""
+
+
+@dataclass(frozen=True)
+class Hypotheses(ABC):
+    """A class of functions from features to labels."""
+
+    ties: ClassVar[tuple[Ties, ...]] = ("first",)
+
+    @property
+    def dimensions(self) -> int | None:
+        """The number of features that a row must have; None if any number will do."""
+        return None
+
+    @property
+    @abstractmethod
+    def vc(self) -> int | None:
+        """The VC dimension; None where it is not known."""
+
+    @abstractmethod
+    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> Searcher:
+        """Return an empty searcher with room for `horizon` rows."""
+
+    def growth(self, points: int) -> int | None:
+        """Return the most labellings of so many points, or the Sauer-Shelah bound on it where that is all we know."""
+        return None if self.vc is None else sauer_shelah(points, self.vc)
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        """Return the Littlestone dimension on so many points, or on all numbers; None where it is not known."""
+        return None
+
+    def check(self, dimensions: int) -> None:
+        """Raise PoolError unless rows with so many features can be labelled."""
+        if self.dimensions is not None and dimensions != self.dimensions:
+            raise PoolError(
+                f"{type(self).__name__}: rows must have {self.dimensions} feature{'s' * (self.dimensions > 1)}, "
+                f"got {dimensions}; choose the columns first, or write Stumps({dimensions})."
+            )
+
+    def best(self, pool: LabelledPool) -> Rounds:
+        """Return the labels that the best hypothesis of the class gives the rows of a pool."""
+        self.check(pool.dimensions)
+        searcher = self.searcher("first", pool.rows, pool.dimensions)
+        rng = new_rng(np.random.SeedSequence(0))
+        for row, label, weight in zip(pool.features, pool.labels.tolist(), pool.weights.tolist(), strict=True):
+            searcher.learn(row, label, weight)
+        with np.errstate(over="ignore"):
+            return np.array([searcher.predict(row, rng) for row in pool.features], np.int64)
+
+
+def sauer_shelah(points: int, vc: int) -> int:
+    """Return sum_{i <= d} C(n, i): no class of VC dimension d labels n points in more ways (Sauer 1972, Shelah 1972).
+
+    >>> sauer_shelah(3, 5), sauer_shelah(10, 2)
+    (8, 56)
+    """
+    return sum(comb(points, size) for size in range(min(points, vc) + 1))

@@ -1,0 +1,77 @@
+"""Any model with `fit` and `predict`, as an approximate minimiser that is fitted anew when the data has grown."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Floats, RngState
+from tombola.classification.classes.base import Hypotheses, Ties
+from tombola.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Estimator(Hypotheses):
+    """The class that a scikit-learn-style `model` chooses from.
+
+    The model is fitted to what was seen each time that has grown by `growth_factor`: an approximate minimiser.
+
+    The model is copied, never changed. Its VC dimension is not known here, so there is no bound; give `dimension` if
+    you know it. As long as all labels seen are the same, so is the prediction.
+    """
+
+    model: Any
+    growth_factor: float = 1.25
+    dimension: int | None = None
+
+    def __post_init__(self) -> None:
+        _validate.number("Estimator", "growth_factor", self.growth_factor, least=1)
+        if not (callable(getattr(self.model, "fit", None)) and callable(getattr(self.model, "predict", None))):
+            raise ParameterError(
+                f"Estimator: model must have the methods fit and predict, got {self.model!r}; "
+                "write for example Estimator(DecisionTreeClassifier(max_depth=1))."
+            )
+
+    @property
+    def vc(self) -> int | None:
+        """The VC dimension, if it was given."""
+        return self.dimension
+
+    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> "EstimatorSearcher":
+        """Return a searcher without data."""
+        return EstimatorSearcher(self.model, self.growth_factor, horizon, dimensions)
+
+
+class EstimatorSearcher:
+    """Fits a model now and then."""
+
+    def __init__(self, model: Any, factor: float, horizon: int, dimensions: int) -> None:
+        self._model, self._factor = model, factor
+        self._rows, self._labels = np.zeros((horizon, dimensions)), np.zeros(horizon, np.int64)
+        self._weights = np.zeros(horizon)
+        self._seen, self._next = 0, 1
+        self._fitted: Any = None
+
+    def learn(self, row: Floats, label: int, weight: float) -> None:
+        """Keep a row."""
+        self._rows[self._seen], self._labels[self._seen], self._weights[self._seen] = row, label, weight
+        self._seen += 1
+
+    def predict(self, row: Floats, rng: RngState) -> int:
+        """Fit if it is time, and label a row."""
+        if self._seen >= self._next:
+            self._fit()
+        if self._fitted is None:
+            return int(self._labels[0])
+        return int(self._fitted.predict(np.asarray(row, np.float64).reshape(1, -1))[0])
+
+    def _fit(self) -> None:
+        rows, labels, weights = (part[: self._seen] for part in (self._rows, self._labels, self._weights))
+        if labels.min() == labels.max():
+            return
+        self._next = max(self._seen + 1, int(self._factor * self._seen))
+        model = copy.deepcopy(self._model)
+        even = bool((weights == weights[0]).all())
+        self._fitted = model.fit(rows, labels) if even else model.fit(rows, labels, sample_weight=weights)

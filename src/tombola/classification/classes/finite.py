@@ -1,0 +1,104 @@
+"""Any finite class, given as a matrix of labels."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola._types import Floats, RngState
+from tombola.classification.classes.base import Hypotheses, Ties, sauer_shelah
+from tombola.classification.dimension import class_matrix, littlestone_dimension, vc_dimension
+from tombola.errors import PoolError
+from tombola.rng import uniform
+
+
+@dataclass(frozen=True)
+class FiniteClass(Hypotheses):
+    """The rows of `matrix` are hypotheses, its columns points; the one feature of a row is the number of its point.
+
+    >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
+    >>> chain.vc, chain.littlestone(), chain.size
+    (1, 2, 4)
+    """
+
+    matrix: tuple[tuple[int, ...], ...] | Any
+    ties: ClassVar[tuple[Ties, ...]] = ("first", "last", "middle", "random")
+
+    def __post_init__(self) -> None:
+        rows = class_matrix("FiniteClass", self.matrix).tolist()
+        object.__setattr__(self, "matrix", tuple(tuple(row) for row in rows))
+
+    def __repr__(self) -> str:
+        return f"FiniteClass({self.size} hypotheses, {self.points} points)"
+
+    @cached_property
+    def array(self) -> NDArray[np.int64]:
+        """The matrix as an array."""
+        return np.array(self.matrix, np.int64)
+
+    @property
+    def dimensions(self) -> int | None:
+        """The number of features: one, the number of the point."""
+        return 1
+
+    @property
+    def size(self) -> int:
+        """The number of hypotheses."""
+        return len(self.matrix)
+
+    @property
+    def points(self) -> int:
+        """The number of points."""
+        return len(self.matrix[0])
+
+    @cached_property
+    def vc(self) -> int | None:
+        """The VC dimension, by search."""
+        return vc_dimension(self.array)
+
+    def growth(self, points: int) -> int | None:
+        """Return a bound on the number of labellings: no more than Sauer-Shelah, and no more than hypotheses."""
+        return min(self.size, sauer_shelah(points, self.vc or 0))
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        """Return the Littlestone dimension on the points of the matrix, by search."""
+        return littlestone_dimension(self.array)
+
+    def point_of(self, row: Floats) -> int:
+        """Return the point of a row of features."""
+        value = float(row[0])
+        if not (value.is_integer() and 0 <= value < self.points):
+            raise PoolError(
+                f"FiniteClass: the feature must be the number of a point, 0..{self.points - 1}, got {value:g}; "
+                "give the column of the matrix."
+            )
+        return int(value)
+
+    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> "FiniteSearcher":
+        """Return a searcher that adds up the errors of all hypotheses."""
+        return FiniteSearcher(self, ties)
+
+
+class FiniteSearcher:
+    """Adds up the errors of every hypothesis."""
+
+    def __init__(self, hypotheses: FiniteClass, ties: Ties) -> None:
+        self._class, self._ties = hypotheses, ties
+        self._columns = np.ascontiguousarray(hypotheses.array.T)
+        self._errors = np.zeros(hypotheses.size)
+
+    def learn(self, row: Floats, label: int, weight: float) -> None:
+        """Take in the true label of a row."""
+        self._errors += weight * (self._columns[self._class.point_of(row)] != label)
+
+    def predict(self, row: Floats, rng: RngState) -> int:
+        """Label a row by a hypothesis of least error."""
+        leaders = np.flatnonzero(self._errors == self._errors.min())
+        if self._ties == "random":
+            with np.errstate(over="ignore"):
+                place = int(uniform(rng) * leaders.size)
+        else:
+            place = {"first": 0, "last": leaders.size - 1, "middle": (leaders.size - 1) // 2}[self._ties]
+        return int(self._columns[self._class.point_of(row), leaders[place]])

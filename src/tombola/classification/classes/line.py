@@ -1,0 +1,167 @@
+"""Hypotheses on a line: thresholds, intervals, and unions of intervals."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola import _validate
+from tombola._types import Floats, Order, RngState, Rounds
+from tombola.classification.classes.base import Hypotheses, Ties, sauer_shelah
+from tombola.classification.dimension import littlestone_dimension
+from tombola.classification.erm_kernels import Labelled, learn_all, learn_one, predict_all, predict_one
+from tombola.classification.label_vectors import FEATURES, Words, new_vectors
+from tombola.classification.pool import LabelledPool
+from tombola.classification.segment_tree import ranked_tree
+from tombola.classification.switch_dp import COUNT, FEATURE, LABEL, RULES, new_leader
+from tombola.engine.arrivals import ArrivalSchedule
+from tombola.engine.compiler import compile_loop, compile_step
+from tombola.rng import new_rng
+
+
+@dataclass(frozen=True)
+class LineHypotheses(Hypotheses):
+    """Labels that switch at most `switches` times along one feature, beginning with one of `entries` labels."""
+
+    ties: ClassVar[tuple[Ties, ...]] = ("first", "last", "middle", "random")
+    entries: ClassVar[int] = 1
+
+    @property
+    def dimensions(self) -> int | None:
+        """The number of features: one."""
+        return 1
+
+    @property
+    @abstractmethod
+    def switches(self) -> int:
+        """The most switches of the label."""
+
+    @property
+    def vc(self) -> int | None:
+        """The VC dimension: one point for every switch."""
+        return self.switches
+
+    def growth(self, points: int) -> int | None:
+        """Return the number of labellings of so many distinct points: sum_{i <= r} C(n, i), exactly."""
+        return sauer_shelah(points, self.switches)
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        """Return the Littlestone dimension on so many distinct points, by search; it is infinite on all numbers."""
+        if points is None:
+            return math.inf
+        return littlestone_dimension(self.on_points(points)) if points else 0
+
+    def on_points(self, points: int) -> NDArray[np.int64]:
+        """Return the labellings of points 0, 1, 2, ..., one in each row.
+
+        >>> Thresholds().on_points(2).tolist()
+        [[0, 0], [1, 1], [0, 1]]
+        """
+        rows = [
+            [sum(cut <= point for cut in cuts) % 2 for point in range(points)]
+            for count in range(min(self.switches, points) + 1)
+            for cuts in combinations(range(points), count)
+        ]
+        return np.array(rows, np.int64)
+
+    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> "LineSearcher":
+        """Return an empty tree that grows."""
+        return LineSearcher(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
+
+    def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Rounds:
+        """Predict every row of an order, compiled."""
+        keys, values = pool.ranks
+        rows = Labelled(pool.features, keys, pool.labels, pool.weights)
+        tree = ranked_tree(values, pool.dimensions, self.switches)
+        labels = np.zeros(order.size, np.int64)
+        arguments = (tree, new_leader(RULES[ties], self.entries, self.switches), rng, rows, order, arrivals, labels)
+        compile_loop(predict_all, arguments)(*arguments)
+        return labels
+
+    def best(self, pool: LabelledPool) -> Rounds:
+        """Return the labels that the best hypothesis of the class gives the rows of a pool."""
+        self.check(pool.dimensions)
+        keys, values = pool.ranks
+        rows = Labelled(pool.features, keys, pool.labels, pool.weights)
+        tree = ranked_tree(values, pool.dimensions, self.switches)
+        leader = new_leader(RULES["first"], self.entries, self.switches)
+        arguments = (tree, leader, rows, new_rng(np.random.SeedSequence(0)))
+        compile_loop(learn_all, arguments)(*arguments)
+        cuts = leader.cuts[: leader.place[COUNT]]
+        passed = np.searchsorted(cuts, pool.features[:, leader.place[FEATURE]], side="right")
+        labels: Rounds = (leader.place[LABEL] + passed) % 2
+        return labels
+
+
+class LineSearcher:
+    """Searches hypotheses on lines as rows come in, each row O(log T)."""
+
+    def __init__(self, vectors: tuple[Rounds, Floats, Words]) -> None:
+        self._vectors = vectors
+        row, rng = np.zeros(vectors[0][FEATURES]), new_rng(np.random.SeedSequence(0))
+        self._learn = compile_step(learn_one, (*vectors, row, 0, 1.0))
+        self._predict = compile_step(predict_one, (*vectors, rng, row))
+
+    def learn(self, row: Floats, label: int, weight: float) -> None:
+        """Take in the true label of a row."""
+        self._learn(*self._vectors, row, label, weight)
+
+    def predict(self, row: Floats, rng: RngState) -> int:
+        """Label a row by the minimiser in force, which is looked for only if it may have changed."""
+        return int(self._predict(*self._vectors, rng, row))
+
+
+@dataclass(frozen=True)
+class Thresholds(LineHypotheses):
+    """Label 1 from some number on: h(x) = 1 if x >= c.
+
+    >>> Thresholds().vc, Thresholds().growth(10), Thresholds().littlestone(10), Thresholds().littlestone()
+    (1, 11, 3, inf)
+    """
+
+    @property
+    def switches(self) -> int:
+        """The most switches of the label."""
+        return 1
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        """Return the Littlestone dimension: floor(log2(n + 1)) on n distinct points, infinite on all numbers."""
+        return math.inf if points is None else (points + 1).bit_length() - 1
+
+
+@dataclass(frozen=True)
+class Intervals(LineHypotheses):
+    """Label 1 from some number up to another: h(x) = 1 if a <= x < b.
+
+    >>> Intervals().vc, Intervals().growth(10)
+    (2, 56)
+    """
+
+    @property
+    def switches(self) -> int:
+        """The most switches of the label."""
+        return 2
+
+
+@dataclass(frozen=True)
+class Unions(LineHypotheses):
+    """Label 1 on a union of at most `intervals` intervals a <= x < b.
+
+    >>> Unions(3).vc, Unions(3).growth(6)
+    (6, 64)
+    """
+
+    intervals: int
+
+    def __post_init__(self) -> None:
+        _validate.whole("Unions", "intervals", self.intervals, least=1)
+        _validate.number("Unions", "intervals", self.intervals, most=20)
+
+    @property
+    def switches(self) -> int:
+        """The most switches of the label."""
+        return 2 * self.intervals

@@ -1,0 +1,72 @@
+"""Axis-aligned rectangles in the plane, searched exactly."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.classification.classes.base import Hypotheses, Ties
+from tombola.classification.classes.plane import PlaneSearcher, run
+
+
+@dataclass(frozen=True)
+class Rectangles(Hypotheses):
+    """Label 1 inside an axis-aligned rectangle (or nowhere). Ties go to the first rectangle from left to right.
+
+    >>> Rectangles().vc
+    4
+    """
+
+    @property
+    def dimensions(self) -> int | None:
+        """The number of features: two."""
+        return 2
+
+    @property
+    def vc(self) -> int | None:
+        """The VC dimension."""
+        return 4
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        """Return the Littlestone dimension on the whole plane: infinite; on a few points it depends on them."""
+        return np.inf if points is None else None
+
+    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> PlaneSearcher:
+        """Return an empty searcher."""
+        return PlaneSearcher(find_rectangle, in_rectangle)
+
+
+def find_rectangle(points: Floats, gains: Floats) -> Floats:
+    """Return (left, right, bottom, top) of a rectangle with the largest gain; an empty one has left > right."""
+    levels, ranks = np.unique(points[:, 1], return_inverse=True)
+    found = np.array([1.0, 0.0, 1.0, 0.0])
+    run(best_rectangle, points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
+    return found
+
+
+def best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats) -> None:
+    """For each pair of sides take the best run of rows between them (Kadane's scan); points are sorted by x."""
+    best = 0.0
+    for left in range(gains.size):
+        if left > 0 and points[left, 0] == points[left - 1, 0]:
+            continue
+        for level in range(sums.size):
+            sums[level] = 0.0
+        for right in range(left, gains.size):
+            sums[int(ranks[right])] += gains[right]
+            if right + 1 < gains.size and points[right + 1, 0] == points[right, 0]:
+                continue
+            total, start = 0.0, 0
+            for level in range(sums.size):
+                if total <= 0.0:
+                    total, start = 0.0, level
+                total += sums[level]
+                if total > best:
+                    best = total
+                    found[0], found[1] = points[left, 0], points[right, 0]
+                    found[2], found[3] = levels[start], levels[level]
+
+
+def in_rectangle(found: Floats, row: Floats) -> int:
+    """Label a row by a rectangle, its border included."""
+    return int(found[0] <= row[0] <= found[1] and found[2] <= row[1] <= found[3])

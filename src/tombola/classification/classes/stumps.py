@@ -1,0 +1,52 @@
+"""Decision stumps: one feature, one cut, either side (Iba and Langley 1992)."""
+
+from dataclasses import dataclass
+from math import comb, inf
+from typing import ClassVar
+
+from tombola import _validate
+from tombola.classification.classes.line import LineHypotheses
+
+
+@dataclass(frozen=True)
+class Stumps(LineHypotheses):
+    """Label by one cut on one of the features: h(x) = 1 if x_f >= c, or h(x) = 1 if x_f < c.
+
+    `features` is their number, d. The VC dimension is the largest v with C(v, floor(v/2)) <= 2 d (Gey 2018, "Vapnik-
+    Chervonenkis dimension of axis-parallel cuts"): about log2 d.
+
+    >>> Stumps(1).vc, Stumps(2).vc, Stumps(30).vc, Stumps(64).vc
+    (2, 3, 7, 9)
+    """
+
+    features: int
+    entries: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        _validate.whole("Stumps", "features", self.features, least=1)
+
+    @property
+    def dimensions(self) -> int | None:
+        """The number of features."""
+        return self.features
+
+    @property
+    def switches(self) -> int:
+        """The most switches of the label along a feature."""
+        return 1
+
+    @property
+    def vc(self) -> int | None:
+        """The VC dimension."""
+        size = 1
+        while comb(size + 1, (size + 1) // 2) <= 2 * self.features:
+            size += 1
+        return size
+
+    def growth(self, points: int) -> int | None:
+        """Return a bound on the number of labellings: sum_s min(C(n, s), 2 d), where s points are labelled 1."""
+        return sum(min(comb(points, size), 2 * self.features) for size in range(points + 1))
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        """Return the Littlestone dimension on all numbers, which is infinite; on a few points it depends on them."""
+        return inf if points is None else None

@@ -1,0 +1,66 @@
+"""ERM: predict by a hypothesis of least error on what was seen (the paper's A^RO, L771-L816)."""
+
+import math
+from dataclasses import dataclass
+
+from tombola._types import Floats, RngState
+from tombola.bounds import classification as bounds
+from tombola.classification.classes.base import Hypotheses, Searcher, Ties
+from tombola.classification.learner import LabelLearner
+from tombola.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class ERM(LabelLearner):
+    """Predict the label of every row by an empirical risk minimiser: least error on the labels seen so far.
+
+    `ties` says which of several minimisers: "first", "last", "middle" or "random" (see `tombola.classification.switch_dp`).
+    In random order the regret against the best hypothesis is at most 1 + pi sqrt(2 v T ln(e T / v)) for VC dimension v.
+
+    >>> from tombola import play
+    >>> from tombola.classification import LabelledPool, Thresholds
+    >>> pool = LabelledPool([0.1, 0.9, 0.2, 0.7, 0.4], [0, 1, 0, 1, 0])
+    >>> play(ERM(Thresholds()), pool, order="given", seed=0).actions.tolist()
+    [0, 1, 1, 1, 1]
+    """
+
+    hypotheses: Hypotheses
+    ties: Ties = "first"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.hypotheses, Hypotheses):
+            raise ParameterError(
+                f"ERM: hypotheses must be a class of hypotheses, got {self.hypotheses!r}; write for example "
+                "ERM(Thresholds())."
+            )
+        if self.ties not in self.hypotheses.ties:
+            raise ParameterError(
+                f"ERM: ties must be one of {', '.join(self.hypotheses.ties)} for {type(self.hypotheses).__name__}, "
+                f"got {self.ties!r}; write ties={self.hypotheses.ties[0]!r}."
+            )
+
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> "ERMPredictor":
+        """Start with nothing seen."""
+        return ERMPredictor(self.hypotheses.searcher(self.ties, horizon, dimensions), self.probability, rng)
+
+    @property
+    def probability(self) -> float:
+        """The probability that a prediction had: 1, or NaN where a coin breaks ties, which has no formula."""
+        return math.nan if self.ties == "random" else 1.0
+
+    def bound(self, horizon: int) -> float | None:
+        """Bound the regret in random order."""
+        vc = self.hypotheses.vc
+        return None if vc is None else bounds.erm(horizon, vc)
+
+
+class ERMPredictor:
+    """A searcher with its rng."""
+
+    def __init__(self, searcher: Searcher, probability: float, rng: RngState) -> None:
+        self._searcher, self._chance, self._coins = searcher, probability, rng
+        self.learn = searcher.learn
+
+    def predict(self, row: Floats) -> tuple[int, float]:
+        """Predict by a minimiser."""
+        return self._searcher.predict(row, self._coins), self._chance

@@ -1,0 +1,99 @@
+"""The compiled loop of classification on lines, and the single steps that a session takes.
+
+Rows go in with a key for each feature; what a prediction depends on is only what was seen before.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola._types import Floats, Order, RngState, Rounds
+from tombola.classification.label_vectors import Words, leader_in, tree_in
+from tombola.classification.segment_tree import Tree, add, bits_of, charge, refresh
+from tombola.classification.switch_dp import MIDDLE, STALE, SwitchDP, label_of, lead
+from tombola.engine.arrivals import ArrivalSchedule, arrived, round_of
+from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
+
+LEVELS = 10
+
+
+class Labelled(NamedTuple):
+    """The rows of a labelled pool: features and their keys, labels and the weights of errors."""
+
+    features: Floats
+    keys: NDArray[np.uint64]
+    labels: Rounds
+    weights: Floats
+
+
+def predict_all(
+    tree: Tree, leader: SwitchDP, rng: RngState, rows: Labelled, order: Order, arrivals: ArrivalSchedule, labels: Rounds
+) -> None:
+    """Predict the label of every row in turn; true labels are learned when they arrive."""
+    revealed = 0
+    for t in range(order.size):
+        look_ahead(tree, rows, order, t)
+        while arrived(arrivals, revealed, t):
+            learn(tree, leader, rows, order[round_of(arrivals, revealed)])
+            revealed += 1
+        labels[t] = predict_row(tree, leader, rng, rows.features[order[t]])
+
+
+def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
+    """Ask for a row two looks ahead, and one look ahead for the lower nodes above its leaf."""
+    if t + 2 * PREFETCH_ROUNDS < order.size:
+        prefetch(rows.keys, order[t + 2 * PREFETCH_ROUNDS], 0)
+        prefetch(rows.features, order[t + 2 * PREFETCH_ROUNDS], 0)
+    if tree.heads.shape[0] == 1 and t + PREFETCH_ROUNDS < order.size:
+        node = tree.leaves + int(rows.keys[order[t + PREFETCH_ROUNDS], 0])
+        prefetch(tree.tops, 0, node)
+        for _ in range(LEVELS):
+            if node > 1:
+                prefetch(tree.nodes[0], node, 0)
+                prefetch(tree.nodes[0], node ^ 1, 0)
+                node //= 2
+
+
+def learn(tree: Tree, leader: SwitchDP, rows: Labelled, row: int) -> None:
+    """Learn the true label of one row; a first or last minimiser that had it right stays what it is."""
+    if leader.rule >= MIDDLE or label_of(leader, rows.features[row]) != rows.labels[row]:
+        leader.place[STALE] = 1
+    for feature in range(rows.features.shape[1]):
+        value = rows.features[row, feature]
+        add(tree, feature, rows.keys[row, feature], value, rows.labels[row], rows.weights[row])
+
+
+def predict_row(tree: Tree, leader: SwitchDP, rng: RngState, row: Floats) -> int:
+    """Predict the label of a row."""
+    lead(tree, leader, rng)
+    return label_of(leader, row)
+
+
+def learn_all(tree: Tree, leader: SwitchDP, rows: Labelled, rng: RngState) -> None:
+    """Learn all rows at once, and take the best hypothesis: what hindsight would have chosen."""
+    for feature in range(rows.features.shape[1]):
+        for row in range(rows.labels.size):
+            if row + PREFETCH_ROUNDS < rows.labels.size:
+                prefetch(tree.nodes[feature], tree.leaves + int(rows.keys[row + PREFETCH_ROUNDS, feature]), 0)
+            leaf, value = tree.leaves + int(rows.keys[row, feature]), rows.features[row, feature]
+            charge(tree, feature, leaf, value, rows.labels[row], rows.weights[row])
+        refresh(tree, feature)
+    leader.place[STALE] = 1
+    lead(tree, leader, rng)
+
+
+def learn_one(whole: Rounds, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
+    """Learn the true label of one row, in a tree that grows."""
+    tree, leader = tree_in(whole, floats, words), leader_in(whole, floats, words)
+    if leader.rule >= MIDDLE or label_of(leader, row) != label:
+        leader.place[STALE] = 1
+    for feature in range(row.size):
+        add(tree, feature, bits_of(row, feature), row[feature], label, weight)
+
+
+def predict_one(whole: Rounds, floats: Floats, words: Words, rng: RngState, row: Floats) -> int:
+    """Predict one label, from a tree that grows."""
+    leader = leader_in(whole, floats, words)
+    lead(tree_in(whole, floats, words), leader, rng)
+    return label_of(leader, row)

@@ -1,0 +1,67 @@
+"""Experts: any full-information learner over a finite class, such as Hedge (Ben-David, Pal, Shalev-Shwartz 2009)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tombola._types import Floats, RngState
+from tombola.classification.classes.finite import FiniteClass
+from tombola.classification.learner import LabelLearner
+from tombola.errors import ParameterError
+from tombola.feedback import Full, Live
+from tombola.learners.base import Learner
+
+
+@dataclass(frozen=True)
+class Experts(LabelLearner):
+    """Let `base`, a full-information learner, choose a hypothesis each round, and predict what that one says.
+
+    Its regret is that of `base` over |H| actions: sqrt(T ln |H| / 2) in every order for Hedge.
+
+    >>> from tombola import Hedge, play
+    >>> from tombola.classification import LabelledPool
+    >>> chain = FiniteClass([[0, 0], [0, 1], [1, 1]])
+    >>> play(Experts(chain, Hedge()), LabelledPool([0, 1] * 50, [0, 1] * 50), seed=0).regret < 13
+    True
+    """
+
+    hypotheses: FiniteClass
+    base: Learner
+
+    def __post_init__(self) -> None:
+        if getattr(self.base, "feedback", None) != "full" or self.base.needs_round:
+            raise ParameterError(
+                "Experts: base must be a full-information learner that does not ask for the round of a row, "
+                f"got {self.base!r}; write for example Experts(chain, Hedge())."
+            )
+
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> "ExpertsPredictor":
+        """Start the base over the hypotheses."""
+        return ExpertsPredictor(self.hypotheses, Full(self.hypotheses.size, horizon).live(self.base, rng))
+
+    def bound(self, horizon: int) -> float | None:
+        """Bound the regret as that of the base."""
+        return self.base.bound(self.hypotheses.size, horizon)
+
+
+class ExpertsPredictor:
+    """A live learner whose actions are hypotheses."""
+
+    def __init__(self, hypotheses: FiniteClass, live: Live) -> None:
+        self._class, self._live = hypotheses, live
+        self._columns = np.ascontiguousarray(hypotheses.array.T)
+        self._played = 0
+
+    def predict(self, row: Floats) -> tuple[int, float]:
+        """Predict what the chosen hypothesis says; its probability is that of all who say the same, if known."""
+        column = self._columns[self._class.point_of(row)]
+        action, probability = self._live.act(self._played)
+        self._played += 1
+        label = int(column[action])
+        mix = self._live.runner.mix
+        return label, probability if mix is None else float(mix[column == label].sum())
+
+    def learn(self, row: Floats, label: int, weight: float) -> None:
+        """Tell the base the error of every hypothesis."""
+        errors = weight * (self._columns[self._class.point_of(row)] != label)
+        self._live.learn(self._played, 0, 1.0, tuple(errors))

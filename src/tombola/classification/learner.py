@@ -1,0 +1,44 @@
+"""What a learner of labels is: an immutable recipe that starts a predictor."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from tombola._types import Floats, RngState
+from tombola.classification.classes.base import Hypotheses
+from tombola.classification.label_feedback import Labels
+
+
+class Predictor(Protocol):
+    """A learner at work: it predicts labels, and is told the true ones, at once, late or never."""
+
+    def predict(self, row: Floats) -> tuple[int, float]:
+        """Return the label of a row, and the probability it had (1 without a coin, NaN where it has no formula)."""
+
+    def learn(self, row: Floats, label: int, weight: float) -> None:
+        """Take in the true label of a row."""
+
+
+@dataclass(frozen=True)
+class LabelLearner(ABC):
+    """A learner of labels, compared with the best of its hypotheses."""
+
+    feedback: ClassVar[type[Labels]] = Labels
+    plans: ClassVar[bool] = False
+    mixes: ClassVar[bool] = False
+
+    hypotheses: Any
+
+    @abstractmethod
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> Predictor:
+        """Return a predictor for rows with so many features."""
+
+    def bound(self, horizon: int) -> float | None:
+        """Return the proved bound on the expected regret in random order, or None where none is known."""
+        return None
+
+
+def comparator(learner: LabelLearner) -> Hypotheses:
+    """Return the class that a learner is compared with."""
+    hypotheses: Hypotheses = learner.hypotheses
+    return hypotheses

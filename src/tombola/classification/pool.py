@@ -1,0 +1,124 @@
+"""Labelled pool: rows of features, each with a label 0 or 1, fixed in advance."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola._types import Floats, Rounds
+from tombola.classification.segment_tree import ranks_of
+from tombola.errors import PoolError
+
+GRID = 2.0**-20
+
+
+class LabelledPool:
+    """A fixed table of features (numbers) with a label 0 or 1 for each row.
+
+    `features` has one row per round and one column per feature (one feature may be a plain list). `weights` say what an
+    error on a row costs, in (0, 1], 1 if left out; they are rounded to multiples of 2^-20, so that sums are exact.
+
+    >>> LabelledPool([0.1, 0.7, 0.4], [0, 1, 1])
+    LabelledPool(3 rows, 1 feature)
+    """
+
+    def __init__(self, features: Any, labels: Any, weights: Any = None) -> None:
+        self.features: Floats = _frozen(_features(features))
+        self.labels: Rounds = _frozen(_labels(labels, self.rows))
+        self.weights: Floats = _frozen(_weights(weights, self.rows))
+
+    def __repr__(self) -> str:
+        return f"LabelledPool({self.rows} rows, {self.dimensions} feature{'s' * (self.dimensions > 1)})"
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, T."""
+        return int(self.features.shape[0])
+
+    @property
+    def dimensions(self) -> int:
+        """The number of features."""
+        return int(self.features.shape[1])
+
+    @cached_property
+    def ranks(self) -> tuple[NDArray[np.uint64], int]:
+        """The rank of every number in its column, and the most distinct numbers of a column."""
+        return ranks_of(self.features)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _numbers(name: str, values: Any) -> NDArray[Any]:
+    try:
+        array = np.array(values)
+        if array.dtype.kind not in "biuf":
+            raise ValueError
+    except ValueError:
+        raise PoolError(f"LabelledPool: {name} must be numbers, got {_short(values)}; convert them first.") from None
+    return array
+
+
+def _features(values: Any) -> Floats:
+    array = _numbers("features", values).astype(np.float64)
+    table = array[:, None] if array.ndim == 1 else array
+    if table.ndim != 2 or 0 in table.shape:
+        raise PoolError(
+            f"LabelledPool: features must be a table with at least one row and one column, got shape {array.shape}; "
+            "write for example LabelledPool([[0.5], [0.7]], [0, 1])."
+        )
+    wrong = ~np.isfinite(table)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise PoolError(
+            f"LabelledPool: features must be finite, got {table[row, column]} in row {row}, column {column}; "
+            "fill in what is missing, or leave out the row."
+        )
+    return np.ascontiguousarray(table + 0.0)
+
+
+def _labels(values: Any, rows: int) -> Rounds:
+    array = _numbers("labels", values)
+    if array.shape != (rows,):
+        raise PoolError(
+            f"LabelledPool: labels must be one 0 or 1 for each of the {rows} rows, got shape {array.shape}; "
+            "give every row its label."
+        )
+    wrong = (array != 0) & (array != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise PoolError(
+            f"LabelledPool: labels must be 0 or 1, got {array[row]} in row {row}; "
+            "write for example labels == labels.max() for two classes or one against the rest."
+        )
+    return array.astype(np.int64)
+
+
+def _weights(values: Any, rows: int) -> Floats:
+    if values is None:
+        return np.ones(rows)
+    array = _numbers("weights", values).astype(np.float64)
+    wrong = ~((array > 0) & (array <= 1))
+    if array.shape != (rows,) or wrong.any():
+        came = f"shape {array.shape}" if array.shape != (rows,) else f"{array[int(np.argmax(wrong))]}"
+        raise PoolError(
+            f"LabelledPool: weights must be one number above 0 and at most 1 for each of the {rows} rows, got {came}; "
+            "divide them by the largest."
+        )
+    return round_weight(array)
+
+
+def round_weight(weight: NDArray[np.float64]) -> Floats:
+    """Return the nearest multiple of 2^-20 that is not 0."""
+    return np.maximum(np.round(weight / GRID), 1.0) * GRID
+
+
+def _short(values: Any) -> str:
+    text = repr(values).replace("\n", " ")
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,73 @@
+"""Predict a whole order: every label in turn, compiled where there is a loop for it."""
+
+from typing import Any
+
+import numpy as np
+
+from tombola._types import Floats, Order, RngState, Rounds
+from tombola.classification.classes.line import LineHypotheses
+from tombola.classification.erm import ERM
+from tombola.classification.learner import LabelLearner, comparator
+from tombola.classification.pool import LabelledPool
+from tombola.engine.arrivals import ArrivalSchedule, arrived, round_of
+from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, Accumulators, new_accumulators
+from tombola.errors import LearnerError
+
+
+def predict_all(
+    learner: Any,
+    pool: LabelledPool,
+    rows: Order,
+    arrivals: ArrivalSchedule,
+    rng: RngState,
+    marks: Rounds,
+    *,
+    kept: bool,
+) -> Accumulators:
+    """Predict the label of every row of an order; true labels come when the arrivals says. Return what happened."""
+    if not isinstance(learner, LabelLearner):
+        raise LearnerError(
+            f"play: expected a learner of labels for a LabelledPool, got {learner!r}; write for example "
+            "ERM(Thresholds())."
+        )
+    comparator(learner).check(pool.dimensions)
+    predictions, probabilities = _predictions(learner, pool, rows, arrivals, rng)
+    losses = (predictions != pool.labels[rows]) * pool.weights[rows]
+    accumulators = new_accumulators(2, rows.size, marks, resources=0, kept=kept, expects=False)
+    sums = np.zeros((rows.size, accumulators.sums.size))
+    sums[:, LOSS] = sums[:, EXPECTED] = np.cumsum(losses)
+    sums[:, COMPARATOR] = np.cumsum(best_losses(learner, pool, rows)) if marks.size else 0.0
+    accumulators.sums[:], accumulators.curve[:] = sums[-1], sums[marks - 1]
+    accumulators.plays[:] = np.bincount(predictions, minlength=2)
+    accumulators.shares[:, 1] = np.cumsum(predictions)[marks - 1]
+    accumulators.shares[:, 0] = marks - accumulators.shares[:, 1]
+    return (
+        accumulators._replace(actions=predictions, probabilities=probabilities, losses=losses, expected=losses)
+        if kept
+        else accumulators
+    )
+
+
+def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Floats:
+    """Return the loss of the best hypothesis on the whole pool, in every round."""
+    best: Floats = (comparator(learner).best(pool) != pool.labels) * pool.weights
+    return best[rows]
+
+
+def _predictions(
+    learner: LabelLearner, pool: LabelledPool, rows: Order, arrivals: ArrivalSchedule, rng: RngState
+) -> tuple[Rounds, Floats]:
+    """Predict, with the probabilities, in the compiled loop where there is one, else one round at a time."""
+    if isinstance(learner, ERM) and isinstance(learner.hypotheses, LineHypotheses):
+        predicted = learner.hypotheses.play(learner.ties, pool, rows, arrivals, rng)
+        return predicted, np.full(rows.size, learner.probability)
+    predictor = learner.start(rows.size, pool.dimensions, rng)
+    predictions, probabilities, revealed = np.zeros(rows.size, np.int64), np.zeros(rows.size), 0
+    for t in range(rows.size):
+        while arrived(arrivals, revealed, t):
+            row = rows[round_of(arrivals, revealed)]
+            predictor.learn(pool.features[row], int(pool.labels[row]), float(pool.weights[row]))
+            revealed += 1
+        with np.errstate(over="ignore"):  # 64-bit rng overflow by design
+            predictions[t], probabilities[t] = predictor.predict(pool.features[rows[t]])
+    return predictions, probabilities

@@ -1,0 +1,264 @@
+"""The tree under every class of hypotheses on a line: the best labelling with a few switches, kept as rows come in.
+
+A hypothesis on a line is a label to begin with and at most r cuts at which the label switches. The distinct values
+seen are leaves. Every node keeps, for both labels on entry and for every number j of switches, the smallest error of
+labelling its leaves, and the number of ways to get it; two neighbours combine like
+
+    error[p][j] = min_i  left[p][i] + right[p + i mod 2][j - i],
+
+so a new row costs one walk from a leaf to the root, and so does finding the k-th of all minimisers. Errors are
+multiples of 2^-20, hence their sums are exact, and ties are ties.
+
+The tree comes in two shapes with the same answers. Ranked: all values that will ever come are known in advance (not
+their labels), the key of a value is its rank, and the tree is a heap. Grown: nothing is known; the key is the 64 bits
+of the number and the tree is a PATRICIA trie (Morrison 1968), never deeper than 64 and the same for every order.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola._types import Floats, Rounds
+from tombola.engine.intrinsics import no_inline
+
+DEPTH = 66
+LINE = 8  # numbers in a cache line
+NONE = -1
+ROOT, VALUES = 0, 1
+_ONE = np.uint64(1)
+_SIGN = np.uint64(1 << 63)
+
+
+class Tree(NamedTuple):
+    """One tree for every feature; `nodes[f, node]` holds errors, then ways; `leaves` is 0 in a tree that grows."""
+
+    switches: int
+    leaves: int
+    nodes: Floats
+    tops: Floats
+    children: Rounds
+    bits: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    heads: Rounds
+    path: Rounds
+    sides: Rounds
+    context: Floats
+
+
+def ranked_tree(values: int, features: int, switches: int) -> Tree:
+    """Return empty trees for keys that are ranks 0..values-1."""
+    leaves = 1 << max(values - 1, 0).bit_length()
+    nodes, stride = 2 * leaves, switches + 1
+    heads = np.zeros((features, 2), np.int64)
+    heads[:, ROOT] = 1
+    return Tree(
+        switches=switches,
+        leaves=leaves,
+        nodes=_filled(_aligned(features, nodes, 4 * stride), stride),
+        tops=np.full((features, nodes), -np.inf),
+        children=np.zeros((features, 0, 2), np.int64),
+        bits=np.zeros((features, 0), np.uint64),
+        keys=np.zeros((features, 0), np.uint64),
+        heads=heads,
+        path=np.zeros(DEPTH, np.int64),
+        sides=np.zeros(DEPTH, np.int64),
+        context=np.zeros((DEPTH, 4 * stride)),
+    )
+
+
+def _aligned(*shape: int) -> Floats:
+    """Return zeros that begin a cache line: nodes of eight numbers then lie in one line each, not across two."""
+    size = math.prod(shape)
+    room = np.zeros(size + LINE)
+    start = -(room.ctypes.data // room.itemsize) % LINE
+    return room[start : start + size].reshape(shape)
+
+
+def _filled(nodes: Floats, stride: int) -> Floats:
+    """Make all nodes, which are zeros, nodes without leaves; the same as `reset`."""
+    nodes[:, :, 1:stride] = nodes[:, :, stride + 1 : 2 * stride] = np.inf
+    nodes[:, :, 2 * stride :: stride] = 1.0
+    return nodes
+
+
+def bits_of(values: Floats, place: int) -> np.uint64:
+    """Return 64 bits for one of the numbers of a vector, in the same order as the numbers.
+
+    >>> numbers = np.array([-2.0, -0.0, 0.0, 1e-300, 3.0])
+    >>> [int(bits_of(numbers, place)) >> 48 for place in range(5)]
+    [16383, 32768, 32768, 33189, 49160]
+    """
+    bits: np.uint64 = values.view(np.uint64)[place]
+    return ~bits if bits > _SIGN else bits | _SIGN
+
+
+def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
+    """Return the rank of every number among the distinct numbers of its column, and the most ranks of any column.
+
+    >>> ranks_of(np.array([[2.0], [7.0], [2.0], [1.0]]))[0].ravel().tolist()
+    [1, 2, 1, 0]
+    """
+    ranks = np.empty(features.shape, np.uint64)
+    most = 0
+    for column in range(features.shape[1]):
+        values, inverse = np.unique(features[:, column], return_inverse=True)
+        ranks[:, column] = inverse
+        most = max(most, values.size)
+    return ranks, most
+
+
+def add(tree: Tree, feature: int, key: np.uint64, value: float, label: int, weight: float) -> None:
+    """Take in one row: an error of this weight for whoever labels the value differently."""
+    nodes, ranked = tree.nodes[feature], tree.leaves > 0
+    depth = 0
+    if ranked:
+        node = tree.leaves + int(key)
+    else:
+        depth = descend(tree, feature, key)
+        if depth < 0 or tree.keys[feature, tree.path[depth] // 2] != key:
+            depth = grow(tree, feature, key, depth)
+        node = tree.path[depth]
+    charge(tree, feature, node, value, label, weight)
+    highest_yet = True
+    while node != tree.heads[feature, ROOT]:
+        depth -= 1
+        node = node // 2 if ranked else tree.path[depth]
+        left, right = child(tree, feature, node, 0), child(tree, feature, node, 1)
+        combine(nodes[left], nodes[right], nodes[node], tree.switches + 1)
+        if highest_yet:  # once a node has a higher value, so have all above
+            highest_yet = tree.tops[feature, node] < value
+            tree.tops[feature, node] = max(tree.tops[feature, node], value)
+
+
+def refresh(tree: Tree, feature: int) -> None:
+    """Combine all nodes of a ranked tree anew, after its leaves were charged."""
+    nodes, tops = tree.nodes[feature], tree.tops[feature]
+    for node in range(tree.leaves - 1, 0, -1):
+        combine(nodes[2 * node], nodes[2 * node + 1], nodes[node], tree.switches + 1)
+        tops[node] = max(tops[2 * node], tops[2 * node + 1])
+
+
+def charge(tree: Tree, feature: int, leaf: int, value: float, label: int, weight: float) -> None:
+    """Add an error to a leaf, which from now on is one that was seen."""
+    row, stride = tree.nodes[feature, leaf], tree.switches + 1
+    if tree.tops[feature, leaf] == -np.inf:
+        reset(row, stride)
+        row[1] = row[stride + 1] = 0.0
+        row[2 * stride + 1] = row[3 * stride + 1] = 1.0
+        tree.tops[feature, leaf] = value
+    row[(1 - label) * stride] += weight
+    row[label * stride + 1] += weight
+
+
+def descend(tree: Tree, feature: int, key: np.uint64) -> int:
+    """Write the path of a key from the root to a leaf, and return the leaf's place on it (-1: there is no leaf)."""
+    node = tree.heads[feature, ROOT]
+    if node == NONE:
+        return -1
+    depth = 0
+    tree.path[0] = node
+    while node % 2 == 1:
+        node = tree.children[feature, node, int((key >> tree.bits[feature, node]) & _ONE)]
+        depth += 1
+        tree.path[depth] = node
+    return depth
+
+
+@no_inline
+def grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
+    """Add a leaf (an even number) and the node above it (odd), write its path, and return its place on it."""
+    index = tree.heads[feature, VALUES]
+    tree.heads[feature, VALUES] = index + 1
+    leaf, fork = 2 * index, 2 * index + 1
+    tree.keys[feature, index] = key
+    if depth < 0:
+        tree.heads[feature, ROOT] = tree.path[0] = leaf
+        return 0
+    bit = highest(key ^ tree.keys[feature, tree.path[depth] // 2])
+    place = 0
+    while tree.path[place] % 2 == 1 and tree.bits[feature, tree.path[place]] > bit:
+        place += 1
+    side = int((key >> bit) & _ONE)
+    tree.bits[feature, fork] = bit
+    tree.tops[feature, fork] = tree.tops[feature, tree.path[place]]
+    tree.children[feature, fork, side] = leaf
+    tree.children[feature, fork, 1 - side] = tree.path[place]
+    if place == 0:
+        tree.heads[feature, ROOT] = fork
+    else:
+        above = tree.path[place - 1]
+        tree.children[feature, above, int((key >> tree.bits[feature, above]) & _ONE)] = fork
+    tree.path[place] = fork
+    tree.path[place + 1] = leaf
+    return place + 1
+
+
+def highest(bits: np.uint64) -> np.uint64:
+    """Return the place of the highest bit that is set."""
+    place = np.uint64(0)
+    for step in (np.uint64(32), np.uint64(16), np.uint64(8), np.uint64(4), np.uint64(2), np.uint64(1)):
+        if bits >> step:
+            bits = bits >> step
+            place += step
+    return place
+
+
+def is_leaf(tree: Tree, node: int) -> bool:
+    """Tell whether a node is a leaf."""
+    return bool(node >= tree.leaves) if tree.leaves > 0 else bool(node % 2 == 0)
+
+
+def child(tree: Tree, feature: int, node: int, side: int) -> int:
+    """Return the left (0) or the right (1) child of a node."""
+    return 2 * node + side if tree.leaves > 0 else int(tree.children[feature, node, side])
+
+
+def reset(row: Floats, stride: int) -> None:
+    """Make a node that has no leaves: no error and one way without a switch, nothing with one."""
+    for index in range(2 * stride):
+        row[index] = np.inf
+        row[2 * stride + index] = 0.0
+    row[0] = row[stride] = 0.0
+    row[2 * stride] = row[3 * stride] = 1.0
+
+
+def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
+    """Write what two neighbours are together."""
+    if stride == 2:
+        combine_two(left, right, out)
+        return
+    for entry in range(2):
+        for switches in range(stride):
+            error, ways = np.inf, 0.0
+            for here in range(switches + 1):
+                first = entry * stride + here
+                second = ((entry + here) % 2) * stride + switches - here
+                total = left[first] + right[second]
+                if total < error:
+                    error, ways = total, 0.0
+                if total == error:
+                    ways += left[2 * stride + first] * right[2 * stride + second]
+            out[entry * stride + switches] = error
+            out[(2 + entry) * stride + switches] = ways
+
+
+def combine_two(left: Floats, right: Floats, out: Floats) -> None:
+    """Combine where at most one switch is allowed: the same sums, written out, since thresholds are the common case."""
+    early, late = left[1] + right[2], left[0] + right[1]
+    ways = 0.0
+    if early <= late:
+        ways += left[5]
+    if late <= early:
+        ways += right[5]
+    out[1], out[5] = min(early, late), ways
+    early, late = left[3] + right[0], left[2] + right[3]
+    ways = 0.0
+    if early <= late:
+        ways += left[7]
+    if late <= early:
+        ways += right[7]
+    out[3], out[7] = min(early, late), ways
+    out[0], out[2] = left[0] + right[0], left[2] + right[2]
+    out[4] = out[6] = 1.0

@@ -1,0 +1,57 @@
+"""The Standard Optimal Algorithm: predict so that a mistake costs the most depth (Littlestone 1988)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tombola._types import Floats, RngState
+from tombola.classification.classes.finite import FiniteClass
+from tombola.classification.dimension import MistakeTrees, columns_of
+from tombola.classification.learner import LabelLearner
+
+
+@dataclass(frozen=True)
+class StandardOptimal(LabelLearner):
+    """Predict the label that leaves the larger Littlestone dimension among hypotheses without a mistake; a tie is a 0.
+
+    If some hypothesis is always right, it makes at most Ldim(H) mistakes in every order, and no learner can do better.
+    When none is left it starts again with all. Only for classes whose Littlestone dimension can be found by search.
+
+    >>> from tombola import play
+    >>> from tombola.classification import LabelledPool
+    >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
+    >>> trace = play(StandardOptimal(chain), LabelledPool([0, 1, 2], [0, 1, 1]), order="given", seed=0)
+    >>> trace.mistakes <= chain.littlestone()
+    True
+    """
+
+    hypotheses: FiniteClass
+
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> "OptimalPredictor":
+        """Start with all hypotheses."""
+        return OptimalPredictor(self.hypotheses)
+
+
+class OptimalPredictor:
+    """The hypotheses that are left, and the depths of their mistake trees."""
+
+    def __init__(self, hypotheses: FiniteClass) -> None:
+        self._class = hypotheses
+        self._distinct = np.unique(hypotheses.array, axis=0)
+        self._everyone, columns = columns_of("StandardOptimal", hypotheses.array)
+        self._trees = MistakeTrees(columns)
+        self._alive = self._everyone
+
+    def predict(self, row: Floats) -> tuple[int, float]:
+        """Compare the depths that the two answers leave."""
+        ones = self._ones(row)
+        return int(self._trees.depth(self._alive & ones) > self._trees.depth(self._alive & ~ones)), 1.0
+
+    def learn(self, row: Floats, label: int, weight: float) -> None:
+        """Strike out who was wrong."""
+        ones = self._ones(row)
+        self._alive &= ones if label == 1 else ~ones
+        self._alive = self._alive or self._everyone
+
+    def _ones(self, row: Floats) -> int:
+        return sum(1 << int(h) for h in np.flatnonzero(self._distinct[:, self._class.point_of(row)]))

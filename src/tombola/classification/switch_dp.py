@@ -1,0 +1,189 @@
+"""The leader among the hypotheses on a line: the k-th of all minimisers, found by one walk through the tree.
+
+Minimisers are counted as labellings of the values seen, by feature, then by the label they begin with, then by their
+cuts from left to right, a missing cut coming last. A cut lies in the gap between two neighbouring values:
+
+"first"    the first minimiser, every cut just above the lower value
+"last"     the last minimiser, every cut at the upper value
+"middle"   the middle one, every cut halfway
+"random"   any one with equal probability, every cut anywhere in its gap with equal probability
+
+A gap without a lower end stands for minus infinity (except "last"). "first" cuts once more just above the largest
+value seen, if it has exactly one cut to spare. Counts are exact below 2^53 ways, and as near as float64 gets beyond.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tombola._types import Floats, RngState, Rounds
+from tombola.classification.segment_tree import NONE, ROOT, Tree, child, combine, is_leaf, reset
+from tombola.engine.intrinsics import no_inline
+from tombola.rng import uniform
+
+FIRST, LAST, MIDDLE, RANDOM = 0, 1, 2, 3
+RULES = {"first": FIRST, "last": LAST, "middle": MIDDLE, "random": RANDOM}
+FEATURE, LABEL, COUNT, STALE = 0, 1, 2, 3
+OUTDATED = np.array([0, 0, 0, 1])  # the place of a leader that labels everything 0, and is out of date
+
+
+class SwitchDP(NamedTuple):
+    """The hypothesis in force: its feature, first label and number of cuts, whether it is out of date, and the cuts."""
+
+    rule: int
+    entries: int
+    place: Rounds
+    cuts: Floats
+
+
+def new_leader(rule: int, entries: int, switches: int) -> SwitchDP:
+    """Return the hypothesis that labels everything 0."""
+    return SwitchDP(rule=rule, entries=entries, place=OUTDATED.copy(), cuts=np.zeros(switches))
+
+
+def label_of(leader: SwitchDP, row: Floats) -> int:
+    """Return the label that the hypothesis in force gives a row of features."""
+    label, value = leader.place[LABEL], row[leader.place[FEATURE]]
+    for cut in range(leader.place[COUNT]):
+        if value >= leader.cuts[cut]:
+            label = 1 - label
+    return int(label)
+
+
+def lead(tree: Tree, leader: SwitchDP, rng: RngState) -> None:
+    """Bring the hypothesis in force up to date with the tree."""
+    if tree.heads[0, ROOT] == NONE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
+        return
+    if leader.place[STALE] == 0 and leader.rule != RANDOM:
+        return
+    leader.place[STALE] = 0
+    error, ways = least(tree, leader.entries)
+    rank = 0.0
+    if leader.rule == LAST:
+        rank = ways - 1.0
+    elif leader.rule == MIDDLE:
+        rank = math.floor((ways - 1.0) / 2.0)
+    elif leader.rule == RANDOM:
+        rank = min(math.floor(uniform(rng) * ways), ways - 1.0)
+    stride, left = tree.switches + 1, ways
+    for feature in range(tree.heads.shape[0]):
+        root = tree.nodes[feature, tree.heads[feature, ROOT]]
+        for entry in range(leader.entries):
+            here = ways_of(root, stride, entry, error)
+            left -= here
+            if here > 0.0 and (rank < here or left <= 0.0):
+                leader.place[FEATURE], leader.place[LABEL] = feature, entry
+                if stride == 2:
+                    walk_to_one(tree, leader, feature, min(rank, here - 1.0), error, rng)
+                else:
+                    walk(tree, leader, feature, min(rank, here - 1.0), error, rng)
+                return
+            rank -= here
+
+
+def least(tree: Tree, entries: int) -> tuple[float, float]:
+    """Return the smallest error of all hypotheses, and the number of ways to get it."""
+    stride, error, ways = tree.switches + 1, np.inf, 0.0
+    for feature in range(tree.heads.shape[0]):
+        root = tree.nodes[feature, tree.heads[feature, ROOT]]
+        for index in range(entries * stride):
+            if root[index] < error:
+                error, ways = root[index], 0.0
+            if root[index] == error:
+                ways += root[2 * stride + index]
+    return error, ways
+
+
+def ways_of(row: Floats, most: int, entry: int, error: float) -> float:
+    """Return the number of ways to have exactly this error with fewer than `most` switches from this label on."""
+    stride, ways = row.size // 4, 0.0
+    for switches in range(most):
+        if row[entry * stride + switches] == error:
+            ways += row[(2 + entry) * stride + switches]
+    return ways
+
+
+@no_inline
+def walk(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
+    """Find the cuts of the minimiser of this rank; `context[depth]` is all that lies to the right of a node."""
+    stride, root = tree.switches + 1, tree.heads[feature, ROOT]
+    node, depth, label, spent, cuts, low = root, 0, leader.place[LABEL], 0.0, 0, -np.inf
+    reset(tree.context[0], stride)
+    while cuts < tree.switches:
+        row = tree.nodes[feature, node]
+        inside = switching(row, tree.context[depth], label, tree.switches - cuts, error - spent, stride)
+        outside = ways_of(tree.context[depth], stride - cuts, label, error - spent - row[label * stride])
+        if inside > 0.0 and (rank < inside or outside == 0.0):
+            rank = min(rank, inside - 1.0)
+            if not is_leaf(tree, node):
+                right = tree.nodes[feature, child(tree, feature, node, 1)]
+                combine(right, tree.context[depth], tree.context[depth + 1], stride)
+                tree.path[depth], tree.sides[depth] = node, 0
+                node = child(tree, feature, node, 0)
+                depth += 1
+                continue
+            leader.cuts[cuts] = cut_between(leader.rule, low, tree.tops[feature, node], rng)
+            cuts += 1
+            label = 1 - label
+        else:
+            rank -= inside
+        spent += row[label * stride]
+        low = max(low, tree.tops[feature, node])
+        while depth > 0 and tree.sides[depth - 1] == 1:
+            depth -= 1
+        if depth == 0:
+            break
+        tree.sides[depth - 1] = 1
+        node = child(tree, feature, tree.path[depth - 1], 1)
+        for index in range(4 * stride):
+            tree.context[depth, index] = tree.context[depth - 1, index]
+    if cuts == tree.switches - 1 and leader.rule == FIRST:
+        leader.cuts[cuts] = np.nextafter(tree.tops[feature, root], np.inf)
+        cuts += 1
+    leader.place[COUNT] = cuts
+
+
+@no_inline
+def walk_to_one(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
+    """Do the same where at most one cut is allowed, with errors `spent` on the left of a node and `after` it."""
+    root, before, cuts = tree.heads[feature, ROOT], 2 * leader.place[LABEL], 0
+    then, nodes, tops = 2 - before, tree.nodes[feature], tree.tops[feature]
+    node, spent, after, low = root, 0.0, 0.0, -np.inf
+    if nodes[root, before + 1] == error and rank < nodes[root, before + 5]:
+        while not is_leaf(tree, node):
+            left, right = child(tree, feature, node, 0), child(tree, feature, node, 1)
+            later = nodes[right, then] + after
+            inside = nodes[left, before + 5] if spent + nodes[left, before + 1] + later == error else 0.0
+            if rank < inside:
+                node, after = left, later
+            else:
+                node, rank, spent, low = right, rank - inside, spent + nodes[left, before], max(low, tops[left])
+        leader.cuts[0], cuts = cut_between(leader.rule, low, tops[node], rng), 1
+    elif leader.rule == FIRST:
+        leader.cuts[0], cuts = np.nextafter(tops[root], np.inf), 1
+    leader.place[COUNT] = cuts
+
+
+def switching(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
+    """Return the number of ways to have this error with the next switch inside the node."""
+    ways = 0.0
+    for here in range(1, most + 1):
+        then = (label + here) % 2
+        for later in range(most - here + 1):
+            if row[label * stride + here] + context[then * stride + later] == error:
+                ways += row[(2 + label) * stride + here] * context[(2 + then) * stride + later]
+    return ways
+
+
+def cut_between(rule: int, low: float, high: float, rng: RngState) -> float:
+    """Return a cut above `low` and not above `high`."""
+    if rule == LAST:
+        return high
+    share = uniform(rng) if rule == RANDOM else 0.5
+    if low == -np.inf:
+        return low
+    above = float(np.nextafter(low, np.inf))
+    if rule == FIRST:
+        return above
+    return min(max((1.0 - share) * low + share * high, above), high)

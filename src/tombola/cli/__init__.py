@@ -1,0 +1,1 @@
+"""Commands: one file for each job of the command line; `tombola.cli.app` assembles them."""

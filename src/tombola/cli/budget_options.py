@@ -1,0 +1,102 @@
+"""Allowing: a budget as it is written on the command line, with the worst costs and prices by the names of actions."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.budget.budget import Budget
+from tombola.errors import ParameterError
+
+
+def budget_named(
+    names: Sequence[str],
+    amounts: Sequence[float],
+    worst: Sequence[str],
+    prices: Sequence[str],
+    null: str,
+    target: float | None = None,
+) -> Budget | None:
+    """Return the budget, or None if no amount is given; `worst` and `prices` have one text for each resource.
+
+    >>> budget_named(["gpt", "small"], [25.0], ["gpt=0.03,small=0.001"], [], "")
+    Budget(amounts=[25.0], worst=[[0.03], [0.001]], null='add', prices=None, target=None)
+    >>> budget_named(["gpt", "cache"], [25.0], ["0.03"], ["cache=0"], "cache").null
+    1
+    """
+    if not amounts:
+        others = [null] if null else [], [] if target is None else [target]
+        for option, given in zip(("--worst", "--prices", "--null", "--target"), (worst, prices, *others), strict=True):
+            if given:
+                raise ParameterError(f"{option}: expected a budget with it, got none; write for example --budget 25.")
+        return None
+    listed = _table("--prices", names, prices, len(amounts))
+    most = _table("--worst", names, worst, len(amounts))
+    known = np.where(np.isnan(most), listed, most)
+    if null and null in names:
+        known[list(names).index(null)] = 0.0
+    if np.isnan(known).any():
+        name = names[int(np.argwhere(np.isnan(known))[0, 0])]
+        raise ParameterError(
+            f"--worst: expected the most that one play of {name} can cost, got nothing; write --worst {name}=0.03, or "
+            f"--prices {name}=0.03 if it always costs that."
+        )
+    prices_known = None if np.isnan(listed).all() else _plain(listed)
+    return Budget(list(amounts), known.tolist(), _null(names, null), prices_known, target)
+
+
+def _null(names: Sequence[str], null: str) -> int | Literal["add"]:
+    if not null:
+        return "add"
+    if null not in names:
+        raise ParameterError(f"--null: expected one of {', '.join(names)}, got {null!r}; write its name.")
+    return list(names).index(null)
+
+
+def _table(option: str, names: Sequence[str], texts: Sequence[str], resources: int) -> Floats:
+    """Return actions x resources, NaN where nothing is said."""
+    if texts and len(texts) != resources:
+        raise ParameterError(
+            f"{option}: expected one for each of the {resources} amounts of --budget, got {len(texts)}; write {option} "
+            "again for each resource."
+        )
+    table = np.full((len(names), resources), math.nan)
+    for resource, text in enumerate(texts):
+        said: set[str] = set()
+        for part in text.split(","):
+            name, equals, number = (piece.strip() for piece in part.rpartition("="))
+            if name in said or (said and not equals):
+                raise ParameterError(
+                    f"{option}: expected one number, or one for each action by its name, got {text!r}; write for "
+                    f"example {option} {names[0]}=0.03."
+                )
+            said.add(name)
+            which = range(len(names)) if not equals else [_index(option, names, name)]
+            table[list(which), resource] = _number(option, number)
+    return table
+
+
+def _index(option: str, names: Sequence[str], name: str) -> int:
+    if name not in names:
+        raise ParameterError(
+            f"{option}: expected the name of an action, got {name!r}; write one of {', '.join(names)}."
+        )
+    return list(names).index(name)
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise ParameterError(
+            f"{option}: expected a cost of 0 or more, got {text.strip()!r}; write for example {option} gpt=0.03."
+        )
+    return number
+
+
+def _plain(prices: Floats) -> list[list[float | None]]:
+    return [[None if math.isnan(price) else price for price in row] for row in prices.tolist()]

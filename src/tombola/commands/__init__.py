@@ -1,1 +1,0 @@
-"""Commands: one file for each job of the command line; `tombola.cli` assembles them."""

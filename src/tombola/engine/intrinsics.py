@@ -1,0 +1,91 @@
+"""Native: what plain Python cannot say, but the compiler should know.
+
+`NATIVE` tells what to put in the place of a plain function: two things that only a processor can do. `NOT_INLINED` tells
+which kernels are compiled on their own.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+PREFETCH_ROUNDS = 16
+
+
+ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number, which is then in the last bits
+
+
+def prefetch(table: Any, row: Any, column: Any) -> None:
+    """Ask for the cache line of table[row, column], some rounds before it is needed: random order misses the cache.
+
+    Plain Python has no say in the cache, and does nothing.
+    """
+
+
+def power_of_two(rounded: float) -> float:
+    """Return 2^n, where `rounded` is n + ROUND and n is a whole number in -1022..1023."""
+    return math.ldexp(1.0, int(rounded - ROUND))
+
+
+def _prefetch() -> Any:
+    """Return LLVM's prefetch instruction."""
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.core.extending import intrinsic
+    from numba.np.arrayobj import make_array
+
+    def typed(typing_context: Any, table: Any, row: Any, column: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = make_array(table)(context, builder, arguments[0])  # type: ignore[no-untyped-call]
+            place = [
+                context.cast(builder, value, kind, types.intp)
+                for value, kind in zip(arguments[1:], signature.args[1:], strict=True)
+            ]
+            address = cgutils.get_item_pointer(  # type: ignore[no-untyped-call]
+                context, builder, table, array, place, wraparound=False
+            )
+            pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
+            function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+            read, keep, data = flag(0), flag(3), flag(1)
+            builder.call(function, [builder.bitcast(address, pointer), read, keep, data])
+            return context.get_dummy_value()
+
+        return types.void(table, row, column), generate
+
+    return intrinsic(typed)
+
+
+def _power_of_two() -> Any:
+    """Return the same by bits: the last bits of `rounded` become the exponent."""
+    from llvmlite import ir
+    from numba.core import types
+    from numba.core.extending import intrinsic
+
+    def typed(typing_context: Any, rounded: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            word = ir.IntType(64)
+            exponent = builder.shl(builder.bitcast(arguments[0], word), word(52))
+            return builder.bitcast(builder.add(exponent, word(1023 << 52)), ir.DoubleType())
+
+        return types.float64(types.float64), generate
+
+    return intrinsic(typed)
+
+
+NOT_INLINED: set[Any] = set()
+
+
+def no_inline(function: Kernel) -> Kernel:
+    """Compile this kernel on its own instead of copying it into every caller: for large ones, which compile slowly.
+
+    >>> @no_inline
+    ... def many_lines(state):
+    ...     return 0
+    """
+    NOT_INLINED.add(function)
+    return function
+
+
+NATIVE: dict[Any, Callable[[], Any]] = {prefetch: _prefetch, power_of_two: _power_of_two}

@@ -1,0 +1,74 @@
+"""Memory: the whole state of a learner in one vector of float64.
+
+A learner writes its state as a named tuple of numbers and arrays. Two calls with such a tuple of five took 3.4
+microseconds, two with one array 0.7. So what travels is one vector, and the kernels get the named tuple back as views:
+
+    memory = [actions, (start, stop, columns) of each field, the fields one after the other, a mix]
+
+The last `actions` numbers are the mix of a learner that mixes. One vector is also easy to save, copy and compare.
+"""
+
+import linecache
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.errors import LearnerError
+
+
+def blank(rows: int, columns: int) -> Floats:
+    """Return a matrix of zeros that takes up no room until it is packed, and there only what is written."""
+    return np.broadcast_to(np.float64(0), (rows, columns))
+
+
+def pack(state: NamedTuple, actions: int) -> Floats:
+    """Return the memory that holds `state` for this number of actions."""
+    fields = [np.asarray(value, dtype=np.float64) for value in state]
+    for name, field in zip(state._fields, fields, strict=True):
+        if field.ndim > 2:
+            raise LearnerError(
+                f"{type(state).__qualname__}.{name}: a field of a state is a number, a vector or a matrix, "
+                f"got {field.ndim} dimensions; write it as a matrix."
+            )
+    head = 1 + 3 * len(fields)
+    memory = np.zeros(head + sum(field.size for field in fields) + actions)
+    memory[0] = actions
+    start = head
+    for index, field in enumerate(fields):
+        columns = field.shape[1] if field.ndim == 2 else 1
+        memory[1 + 3 * index : 4 + 3 * index] = start, start + field.size, columns
+        if any(field.strides) or field.size == 1 or field.flat[:1].any():
+            memory[start : start + field.size] = field.ravel()
+        start += field.size
+    return memory
+
+
+def viewer(state: NamedTuple) -> Callable[[Floats], Any]:
+    """Return the kernel that gives a memory of this kind of state its names back."""
+    return _viewer(type(state), tuple(np.ndim(value) for value in state))
+
+
+@lru_cache(maxsize=1024)
+def _viewer(kind_of_state: type, kinds: tuple[int, ...]) -> Callable[[Floats], Any]:
+    parts = ", ".join(_part(1 + 3 * index, kind) for index, kind in enumerate(kinds))
+    source = f"def view(memory):\n    return State({parts})\n"
+    name = f"<view of {kind_of_state.__module__}.{kind_of_state.__qualname__} {kinds}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    scope: dict[str, Any] = {"State": kind_of_state, "__name__": __name__}
+    exec(compile(source, name, "exec"), scope)
+    return scope["view"]  # type: ignore[no-any-return]
+
+
+def _part(at: int, dimensions: int) -> str:
+    if dimensions == 0:
+        return f"memory[int(memory[{at}])]"
+    cut = f"memory[int(memory[{at}]):int(memory[{at + 1}])]"
+    return cut if dimensions == 1 else f"{cut}.reshape((-1, int(memory[{at + 2}])))"
+
+
+def mix_of(memory: Floats) -> Floats:
+    """Return the part of a memory in which a learner that mixes writes its mix."""
+    return memory[memory.size - int(memory[0]) :]

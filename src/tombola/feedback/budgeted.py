@@ -1,0 +1,470 @@
+"""Budgets: actions cost resources, and after the delay the losses and costs of all actions are seen.
+
+The tracker decides what may be played, for all learners alike; costs reach a learner in the common scale of `Budget`.
+What a learner is told of a round is one kernel, `tell`: `budgeted_bandit` has another one, and all else is shared.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from tombola._types import Floats, RngState, Rounds
+from tombola.budget.budget import Balance, BudgetRun, BudgetTerms, ResolvedBudget
+from tombola.budget.tracker import (
+    CLOSED,
+    STOPPED,
+    BudgetTracker,
+    commit,
+    keep_what_fits,
+    ledger_of,
+    left_of,
+    look,
+    new_tracker,
+    only_null,
+    settle,
+)
+from tombola.engine.arrivals import ArrivalSchedule
+from tombola.engine.compiler import Kernel
+from tombola.engine.loop import SPENT, Accumulators, RowStream, at_once, look_ahead_at, note_action, note_loss
+from tombola.engine.runner import Runner
+from tombola.engine.state_vector import mix_of
+from tombola.engine.tickets import OUTCOME, Ticket, has_room, is_pending, is_typed, mark_answered, write_ticket, written
+from tombola.errors import FeedbackError, ParameterError
+from tombola.feedback.base import DUE, FULL, PAGES, FeedbackModel, LiveKernels, Numbers, either, filled, row_of
+
+if TYPE_CHECKING:  # bound by `compile_loop`
+    view: Kernel
+    decide: Kernel
+    tell: Kernel
+    lay_out: Kernel
+    due: Kernel
+
+
+class Workspace(NamedTuple):
+    """The tracker; plays in flight and what is reserved for each, in a ring; the row at hand; the comparator's loss.
+
+    A play in flight is a mix, and if it was drawn an action with its probability. A row has its losses, its costs, and its
+    costs in the common scale; `shown` and `told` are copies, of what fits and of a play, which a learner may keep and
+    write into; `listed` actions are not an added null.
+    """
+
+    tracker: BudgetTracker
+    played: Floats
+    actions: Rounds
+    probabilities: Floats
+    reserved: Floats
+    row: Floats
+    raw: Floats
+    scaled: Floats
+    shown: Floats
+    told: Floats
+    listed: int
+    comparator: float
+
+
+@dataclass(frozen=True, eq=False)
+class Budgeted(FeedbackModel):
+    """The losses and costs of all actions are seen, and no more is spent than allowed.
+
+    In fluid play every action is played a little, as the mix says. An added null action is the last one, and is never
+    told of.
+    """
+
+    whole_rows: ClassVar[bool] = True
+    amendable: ClassVar[bool] = False
+
+    budget_run: BudgetRun
+
+    @property
+    def limits(self) -> ResolvedBudget:
+        """What may be spent."""
+        return self.budget_run.limits
+
+    @property
+    def resources(self) -> int:
+        """The number of resources."""
+        return int(self.limits.worst.shape[1])
+
+    @property
+    def listed(self) -> int:
+        """The number of actions of the table, without an added null action."""
+        return self.actions - self.limits.added
+
+    @property
+    def width(self) -> int:
+        """How many numbers an outcome has: the losses, and the costs, of all actions."""
+        return self.listed * (1 + self.resources)
+
+    @property
+    def terms(self) -> BudgetTerms:
+        """What a learner knows beforehand."""
+        tracker, rate = new_tracker(self.budget_run, self.horizon)
+        prices = self.limits.prices * tracker.scale
+        limits = self.limits
+        return BudgetTerms(
+            self.actions, self.resources, self.horizon, rate, limits.null, prices, limits.added, limits.target
+        )
+
+    def init(self, learner: Any) -> Any:
+        """Return the first state of a learner."""
+        if self.limits.target < math.inf and not learner.aims:
+            raise ParameterError(
+                f"target: {type(learner).__name__} minds a budget only, got a target of {self.limits.target:g}; write "
+                "EmpiricalLP(), or ThriftyLP() where only the action played is seen."
+            )
+        return learner.init(self.terms)
+
+    def workspace(self, ring: int) -> Workspace:
+        """Return a full tracker, and room for a row and for the plays in flight."""
+        k, m = self.actions, self.resources
+        tracker, _ = new_tracker(self.budget_run, self.horizon)
+        return Workspace(
+            tracker=tracker,
+            played=np.zeros((ring, k)),
+            actions=np.zeros(ring, np.int64),
+            probabilities=np.zeros(ring),
+            reserved=np.zeros((ring, m)),
+            row=np.zeros(k),
+            raw=np.zeros((k, m)),
+            scaled=np.zeros((k, m)),
+            shown=np.zeros(k),
+            told=np.zeros(k),
+            listed=self.listed,
+            comparator=float(self.budget_run.comparator),
+        )
+
+    def kernels(self, learner: Any) -> dict[str, Kernel]:
+        """Return the kernels of the loop and of the live steps."""
+        decide, tell = make_decide(learner.mix), self.make_observe(learner.observe)
+        return {
+            "look_ahead": look_ahead,
+            "reveal": make_reveal(tell),
+            "halts": make_needs_plan(learner.due),
+            "turn": make_turn(decide, tell),
+            "decide": decide,
+            "tell": tell,
+            "lay_out": self.lay_out,
+            "due": learner.due,
+        }
+
+    @property
+    def lay_out(self) -> Kernel:
+        """The kernel that writes a valid outcome into the row at hand."""
+        return lay_out_row
+
+    def make_observe(self, observe: Kernel) -> Kernel:
+        """Return the kernel that tells a learner of a round: here the whole row."""
+
+        def tell(state: Any, round: int, workspace: Workspace, slot: int) -> None:
+            for action in range(workspace.told.size):
+                workspace.told[action] = workspace.played[slot, action]
+            observe(state, round, workspace.told, workspace.row, workspace.scaled)
+
+        return tell
+
+    def holdings(self, workspace: Workspace) -> tuple[Floats, ...]:
+        """Return what the tracker holds."""
+        return workspace.tracker.spent, workspace.tracker.reserved, workspace.tracker.fits, workspace.tracker.flags
+
+    def balance(self, workspace: Workspace) -> Balance:
+        """Return what is spent, reserved and left."""
+        return ledger_of(workspace.tracker, self.limits.amounts)
+
+    def plan(self, learner: Any, state: Any, workspace: Workspace, rng: RngState) -> None:
+        """Let the learner think, with what is left and what fits."""
+        learner.plan(state, left_of(workspace.tracker), workspace.tracker.fits.copy(), rng)
+
+    @classmethod
+    def made(
+        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
+    ) -> Self:
+        """Return the setting of a learner that may spend so much; an added null action is one more."""
+        if budget_run is None:
+            raise ParameterError(
+                f"budget: {type(learner).__name__} needs one, got none; write for example budget=Budget(90.0)."
+            )
+        return cls(actions + budget_run.limits.added, horizon, budget_run)
+
+    def steps(self, learner: Any, rng: RngState) -> LiveKernels:
+        """Return what a learner does live: one compiled call for a ticket, and one for what came of it."""
+        runner = Runner(learner, self, rng)
+        memory, workspace, prices = runner.memory, runner.workspace, self.limits.prices
+        hand = memory, rng, workspace.tracker, workspace.shown, workspace.played[0], workspace.reserved[0]
+        outcome = np.zeros(self.width)
+        losses, costs = self.rooms(outcome)
+        act = runner.step(step_act, *hand, PAGES)
+        step = runner.step(step_tell, memory, workspace, prices, outcome, PAGES, 1, 0, 1.0, 1)
+
+        def quick(pages: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+            both = is_typed(ticket) and label is None and filled(losses, loss) and filled(costs, cost)
+            return both and step(memory, workspace, prices, outcome, pages, *ticket, ticket.round)
+
+        def tell(pages: Floats, row: int, round: int, numbers: Numbers) -> bool:
+            outcome[:] = numbers
+            return bool(step(memory, workspace, prices, outcome, pages, row, *written(pages, row), round))
+
+        return LiveKernels(partial(act, *hand), quick, tell, runner)
+
+    def rooms(self, outcome: Floats) -> tuple[Floats, Floats]:
+        """Return the places in an outcome for losses and for costs, as they are mostly given."""
+        costs = outcome[self.listed :]
+        return outcome[: self.listed], costs if self.resources == 1 else costs.reshape(self.listed, -1)
+
+    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
+        """Return the losses, then the costs, of all actions that are listed."""
+        losses = row_of(self.listed, *either(round, given, "cost"))
+        return (*losses.tolist(), *self.costs_told("Session.observe", action, given.get("cost")))
+
+    def costs_told(self, who: str, action: int, cost: Any) -> Numbers:
+        """Return the costs of all actions that are listed, one after the other."""
+        return self.costs_of(who, cost, slice(0, self.listed))
+
+    def costs_of(self, who: str, cost: Any, which: slice) -> Numbers:
+        """Return the costs of these actions, as given or, where nothing is given, as the price list has them."""
+        worst, prices = self.limits.worst[which], self.limits.prices[which]
+        if cost is None and not np.isnan(prices).any():
+            return tuple(prices.ravel().tolist())
+        if cost is None:
+            raise FeedbackError(
+                f"{who}: expected a cost, for it is not on the price list, got none; tell what it cost."
+            )
+        try:
+            table = np.array(cost, dtype=np.float64)
+        except (OverflowError, TypeError, ValueError):
+            table = np.full(0, np.nan)
+        if table.ndim < 2 and table.size == worst.size and 1 in worst.shape:
+            table = table.reshape(worst.shape)
+        if table.shape != worst.shape or not ((table >= 0) & (table <= worst)).all():
+            raise FeedbackError(
+                f"{who}: cost must be {_count(worst.shape[0], 'action')} x {_count(worst.shape[1], 'resource')}, from "
+                f"0 to the worst cost declared, got {' '.join(repr(cost).split())}; declare a larger worst cost from "
+                "the start."
+            )
+        if (other := np.argwhere((table != prices) & ~np.isnan(prices))).size:
+            row, resource = other[0].tolist()
+            raise FeedbackError(
+                f"{who}: cost must be the price declared, {prices[row, resource]:g} for action "
+                f"{which.start + row}, got {table[row, resource]:g}; leave that price out of the list from the "
+                "start, and declare its worst cost."
+            )
+        return tuple(table.ravel().tolist())
+
+    def as_given(self, outcome: Numbers) -> dict[str, Any]:
+        """Return what `observe` may be told to have this outcome."""
+        return {"loss": outcome[: self.listed], "cost": np.reshape(outcome[self.listed :], (self.listed, -1))}
+
+    def told(self, outcome: Numbers) -> tuple[Any, Numbers]:
+        """Return the losses of all actions, and their costs one after the other."""
+        return outcome[: self.listed], outcome[self.listed :]
+
+    def loss(self, action: int, outcome: Numbers) -> float:
+        """Return the loss of the action that was played; an added null action loses 1."""
+        return outcome[action] if action < self.listed else 1.0
+
+    def costs(self, action: int, outcome: Numbers) -> Numbers:
+        """Return what the action that was played cost, of each resource; an added null action nothing."""
+        first = self.listed + action * self.resources
+        return outcome[first : first + self.resources] if action < self.listed else (0.0,) * self.resources
+
+    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+        """Return the whole row with its costs."""
+        return {"loss": losses, "cost": costs}
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def look_ahead(table: RowStream, t: int) -> None:
+    """Ask for the losses and costs of some rounds from now."""
+    look_ahead_at(table.losses, table.order, t, table.losses.shape[1])
+    look_ahead_at(table.costs, table.order, t, table.costs.shape[1])
+
+
+def fetch(table: RowStream, workspace: Workspace, t: int) -> None:
+    """Copy the row of round t, so that no learner ever holds the pool."""
+    source = table.order[t]
+    resources = workspace.tracker.scale.size
+    for action in range(workspace.row.size):
+        label = table.labels[action]
+        workspace.row[action] = table.losses[source, label] if label >= 0 else 1.0
+        for j in range(resources):
+            cost = float(table.costs[source, label * resources + j]) if label >= 0 else 0.0
+            workspace.raw[action, j] = cost
+            workspace.scaled[action, j] = cost * workspace.tracker.scale[j]
+
+
+def make_needs_plan(due: Kernel) -> Kernel:
+    """Return the kernel that looks into the tracker, and stops the loop when the learner is due to plan."""
+
+    def halts(state: Any, workspace: Workspace) -> bool:
+        look(workspace.tracker)
+        show(workspace.tracker, workspace.shown)
+        return bool(workspace.tracker.flags[STOPPED] == 0.0 and due(state, workspace.shown))
+
+    return halts
+
+
+def show(tracker: BudgetTracker, shown: Floats) -> None:
+    """Copy what fits, so that no learner ever holds the tracker."""
+    for action in range(shown.size):
+        shown[action] = tracker.fits[action]
+
+
+def make_reveal(tell: Kernel) -> Kernel:
+    """Return the kernel that settles the play of round s, and tells the learner of it."""
+
+    def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
+        slot = s % workspace.played.shape[0]
+        fetch(table, workspace, s)
+        settle(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
+        tell(state, s + 1, workspace, slot)
+
+    return reveal
+
+
+def make_turn(decide: Kernel, tell: Kernel) -> Kernel:
+    """Return the kernel of a turn."""
+
+    def turn(
+        state: Any,
+        mix: Floats,
+        rng: RngState,
+        table: RowStream,
+        arrivals: ArrivalSchedule,
+        workspace: Workspace,
+        accumulators: Accumulators,
+        t: int,
+    ) -> None:
+        slot = t % workspace.played.shape[0]
+        action, probability = decide(
+            state, mix, rng, workspace.tracker, workspace.played[slot], workspace.reserved[slot]
+        )
+        workspace.actions[slot], workspace.probabilities[slot] = action, probability
+        fetch(table, workspace, t)
+        note_play(accumulators, t, action, probability, workspace, slot)
+        if at_once(arrivals, accumulators, t):
+            settle(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
+            tell(state, t + 1, workspace, slot)
+
+    return turn
+
+
+def note_play(
+    accumulators: Accumulators, t: int, action: int, probability: float, workspace: Workspace, slot: int
+) -> None:
+    """Write down what was played in round t, what it cost and what it lost."""
+    played, loss = workspace.played[slot], 0.0
+    if not workspace.tracker.fluid:
+        note_action(accumulators, t, action, probability)
+    for other in range(played.size):
+        share = played[other]
+        if share > 0.0:
+            loss += share * workspace.row[other]
+            if workspace.tracker.fluid:
+                accumulators.plays[other] += share
+            for j in range(workspace.raw.shape[1]):
+                accumulators.sums[SPENT + j] += share * workspace.raw[other, j]
+                if accumulators.costs.size > 0:
+                    accumulators.costs[t, j] += share * workspace.raw[other, j]
+    note_loss(accumulators, t, loss, loss, workspace.comparator)
+
+
+def make_decide(propose: Kernel) -> Kernel:
+    """Return the kernel that lets a learner propose a mix, keeps what fits of it, and commits to a play."""
+
+    def decide(
+        state: Any, mix: Floats, rng: RngState, tracker: BudgetTracker, played: Floats, reserved: Floats
+    ) -> tuple[int, float]:
+        if tracker.flags[STOPPED] == 0.0:
+            propose(state, mix)
+        if tracker.flags[CLOSED] == 1.0:  # as it is whenever it has stopped
+            only_null(tracker, mix)
+        keep_what_fits(tracker, mix)
+        action, probability = commit(tracker, mix, rng, played, reserved)
+        return action, probability
+
+    return decide
+
+
+def step_act(
+    memory: Floats,
+    rng: RngState,
+    tracker: BudgetTracker,
+    shown: Floats,
+    played: Floats,
+    reserved: Floats,
+    pages: Floats,
+) -> tuple[int, int, float]:
+    """Look into the tracker, choose one action, live, and write its ticket."""
+    look(tracker)
+    show(tracker, shown)
+    if tracker.flags[STOPPED] == 0.0 and due(view(memory), shown):
+        return DUE, 0, 0.0
+    if not has_room(pages):
+        return FULL, 0, 0.0
+    action, probability = decide(view(memory), mix_of(memory), rng, tracker, played, reserved)
+    return write_ticket(pages, action, probability), action, probability
+
+
+def step_tell(
+    memory: Floats,
+    workspace: Workspace,
+    prices: Floats,
+    outcome: Floats,
+    pages: Floats,
+    row: int,
+    action: int,
+    probability: float,
+    round: int,
+) -> bool:
+    """Take in an outcome, live, and write it down, if it is valid and its ticket is pending; settle what it cost.
+
+    A learner that falls over it comes first: then the ticket is still pending, and its worst cost reserved.
+    """
+    if not is_pending(pages, row, action, probability) or not lay_out(workspace, prices, action, outcome):
+        return False
+    for i in range(outcome.size):
+        pages[row, OUTCOME + i] = outcome[i]
+    for other in range(workspace.played.shape[1]):
+        workspace.played[0, other] = 1.0 if other == action else 0.0
+    for j in range(workspace.reserved.shape[1]):
+        workspace.reserved[0, j] = workspace.tracker.worst[action, j]
+    workspace.actions[0], workspace.probabilities[0] = action, probability
+    tell(view(memory), round, workspace, 0)
+    mark_answered(pages, row)
+    settle(workspace.tracker, workspace.played[0], workspace.reserved[0], workspace.raw)
+    return True
+
+
+def lay_out_row(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
+    """Write losses and costs of all actions into the row at hand; an added null action loses 1 and costs nothing."""
+    resources = prices.shape[1]
+    (
+        workspace.row[workspace.row.size - 1],
+        workspace.raw[workspace.row.size - 1, :],
+        workspace.scaled[workspace.row.size - 1, :],
+    ) = 1.0, 0.0, 0.0
+    for other in range(workspace.listed):
+        first = workspace.listed + other * resources
+        if not place(workspace, prices, other, outcome[other], outcome[first : first + resources]):
+            return False
+    return True
+
+
+def place(workspace: Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
+    """Write loss and costs of an action into the row at hand, if they are valid."""
+    workspace.row[action] = loss
+    valid = 0.0 <= loss <= 1.0
+    for j in range(costs.size):
+        cost, price = costs[j], prices[action, j]
+        valid = (
+            valid and 0.0 <= cost <= workspace.tracker.worst_costs[action, j] and (cost == price or math.isnan(price))
+        )
+        workspace.raw[action, j] = cost
+        workspace.scaled[action, j] = cost * workspace.tracker.scale[j]
+    return valid

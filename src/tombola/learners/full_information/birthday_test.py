@@ -1,0 +1,76 @@
+"""Birthday-Test: learns every i.i.d. input, and fails in random order (paper L210, Theorem at L259)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Floats, RngState
+from tombola.learners.base import Feedback, Learner
+from tombola.learners.full_information.follow_the_leader import add, leader
+
+TOLERANCE = 1e-6  # of float64 losses; a float32 loss is off by up to 2^-24 of its size, so grid * 2^-23 is added
+SINGLE = 2.0**-23
+
+
+class State(NamedTuple):
+    """The grid, which of its points were seen, whether the test fired, and the totals since then."""
+
+    grid: float
+    seen: Floats
+    fired: Floats
+    totals: Floats
+
+
+def fires(seen: Floats, grid: float, loss: float) -> bool:
+    """Tell whether a loss is off the grid {1/grid, ..., grid/grid} or was seen before; if not, remember it."""
+    point = math.floor(grid * loss + 0.5)
+    if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, TOLERANCE + grid * SINGLE):
+        return True
+    if seen[int(point)] > 0.0:
+        return True
+    seen[int(point)] = 1.0
+    return False
+
+
+@dataclass(frozen=True)
+class BirthdayTest(Learner):
+    """Play action 0 until one of its losses comes twice or is off the grid; then follow the leader from scratch.
+
+    The grid is {1/g, ..., g/g} with g = `grid`, or the horizon T without one. On i.i.d. input the test fires after at
+    most 2 sqrt(T) rounds on average, so the regret is O(sqrt(T log k)). In random order it has no bound: on the pool
+    whose action 0 loses 1/T, ..., T/T it never fires, and the regret is linear.
+
+    >>> from tombola import Pool, play
+    >>> play(BirthdayTest(), Pool([[0.25, 0], [1, 0], [0.5, 0], [0.75, 0]]), order="given", seed=0).actions.tolist()
+    [0, 0, 0, 0]
+    >>> play(BirthdayTest(), Pool([[1, 0], [1, 0], [1, 0], [1, 0]]), order="given", seed=0).actions.tolist()
+    [0, 0, 0, 1]
+    """
+
+    grid: int | None = None
+    feedback: ClassVar[Feedback] = "full"
+
+    def __post_init__(self) -> None:
+        if self.grid is not None:
+            _validate.whole("BirthdayTest", "grid", self.grid, least=1)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start the test."""
+        grid = horizon if self.grid is None else self.grid
+        return State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
+
+    @staticmethod
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Play the leader of the rows since the test fired: action 0 before, as there are none."""
+        return leader(state.totals), 1.0
+
+    @staticmethod
+    def observe(state: State, losses: Floats) -> None:
+        """Test the loss of action 0; after the test has fired, add the row to the totals."""
+        if state.fired[0] > 0.0:
+            add(state.totals, losses)
+        elif fires(state.seen, state.grid, losses[0]):
+            state.fired[0] = 1.0

@@ -1,0 +1,49 @@
+"""FixedAction: the same action, always; the comparator of the regret as a learner."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from tombola import _validate
+from tombola._types import Floats, RngState
+from tombola.errors import ParameterError
+from tombola.learners.base import Feedback, Learner
+
+
+class State(NamedTuple):
+    """The action."""
+
+    action: float
+
+
+@dataclass(frozen=True)
+class FixedAction(Learner):
+    """Play `action` in every round; the regret is 0 if it is the best, and linear otherwise.
+
+    >>> from tombola import Pool, play
+    >>> play(FixedAction(1), Pool([[1.0, 0.0]] * 3), order="given", seed=0).actions.tolist()
+    [1, 1, 1]
+    """
+
+    action: int
+    feedback: ClassVar[Feedback] = "full"
+
+    def __post_init__(self) -> None:
+        _validate.whole("FixedAction", "action", self.action, least=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Check that there is such an action."""
+        if self.action >= actions:
+            raise ParameterError(
+                f"FixedAction: action must be one of the {actions} actions 0..{actions - 1}, got {self.action}; "
+                f"write for example action={actions - 1}."
+            )
+        return State(action=float(self.action))
+
+    @staticmethod
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Play the action."""
+        return int(state.action), 1.0
+
+    @staticmethod
+    def observe(state: State, losses: Floats) -> None:
+        """Learn nothing."""

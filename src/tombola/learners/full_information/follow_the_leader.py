@@ -1,0 +1,93 @@
+"""Follow the leader: play the action that would have been best so far (Hannan 1957; paper L210)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from tombola import bounds
+from tombola._types import Floats, RngState
+from tombola.errors import ParameterError
+from tombola.learners.base import Feedback, Learner
+from tombola.rng import integers
+
+
+class State(NamedTuple):
+    """Whether ties are broken at random, and the total loss of every action, over the rows seen."""
+
+    random: float
+    totals: Floats
+
+
+def leader(totals: Floats) -> int:
+    """Return the action with the smallest total, the lowest index among equals."""
+    best = 0
+    for action in range(1, totals.size):
+        if totals[action] < totals[best]:
+            best = action
+    return best
+
+
+def leaders(totals: Floats, first: int) -> int:
+    """Count the actions whose total equals that of `first`, the lowest of them."""
+    count = 0
+    for action in range(first, totals.size):
+        if totals[action] == totals[first]:
+            count += 1
+    return count
+
+
+def add(totals: Floats, losses: Floats) -> None:
+    """Add a row to the totals."""
+    for action in range(losses.size):
+        totals[action] += losses[action]
+
+
+@dataclass(frozen=True)
+class FollowTheLeader(Learner):
+    """Play the action with the smallest total loss so far, ties to the lowest index or to a `"random"` leader.
+
+    For random order: there its regret is at most about pi sqrt(2 T ln k), and (pi/2) sqrt(T) for k = 2, and a delay
+    d adds d (`bounds.follow_the_leader`, docs/theory/delay.md). In adversarial order it is linear.
+
+    >>> from tombola import Pool, play
+    >>> play(FollowTheLeader(), Pool([[1, 0], [1, 0], [0, 1]]), order="given", seed=0).actions.tolist()
+    [0, 1, 1]
+    """
+
+    ties: Literal["lowest", "random"] = "lowest"
+    feedback: ClassVar[Feedback] = "full"
+
+    def __post_init__(self) -> None:
+        if self.ties not in ("lowest", "random"):
+            raise ParameterError(
+                f"FollowTheLeader: ties must be 'lowest' or 'random', got {self.ties!r}; write ties='lowest'."
+            )
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with no loss for anyone."""
+        return State(random=float(self.ties == "random"), totals=np.zeros(actions))
+
+    @staticmethod
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Play the leader, or one of the equal leaders."""
+        action, count = leader(state.totals), 1
+        if state.random > 0.0:
+            count = leaders(state.totals, action)
+        if count == 1:
+            return action, 1.0
+        least, skip = state.totals[action], integers(rng, count)
+        while skip > 0:
+            action += 1
+            if state.totals[action] == least:
+                skip -= 1
+        return action, 1.0 / count
+
+    @staticmethod
+    def observe(state: State, losses: Floats) -> None:
+        """Add the row to the totals."""
+        add(state.totals, losses)
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Bound the regret in random order."""
+        return bounds.follow_the_leader(horizon, actions, delay)

@@ -1,0 +1,102 @@
+"""Hedge: exponential weights with a fixed rate (Freund, Schapire 1997; Cesa-Bianchi, Lugosi 2006, Theorem 2.2)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from tombola import _validate, bounds
+from tombola._types import Floats
+from tombola.engine.intrinsics import no_inline
+from tombola.engine.vectors import exponential, least, total
+from tombola.errors import ParameterError
+from tombola.learners.base import Feedback, MixedLearner
+from tombola.learners.full_information.follow_the_leader import add
+
+FEW = 8  # below so many actions the library's exp is quicker than one that runs on several numbers at once
+
+
+class State(NamedTuple):
+    """The rate, and the total loss of every action over the rows seen."""
+
+    rate: float
+    totals: Floats
+
+
+@no_inline
+def weigh(totals: Floats, rate: float, mix: Floats) -> float:
+    """Write probabilities proportional to exp(-rate * total) into `mix`, and return ln sum exp(-rate * (total - least)).
+
+    An infinite rate shares the probability equally among the leaders.
+    """
+    lowest = least(totals)
+    if rate == math.inf:
+        for action in range(mix.size):
+            mix[action] = 1.0 if totals[action] == lowest else 0.0
+    elif mix.size < FEW:
+        for action in range(mix.size):
+            mix[action] = math.exp(-rate * (totals[action] - lowest))
+    else:
+        for action in range(mix.size):
+            mix[action] = exponential(-rate * (totals[action] - lowest))
+    weight = total(mix)
+    for action in range(mix.size):
+        mix[action] /= weight
+    return math.log(weight)
+
+
+@dataclass(frozen=True)
+class Hedge(MixedLearner):
+    """Play an action with probability proportional to exp(-rate * its total loss so far).
+
+    `order` says what it is tuned for. In "random" order the rate sqrt(8 ln k / T) is right for every delay d, known
+    or not: the regret is at most sqrt(T ln k / 2) + d (1 - 1/k). For "given" order, the worst case, tell it the
+    `delay`: its rate is then sqrt(8 ln k / (T (1 + 2d))) and its regret at most sqrt(T (1 + 2d) ln k / 2) in every
+    order, which is what delay costs there. Any other `rate` has the bounds of `bounds.hedge` and
+    `bounds.hedge_given_order`.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(Hedge(rate=1.0), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
+    >>> trace.expected_losses.round(3).tolist()
+    [0.5, 0.269, 0.119]
+    """
+
+    rate: float | None = None
+    order: Literal["random", "given"] = "random"
+    delay: int = 0
+    feedback: ClassVar[Feedback] = "full"
+
+    def __post_init__(self) -> None:
+        _validate.whole("Hedge", "delay", self.delay, least=0)
+        if self.order not in ("random", "given"):
+            raise ParameterError(f"Hedge: order must be 'random' or 'given', got {self.order!r}; write order='random'.")
+        if self.order == "random" and self.delay > 0:
+            raise ParameterError(
+                f"Hedge: in random order its rate needs no delay, got delay={self.delay}; write Hedge(), or "
+                f"Hedge(order='given', delay={self.delay}) for the worst order."
+            )
+        if self.rate is not None:
+            _validate.number("Hedge", "rate", self.rate, above=0)
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with no loss for anyone."""
+        tuned = math.sqrt(8 * math.log(actions) / (horizon * (1 + 2 * self.delay)))
+        return State(rate=tuned if self.rate is None else self.rate, totals=np.zeros(actions))
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Weigh the actions by their totals."""
+        weigh(state.totals, state.rate, mix)
+
+    @staticmethod
+    def observe(state: State, losses: Floats) -> None:
+        """Add the row to the totals."""
+        add(state.totals, losses)
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Bound the regret in random order, or in every order if it is tuned for that."""
+        if self.order == "random":
+            return bounds.hedge(horizon, actions, self.rate, delay)
+        rate = self.init(actions, horizon).rate if actions > 1 else None
+        return bounds.hedge_given_order(horizon, actions, rate, delay)

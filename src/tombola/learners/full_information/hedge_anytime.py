@@ -1,0 +1,56 @@
+"""Hedge for an unknown horizon: the rate falls with the rows seen (Gerchinovitz 2011; Bubeck 2011)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import bounds
+from tombola._types import Floats
+from tombola.learners.base import Feedback, MixedLearner
+from tombola.learners.full_information.follow_the_leader import add
+from tombola.learners.full_information.hedge import weigh
+
+
+class State(NamedTuple):
+    """The number of rows seen, and the total loss of every action over them."""
+
+    seen: Floats
+    totals: Floats
+
+
+@dataclass(frozen=True)
+class HedgeAnytime(MixedLearner):
+    """Play an action with probability proportional to exp(-rate * its total loss), rate = 2 sqrt(ln k / (1 + rows seen)).
+
+    Without delay the regret is at most sqrt(T ln k) in every order, for all T at once. In random order a delay d adds
+    d (1 - 1/k), without being known.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(HedgeAnytime(), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
+    >>> trace.expected_losses.round(3).tolist()
+    [0.5, 0.236, 0.128]
+    """
+
+    feedback: ClassVar[Feedback] = "full"
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with no row seen."""
+        return State(seen=np.zeros(1), totals=np.zeros(actions))
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Weigh the actions by their totals."""
+        rate = 2.0 * math.sqrt(math.log(mix.size) / (1.0 + state.seen[0]))
+        weigh(state.totals, rate, mix)
+
+    @staticmethod
+    def observe(state: State, losses: Floats) -> None:
+        """Add the row to the totals."""
+        state.seen[0] += 1.0
+        add(state.totals, losses)
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Bound the regret in random order; without delay it holds in every order."""
+        return bounds.hedge_anytime(horizon, actions, delay)

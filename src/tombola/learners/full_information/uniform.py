@@ -1,0 +1,39 @@
+"""Uniform: every action with the same probability, always; the baseline that learns nothing."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from tombola._types import Floats
+from tombola.learners.base import Feedback, MixedLearner
+
+
+class State(NamedTuple):
+    """The probability of every action."""
+
+    probability: float
+
+
+@dataclass(frozen=True)
+class Uniform(MixedLearner):
+    """Play every action with probability 1/k; the regret is linear, unless all actions are equally good.
+
+    >>> from tombola import Pool, play
+    >>> play(Uniform(), Pool([[1.0, 0.0]] * 3), order="given", seed=0).expected_losses.tolist()
+    [0.5, 0.5, 0.5]
+    """
+
+    feedback: ClassVar[Feedback] = "full"
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Share the probability equally."""
+        return State(probability=1 / actions)
+
+    @staticmethod
+    def mix(state: State, mix: Floats) -> None:
+        """Write 1/k for every action."""
+        for action in range(mix.size):
+            mix[action] = state.probability
+
+    @staticmethod
+    def observe(state: State, losses: Floats) -> None:
+        """Learn nothing."""

@@ -1,0 +1,1 @@
+"""Reductions: learners built from other learners."""

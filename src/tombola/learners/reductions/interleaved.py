@@ -1,0 +1,101 @@
+"""Interleaved: d+1 copies of a learner take turns, so that none ever waits (Weinberger and Ordentlich 2002).
+
+The standard way to turn any learner into one for delay d (Joulani, Gyorgy and Szepesvari 2013): copy t mod (d+1) plays
+round t and hears of it before its next turn. Its regret is d+1 times that of a horizon of T/(d+1): delay multiplies.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Floats, RngState
+from tombola.bounds.limits import capped
+from tombola.engine.state_vector import pack, viewer
+from tombola.errors import ParameterError
+from tombola.learners.base import Feedback, Kernels, Learner
+
+
+class State(NamedTuple):
+    """The rounds played so far, and the memory of every copy, one a row."""
+
+    acted: Floats
+    copies: Floats
+
+
+@dataclass(frozen=True)
+class Interleaved(Learner):
+    """Let d+1 copies of a full-information learner play in turn.
+
+    >>> from tombola import Hedge, instances, play
+    >>> trace = play(Interleaved(Hedge(), delay=4), instances.split(500), delay=4, seed=0)
+    >>> trace.horizon
+    500
+    """
+
+    base: Learner
+    delay: int
+
+    feedback: ClassVar[Feedback] = "full"
+    needs_round: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _validate.whole("Interleaved", "delay", self.delay, least=0)
+        if getattr(self.base, "feedback", None) != "full" or self.base.needs_round or self.base.plans:
+            raise ParameterError(
+                f"Interleaved: base must be a full-information learner that acts round by round, got {self.base!r}; "
+                "write for example Interleaved(Hedge(), delay=10)."
+            )
+
+    @property
+    def mixes(self) -> bool:
+        """Whether the copies mix."""
+        return self.base.mixes
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start d+1 copies, each for its share of the horizon."""
+        count = min(self.delay + 1, horizon)
+        memory = pack(self.base.init(actions, -(-horizon // count)), actions)
+        return State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
+
+    def kernels(self, actions: int, horizon: int) -> Kernels:
+        """Return the kernels of the base, each applied to the copy whose turn it is."""
+        base = self.base.kernels(actions, horizon)
+        view = viewer(self.base.init(actions, horizon))
+        base_act, base_mix, base_observe = base.act, base.mix, base.observe
+
+        def act(state: State, rng: RngState) -> tuple[int, float]:
+            action, probability = base_act(view(next_copy(state)), rng)  # type: ignore[misc]
+            return action, probability
+
+        def mix(state: State, mix: Floats) -> None:
+            base_mix(view(next_copy(state)), mix)  # type: ignore[misc]
+
+        def observe(state: State, played: int, losses: Floats) -> None:
+            base_observe(view(state.copies[(played - 1) % state.copies.shape[0]]), losses)
+
+        return Kernels(None if self.mixes else act, mix if self.mixes else None, observe, self.due)
+
+    @staticmethod
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
+        """Never called: `kernels` makes it from the base's."""
+        raise AssertionError("Interleaved acts through the kernels of its base")
+
+    @staticmethod
+    def observe(state: Any, *feedback: Any) -> None:
+        """Never called: `kernels` makes it from the base's."""
+        raise AssertionError("Interleaved observes through the kernels of its base")
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret: d+1 times that of the base on its share of the horizon; a longer delay has no bound."""
+        count = min(self.delay + 1, horizon)
+        share = self.base.bound(actions, -(-horizon // count))
+        return None if share is None or delay > self.delay else capped(count * share, horizon, actions)
+
+
+def next_copy(state: State) -> Floats:
+    """Return the memory of the copy whose turn it is, and count the round."""
+    copy: Floats = state.copies[int(state.acted[0]) % state.copies.shape[0]]
+    state.acted[0] += 1.0
+    return copy

@@ -1,0 +1,241 @@
+"""Simulation for bandit feedback: train a base on what was seen, made i.i.d. and optimistic.
+
+The paper's template needs whole rows to train on. Of an action played n times only n losses are known; so each action
+is simulated from its own losses, lowered to FrugalUCB's index, and the base finds out which of them to play. The
+theorem, and its proof: docs/theory/optimistic.md.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from tombola._types import Floats, RngState
+from tombola.bounds import by_indices
+from tombola.bounds.limits import capped
+from tombola.engine.compiler import Kernel, compile_loop, compiles
+from tombola.engine.state_vector import blank, mix_of, pack, viewer
+from tombola.errors import ParameterError
+from tombola.feedback.base import make_choose
+from tombola.learners.bandit.counts import learn, least_tried
+from tombola.learners.base import Feedback, Learner
+from tombola.learners.switching.frugal_ucb import index
+from tombola.rng import choice, integers, new_rng, uniform
+
+if TYPE_CHECKING:  # bound by `compile_loop`
+    view: Kernel
+    choose: Kernel
+    observe: Kernel
+
+
+class State(NamedTuple):
+    """Rounds acted, the action to play next (-1: not simulated yet), and every loss seen of each action, in order.
+
+    `known` and `levels` are the count and the mean at which an action was looked at last. The lazy simulation keeps
+    how often the base `played` each action, the round `planned` in, and the counts at which the next is `due_at`.
+    """
+
+    horizon: float
+    acted: Floats
+    planned: Floats
+    chosen: Floats
+    seen: Floats
+    means: Floats
+    known: Floats
+    levels: Floats
+    played: Floats
+    due_at: Floats
+    past: Floats
+
+
+def keep(state: State, action: int, loss: float) -> None:
+    """Keep a loss of an action, and look at it if it has answered half as often again as when it was looked at."""
+    state.past[action, int(state.seen[action])] = loss
+    learn(state.seen, state.means, action, loss)
+    known = state.known[action]
+    if state.seen[action] >= known + max(1.0, math.ceil(0.5 * known)):
+        state.known[action] = state.seen[action]
+        state.levels[action] = state.means[action]
+
+
+def kept_share(state: State) -> Floats:
+    """Return the probability with which a simulated loss is kept, so that its mean is the index of the action."""
+    left = max(1.0, state.horizon - state.acted[0])
+    actions = state.seen.size
+    indices = [index(state.levels[a], state.known[a], left, actions, state.horizon) for a in range(actions)]
+    return np.divide(indices, state.levels, out=np.zeros(actions), where=state.levels > 0.0)
+
+
+class SimulatedHistory(NamedTuple):
+    """What simulated rounds are made of: the losses seen, how many of each action count, and the share that is kept."""
+
+    past: Floats
+    seen: Floats
+    shares: Floats
+
+
+def simulate_feedback(memory: Floats, rng: RngState, tale: SimulatedHistory, rounds: int, plays: Floats) -> int:
+    """Let the base play simulated rounds, count what it plays, and return the last action."""
+    state, mix = view(memory), mix_of(memory)
+    last = 0
+    for _ in range(rounds):
+        action, probability = choose(state, mix, rng)
+        loss = 0.0
+        if uniform(rng) < tale.shares[action]:
+            loss = tale.past[action, integers(rng, int(tale.seen[action]))]
+        observe(state, action, probability, loss)
+        plays[action] += 1.0
+        last = action
+    return last
+
+
+@lru_cache(maxsize=256)
+def fresh(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
+    """Return the first memory of a base for so many rounds, and `simulate_feedback` specialised to it, compiled or plain."""
+    state, kernels = base.init(actions, rounds), base.kernels(actions, rounds)
+    memory, row = pack(state, actions), np.zeros(actions)
+    arguments = (memory, new_rng(np.random.SeedSequence(0)), SimulatedHistory(np.zeros((actions, 1)), row, row), 1, row)
+    names = {"view": viewer(state), "choose": make_choose(kernels), "observe": kernels.observe}
+    return memory, compile_loop(simulate_feedback, arguments, **names)
+
+
+def simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
+    """Play so many rounds of a fresh run that the base takes for `horizon` rounds: the last action, and all plays."""
+    plays = np.zeros(state.seen.size)
+    memory, run = fresh(base, plays.size, horizon, compiled=compiles())
+    return int(
+        run(memory.copy(), rng, SimulatedHistory(state.past, state.known, kept_share(state)), rounds, plays)
+    ), plays
+
+
+def power(state: State) -> int:
+    """Return 2^floor(log2 t) for the round t to come."""
+    return 1 << (int(state.acted[0]) + 1).bit_length() - 1
+
+
+@dataclass(frozen=True)
+class OptimisticSimulation(Learner):
+    """In every round, let a fresh `base` play simulated rounds, and play what it plays in one of them, drawn blindly.
+
+    In round t the base plays h = 2^floor(log2 t) rounds in which action a answers, with probability I / m, one of its first
+    n losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which a was looked at last, m the mean
+    of these losses, and I is FrugalUCB's index with the rounds that are left, which is at most m. So the simulated
+    mean is I, and rounds are i.i.d., whatever the order of the rows. Every action is played once first. `base` is any
+    bandit learner that acts round by round. It buys generality, not a better rate: with R_A its regret on i.i.d.
+    rounds, the regret in random order is at most sum R_A(2^i) + `bounds.by_indices`, which is of order sqrt(k T)
+    (docs/theory/optimistic.md). It simulates T/4 rounds in every round; `LazyOptimisticSimulation` far fewer, without
+    the proof.
+
+    >>> from tombola import UCB1, instances, play
+    >>> play(OptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32
+    True
+    """
+
+    base: Learner
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def __post_init__(self) -> None:
+        if getattr(self.base, "feedback", None) != "bandit" or self.base.plans:
+            owner = type(self).__name__
+            raise ParameterError(
+                f"{owner}: base must be a bandit learner that acts round by round, got {self.base!r}; "
+                f"write for example {owner}(UCB1())."
+            )
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with nothing seen."""
+        chosen, seen, means, known, levels, played, due_at = np.zeros((7, actions))
+        return State(
+            horizon=float(horizon),
+            acted=np.zeros(1),
+            planned=np.full(1, -1.0),
+            chosen=chosen,
+            seen=seen,
+            means=means,
+            known=known,
+            levels=levels,
+            played=played,
+            due_at=due_at,
+            past=blank(actions, horizon),
+        )
+
+    @staticmethod
+    def due(state: State) -> bool:
+        """Simulate before every round, once all actions have answered."""
+        return bool(state.planned[0] < 0.0 and least_tried(state.seen, state.chosen) < 0)
+
+    def plan(self, state: State, rng: RngState) -> None:
+        """Run the base up to a round drawn blindly, and take its action there."""
+        rounds = power(state)
+        state.planned[0], _ = simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
+
+    @staticmethod
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Play an action never answered, or the one that was simulated; its probability has no formula."""
+        action, probability = int(state.planned[0]), math.nan
+        if action < 0:
+            action, probability = least_tried(state.seen, state.chosen), 1.0
+        state.planned[0] = -1.0
+        state.acted[0] += 1.0
+        state.chosen[action] += 1.0
+        return action, probability
+
+    @staticmethod
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
+        """Keep the loss."""
+        keep(state, action, loss)
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Bound the regret in random order, if the base has a bound; none is known with delay."""
+        shares = [self.base.bound(actions, 2**i) for i in range(horizon.bit_length())]
+        if delay > 0 or any(share is None for share in shares):
+            return None
+        regret = by_indices(horizon, actions) + sum(share for share in shares if share is not None)
+        return capped(regret, horizon, actions)
+
+
+@dataclass(frozen=True)
+class LazyOptimisticSimulation(OptimisticSimulation):
+    """The same with few simulations: again when the rounds have doubled, or the answers of an action grown by half.
+
+    In between it plays the frequencies of the last one. No bound is proved, so `bound` is None.
+
+    >>> from tombola import UCB1, instances, play
+    >>> play(LazyOptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32
+    True
+    """
+
+    @staticmethod
+    def due(state: State) -> bool:
+        """Simulate when the round has doubled or an action has answered half as often again."""
+        if least_tried(state.seen, state.chosen) >= 0:
+            return False
+        late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
+        for action in range(state.seen.size):
+            late = late or state.seen[action] >= state.due_at[action]
+        return bool(late)
+
+    def plan(self, state: State, rng: RngState) -> None:
+        """Run the base, and keep how often it played each action."""
+        rounds = power(state)
+        _, plays = simulate(self.base, state, rounds, rounds, rng)
+        state.played[:] = plays / rounds
+        state.planned[0] = state.acted[0] + 1.0
+        state.due_at[:] = np.ceil(1.5 * state.seen)
+
+    @staticmethod
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Play an action never answered, or draw one by the frequencies of the last simulation."""
+        action, probability = least_tried(state.seen, state.chosen), 1.0
+        if action < 0:
+            action = choice(state.played, rng)
+            probability = state.played[action]
+        state.acted[0] += 1.0
+        state.chosen[action] += 1.0
+        return action, probability
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """None is proved."""
+        return None

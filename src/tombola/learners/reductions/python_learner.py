@@ -1,0 +1,54 @@
+"""PythonLearner: an object of another library as the base of Simulation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tombola._types import Floats, RngState
+from tombola.errors import LearnerError
+from tombola.rng import choice, integers
+
+
+@dataclass(frozen=True)
+class PythonLearner:
+    """A full-information learner that lives in plain Python objects.
+
+    `make(actions, rounds)` gives a fresh object for each training; `predict(object)` its action, or its mix;
+    `update(object, losses)` shows it a row. By default these are the object's own methods of that name.
+
+    >>> from tombola import Simulation
+    >>> class Counter:
+    ...     def __init__(self, actions): self.totals = [0.0] * actions
+    ...     def predict(self): return self.totals.index(min(self.totals))
+    ...     def update(self, losses): self.totals = [a + b for a, b in zip(self.totals, losses)]
+    >>> learner = Simulation(PythonLearner(lambda actions, rounds: Counter(actions)))
+    """
+
+    make: Callable[[int, int], Any]
+    predict: Callable[[Any], Any] = lambda subject: subject.predict()
+    update: Callable[[Any, Floats], Any] = lambda subject, losses: subject.update(losses)
+
+    def train(self, past: Floats, rounds: int, rng: RngState) -> Floats:
+        """Return how often the object plays each action in independent uniform draws from the rows of `past`."""
+        rows, actions = past.shape
+        subject = self.make(actions, rounds)
+        plays = np.zeros(actions)
+        for _ in range(rounds):
+            row = integers(rng, rows)
+            plays[self._action(self.predict(subject), actions, rng)] += 1
+            self.update(subject, past[row].copy())
+        return plays
+
+    def _action(self, answer: Any, actions: int, rng: RngState) -> int:
+        if np.ndim(answer) == 1 and np.size(answer) == actions:
+            mix = np.asarray(answer, dtype=np.float64)
+            if (mix >= 0).all() and abs(float(mix.sum()) - 1) < 1e-6:
+                return choice(mix, rng)
+        elif np.ndim(answer) == 0 and int(answer) == answer and 0 <= int(answer) < actions:
+            return int(answer)
+        raise LearnerError(
+            f"PythonLearner: predict must give an action in 0..{actions - 1}, or a mix of {actions} probabilities that sum to 1, "
+            f"got {answer!r}; write PythonLearner(make, predict=lambda subject: ...)."
+        )

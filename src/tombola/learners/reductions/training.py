@@ -1,0 +1,44 @@
+"""Training: the play of a learner on past rows in i.i.d. order, of which only the frequencies of actions are kept."""
+
+from typing import Any
+
+import numpy as np
+
+from tombola._types import Floats, RngState
+from tombola.engine.arrivals import from_delays
+from tombola.engine.compiler import compile_loop
+from tombola.engine.loop import ROUND, RowStream, new_accumulators
+from tombola.engine.runner import Runner
+from tombola.feedback import FeedbackModel
+from tombola.rng import draws
+
+CHUNK = 1 << 14  # draws at a time, so that training needs no memory besides the past
+
+
+def train(base: Any, setting: FeedbackModel, losses: Floats, rng: RngState, costs: Floats | None = None) -> Floats:
+    """Return how often `base` plays each action in the rounds of its setting, each an independent draw from the past.
+
+    `costs`, if there are any, has one column for each action and resource, as a pool has them.
+    """
+    rounds = setting.horizon
+    past, prices = (read_only(part) for part in (losses, np.zeros((0, 0)) if costs is None else costs))
+    runner = Runner(base, setting, rng)
+    resources = prices.shape[1] // setting.actions
+    accumulators = new_accumulators(
+        setting.actions, 0, np.zeros(0, np.int64), resources=resources, kept=False, expects=False
+    )
+    order = np.zeros(min(rounds, CHUNK), np.uint32)
+    draw_rows = compile_loop(draws, (order, past.shape[0], rng))
+    for begun in range(0, rounds, CHUNK):
+        chunk = order[: rounds - begun]
+        draw_rows(chunk, past.shape[0], rng)
+        accumulators.place[ROUND] = 0
+        runner.play(RowStream(past, prices, np.arange(setting.actions), chunk, 0), from_delays(0), accumulators)
+    return accumulators.plays
+
+
+def read_only(array: Floats) -> Floats:
+    """Return a view that cannot be written, as those of a pool: so one compiled loop serves both."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,104 @@
+"""Lemma (paper L215): the birthday test fires early on every i.i.d. input, E[tau] <= 2 sqrt(T).
+
+The lemma says so for large T; in fact it holds for every T (erratum 4): the expectation is a finite sum, which
+is computed here exactly, and measured by playing the test on i.i.d. draws.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tombola import bounds, instances
+from tombola._play import play
+from tombola._types import Seed
+from tombola.learners import BirthdayTest, FollowTheLeader
+from tombola.learners.base import Learner
+from tombola.order import OrderLike
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.paper.curves import lines
+from tombola.pool import Pool
+from tombola.report.chart import Chart
+from tombola.rng_streams import repetitions
+
+
+@dataclass(frozen=True)
+class Birthday(Claim, name="birthday", expected="holds", luck=5e-4, judging=("mean", "bound")):
+    """E[tau] <= 2 sqrt(T), exactly and as played.
+
+    Title: The birthday lemma
+    Source: Lemma 1 (L215)
+    Statement: On i.i.d. rows the birthday test fires after at most 2 √T rounds, on average.
+    Meaning: Draw from T different rows with replacement, and some row soon comes twice, as with birthdays in a
+        classroom. A learner can use that to find out whether it is fed i.i.d. draws. A row of a shuffled list
+        comes only once.
+    Limits: from the theorem: the exact mean, a finite sum, is at most 2 √T; plays must have that mean (Student,
+        two sides)
+    """
+
+    test: Callable[[int], Learner] = BirthdayTest
+    order: OrderLike = "iid"
+    mean: Callable[[int], float] = bounds.birthday_mean
+    bound: Callable[[int], float] = bounds.birthday
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play at a few horizons."""
+        return [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Measure the round in which the test fires, in plays of the learner itself."""
+        T = unit["T"]
+        rows = year(T)
+        taus = (fired(self.test(T), rows, self.order, child) for child in repetitions(seed, unit["plays"]))
+        return [{"T": T, "play": r, "tau": tau} for r, tau in enumerate(taus)]
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Compare the exact mean with the bound, and the measured one with it, at every horizon."""
+        at = levels(rows, "T")
+        worst = max(self.mean(T) / self.bound(T) for T in at)
+        agree = [pvalues.equal(pick(rows, "tau", T=T), self.mean(T)) for T in at]
+        words = "differ from it" if self.fails(agree) else "agree with it"
+        measured = f"exact mean at most {worst:.2f} of 2 √T; plays {words}"
+        return self.judged([*agree, pvalues.exact(worst <= 1)], measured, "2 √T")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show measured and exact means under the bound."""
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="round in which the test fires",
+            bands=(band(rows, "measured", "T", "tau"),),
+            lines=lines(levels(rows, "T"), {"2 √T": self.bound, "exact": self.mean}),
+            alt="The measured round in which the test fires lies on its exact mean, below 2 √T at every horizon.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break the test, the draws, the mean and the bound."""
+        return {
+            "no test": {"test": lambda _: FollowTheLeader()},
+            "a grid with one point less": {"test": lambda T: BirthdayTest(T - 1)},
+            "no draws: rows as listed": {"order": "given"},
+            "draws without replacement": {"order": "random"},
+            "the mean as printed": {"mean": lambda T: self.mean(T) - 1},
+            "the bound 1.25 √T": {"bound": lambda T: 1.25 * T**0.5},
+        }
+
+
+def year(T: int) -> Pool:
+    """Return the birthday pool four times over: the same distribution, and room for the test to fire.
+
+    >>> year(2).losses[:, 0].tolist()
+    [0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]
+    """
+    return Pool(np.tile(instances.birthday(T).losses, (4, 1)))
+
+
+def fired(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
+    """Return the round in which the test fires in one play on i.i.d. rows.
+
+    Action 1 has no loss and the test forgets what it saw, so the play leaves action 0 exactly two rounds after tau,
+    which is T + 3 at most.
+    """
+    trace = play(learner, rows, order=order, seed=seed)
+    return int(np.argmax(trace.actions != 0)) - 1

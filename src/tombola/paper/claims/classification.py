@@ -1,0 +1,146 @@
+"""Theorem (paper L782): in random order ERM learns every class of finite VC dimension, and thresholds need no more.
+
+In adversarial order Littlestone dimension decides, which is infinite for thresholds on the line. With labels by a
+threshold, ERM errs at every record of the zeros: the mean number of mistakes is a harmonic number, exactly.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tombola import bounds
+from tombola._play import play
+from tombola._types import Seed
+from tombola.classification import (
+    ERM,
+    AllLabellings,
+    Intervals,
+    LabelLearner,
+    LabelledPool,
+    Thresholds,
+    attack_thresholds,
+)
+from tombola.order import OrderLike
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.paper.curves import lines
+from tombola.report.chart import Chart
+from tombola.rng_streams import repetitions
+
+WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
+
+
+def pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
+    """Return the pools of the claim: labels by a threshold, the zeros listed from below, and labels drawn at random."""
+    points = np.arange(horizon, dtype=np.float64)
+    random_labels = generator.permutation(np.arange(horizon) % 2)
+    return {
+        "realizable": LabelledPool(points, (points >= horizon // 2).astype(int)),
+        "random": LabelledPool(points, random_labels),
+    }
+
+
+def records(T: int) -> float:
+    """Return the mean mistakes of ERM with ties "first" on T rows in random order, half of them 0: 1 + 1/2 + .. + 2/T.
+
+    It predicts 1 from above the largest 0 seen, so it errs when a 0 is a record; round 1, when it predicts 0, errs on a 1
+    instead, which is as likely.
+
+    >>> records(4)
+    1.5
+    """
+    return float(np.sum(1 / np.arange(1, T // 2 + 1)))
+
+
+@dataclass(frozen=True)
+class Classification(Claim, name="classification", expected="holds as corrected", luck=5e-4, judging=("bound",)):
+    """ERM over thresholds: logarithmic or sqrt(T) regret in random order, a mistake a round in Littlestone order.
+
+    Title: Shuffled, VC dimension is enough; in bad order, nothing is
+    Source: Theorem 6 (L782)
+    Statement: In random order the empirical risk minimiser has regret at most 8 √(v T ln(T/v)), v the VC
+        dimension.
+    Meaning: Label the rows of a shuffled list one by one, always by the rule that fits best so far. For
+        thresholds on one number that costs a dozen mistakes on a million rows. The same rows in a malicious order
+        cost a mistake each.
+    Limits: from the theorem: the corrected bound on coin labels (Student); the exact mean, a harmonic number, on
+        labels by a threshold (two sides); exactly T mistakes in bad order, exactly 99 with all labellings of 99
+        points
+    """
+
+    learner: LabelLearner = field(default_factory=lambda: ERM(Thresholds()))
+    order: OrderLike = "random"
+    delay: int = 0
+    bound: Callable[[int, int], float] = bounds.erm
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play at doubling horizons, and on the class of all labellings of 99 points."""
+        count = 120 if full else 60
+        return [*({"T": 4**i, "plays": count} for i in range(3, 10 if full else 8)), {"T": 100, "plays": 0}]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Count mistakes above the best hypothesis."""
+        if unit["plays"] == 0:
+            return [self._near_the_horizon(unit["T"], seed)]
+        rows: list[Measure] = []
+        for repetition, child in enumerate(repetitions(seed, unit["plays"])):
+            for kind, pool in pools(unit["T"], np.random.default_rng(child)).items():
+                regret = play(self.learner, pool, self.order, self.delay, seed=child).regret
+                rows.append({"T": unit["T"], "kind": kind, "play": repetition, "regret": float(regret)})
+        rounds = min(unit["T"], 1024)
+        mistakes = attack_thresholds(self.learner, rounds, seed=seed).mistakes
+        return [*rows, {"T": rounds, "kind": "bad order", "play": 0, "regret": float(mistakes)}]
+
+    def _near_the_horizon(self, horizon: int, seed: Seed) -> Measure:
+        """All labellings of T - 1 points, all labels 1: ERM that guesses 0 is wrong on every new point."""
+        pool = LabelledPool(np.minimum(np.arange(horizon), horizon - 2).astype(float), np.ones(horizon, int))
+        regret = play(ERM(AllLabellings(horizon - 1)), pool, self.order, seed=seed).regret
+        return {"T": horizon, "kind": "v = T - 1", "play": 0, "regret": float(regret)}
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for the corrected bound everywhere, for the exact values, and look at the printed bound."""
+        at = levels(rows, "T", kind="random")
+        hard, easy = ({T: pick(rows, "regret", T=T, kind=kind) for T in at} for kind in ("random", "realizable"))
+        attacked = [row["regret"] == row["T"] for row in rows if row["kind"] == "bad order"]
+        near, printed = float(pick(rows, "regret", kind="v = T - 1")[0]), bounds.erm_printed(100, 99)
+        checks = [
+            *(pvalues.at_most(hard[T], self.bound(T, 1)) for T in at),
+            *(pvalues.at_most(easy[T], self.bound(T, 1)) for T in at),
+            *(pvalues.equal(easy[T], records(T)) for T in at),
+            *map(pvalues.exact, attacked),
+            pvalues.exact(near == 99 and near <= self.bound(100, 99)),
+        ]
+        last = at[-1]
+        measured = (
+            f"T = {last}: {easy[last].mean():.2f} mistakes with a threshold (exactly {records(last):.2f}), "
+            f"{hard[last].mean() / last**0.5:.2f} √T with random labels; "
+            f"all labellings of 99 points, T = 100: {near:.0f} against a printed {printed:.1f}"
+        )
+        return self.judged(checks, measured, *WORDS, outcome="holds as corrected" if near > printed else "holds")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show mistakes above the best threshold."""
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="mistakes above the best threshold",
+            bands=(
+                band(rows, "shuffled, random labels", "T", "regret", kind="random"),
+                band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
+            ),
+            lines=(
+                *lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
+                *lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
+            ),
+            alt="In bad order every round is a mistake; shuffled, mistakes grow like the square root or the logarithm of T.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break the shuffle, the feedback, the minimiser and the bound."""
+        return {
+            "no shuffle": {"order": "given"},
+            "labels that never come": {"delay": 10**6},
+            "a class that is too rich": {"learner": ERM(Intervals())},
+            "the bound as printed": {"bound": bounds.erm_printed},
+        }

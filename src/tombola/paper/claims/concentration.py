@@ -1,0 +1,166 @@
+"""Concentration without replacement (paper L918-L937): Hoeffding 1963 and Serfling 1974, with exact probabilities.
+
+For 0/1 pools the mean of s rows is hypergeometric, so every probability is a finite sum. All pools of N rows and all s are
+tried: the printed tail 2 exp(-s x^2) at every deviation (valid but sqrt(2) wide, erratum 48), and the intervals of
+`tombola.confidence` as users get them, at four levels.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tombola._types import Floats, Seed
+from tombola.confidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
+from tombola.paper.curves import exactly
+from tombola.paper.intervals import Intervals, halved, missed, with_ones
+from tombola.report.chart import Chart, Line
+
+LEVELS = (0.5, 0.2, 0.05, 0.01)
+SHOWN = 0.05
+KINDS: dict[str, Intervals] = {
+    "hoeffding": Hoeffding,
+    "serfling": Serfling,
+    "bernstein": EmpiricalBernsteinSerfling,
+}
+
+
+def shuffled(N: int, s: int) -> Floats:
+    """Return the law of the ones among s rows in random order: one row for each number of ones in the pool of N.
+
+    >>> shuffled(2, 1).round(9).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    from scipy.stats import hypergeom
+
+    return np.asarray(hypergeom.pmf(np.arange(s + 1)[None, :], N, np.arange(N + 1)[:, None], s))
+
+
+def ones_first(N: int, s: int) -> Floats:
+    """Return the law of the ones among the first s rows of a list that has its ones first: no shuffle.
+
+    >>> ones_first(2, 1).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    return np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]
+
+
+def replaced(N: int, s: int) -> Floats:
+    """Return the law of the ones among s draws with replacement.
+
+    >>> replaced(2, 1).round(9).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    from scipy.stats import binom
+
+    return np.asarray(binom.pmf(np.arange(s + 1)[None, :], s, np.arange(N + 1)[:, None] / N))
+
+
+def tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
+    """Return all deviations |mean of s rows - mean of the pool| of all 0/1 pools of N rows, and their exact tails.
+
+    One row for each number of ones; an entry of the second is the probability of a deviation at least as large.
+
+    >>> [part.round(9).tolist() for part in tails(shuffled(2, 1), 2, 1)]
+    [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
+    """
+    ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
+    deviations = np.abs(seen * N - ones * s)  # whole numbers: ties are ties
+    reached = deviations[:, None, :] >= deviations[:, :, None]
+    return deviations / (N * s), np.einsum("kij,kj->ki", reached, law)
+
+
+def excess(exact: Floats, exponents: Floats) -> float:
+    """Return the largest probability / (2 exp(-exponent)), computed in logarithms: both can be as small as they like.
+
+    >>> excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
+    0.25
+    """
+    possible = exact > 0
+    logs = np.log(exact[possible]) - math.log(2) + exponents[possible]
+    return math.exp(min(700.0, float(logs.max())))
+
+
+@dataclass(frozen=True)
+class Concentration(Claim, name="concentration", expected="holds"):
+    """The printed tail at every deviation, and misses at most the level, for all 0/1 pools.
+
+    Title: How well the first rows tell the mean of the list
+    Source: Hoeffding and Serfling without replacement (L918)
+    Statement: The mean of s rows in random order is x or more away from that of the list with probability at most 2
+        exp(−s x²).
+    Meaning: However the list looks, what you have seen of it tells its mean to within a radius that you can write
+        down, and that shrinks to nothing as you come to its end. Hoeffding's own radius is the printed one over
+        √2.
+    Limits: from the theorem: exact probabilities of all 0/1 pools, at most the printed tail, and at most the level of
+        an interval
+    """
+
+    law: Callable[[int, int], Floats] = shuffled
+    rate: float = 1.0
+    intervals: Mapping[str, Intervals] = field(default_factory=lambda: KINDS)
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Take all 0/1 pools of a few sizes."""
+        return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Compute, for every s, the worst probability over its bound, the worst misses over their level, and the radii."""
+        return [self._row(unit["N"], s) for s in range(1, unit["N"] + 1)]
+
+    def _row(self, N: int, s: int) -> Measure:
+        law = self.law(N, s)
+        deviations, exact = tails(law, N, s)
+        row: dict[str, Any] = {"N": N, "s": s, "printed": excess(exact, self.rate * s * deviations**2)}
+        for name, interval in self.intervals.items():
+            misses = [float(missed(law, with_ones(interval, N, s, level), N).max()) / level for level in LEVELS]
+            shown = with_ones(interval, N, s, SHOWN)
+            row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
+        radii = {"printed_radius": math.sqrt(math.log(2 / SHOWN) / (self.rate * s))}
+        return {**row, **radii, "exact_radius": float(np.where(exact > SHOWN, deviations, 0.0).max())}
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for every ratio of probability and bound to be at most 1."""
+        worst = {name: float(pick(rows, name).max()) for name in self.intervals}
+        printed = float(pick(rows, "printed").max())
+        measured = (
+            f"largest probability over the printed bound {printed:.3f}; misses of the intervals over their level "
+            + (", ".join(f"{name} {value:.2f}" for name, value in worst.items()))
+        )
+        words = ("2 exp(−s x²)", "2 exp(−2 s x²)")
+        outcome: Ruling = "holds" if printed <= 1 else "refuted as printed"
+        return self.judged([pvalues.exact(max(worst.values()) <= 1)], measured, *words, outcome=outcome)
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show the radii at 5 % over the rows seen, for the largest pools."""
+        N = levels(rows, "N")[-1]
+        names = {"exact": "exact, worst pool", "serfling": "Serfling", "printed": "printed", "hoeffding": "Hoeffding"}
+        exact, serfling, *others = (exactly(rows, words, "s", f"{name}_radius", N=N) for name, words in names.items())
+        return Chart(
+            title=self.title,
+            x_label=f"rows seen, s (of N = {N})",
+            y_label="radius at 5 %",
+            bands=(exact, serfling),
+            lines=tuple(Line(other.name, other.x, other.middle) for other in others),
+            log_x=False,
+            log_y=False,
+            alt="The exact radius lies below Serfling's, and that below Hoeffding's and the printed one; the first two "
+            "shrink to nothing as all rows are seen.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break the shuffle, the radii, the size of the pool and the printed exponent."""
+        return {
+            "no shuffle: ones first": {"law": ones_first},
+            "draws with replacement": {"law": replaced},
+            "half of Hoeffding's radius": {"intervals": {**self.intervals, "hoeffding": halved(Hoeffding)}},
+            "half of Serfling's radius": {"intervals": {**self.intervals, "serfling": halved(Serfling)}},
+            "a pool taken for half its size": {
+                "intervals": {**self.intervals, "serfling": lambda N, *rest: Serfling(max(N // 2, rest[1] - 1), *rest)}
+            },
+            "the exponent 4 s x²": {"rate": 4.0},
+        }

@@ -1,0 +1,93 @@
+"""Corollary (paper L421): regret O(sqrt(T log T) + d log T) with feedback d rounds late, and how to have less."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tombola import bounds
+from tombola._types import Seed
+from tombola.learners import Uniform
+from tombola.order import OrderLike
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
+from tombola.paper.claims.delay_parts import LEARNERS, Learners, against, bound_of, measure
+from tombola.paper.curves import lines
+from tombola.report.chart import Chart
+
+WORDS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
+
+
+def three() -> Learners:
+    """Return the three ways to live with late feedback."""
+    return {name: LEARNERS[name] for name in ("Simulation", "Simulation, not waiting", "follow the leader")}
+
+
+@dataclass(frozen=True)
+class DelayCorollary(Claim, name="delay-corollary", expected="holds", luck=5e-4, judging=("bound",)):
+    """Regret O(sqrt(T log T) + d log T): as printed, without waiting, and with no Simulation at all.
+
+    Title: Three ways to live with late feedback
+    Source: corollary on delayed feedback (L421)
+    Statement: Some learner has regret O(√(T log T) + d log T) in random order with feedback d rounds late.
+    Meaning: Waiting for answers before each block is not needed: learn from whatever has come back. Following the
+        leader on that has regret d + π √(2 T log k) at most, without the logarithm and without knowing d.
+    Limits: from the theorem: each learner's own bound and the printed one (Student); where actions differ by
+        1/√T, a slope in T of at most that of √(T ln T) (regression)
+    """
+
+    learners: Learners = field(default_factory=three)
+    order: OrderLike = "random"
+    late: Callable[[int], int] = int
+    bound: Callable[[str, int, int, int], float] = bound_of
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play growing delays at one horizon, and growing horizons with one delay."""
+        top, plays = (18, 100) if full else (14, 40)
+        delays = [{"pool": "split", "T": 2**top, "d": d, "plays": plays} for d in (1, 10, 100, 1000)]
+        return delays + [{"pool": "hard", "T": 2**i, "d": 16, "plays": plays} for i in range(8, top + 1)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Play the three learners on the same orders."""
+        return measure(unit, self.learners, self.order, self.late, seed)
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for regrets below the bounds and, where actions differ by 1/√T, for slope 1/2 in T."""
+        below, corrected = against(rows, self.bound)
+        as_printed, printed = against(rows, lambda _, *size: bounds.simulation_printed(*size))
+        at = levels(rows, "T", pool="hard")
+        rate = [(T * np.log(T)) ** 0.5 for T in at]
+        hard = {name: [pick(rows, "regret", pool="hard", learner=name, T=T) for T in at] for name in self.learners}
+        flat = [pvalues.no_steeper(at, regrets, rate) for regrets in hard.values()]
+        slopes = ", ".join(f"{slope(rows, 'T', 'regret', pool='hard', learner=name).value:.2f}" for name in hard)
+        measured = f"at most {corrected:.2f} of their bounds, {printed:.2f} of the printed one; slopes in T {slopes}"
+        return self.judged([*below, *as_printed, *flat], measured, *WORDS)
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show regret over the delay, with the bounds."""
+        chosen = [row for row in rows if row["pool"] == "split"]
+        T = levels(chosen, "T")[0]
+        curves: dict[str, Callable[[int], float]] = {
+            "printed bound": lambda d: bounds.simulation_printed(T, 2, d),
+            "bound of Simulation": lambda d: self.bound("Simulation", T, 2, d),
+            "bound of the leader": lambda d: self.bound("follow the leader", T, 2, d),
+        }
+        return Chart(
+            title=self.title,
+            x_label=f"delay d, in rounds (T = {T:,} rows)",
+            y_label="regret in random order",
+            bands=tuple(band(chosen, name, "d", "regret", learner=name) for name in self.learners),
+            lines=lines(levels(chosen, "d"), curves),
+            alt="Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below "
+            "their bounds.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break the shuffle, the feedback, the learners and the bound."""
+        return {
+            "no shuffle": {"order": "given"},
+            "feedback that never comes": {"late": lambda _: 10**6},
+            "a leader that does not learn": {"learners": {**self.learners, "follow the leader": lambda _: Uniform()}},
+            "Simulation that does not learn": {"learners": {**self.learners, "Simulation": lambda _: Uniform()}},
+            "a twentieth of the bounds": {"bound": lambda *setting: self.bound(*setting) / 20},
+        }

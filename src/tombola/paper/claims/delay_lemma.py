@@ -1,0 +1,198 @@
+"""Lemma 4.1 (paper L323): the mean of the training distribution is the mean of the past blocks.
+
+What training draws from is recorded by the base that is trained: row t of the pool is the t-th unit vector, and the base
+plays the action that the row it saw last points at. So the frequencies that Simulation gets back are those of the
+draws, and the two sides of the lemma are compared row by row: which rows are drawn, to the last one, and how often.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tombola._types import Floats, RngState, Seed
+from tombola._validate import seed_sequence
+from tombola.learners import Lemma, Paper, Revealed, Simulation
+from tombola.learners.base import Feedback, Learner
+from tombola.learners.reductions.schedule import Schedule
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels, pick
+from tombola.paper.curves import certain
+from tombola.report.chart import Chart
+from tombola.rng import new_rng
+
+TRAININGS = 40
+
+
+class State(NamedTuple):
+    """The action that the last row pointed at; the last action of all before there is a row."""
+
+    last: Floats
+
+
+@dataclass(frozen=True)
+class Pointer(Learner):
+    """Play the action that the last row has a loss for: a base that tells what it was trained on."""
+
+    feedback: ClassVar[Feedback] = "full"
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with the last action, which no row points at."""
+        return State(last=np.full(1, actions - 1.0))
+
+    @staticmethod
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Play what the last row pointed at."""
+        return int(state.last[0]), 1.0
+
+    @staticmethod
+    def observe(state: State, losses: Floats) -> None:
+        """Look where the row points."""
+        for action in range(losses.size):
+            if losses[action] > 0.0:
+                state.last[0] = action
+
+
+@dataclass(frozen=True)
+class Stubborn(Pointer):
+    """Play the action that the first row has a loss for: as if training drew one row only, again and again."""
+
+    def init(self, actions: int, horizon: int) -> State:
+        """Start with the last action, which no row points at, and keep it to tell that there was no row."""
+        return State(last=np.full(2, actions - 1.0))
+
+    @staticmethod
+    def observe(state: State, losses: Floats) -> None:
+        """Look where the first row points."""
+        for action in range(losses.size):
+            if losses[action] > 0.0 and state.last[0] == state.last[1]:
+                state.last[0] = action
+
+
+DistinctRows: TypeAlias = Mapping[str, Callable[[int], Schedule]]
+KINDS: DistinctRows = {"lemma": Lemma, "paper": Paper}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Simulation of a base that tells what it is trained on, with a schedule of each kind."""
+
+    base: Learner = field(default_factory=Pointer)
+    kinds: DistinctRows = field(default_factory=lambda: KINDS)
+    past: Literal["blocks", "all"] = "blocks"
+
+    def __call__(self, kind: str, delay: int) -> Simulation:
+        """Return the learner with this schedule, told this delay."""
+        return Simulation(self.base, self.kinds[kind](delay), trainings=TRAININGS, past=self.past)
+
+
+def trained_on(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
+    """Drive a Simulation over T unit vectors; return how often each row was drawn, by the round of the training."""
+    rows = np.eye(T, T + 1)
+    state = learner.init(T + 1, T)._replace(past=np.zeros((T, T + 1)))
+    rng, mix = new_rng(seed_sequence("trained_on", seed)), np.zeros(T + 1)
+    drawn = {}
+    for t in range(1, T + 1):
+        if t - delay - 1 >= 1:
+            learner.observe(state, t - delay - 1, rows[t - delay - 2])
+        if learner.due(state):
+            learner.plan(state, rng)
+            drawn[t] = state.played[:T].copy()
+        learner.mix(state, mix)
+    return drawn
+
+
+def blocks_of(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
+    """Return every block that begins by round T as its number i and its rounds: t_i, .., t_i + 2^i - 1.
+
+    >>> blocks_of("lemma", 10, 1)
+    [(0, range(3, 4)), (1, range(5, 7)), (2, range(8, 12))]
+    """
+    late = 1 if schedule == "lemma" else 0
+    starts = ((i, 2**i + late + (i + late) * delay) for i in range(1 - late, T.bit_length() + 1))
+    return [(i, range(start, start + 2**i)) for i, start in starts if start <= T]
+
+
+@dataclass(frozen=True)
+class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", luck=5e-4):
+    """Training draws from the rows of round 1 and the blocks before, all equally, on every block of every schedule.
+
+    Title: What Simulation trains on
+    Source: Lemma 4.1 (L323)
+    Statement: The mean of the training distribution of block i is the mean loss of the blocks before it.
+    Meaning: Training draws from the rows already revealed, with replacement. So nothing is invented: on average,
+        the learner trains on exactly the past. As printed, the sum forgets round 1, which the past contains.
+    Limits: from the lemma: the rows drawn are those before the block, none else; that all are drawn equally often
+        is tested on every block (chi-square, two sides)
+    """
+
+    learner: Callable[[str, int], Simulation] = field(default_factory=Trained)
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Try both readings of the schedule, short and long delays, horizons that are powers of two and not."""
+        horizons = (2, 3, 37, 64, 300, 1024) if full else (2, 37, 64, 150)
+        delays = (0, 1, 3, 10, 40, 299)
+        return [{"schedule": name, "T": T, "d": d} for name in KINDS for T in horizons for d in delays]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Count, block by block, the draws of each row before it, and those of any other row."""
+        T, d, name = unit["T"], unit["d"], unit["schedule"]
+        drawn = trained_on(self.learner(name, d), T, d, seed)
+        before = [0]
+        rows: list[Measure] = []
+        for i, block in blocks_of(name, T, d):
+            shares = drawn.get(block.start, np.zeros(T))
+            told = TRAININGS * (2**i - 1)  # the first draw of a training is not told
+            if told:
+                counts = np.rint(shares * TRAININGS * 2**i)
+                off = {"strange": int(counts.sum() - counts[before].sum()), "even": pvalues.even(counts[before])}
+                rows.append({**unit, "block": i, "draws": told, "seen": int(counts.sum()), "rows": len(before), **off})
+            before += [t - 1 for t in block if t <= T]
+        return rows
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask that exactly the rows before a block are drawn, all equally; as printed, that round 1 is not."""
+        wrong = int(pick(rows, "strange").sum() + np.abs(pick(rows, "draws") - pick(rows, "seen")).sum())
+        draws = int(pick(rows, "seen").sum())
+        even = pick(rows, "even").tolist()
+        blocks = f"{len(rows) - sum(row['strange'] > 0 for row in rows)} of {len(rows)} blocks"
+        measured = (
+            f"{draws:,} draws in {len(rows)} blocks: only rows before the block in {blocks}, "
+            f"{'not all' if self.fails(even) else 'all'} equally often; as printed, 1/2^i of the mean is missing"
+        )
+        words = ("1/2^i Σ over blocks before i", "the same, round 1 counted as a block")
+        return self.judged([pvalues.exact(wrong == 0), *even], measured, *words, outcome="holds as corrected")
+
+    def plays(self, rows: Measures) -> int:
+        """Count the draws."""
+        return int(pick(rows, "seen").sum())
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show how much of the training distribution the printed sum leaves out, block by block."""
+        lemma = [row for row in rows if row["schedule"] == "lemma"]
+        x = np.array(levels(lemma, "block"), dtype=np.float64)
+        curves = [("as printed: round 1 is left out", 1.0), ("with round 1", 0.0)]
+        return Chart(
+            title=self.title,
+            x_label="block, i",
+            y_label="share of the draws that the sum leaves out",
+            bands=tuple(
+                certain(words, x, np.array([share / pick(lemma, "rows", block=i).max() for i in x]))
+                for words, share in curves
+            ),
+            log_x=False,
+            log_y=False,
+            alt="As printed, the sum leaves out the row of round 1, half of the draws in block 1 and half as much in "
+            "each block that follows; with round 1 counted nothing is left out.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break what is kept, when, and what is drawn from it."""
+        return {
+            "training on one row only": {"learner": Trained(base=Stubborn())},
+            "rows between blocks kept": {"learner": Trained(past="all")},
+            "waits one round too long": {"learner": lambda kind, d: Trained()(kind, d + 1)},
+            "the other schedule": {"learner": Trained(kinds={"lemma": Paper, "paper": Lemma})},
+            "no blocks": {"learner": Trained(kinds=dict.fromkeys(KINDS, lambda _: Revealed()))},
+        }

@@ -1,0 +1,123 @@
+"""Theorem (paper L885): for every learner, regret i.i.d. <= random order <= adversarial, computed exactly.
+
+And played: on the pool that is worst in random order, the mean over shuffles is the exact value.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tombola._play import play
+from tombola._types import Seed
+from tombola.exact import Regrets, worst_case
+from tombola.learners import UCB1, FollowTheLeader, Hedge
+from tombola.learners.base import Learner
+from tombola.order import OrderLike
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels, pick
+from tombola.paper.curves import exactly
+from tombola.report.chart import Chart
+from tombola.rng_streams import repetitions
+
+LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
+KINDS = list(itertools.product([0.0, 1.0], repeat=2))
+MODELS = {"iid": "i.i.d. draws", "random": "random order", "adversarial": "adversarial order"}
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Hierarchy(Claim, name="hierarchy", expected="holds", luck=5e-4):
+    """Worst-case regrets over all inputs with two actions and losses 0 or 1, one horizon after the other.
+
+    Title: Three models of the same rows
+    Source: theorem on the hierarchy (L885)
+    Statement: Every learner's worst regret on i.i.d. rows is at most its worst in random order, and that at most
+        its worst in adversarial order.
+    Meaning: Shuffling makes any list easier than its worst order, though not quite as easy as fresh samples. A
+        promise for the worst order always holds for your shuffled list; a promise for fresh samples does not.
+    Limits: from the theorem: both inequalities between exact values; plays of the worst pool must have the exact
+        mean (Student, two sides)
+    """
+
+    exact: Callable[..., Regrets] = worst_case
+    order: OrderLike = "random"
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Walk all inputs of every length up to 6, or 8; play follow the leader on the worst of them."""
+        walked = [{"learner": name, "T": T, "plays": 0} for name in LEARNERS for T in range(1, 9 if full else 7)]
+        plays = 4000 if full else 500
+        return [unit | {"plays": plays} if unit["learner"] == "follow the leader" else unit for unit in walked]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Compute the three worst cases, the i.i.d. one over distributions with probabilities in twelfths, and play."""
+        about = {"learner": unit["learner"], "T": unit["T"]}
+        learner = LEARNERS[unit["learner"]]
+        regrets = self.exact(learner, KINDS, unit["T"])
+        values: dict[str, Any] = {model: float(getattr(regrets, model)) for model in MODELS}
+        rows: list[Measure] = [{**about, "kind": "exact", **values}]
+        for child in repetitions(seed, unit["plays"]):
+            trace = play(learner, regrets.random_input, order=self.order, seed=child)
+            rows.append({**about, "kind": "play", "regret": trace.expected_regret})
+        return rows
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for both inequalities in every exact row, and for its mean in the plays."""
+        exact = [row for row in rows if row["kind"] == "exact"]
+        ordered = [_ordered(row) for row in exact]
+        strict = sum(row["iid"] < row["random"] - ROUNDING < row["adversarial"] - 2 * ROUNDING for row in exact)
+        played = {(row["learner"], row["T"]) for row in rows if row["kind"] == "play"}
+        agree = [
+            pvalues.equal(
+                pick(rows, "regret", kind="play", learner=name, T=T), pick(exact, "random", learner=name, T=T)[0]
+            )
+            for name, T in sorted(played)
+        ]
+        measured = (
+            f"both inequalities in {sum(ordered)} of {len(exact)} exact comparisons up to T = "
+            f"{levels(exact, 'T')[-1]}, both strict in {strict}; plays {'differ' if self.fails(agree) else 'agree'}"
+        )
+        checks = [*map(pvalues.exact, ordered), *agree]
+        return self.judged(checks, measured, "i.i.d. ≤ random order ≤ adversarial")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show the three worst cases of one learner."""
+        name = rows[0]["learner"]
+        mine = [row for row in rows if row["kind"] == "exact" and row["learner"] == name]
+        return Chart(
+            title=f"{self.title}: {name}",
+            x_label="rows of the pool, T",
+            y_label="worst expected regret, exact",
+            bands=tuple(exactly(mine, words, "T", model) for model, words in MODELS.items()),
+            log_x=False,
+            log_y=False,
+            alt="The worst regret in random order lies between that on i.i.d. rows and that in adversarial order.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break the shuffle, take models for each other, and move a comparator."""
+        return {
+            "no shuffle": {"order": "given"},
+            "draws with replacement": {"order": "iid"},
+            "i.i.d. taken for random order": {
+                "exact": lambda *inputs: _exchanged(self.exact(*inputs), "iid", "random")
+            },
+            "random taken for adversarial order": {
+                "exact": lambda *inputs: _exchanged(self.exact(*inputs), "random", "adversarial")
+            },
+            "a comparator that is not the best": {
+                "exact": lambda *inputs: _less(self.exact(*inputs), "adversarial", 1.0)
+            },
+        }
+
+
+def _ordered(row: Measure) -> bool:
+    return bool(row["iid"] <= row["random"] + ROUNDING and row["random"] <= row["adversarial"] + ROUNDING)
+
+
+def _exchanged(regrets: Regrets, one: str, other: str) -> Regrets:
+    return regrets._replace(**{one: getattr(regrets, other), other: getattr(regrets, one)})
+
+
+def _less(regrets: Regrets, model: str, amount: float) -> Regrets:
+    return regrets._replace(**{model: getattr(regrets, model) - amount})

@@ -1,0 +1,168 @@
+"""Budgets in adversarial order (Mannor, Tsitsiklis and Yu 2009; paper L427): linear regret, whatever one does.
+
+Two lists begin with the same half. What is spent in it decides the regret on both, and on one of them it is at least T/16:
+in every play of every learner. On short lists the least regret that any learner can have, rng included, is
+computed by a linear program over all ways to spend: it is T/16, so the bound cannot be better, nor a learner.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from tombola._play import play
+from tombola._types import Floats, Seed
+from tombola.budget.budget import Budget
+from tombola.budget.optimum import optimum
+from tombola.instances import hindsight
+from tombola.learners import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual
+from tombola.order import OrderLike
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
+from tombola.paper.claims.constraints import Idle
+from tombola.paper.curves import lines
+from tombola.report.chart import Chart
+from tombola.rng_streams import repetitions
+
+LEARNERS: dict[str, BudgetedLearner] = {
+    "empirical LP": EmpiricalLP(),
+    "primal-dual": PrimalDual(),
+    "dual descent": DualDescent(),
+}
+HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
+
+
+def regrets_by_spending(T: int) -> Floats:
+    """Return the least regret on the rich and on the poor list of T rows for every number of plays in the first half.
+
+    Found by trying every number of plays in the second half that the budget T/2 allows.
+
+    >>> regrets_by_spending(4).tolist()
+    [[-0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
+    """
+    rows: list[list[float]] = []
+    for half in HALVES:
+        pool = hindsight(T, half)
+        assert pool.costs is not None
+        earned, cost = 1 - np.asarray(pool.losses)[:, 1], np.asarray(pool.costs)[:, 1, 0]
+        best = T * optimum(pool, Budget(T / 2, worst=[0.0, 1.0])).value
+        rows.append([])
+        for spent in range(T // 2 + 1):
+            first = spent * earned[0]
+            later = [n * earned[-1] for n in range(T // 2 + 1) if spent * cost[0] + n * cost[-1] <= T / 2]
+            rows[-1].append(best - first - max(later))
+    return np.array(rows)
+
+
+def least_regret(T: int) -> float:
+    """Return the least, over all learners, of the worse of the two expected regrets: a linear program over spending.
+
+    >>> round(least_regret(8), 9)
+    0.5
+    """
+    from scipy.optimize import linprog
+
+    regrets = regrets_by_spending(T)
+    ways = regrets.shape[1]
+    found = linprog(
+        [*np.zeros(ways), 1.0],
+        A_ub=np.column_stack([regrets, -np.ones(2)]), b_ub=np.zeros(2),
+        A_eq=[[*np.ones(ways), 0.0]], b_eq=[1.0], bounds=[(0, None)] * ways + [(None, None)],
+    )  # fmt: skip
+    return float(np.asarray(found.x, dtype=np.float64)[-1])
+
+
+@dataclass(frozen=True)
+class Impossibility(Claim, name="impossibility", expected="holds", luck=5e-4, judging=("least",)):
+    """The rich and the poor second half: linear regret in given order, sublinear shuffled.
+
+    Title: Why budgets need the shuffle
+    Source: Mannor et al. 2009; L427
+    Statement: With budgets in adversarial order, regret is linear for every learner; in random order it is not.
+    Meaning: If the first half of a list says nothing about the second, spending early and spending late are both
+        wrong on some list. Shuffled, any part of the list speaks for the rest.
+    Limits: from the theorem: T/16 in given order, in every play, and exactly as the least over all learners on
+        short lists; shuffled, below T/16 at the largest horizon (Student), with a slope of at most that of √(T ln
+        T)
+    """
+
+    learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
+    order: OrderLike = "random"
+    amount: float = 0.5
+    least: float = 1 / 16
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Compute short lists, and play at growing horizons."""
+        short: list[Unit] = [{"T": T, "plays": 0} for T in (2, 4, 8, 16, 32)]
+        return short + [{"T": 4**i, "plays": 100 if full else 30} for i in range(4, 9 if full else 8)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Compute the least regret of all learners, or play on both lists, given and shuffled; the worse one counts."""
+        T = unit["T"]
+        if unit["plays"] == 0:
+            return [{"T": T, "kind": "least", "learner": "all", "play": 0, "regret": least_regret(T)}]
+        rows: list[Measure] = []
+        for repetition, child in enumerate(repetitions(seed, unit["plays"])):
+            for kind, order in (("given", "given"), ("random", self.order)):
+                for name, learner in self.learners.items():
+                    traces = [
+                        play(learner, hindsight(T, half), order, budget=Budget(T * self.amount), seed=child)
+                        for half in HALVES
+                    ]
+                    worse = max(float(trace.regret) for trace in traces)
+                    rows.append({"T": T, "kind": kind, "learner": name, "play": repetition, "regret": worse})
+        return rows
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for T/16 in given order, and for less than that when shuffled."""
+        at = levels(rows, "T", kind="random")
+        given = min(row["regret"] / row["T"] for row in rows if row["kind"] == "given")
+        exact = [row["regret"] / row["T"] for row in rows if row["kind"] == "least"]
+        shuffled = {
+            name: [pick(rows, "regret", T=T, kind="random", learner=name) for T in at] for name in self.learners
+        }
+        checks = [
+            pvalues.exact(given >= self.least - 1e-9),
+            *(pvalues.exact(abs(value - self.least) <= 1e-9) for value in exact),
+            *(pvalues.at_most(regrets[-1], at[-1] * self.least) for regrets in shuffled.values()),
+            pvalues.no_steeper(at, shuffled["empirical LP"], [(T * np.log(T)) ** 0.5 for T in at]),
+        ]
+        mean = max(float(regrets[-1].mean()) / at[-1] for regrets in shuffled.values())
+        measured = (
+            f"given order at least {given:.4f} T, the least of all learners {min(exact):.4f} T; shuffled at most {mean:.4f} T "
+            f"at T = {at[-1]}, slope of the empirical LP {_slope(rows)}"
+        )
+        return self.judged(checks, measured, "Ω(T) against Õ(√T)")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show both orders."""
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="regret on the worse of two lists",
+            bands=tuple(
+                band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
+                for kind, words in (("given", "given order"), ("random", "shuffled"))
+                for name in self.learners
+            ),
+            lines=lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
+            alt="In given order the regret of every learner is at least a sixteenth of T; shuffled, it grows like √T.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break the shuffle, the learner, the budget and the bound."""
+        return {
+            "no shuffle": {"order": "given"},
+            "always the null action": {"learners": {**self.learners, "empirical LP": Idle()}},
+            "twice the budget": {"amount": 1.0},
+            "twice the lower bound": {"least": 1 / 8},
+            "half the lower bound": {"least": 1 / 32},
+        }
+
+
+def _slope(rows: Measures) -> str:
+    mine = [row for row in rows if row["kind"] == "random" and row["learner"] == "empirical LP"]
+    means = [float(pick(mine, "regret", T=T).mean()) for T in levels(mine, "T")]
+    return f"{slope(mine, 'T', 'regret').value:.2f}" if min(means) > 0 and len(means) > 2 else "none"

@@ -1,0 +1,153 @@
+"""The multi-scale random walk (Dekel, Ding, Koren and Peres 2014; paper L583) in its given order and shuffled.
+
+In the given order, actions can only be compared by switching between them, and regret with switches grows like
+T^(2/3) / log T at least, for every learner; shuffled, the same rows are noise like any other, and a learner that
+switches seldom has a rate of sqrt(T).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tombola import _statistics, instances
+from tombola._compare import compare
+from tombola._types import Floats, Seed
+from tombola.engine.loop import SWITCHES
+from tombola.learners import BatchedExp3, FrugalUCB, SerflingElimination
+from tombola.learners.base import Learner
+from tombola.order import OrderLike
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
+from tombola.paper.curves import lines
+from tombola.pool import Pool
+from tombola.report.chart import Chart
+from tombola.rng_streams import repetitions
+
+FRUGAL, SPREAD = "FrugalUCB", 0.25
+LEARNERS: dict[str, Learner] = {
+    FRUGAL: FrugalUCB(),
+    "BatchedExp3": BatchedExp3(),
+    "Serfling elimination": SerflingElimination(delta=0.1),
+}
+
+
+def stretched(walk: Pool) -> Pool:
+    """Return the walk with standard deviation 1/4 and the gap (2/T)^(1/3) / 2 between two actions, clipped to [0, 1].
+
+    The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1] for sure, and a gap so small that up to millions of
+    rounds a few switches cost more than the worse action does; this one shows at thousands what it shows at billions.
+
+    >>> stretched(instances.random_walk(64, seed=0)).losses.shape
+    (64, 2)
+    """
+    T = walk.rows
+    losses = np.array(walk.losses, dtype=np.float64)
+    best = int(np.argmin(losses.sum(axis=0)))
+    factor = SPREAD * 9 * math.log2(T) / math.sqrt(math.log2(T) / 2)
+    wide = np.repeat(0.5 + factor * (losses[:, [1 - best]] - 0.5), 2, axis=1)
+    wide[:, best] -= 0.5 * (2 / T) ** (1 / 3)
+    return Pool(wide.clip(0.0, 1.0))
+
+
+def walk_of(T: int, seed: Seed) -> Pool:
+    """Return a stretched walk."""
+    return stretched(instances.random_walk(T, seed=seed))
+
+
+@dataclass(frozen=True)
+class RandomWalk(Claim, name="random-walk", expected="holds", luck=5e-4):
+    """The multi-scale random walk: T^(2/3) in its given order, less when shuffled, and less than any learner has given.
+
+    Title: The pool on which switching hurts, given and shuffled
+    Source: Dekel et al. 2014; L583
+    Statement: In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T.
+    Meaning: Losses that wander slowly can only be compared by changing back and forth. Shuffle the rows and the
+        wandering is gone.
+    Limits: from the theorems for FrugalUCB: in given order its slope in T is at least that of T^(2/3) / log T,
+        shuffled at most that of √(T ln T) (regression); and for every learner, that it loses more in given order
+        than FrugalUCB shuffled, at the level of luck (the theorem bounds what a learner loses, not its slope at
+        these horizons, so the slopes of the others are shown and not judged)
+    """
+
+    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    given: OrderLike = "given"
+    order: OrderLike = "random"
+    walk: Callable[[int, Seed], Pool] = walk_of
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Walk at doubling horizons."""
+        return [{"T": 2**i, "walks": 200 if full else 80} for i in range(8, 18 if full else 15)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Play on walks in their given order, and shuffled."""
+        rows: list[Measure] = []
+        for play, child in enumerate(repetitions(seed, unit["walks"])):
+            pool = self.walk(unit["T"], child)
+            for kind, order in (("given", self.given), ("random", self.order)):
+                runs = compare(pool, self.learners, order, repetitions=1, switching_price=1.0, seed=child)
+                for name in self.learners:
+                    regret, switches = float(runs.regrets(name)[0]), int(runs.cell(name).sums[0, -1, SWITCHES])
+                    about = {"T": unit["T"], "order": kind, "learner": name, "play": play}
+                    rows.append({**about, "regret": regret, "switches": switches})
+        return rows
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for the slopes of both bounds, and for a loss in given order above that of the shuffle, whoever plays."""
+        at = levels(rows, "T")
+        lower, upper = [T ** (2 / 3) / math.log2(T) for T in at], [math.sqrt(T * math.log(T)) for T in at]
+        checks = [
+            pvalues.no_flatter(at, _regrets(rows, FRUGAL, "given"), lower),
+            pvalues.no_steeper(at, _regrets(rows, FRUGAL, "random"), upper),
+        ]
+        gains = {name: _gains(rows, name) for name in self.learners}
+        checks += [pvalues.exact(pvalues.at_most(gain, 0.0) <= self.luck) for gain in gains.values()]
+        slopes = [slope(rows, "T", "regret", order=order, learner=FRUGAL) for order in ("given", "random")]
+        least = min(slope(rows, "T", "regret", order="given", learner=name).value for name in self.learners)
+        measured = f"{FRUGAL}: slope {slopes[0]} given, {slopes[1]} shuffled; given, no learner below {least:.2f}"
+        smallest = min(gains.values(), key=lambda gain: float(np.mean(gain)))
+        measured += f"; shuffling saves at least {_statistics.mean(smallest)} T^(2/3), whoever plays in given order"
+        return self.judged(checks, measured, "T^(2/3) against √T")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show both orders."""
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="regret plus switches",
+            bands=(
+                *(band(rows, f"{name}, given", "T", "regret", order="given", learner=name) for name in self.learners),
+                band(rows, f"{FRUGAL}, shuffled", "T", "regret", order="random", learner=FRUGAL),
+            ),
+            lines=lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
+            alt="In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break the shuffle, the walk and the learner."""
+        return {
+            "no shuffle": {"order": "given"},
+            "a walk that is shuffled too": {"given": "random"},
+            "a learner that switches as if rows were listed": {"learners": {**self.learners, FRUGAL: BatchedExp3()}},
+            "a walk without a best action": {
+                "walk": lambda T, seed: Pool(np.repeat(walk_of(T, seed).losses[:, :1], 2, axis=1))
+            },
+        }
+
+
+def _regrets(rows: Measures, learner: str, order: str) -> list[Floats]:
+    return [pick(rows, "regret", T=T, learner=learner, order=order) for T in levels(rows, "T")]
+
+
+def _gains(rows: Measures, learner: str) -> Floats:
+    """Return what FrugalUCB saves shuffled against a learner in given order, over T^(2/3), walk by walk.
+
+    Walks of all horizons count alike.
+    """
+    at = levels(rows, "T")
+    kinds = [
+        [mine / T ** (2 / 3) for mine, T in zip(_regrets(rows, name, kind), at, strict=True)]
+        for name, kind in ((learner, "given"), (FRUGAL, "random"))
+    ]
+    return np.asarray(np.mean([given - shuffled for given, shuffled in zip(*kinds, strict=True)], axis=0))

@@ -1,0 +1,111 @@
+"""The remark after the template (paper L289): Simulation repairs the birthday test, regret of order sqrt(T).
+
+Training on block i draws from 2^i different rows, so the test fires there as on birthdays of a year of 2^i days, and
+action 0 is played in the share (tau + 1) / 2^i of the block. Which rows repeat has nothing to do with their losses, so
+in random order the expected regret is a finite sum, about 1.51 sqrt(T): asked on both sides.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tombola import instances
+from tombola._compare import compare
+from tombola._types import Seed
+from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader, Lemma, Simulation
+from tombola.learners.base import Learner
+from tombola.order import OrderLike
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.paper.curves import lines
+from tombola.report.chart import Chart
+
+
+def plays_until_fired(n: int) -> float:
+    """Return the mean number of plays of action 0 in n rounds of training on n different rows: E min(tau + 1, n).
+
+    >>> plays_until_fired(1), plays_until_fired(2), plays_until_fired(4)
+    (1.0, 2.0, 3.75)
+    """
+    going = np.concatenate([[1.0, 1.0], np.cumprod(1 - np.arange(n) / n)])[:n]  # P[tau + 1 > t], t = 0 .. n-1
+    return float(going.sum())
+
+
+def repaired(T: int) -> float:
+    """Return the exact regret of Simulation(BirthdayTest(T), Lemma()) on the birthday pool; T is a power of two.
+
+    >>> repaired(2), round(repaired(4), 9)
+    (1.5, 2.5)
+    """
+    played = 1.0 + sum(plays_until_fired(2**i) for i in range(T.bit_length() - 1))
+    return (T + 1) / (2 * T) * played
+
+
+def repair_of(T: int) -> Learner:
+    """Return the birthday test inside Simulation, with the grid of the whole horizon."""
+    return Simulation(BirthdayTest(grid=T), Lemma())
+
+
+@dataclass(frozen=True)
+class Repair(Claim, name="repair", expected="holds", luck=5e-4, judging=("mean",)):
+    """Simulation(BirthdayTest) in random order: its exact regret, 1.51 sqrt(T), on both sides.
+
+    Title: Simulation repairs what random order broke
+    Source: the template (L262-L290)
+    Statement: Trained on its own past in i.i.d. order, the test has regret of order √T in random order.
+    Meaning: Past rows can be drawn again, as often as you like, with replacement. So a learner for i.i.d. data
+        can be trained on them, and what it does there is what to do next on the shuffled list.
+    Limits: from the theorem: the exact mean, a finite sum of birthday means, on both sides (Student); that sum is
+        at most 2 √T at every horizon
+    """
+
+    learner: Callable[[int], Learner] = repair_of
+    order: OrderLike = "random"
+    mean: Callable[[int], float] = repaired
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play at growing horizons."""
+        return [{"T": 2**i, "plays": 400 if full else 200} for i in range(8, 19 if full else 15, 1 if full else 2)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Play the test inside Simulation; the share of action 0 in a block is counted, not drawn."""
+        pool = instances.birthday(unit["T"])
+        learners = {"repaired": self.learner(unit["T"])}
+        runs = compare(pool, learners, self.order, repetitions=unit["plays"], relabel=False, seed=seed)
+        regrets = runs.regrets("repaired", expected=True)
+        return [{"T": unit["T"], "play": r, "regret": float(regret)} for r, regret in enumerate(regrets)]
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for the exact mean at every horizon, and for 2 sqrt(T) at most."""
+        at = levels(rows, "T")
+        agree = [pvalues.equal(pick(rows, "regret", T=T), self.mean(T)) for T in at]
+        worst = max(self.mean(T) / T**0.5 for T in at)
+        ratios = [float(pick(rows, "regret", T=T).mean()) / T**0.5 for T in at]
+        measured = f"regret / √T between {min(ratios):.3f} and {max(ratios):.3f}, exact mean at T = {at[-1]} " + (
+            f"{self.mean(at[-1]) / at[-1] ** 0.5:.3f}; plays {'differ' if self.fails(agree) else 'agree'}"
+        )
+        return self.judged([*agree, pvalues.exact(worst <= 2)], measured, "√T")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show the regret with and without Simulation."""
+        without, inside = "shuffled, without: (T+1)/2", "exact mean with Simulation"
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="regret of the birthday test",
+            bands=(band(rows, "shuffled, with Simulation", "T", "regret"),),
+            lines=lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
+            alt="Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break the shuffle, the template, its draws and its grid."""
+        return {
+            "no shuffle": {"order": "given"},
+            "no Simulation": {"learner": BirthdayTest},
+            "training in which nothing repeats": {"learner": lambda _: Simulation(FixedAction(0), Lemma())},
+            "the grid of the block": {"learner": lambda _: Simulation(BirthdayTest(), Lemma())},
+            "no test": {"learner": lambda _: Simulation(FollowTheLeader(), Lemma())},
+            "a constant of 1.25": {"mean": lambda T: 1.25 * T**0.5},
+        }

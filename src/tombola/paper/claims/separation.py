@@ -1,0 +1,188 @@
+"""Theorem (paper L257): the birthday test has no regret on i.i.d. inputs, and linear regret in random order.
+
+On i.i.d. inputs it costs E[tau] <= 2 sqrt(T) rounds and then what following the leader costs: a bound for every input,
+asked of the worst of a family that is searched. In random order its regret on the birthday pool is (T+1)/2 in every
+play; with one loss that comes twice the test fires where that loss comes again, and the mean is a finite sum.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tombola import bounds, instances
+from tombola._compare import compare
+from tombola._types import Floats, Seed
+from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader
+from tombola.learners.base import Learner
+from tombola.order import OrderLike
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.paper.curves import lines
+from tombola.pool import Pool
+from tombola.report.chart import Chart
+from tombola.rng_streams import repetitions
+
+FAMILY = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
+ZERO = "zero"
+
+
+def member(T: int, lead: float | str) -> Pool:
+    """Return an i.i.d. input, as a pool to draw from: action 0 loses 1/T, .., T/T, so that only repetition tells.
+
+    Action 1 loses 0 or 1, less than action 0 by lead / sqrt(T) on average; or it loses nothing ("zero").
+
+    >>> member(4, "zero").losses[:, 1].tolist(), member(16, 1.0).losses.sum(axis=0).tolist()
+    ([0.0, 0.0, 0.0, 0.0], [8.5, 4.0])
+    """
+    losses = np.array(instances.birthday(T).losses)
+    if not isinstance(lead, str):
+        ones = round(T * ((T + 1) / (2 * T) - lead / T**0.5))
+        losses[:, 1] = np.arange(T) * 7919 % T < ones  # spread over the losses of action 0
+    return Pool(losses)
+
+
+def twice(T: int) -> Pool:
+    """Return the birthday pool with the loss 1/2 of action 0 twice and first, and 1/T missing: as listed, it tells.
+
+    >>> twice(4).losses[:, 0].tolist()
+    [0.5, 0.5, 0.75, 1.0]
+    """
+    losses = np.arange(2, T + 1) / T
+    rest = losses[losses != 0.5]
+    return Pool(np.column_stack([np.concatenate([[0.5, 0.5], rest]), np.zeros(T)]))
+
+
+def twice_mean(T: int) -> float:
+    """Return the exact regret of the test on `twice(T)` in random order; T is even.
+
+    The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
+
+    >>> round(twice_mean(4), 3)
+    2.604
+    """
+    m = np.arange(2, T + 1)
+    others = float(twice(T).losses[2:, 0].sum()) / (T - 2)  # the mean of the losses that come once
+    return float(np.sum(2 * (m - 1) / (T * (T - 1)) * (1.0 + (np.minimum(m + 1, T) - 2) * others)))
+
+
+def iid_bound(T: int) -> float:
+    """Bound the birthday test on every i.i.d. input: E[tau], then follow the leader from scratch (L257).
+
+    >>> round(iid_bound(1024), 1)
+    138.6
+    """
+    return bounds.birthday(T) + bounds.follow_the_leader_iid(T, 2)
+
+
+@dataclass(frozen=True)
+class Separation(Claim, name="separation", expected="holds", luck=5e-4, judging=("bound",)):
+    """Regret of the birthday test: below its bound on the worst i.i.d. input found, T/2 and more in random order.
+
+    Title: One learner, one pool: drawn with replacement, and shuffled
+    Source: Theorem 2 (L257)
+    Statement: The birthday test has regret O(√(T log T)) on every i.i.d. input, and linear regret on some pool in
+        random order.
+    Meaning: What works on fresh samples can fail on a shuffled list, although every row looks the same. A
+        guarantee for i.i.d. data says nothing about your list until somebody proves it for random order.
+    Limits: from the theorem: 2 √T + 1 + √(2 ln 2) Σ 1/√n on the worst of eight i.i.d. inputs, chosen on half of
+        the plays and judged on the other; (T+1)/2 in random order in every play; an exact mean where one loss
+        comes twice
+    """
+
+    test: Callable[[int], Learner] = BirthdayTest
+    iid: OrderLike = "iid"
+    order: OrderLike = "random"
+    bound: Callable[[int], float] = iid_bound
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play at growing horizons."""
+        return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Play the test on i.i.d. inputs, and on two pools in random order."""
+        T, count = unit["T"], unit["plays"]
+        pools: dict[str, tuple[Pool, OrderLike]] = {
+            f"iid {lead}": (member(T, lead), self.iid) for lead in (ZERO, *FAMILY)
+        }
+        pools |= {"birthday": (instances.birthday(T), self.order), "twice": (twice(T), self.order)}
+        rows: list[Measure] = []
+        for (kind, (pool, order)), child in zip(pools.items(), repetitions(seed, len(pools)), strict=True):
+            plays = 3 * count if kind == "twice" else count
+            rows += [
+                {"T": T, "kind": kind, "play": r, "regret": x}
+                for r, x in enumerate(self._play(pool, order, plays, child))
+            ]
+        return rows
+
+    def _play(self, pool: Pool, order: OrderLike, plays: int, seed: Seed) -> list[float]:
+        runs = compare(pool, {"test": self.test(pool.rows)}, order, repetitions=plays, relabel=False, seed=seed)
+        return [float(regret) for regret in runs.regrets("test")]
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for the bound on the worst i.i.d. input, and for the exact values in random order."""
+        at = levels(rows, "T")
+        hard = {T: worst(rows, T) for T in at}
+        share = max(float(regrets.mean()) / self.bound(T) for T, (_, regrets) in hard.items())
+        off = max(float(np.abs(pick(rows, "regret", T=T, kind="birthday") - (T + 1) / 2).max()) for T in at)
+        pair = {T: pick(rows, "regret", T=T, kind="twice") for T in at}
+        checks = [
+            *(pvalues.at_most(hard[T][1], self.bound(T)) for T in at),
+            *(pvalues.equal(pair[T], twice_mean(T)) for T in at),
+            pvalues.exact(off <= 1e-9 * at[-1]),
+        ]
+        last = at[-1]
+        measured = (
+            f"on the worst i.i.d. input at most {share:.2f} of the bound; in random order (T+1)/2"
+            f"{', exactly' if off <= 1e-9 * last else f' is off by {off:.3g}'}, and {pair[last].mean() / last:.3f} T with "
+            f"one loss twice (exact {twice_mean(last) / last:.3f} T)"
+        )
+        return self.judged(checks, measured, "√(T log T) against T")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show the regret in both models."""
+        at = levels(rows, "T")
+        worst_rows = [{"T": T, "regret": float(value)} for T in at for value in worst(rows, T)[1]]
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="regret of the birthday test",
+            bands=(
+                band(rows, "random order", "T", "regret", kind="birthday"),
+                band(rows, "random order, one loss twice", "T", "regret", kind="twice"),
+                band(worst_rows, "worst i.i.d. input", "T", "regret"),
+            ),
+            lines=lines(at, {"bound on i.i.d. inputs": self.bound}),
+            alt="In random order the regret grows in proportion to T; on the worst i.i.d. input like the square root of T.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Break the test, the shuffle and the draws."""
+        return {
+            "no shuffle": {"order": "given"},
+            "draws for the shuffle": {"order": "iid"},
+            "a shuffle for the draws": {"iid": "random"},
+            "no test": {"test": lambda _: FollowTheLeader()},
+            "a test that never fires": {"test": lambda _: FixedAction(0)},
+            "a grid with one point less": {"test": lambda T: BirthdayTest(T - 1)},
+            "a twentieth of the bound": {"bound": lambda T: self.bound(T) / 20},
+        }
+
+
+def worst(rows: Measures, T: int) -> tuple[str, Floats]:
+    """Return the i.i.d. input with the largest mean in the first half of the plays, and its regrets in the second.
+
+    >>> worst([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
+    ...     for r in range(4)], 2)
+    ('iid b', array([5., 6.]))
+    """
+    kinds = [kind for kind in levels(rows, "kind", T=T) if kind.startswith("iid")]
+    found: dict[Any, Floats] = {kind: pick(sorted_plays(rows, T, kind), "regret") for kind in kinds}
+    hardest = max(kinds, key=lambda kind: float(found[kind][: found[kind].size // 2].mean()))
+    return hardest, found[hardest][found[hardest].size // 2 :]
+
+
+def sorted_plays(rows: Measures, T: int, kind: str) -> Measures:
+    """Return the rows of one input in the order of their plays."""
+    return sorted((row for row in rows if row["T"] == T and row["kind"] == kind), key=lambda row: int(row["play"]))

@@ -1,0 +1,89 @@
+"""The game on coin pools: two actions, every row is lost by exactly one of them; a learner is one linear program.
+
+By symmetry over orders a learner is the probability x(n, s) of playing action 1 after n rows, s of which action 1 lost, and
+the expected regret on the pool in which action 1 loses w of T rows is linear in x. So the best learner in the worst
+case is a linear program, and its value is a certificate for all learners.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import linprog
+
+from tombola._types import Floats
+
+Paths = Callable[[int, int, int, int], float]
+
+
+def shuffled(T: int, w: int, n: int, s: int) -> float:
+    """Return the probability that s of the first n rows are among the w of T, in random order.
+
+    >>> shuffled(4, 2, 2, 1)
+    0.6666666666666666
+    """
+    return math.comb(w, s) * math.comb(T - w, n - s) / math.comb(T, n) if 0 <= n - s <= T - w else 0.0
+
+
+def listed(T: int, w: int, n: int, s: int) -> float:
+    """Return the same for the order in which those w rows come first."""
+    return float(s == min(n, w))
+
+
+def upcoming(T: int, w: int, n: int, s: int, paths: Paths) -> float:
+    """Return the probability that action 1 loses the next row, after n rows of which it lost s."""
+    here = paths(T, w, n, s)
+    follow = paths(T, w, n + 1, s + 1)
+    if here == 0:
+        return 0.0
+    return (w - s) / (T - n) if paths is shuffled else min(1.0, follow / here)
+
+
+def game(T: int, delay: int = 0, paths: Paths = shuffled) -> tuple[Floats, Floats]:
+    """Return A and b with regret(w) = A[w] x + b[w], the columns being (n, s) with n < T, s <= n.
+
+    With a delay the first mix is played d times more and the last d are not played (Theorem 3).
+    """
+    places = [(n, s) for n in range(T) for s in range(n + 1)]
+    A, b = np.zeros((T + 1, len(places))), np.zeros(T + 1)
+    for w in range(T + 1):
+        b[w] = -min(w, T - w)
+        for i, (n, s) in enumerate(places):
+            times = 1 + min(delay, T - 1) if n == 0 else float(n < T - delay)
+            q, here = upcoming(T, w, n, s, paths), times * paths(T, w, n, s)
+            A[w, i] += here * (2 * q - 1)
+            b[w] += here * (1 - q)
+    return A, b
+
+
+def least(A: Floats, b: Floats, limits: Floats) -> float:
+    """Return the least v for which a learner has regret at most v times the limits on all pools."""
+    size = A.shape[1]
+    found = linprog(
+        np.append(np.zeros(size), 1.0),
+        A_ub=np.column_stack([A, -limits]),
+        b_ub=-b,
+        bounds=[(0.0, 1.0)] * size + [(None, None)],
+        method="highs",
+    )
+    return float(np.asarray(found.fun, dtype=np.float64))
+
+
+def cover(T: int) -> float:
+    """Return T C(T-1, floor((T-1)/2)) / 2^T, the regret that no learner can avoid (Cover 1965).
+
+    >>> cover(8)
+    1.09375
+    """
+    return T * math.comb(T - 1, (T - 1) // 2) / 2.0**T
+
+
+def leader(T: int) -> Floats:
+    """Return follow the leader as x, ties shared."""
+    return np.array([0.5 + 0.5 * np.sign(n - 2 * s) for n in range(T) for s in range(n + 1)])
+
+
+def hedge(T: int) -> Floats:
+    """Return Hedge with its tuned rate as x."""
+    rate = math.sqrt(8 * math.log(2) / T)
+    return np.array([1 / (1 + math.exp(rate * (2 * s - n))) for n in range(T) for s in range(n + 1)])

@@ -1,0 +1,102 @@
+"""L3 (docs/theory/lower.md): what a delay costs every learner."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tombola._play import play
+from tombola._types import Seed
+from tombola.learners.base import Learner
+from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels
+from tombola.paper.curves import exactly, lines
+from tombola.paper.extensions.base import Beyond
+from tombola.paper.extensions.coin_game import cover, game, least
+from tombola.paper.extensions.delay_shift import LEARNERS, on_time, one_early
+from tombola.paper.pvalues import exact
+from tombola.pool import Pool
+from tombola.report.chart import Chart
+
+
+def as_played(delay: int) -> int:
+    """Return how many rounds of delay the program for the best learner has."""
+    return delay
+
+
+@dataclass(frozen=True)
+class DelayFloor(Beyond, name="delay-floor", expected="holds"):
+    """Pools on which one unknown action never loses and the others always do; and the best learner on coin pools.
+
+    Title: What a delay costs every learner
+    Source: our L3 (docs/theory/lower.md)
+    Statement: With delay d every learner has a pool with regret at least (d + 1)(1 − 1/k); the least worst-case
+        regret with two actions is between max(V, (d+1)/2) and V + d/2, V being that without delay.
+    Meaning: Until the first answer comes there is nothing to go by. The price d (1 − 1/k) of a delay, which our
+        bounds have, cannot be lowered.
+    Limits: the bounds of the statement, computed exactly
+    """
+
+    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    late: Callable[[int], int] = on_time
+    counted: Callable[[int], int] = as_played
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play constant pools, and solve the game with delay."""
+        constant: list[Unit] = [{"learner": name, "k": k} for name in LEARNERS for k in (2, 5)]
+        return [*constant, {"learner": "any", "k": 2, "T": 40 if full else 20}]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Play a pool for each action that may be best, and average; or solve the linear program."""
+        k = unit["k"]
+        if unit["learner"] == "any":
+            T = unit["T"]
+            found: list[Measure] = []
+            for d in (0, 1, 3, 6):
+                value = least(*game(T, self.counted(d)), np.ones(T + 1))
+                high = cover(T) + d / 2
+                found.append({**unit, "d": d, "regret": value, "floor": max(cover(T), (d + 1) / 2), "high": high})
+            return found
+        learner, T = self.learners[unit["learner"]], 40
+        rows: list[Measure] = []
+        for d in (0, 1, 5, 20):
+            regrets = []
+            for best in range(k):
+                losses = np.ones((T, k))
+                losses[:, best] = 0.0
+                trace = play(learner, Pool(losses), delay=self.late(d), seed=seed)
+                regrets.append(float(trace.expected_losses.sum()))
+            floor = (d + 1) * (1 - 1 / k)
+            rows.append({**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)})
+        return rows
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for regrets between the limits."""
+        low = min(row["regret"] - row["floor"] for row in rows)
+        high = max(row["regret"] - row["high"] for row in rows)
+        game_rows = [row for row in rows if row["learner"] == "any"]
+        values = ", ".join(f"{row['regret']:.2f} at d = {row['d']}" for row in sorted(game_rows, key=lambda r: r["d"]))
+        measured = f"never below the floor (least margin {low:.1e}); best learner {values}"
+        fine = low >= -1e-6 and high <= 1e-6 and bool(game_rows)
+        return self.judged([exact(fine)], measured, "(d + 1)(1 − 1/k)")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show the mean regret over the delay for two actions."""
+        return Chart(
+            title=self.title,
+            x_label="delay d",
+            y_label="mean regret over which action is best",
+            bands=tuple(exactly(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS),
+            lines=lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
+            log_x=False,
+            log_y=False,
+            alt="Every learner is on or above the line (d + 1) / 2.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """Early feedback, none late at all, delay left out of the game or counted thrice."""
+        return {
+            "feedback one round early": {"late": one_early},
+            "no delay at all": {"late": lambda _: 0},
+            "delay left out of the game": {"counted": lambda _: 0},
+            "delay counted thrice": {"counted": lambda d: 3 * d},
+        }

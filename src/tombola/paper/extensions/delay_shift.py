@@ -1,0 +1,133 @@
+"""Theorem 3 (docs/theory/delay.md): in random order a delay is a shift, checked on all orders of small pools."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tombola._play import play
+from tombola._types import Floats, Seed
+from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved
+from tombola.learners.base import Learner
+from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels
+from tombola.paper.curves import exactly, lines
+from tombola.paper.extensions.base import Beyond
+from tombola.paper.pvalues import ROUNDING, exact
+from tombola.pool import Pool
+from tombola.report.chart import Chart
+
+Orders = Callable[[int], list[tuple[int, ...]]]
+LEARNERS: dict[str, Learner] = {
+    "follow the leader": FollowTheLeader(),
+    "Hedge": Hedge(),
+    "Hedge, any time": HedgeAnytime(),
+    "AdaHedge": AdaHedge(kappa=1.5),
+}
+POOLS: dict[str, list[list[float]]] = {
+    "one is best": [[0.0, 1.0, 1.0]] * 6,
+    "turns": [[0.0, 1.0, 0.5]] * 3 + [[1.0, 0.0, 0.5]] * 2,
+    "mixed": [[0.3, 0.1, 0.9], [0.8, 0.2, 0.4], [0.0, 1.0, 0.5], [0.6, 0.6, 0.1]],
+}
+
+
+def all_orders(rows: int) -> list[tuple[int, ...]]:
+    """Return every order of so many rows."""
+    return list(itertools.permutations(range(rows)))
+
+
+def as_listed(rows: int) -> list[tuple[int, ...]]:
+    """Return the one order in which the rows are listed."""
+    return [tuple(range(rows))]
+
+
+def on_time(delay: int) -> int:
+    """Return the delay itself."""
+    return delay
+
+
+def one_early(delay: int) -> int:
+    """Return a delay that is one round too short."""
+    return max(0, delay - 1)
+
+
+@dataclass(frozen=True)
+class DelayShift(Beyond, name="delay-shift", expected="holds", judging=("counted",)):
+    """Regret with every delay against the sum of its parts without delay, and against the bounds.
+
+    Title: Delay is a shift
+    Source: our Theorem 3 (docs/theory/delay.md)
+    Statement: In random order, for every learner whose mix depends on the revealed rows only: a delay d repeats
+        the first mix d times and leaves out the last d mixes, so Hedge has regret at most √(T ln k / 2) + d (1 −
+        1/k).
+    Meaning: When answers about a shuffled list come late, use the learner that you would use without delay, and
+        do not tune it to the delay. What late answers cost is what the first rounds cost, once.
+    Limits: the identity to 1e-9, and the bounds of the theorem
+    """
+
+    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    orders: Orders = all_orders
+    late: Callable[[int], int] = on_time
+    counted: Callable[[int], int] = on_time
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play every learner on every pool."""
+        return [{"learner": name, "pool": pool} for name in LEARNERS for pool in POOLS]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Play all orders with all delays; the parts of the sum are the rounds without delay."""
+        learner = self.learners[unit["learner"]]
+        losses = np.array(POOLS[unit["pool"]])
+        T, k = losses.shape
+        parts = self._rounds(learner, losses, 0, seed)
+        found: list[Measure] = []
+        for d in range(T + 1):
+            regret = float(self._rounds(learner, losses, self.late(d), seed).sum())
+            shifted = float(min(d, T) * parts[0] + parts[: max(0, T - d)].sum())
+            found.append({**unit, "T": T, "k": k, "d": d, "regret": regret, "shifted": shifted})
+        return found
+
+    def _rounds(self, learner: Learner, losses: Floats, delay: int, seed: Seed) -> Floats:
+        """The expected regret of every round, over the orders."""
+        best = int(losses.sum(axis=0).argmin())
+        orders = sorted({tuple(map(tuple, losses[list(order)].tolist())) for order in self.orders(len(losses))})
+        rounds = np.zeros(len(losses))
+        for order in orders:
+            rows = np.array(order)
+            rounds += play(learner, Pool(rows), order="given", delay=delay, seed=seed).expected_losses - rows[:, best]
+        return rounds / len(orders)
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for the identity, and for regrets below the bounds."""
+        off = max(abs(row["regret"] - row["shifted"]) for row in rows)
+        shares = []
+        for row in rows:
+            bound = LEARNERS[row["learner"]].bound(row["k"], row["T"], self.counted(row["d"]))
+            shares.append(row["regret"] / (bound or 1))
+        measured = f"identity off by at most {off:.0e} in {len(rows)} cases; at most {max(shares):.2f} of the bound"
+        words = "R(d) = d φ(0) + φ(0) + … + φ(T−1−d)"
+        return self.judged([exact(off < ROUNDING), exact(max(shares) <= 1 + ROUNDING)], measured, words)
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show regret over delay on one pool."""
+        pool = rows[0]["pool"]
+        names = [name for name in LEARNERS if any(row["learner"] == name for row in rows)]
+        return Chart(
+            title=f"{self.title}: pool '{pool}'",
+            x_label="delay d",
+            y_label="expected regret, exact",
+            bands=tuple(exactly(rows, name, "d", "regret", learner=name, pool=pool) for name in names),
+            lines=lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
+            log_x=False,
+            log_y=False,
+            alt="The regret grows with the delay by no more than the regret of the first round for each round of delay.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """No shuffle, early feedback, a learner that knows the clock, a bound that forgets the delay."""
+        return {
+            "no shuffle": {"orders": as_listed},
+            "feedback one round early": {"late": one_early},
+            "mixes that depend on the clock": {"learners": {name: Interleaved(Hedge(), delay=2) for name in LEARNERS}},
+            "delay left out of the bound": {"counted": lambda _: 0},
+        }

@@ -1,0 +1,112 @@
+"""Theorem 2 (docs/theory/frugal.md): FrugalUCB has a regret of order sqrt(kT), with few switches, on every pool."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tombola import bounds
+from tombola._compare import compare
+from tombola._types import Seed
+from tombola.engine.loop import SWITCHES
+from tombola.learners import Exp3, ExploreThenCommit, FrugalUCB
+from tombola.learners.base import Learner
+from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.paper.curves import lines
+from tombola.paper.extensions.base import Beyond
+from tombola.paper.extensions.traps import trap
+from tombola.paper.pvalues import at_most, exact
+from tombola.report.chart import Chart
+
+GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
+PRICE = 1.0
+
+
+def thrifty(T: int) -> Learner:
+    """Return the learner of the theorem."""
+    return FrugalUCB(price=PRICE)
+
+
+def drawing(T: int) -> Learner:
+    """Return a learner that draws anew in every round."""
+    return Exp3()
+
+
+def as_proved(bound: float) -> float:
+    """Return the bound."""
+    return bound
+
+
+@dataclass(frozen=True)
+class Frugal(Beyond, name="frugal-ucb", expected="holds", luck=1e-5, judging=("bound",)):
+    """Regret with the price of switches against the bound, and the switches against theirs.
+
+    Title: √(kT) with few switches
+    Source: our Theorem 2 (docs/theory/frugal.md)
+    Statement: FrugalUCB has, on every pool in random order, a regret with switches of at most C √(kT) + O(price k
+        ln T), without the logarithm under the root that the paper has to the power 3.
+    Meaning: If changing what you do has a price, this learner changes a few dozen times in a hundred thousand
+        rows, and still finds the best action as fast as the theory allows, up to a constant.
+    Limits: the bounds of the theorem, as computed
+    """
+
+    learner: Callable[[int], Learner] = thrifty
+    order: str = "random"
+    bound: Callable[[float], float] = as_proved
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play three kinds of pools at several horizons."""
+        horizons, plays = ((2**12, 2**14, 2**16, 2**18), 100) if full else ((2**12, 2**14), 10)
+        return [{"pool": pool, "T": T, "k": k, "plays": plays} for pool in GAPS for T in horizons for k in (2, 5)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Play the learner; switches cost their price."""
+        T, k = unit["T"], unit["k"]
+        gap = GAPS[unit["pool"]] if GAPS[unit["pool"]] >= 0 else 2 * (k / T) ** 0.5
+        runs = compare(
+            trap(T, k, gap, best=k - 1 if unit["pool"] == "constant" else 0),
+            {"it": self.learner(T)},
+            [self.order],
+            repetitions=unit["plays"],
+            switching_price=PRICE,
+            relabel=False,
+            seed=seed,
+        )
+        cell = next(iter(runs.cells.values()))
+        regrets = runs.regrets("it", self.order)
+        return [
+            {"pool": unit["pool"], "T": T, "k": k, "play": r, "regret": float(regret), "switches": int(switches)}
+            for r, (regret, switches) in enumerate(zip(regrets, cell.sums[:, -1, SWITCHES], strict=True))
+        ]
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for mean regrets below the bound, and for no play with more switches than theirs."""
+        probabilities, shares, switches = [], [], []
+        for pool, T, k in sorted({(row["pool"], row["T"], row["k"]) for row in rows}):
+            limit = self.bound(bounds.frugal_ucb(T, k, PRICE))
+            values = pick(rows, "regret", pool=pool, T=T, k=k)
+            most = float(pick(rows, "switches", pool=pool, T=T, k=k).max()) / bounds.frugal_switches(T, k, PRICE)
+            probabilities += [at_most(values, limit), exact(most <= 1)]
+            shares.append(float(values.mean()) / limit)
+            switches.append(most)
+        measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches"
+        return self.judged(probabilities, measured, "C √(kT) + O(price k ln T)")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show regret over T for two actions, with the bound."""
+        pools = [pool for pool in GAPS if any(row["pool"] == pool for row in rows)]
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="regret with switches",
+            bands=tuple(band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools),
+            lines=lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, PRICE)}),
+            alt="The regret is far below the bound and grows no faster.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """No shuffle, actions in turn for ever, a new draw in every round, a bound that is too small."""
+        return {
+            "no shuffle": {"order": "given"},
+            "all actions in turn, for ever": {"learner": lambda T: ExploreThenCommit(rounds=T)},
+            "a new draw in every round": {"learner": drawing},
+            "bound divided by 50": {"bound": lambda bound: bound / 50},
+        }

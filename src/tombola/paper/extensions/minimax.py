@@ -1,0 +1,109 @@
+"""L1 and L2 (docs/theory/lower.md): the regret that no learner can avoid in random order, and what ours have."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tombola._types import Seed
+from tombola.exact import worst_case, worst_pool
+from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime
+from tombola.learners.base import Learner
+from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels
+from tombola.paper.curves import exactly, lines
+from tombola.paper.extensions.base import Beyond
+from tombola.paper.extensions.better_of_two import everyone
+from tombola.paper.extensions.coin_game import cover, game, least
+from tombola.paper.pvalues import ROUNDING, exact
+from tombola.report.chart import Chart
+
+KINDS = [[0.0, 1.0], [1.0, 0.0]]
+LEARNERS: dict[str, Learner] = {
+    "follow the leader": FollowTheLeader(),
+    "Hedge": Hedge(),
+    "Hedge, any time": HedgeAnytime(),
+    "AdaHedge": AdaHedge(kappa=1.5),
+}
+
+
+def in_random_order(learner: Learner, T: int) -> float:
+    """Return the largest expected regret over all coin pools in random order."""
+    return worst_pool(learner, KINDS, T)[0]
+
+
+def in_the_worst_order(learner: Learner, T: int) -> float:
+    """Return the largest regret over all orders."""
+    return worst_case(learner, KINDS, T).adversarial
+
+
+def as_proved(bound: float) -> float:
+    """Return the bound."""
+    return bound
+
+
+@dataclass(frozen=True)
+class Minimax(Beyond, name="minimax", expected="holds", judging=("bound",)):
+    """The value of the game by linear programming and by Cover's formula; learners between it and their bounds.
+
+    Title: What no learner can avoid
+    Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
+    Statement: With two actions and full information the best worst-case regret in random order is T C(T−1,
+        ⌊(T−1)/2⌋) / 2^T, about 0.4 √T, the same as in the worst order; our learners are between it and their
+        bounds.
+    Meaning: Shuffling a list does not lower the price of not knowing which of two equal actions will be ahead.
+        The bounds of Hedge and its kin cannot be improved by more than a small factor.
+    Limits: Cover's formula to 1e-6, and the proved bounds
+    """
+
+    pools: Callable[[int], range] = everyone
+    worst: Callable[[Learner, int], float] = in_random_order
+    bound: Callable[[float], float] = as_proved
+    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Solve the game at several horizons, and walk all coin pools with every learner."""
+        games: list[Unit] = [{"T": T, "learner": "any"} for T in ((8, 20, 40, 64) if full else (8, 20, 40))]
+        return games + [{"T": T, "learner": name} for T in (6, 14) for name in LEARNERS]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Solve the linear program, or walk the tree."""
+        T = unit["T"]
+        if unit["learner"] != "any":
+            learner = self.learners[unit["learner"]]
+            return [{**unit, "regret": self.worst(learner, T), "floor": cover(T)}]
+        A, b = game(T)
+        kept = list(self.pools(T))
+        return [{**unit, "regret": least(A[kept], b[kept], np.ones(len(kept))), "floor": cover(T)}]
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for the formula, and for learners between it and their bounds."""
+        games = [row for row in rows if row["learner"] == "any"]
+        played = [row for row in rows if row["learner"] != "any"]
+        off = max(abs(row["regret"] - row["floor"]) for row in games)
+        low = min(row["regret"] / row["floor"] for row in played)
+        high = max(row["regret"] / self.bound(LEARNERS[row["learner"]].bound(2, row["T"]) or 0.0) for row in played)
+        measured = f"formula off by at most {off:.0e}; learners at least {low:.3f} of it, at most {high:.2f} of bounds"
+        fine = off < 1e-6 and low >= 1 - ROUNDING and high <= 1 + ROUNDING
+        return self.judged([exact(fine)], measured, "T C(T−1, ⌊(T−1)/2⌋) / 2^T")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show the value of the game, and the learners."""
+        names = {"any": "best of all learners"} | {name: name for name in LEARNERS}
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="worst expected regret, exact",
+            bands=tuple(exactly(rows, words, "T", "regret", learner=name) for name, words in names.items()),
+            lines=lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}),
+            alt="The value of the game is on the line 0.399 √T, and every learner is above it.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """No shuffle, half of a bound, a better action that is known, a learner that does not learn."""
+        return {
+            "no shuffle": {"worst": in_the_worst_order},
+            "bound divided by 2": {"bound": lambda bound: bound / 2},
+            "the better action is known": {"pools": lambda T: range(T // 2)},
+            "hardly any learning": {"learners": dict.fromkeys(LEARNERS, Hedge(rate=1e-6))},
+        }

@@ -1,0 +1,151 @@
+"""The theorem of Thrifty (docs/theory/thrifty.md): it follows guesses, and has a bound by the tracker that pays for them.
+
+What it lost against FrugalUCB's indices is counted here from its actions alone. On a pool without noise a few losses of
+an action tell enough, but not for the indices: the tracker is spent on not asking again, and then they decide.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tombola import bounds
+from tombola._play import play
+from tombola._types import Floats, Rounds, Seed
+from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, blocks_begun
+from tombola.learners import Exp3, ExploreThenCommit, Thrifty
+from tombola.learners.base import Learner
+from tombola.learners.switching.frugal_ucb import index
+from tombola.order import OrderLike
+from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.paper.curves import lines
+from tombola.paper.extensions.base import Beyond
+from tombola.paper.extensions.traps import trap
+from tombola.paper.pvalues import ROUNDING, at_most, exact
+from tombola.pool import Pool
+from tombola.report.chart import Chart
+from tombola.rng_streams import repetitions
+
+GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
+
+
+def pool_of(name: str, T: int, k: int) -> Pool:
+    """Return a trap, or a pool without noise on which the first action loses .6 and the others .9."""
+    if name == "quiet":
+        return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
+    return trap(T, k, GAPS[name], best=k - 1 if name == "constant" else 0)
+
+
+def astray(actions: Rounds, losses: Floats, k: int, price: float) -> float:
+    """Return what was lost, and paid for switches, in stretches of an action that has not the smallest index.
+
+    A stretch is an eighth of what was played of its action, rounded up; at its start the indices are asked.
+
+    >>> astray(np.array([0, 0, 1, 1]), np.array([1.0, 0.5, 1.0, 1.0]), k=2, price=0.0)
+    1.5
+    """
+    T, t, lost, current = actions.size, 0, 0.0, -1
+    seen, totals = np.zeros(k), np.zeros(k)
+    while t < T:
+        action, toll = int(actions[t]), THRIFTY_TOLL * price / (T - t)
+        values = [toll * (a != current) for a in range(k)]
+        for a in range(k):
+            if seen[a] > 0:
+                values[a] += index(totals[a] / seen[a], seen[a], T - t, k, T, THRIFTY_SCALE)
+        end = t + max(1, math.ceil(seen[action] / EIGHTHS))
+        suffered = float(losses[t:end].sum())
+        if values[action] > min(values) + ROUNDING:
+            lost += suffered + price * (current not in (-1, action))
+        seen[action] += min(end, T) - t
+        totals[action] += suffered
+        t, current = end, action
+    return lost
+
+
+@dataclass(frozen=True)
+class OtherPurse(Thrifty):
+    """Thrifty with a tracker of another size, for faults."""
+
+    times: float = math.inf
+
+    def init(self, actions: int, horizon: int) -> Any:
+        """Start with that tracker."""
+        state = super().init(actions, horizon)
+        return state._replace(tracker=state.tracker * self.times)
+
+
+@dataclass(frozen=True)
+class BudgetTracker(Beyond, name="thrifty", expected="holds", luck=1e-5, judging=("bound",)):
+    """Regret with the price of switches against the bound, switches and the tracker against theirs.
+
+    Title: Guesses that a tracker pays for
+    Source: our theorem on Thrifty (docs/theory/thrifty.md)
+    Statement: Thrifty has, on every pool in random order, a regret with switches of at most 2 tracker + O(price k ln T),
+        where the tracker is of order √(kT); in every order it loses no more than the tracker against the indices.
+    Meaning: Try only what can pay in the rows that are left, by a guess of what untried actions are like. A guess can be
+        wrong for ever, so what acting on it may cost in all is fixed beforehand.
+    Limits: the bounds of the theorem, as computed; no play with more switches or more against the indices than it says
+    """
+
+    learner: Callable[[float], Learner] = Thrifty
+    order: OrderLike = "random"
+    bound: Callable[[int, int, float], float] = bounds.thrifty
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play traps at horizons where the bound is below T/2, and one pool without noise."""
+        horizons, plays = ((2**14, 2**16, 2**18), 50) if full else ((2**14, 2**16), 4)
+        kinds = [(name, T, k, 1.0) for name in GAPS for T in horizons for k in (2, 5)]
+        settings = [*kinds, *(("quiet", 3000, k, price) for k, price in ((2, 1.0), (3, 10.0)))]
+        return [{"pool": pool, "T": T, "k": k, "price": price, "plays": plays} for pool, T, k, price in settings]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Play the learner; switches cost their price."""
+        T, k, price = unit["T"], unit["k"], unit["price"]
+        pool, learner = pool_of(unit["pool"], T, k), self.learner(price)
+        rows: list[Measure] = []
+        for r, child in enumerate(repetitions(seed, unit["plays"])):
+            trace = play(learner, pool, order=self.order, switching_price=price, seed=child)
+            own = {"regret": trace.regret, "switches": trace.switches}
+            own["astray"] = astray(trace.actions, trace.losses, k, price)
+            rows.append({"pool": unit["pool"], "T": T, "k": k, "price": price, "play": r, **own})
+        return rows
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for mean regrets below the bound, and for no play with more switches or more from the tracker."""
+        probabilities, shares, switches, spent = [], [], [], []
+        for pool, T, k, price in sorted({(row["pool"], row["T"], row["k"], row["price"]) for row in rows}):
+            where = {"pool": pool, "T": T, "k": k}
+            values, limit = pick(rows, "regret", **where), self.bound(T, k, price)
+            probabilities.append(at_most(values, limit))
+            shares.append(float(values.mean()) / limit)
+            switches.append(float(pick(rows, "switches", **where).max()) / blocks_begun(T, k, 1, EIGHTHS))
+            spent.append(float(pick(rows, "astray", **where).max()) / bounds.thrifty_purse(T, k))
+        kept = exact(max(*switches, *spent) <= 1)
+        measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches, " + (
+            f"{max(spent):.2f} of the tracker spent"
+        )
+        return self.judged([*probabilities, kept], measured, "2 tracker + O(price k ln T)")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show regret over T for two actions, with the bound."""
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool, T",
+            y_label="regret with switches",
+            bands=tuple(band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in GAPS),
+            lines=lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
+            alt="The regret is far below the bound and grows no faster.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """No shuffle, another tracker, learners that switch for ever, a bound that is too small."""
+        return {
+            "no shuffle": {"order": "given"},
+            "a tracker without bottom": {"learner": OtherPurse},
+            "a tracker twice as large": {"learner": lambda price: OtherPurse(price, times=2.0)},
+            "all actions in turn, for ever": {"learner": lambda _: ExploreThenCommit(rounds=2**20)},
+            "a new draw in every round": {"learner": lambda _: Exp3()},
+            "bound divided by 200": {"bound": lambda *size: bounds.thrifty(*size) / 200},
+        }

@@ -1,0 +1,214 @@
+"""Theorem 1 (docs/theory/transfer.md): deviations are as on i.i.d. rows; what random order adds is a bounded drift."""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tombola import bounds
+from tombola._play import play
+from tombola._types import Seed
+from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB, SuccessiveElimination
+from tombola.learners.base import Learner
+from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels, pick
+from tombola.paper.curves import certain, exactly, lines
+from tombola.paper.extensions.base import Beyond
+from tombola.paper.extensions.delay_shift import Orders, all_orders, as_listed
+from tombola.paper.pvalues import ROUNDING, exact
+from tombola.pool import Pool
+from tombola.report.chart import Chart
+
+Probability = Callable[[int, int, int, float], float]
+
+
+def entropy(p: float, q: float) -> float:
+    """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)).
+
+    >>> round(entropy(1.0, 0.5), 4), entropy(0.5, 0.5)
+    (0.6931, 0.0)
+    """
+    first = p * math.log(p / q) if p > 0 else 0.0
+    return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+
+def shuffled(rows: int, ones: int, least: int, level: float) -> float:
+    """Return the probability that some mean of the first n >= `least` entries is at least `level`, shuffled.
+
+    >>> shuffled(2, 1, 1, 1.0), shuffled(4, 2, 2, 0.75)
+    (0.5, 0.16666666666666666)
+    """
+    below, reached = {0: 1.0}, []
+    for n in range(1, rows + 1):
+        step: dict[int, float] = {}
+        for s, probability in below.items():
+            one = (ones - s) / (rows - n + 1)
+            for total, share in ((s + 1, one), (s, 1 - one)):
+                if n >= least and total >= level * n - ROUNDING:
+                    reached.append(probability * share)
+                elif share > 0:
+                    step[total] = step.get(total, 0.0) + probability * share
+        below = step
+    return math.fsum(reached)
+
+
+def sorted_first(rows: int, ones: int, least: int, level: float) -> float:
+    """Return the same for a list that has its ones first, and is not shuffled."""
+    return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
+
+
+def chernoff(rows: int, ones: int, least: int, level: float) -> float:
+    """Return the bound of Lemma 1: exp(-m kl(y, mean))."""
+    return math.exp(-least * entropy(level, ones / rows))
+
+
+@dataclass(frozen=True)
+class Deviations(Beyond, name="deviations", expected="holds", judging=("bound",)):
+    """Lemma 1 on all 0/1 columns of a size: the exact probability of a deviation at any later time, over its bound.
+
+    Title: Deviations are as on i.i.d. rows
+    Source: our Lemma 1 (docs/theory/transfer.md)
+    Statement: In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y > μ with
+        probability at most exp(−m kl(y, μ)), the bound for fresh samples at n = m alone.
+    Meaning: Confidence bounds made for fresh samples hold for what you have seen of a shuffled list, with the
+        same constants, although its rows are not independent.
+    Limits: the bound itself, which is attained
+    """
+
+    probability: Probability = shuffled
+    bound: Probability = chernoff
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Take columns of several sizes."""
+        return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Compute the probability for every number of ones, several times m and levels y."""
+        N = unit["N"]
+        times = sorted({max(1, round(N * share)) for share in (0.02, 0.2, 0.5, 0.9)})
+        found: list[Measure] = []
+        for ones, least in itertools.product(range(1, N), times):
+            for step in (0.1, 0.4, 0.7, 1.0):
+                level = ones / N + step * (1 - ones / N)
+                probability = self.probability(N, ones, least, level)
+                found.append({"N": N, "ones": ones, "m": least, "y": level, "probability": probability})
+        return found
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for no probability above the bound."""
+        shares = [row["probability"] / self.bound(row["N"], row["ones"], row["m"], row["y"]) for row in rows]
+        measured = f"at most {max(shares):.4f} of the bound in {len(rows)} exact cases"
+        return self.judged([exact(max(shares) <= 1 + ROUNDING)], measured, "exp(−m kl(y, μ))")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show probability and bound over the number of ones, at one time and level."""
+        N = max(levels(rows, "N"))
+        least = levels(rows, "m", N=N)[1]
+        mine = [row for row in rows if (row["N"], row["m"]) == (N, least)][1::4]
+        limits = {row["ones"]: chernoff(N, row["ones"], least, row["y"]) for row in mine}
+        return Chart(
+            title=self.title,
+            x_label=f"ones among {N} rows",
+            y_label=f"probability of a deviation after {least} rows or later",
+            bands=(exactly(mine, "exact probability", "ones", "probability"),),
+            lines=lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
+            log_x=False,
+            alt="The exact probability stays below the bound for every number of ones.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """No shuffle, an exponent that is too large, a radius that is too small."""
+        return {
+            "no shuffle": {"probability": sorted_first},
+            "exponent too large by a tenth": {"bound": lambda *at: chernoff(*at) ** 1.1},
+            "bound divided by 2": {"bound": lambda *at: chernoff(*at) / 2},
+        }
+
+
+LEARNERS: dict[str, Learner] = {
+    "UCB1": UCB1(),
+    "UCB2": UCB2(),
+    "SuccessiveElimination": SuccessiveElimination(),
+    "FrugalUCB": FrugalUCB(price=0.0),
+    "follow the leader": FollowTheLeader(),
+}
+POOLS: dict[str, list[list[float]]] = {
+    "in turn": [[1.0, 0.0], [0.0, 1.0]] * 3,
+    "referee": [[0.7, 1.0]] * 3 + [[0.3, 0.0]] * 2,
+    "three": [[0.0, 1.0, 0.5]] * 3 + [[1.0, 0.0, 0.5]] * 3,
+}
+
+
+def allowed(T: int, k: int) -> float:
+    """Return the drift of Lemma 2."""
+    return bounds.drift(T, k)
+
+
+@dataclass(frozen=True)
+class Drift(Beyond, name="drift", expected="holds", judging=("allowed",)):
+    """Lemma 2 on all orders of small pools: the loss beyond that of the actions' means.
+
+    Title: What random order adds
+    Source: our Lemma 2 (docs/theory/transfer.md)
+    Statement: For every learner in random order, regret = Σ gap × plays + drift, and the drift is at most ((π/2)
+        √T + 1.31) √(ln k / 2), or (π/4) √T for two actions.
+    Meaning: A proof that counts how often bad actions are played on fresh samples holds for a shuffled list too;
+        what must be added is the drift, because the rows still to come are not quite like those seen.
+    Limits: the bound of the lemma; and the drift must be seen, since some is positive
+    """
+
+    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    orders: Orders = all_orders
+    allowed: Callable[[int, int], float] = allowed
+
+    def units(self, *, full: bool) -> list[Unit]:
+        """Play every learner on every pool."""
+        return [{"learner": name, "pool": pool} for name in LEARNERS for pool in POOLS]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
+        """Play all distinct orders, and split the regret into gaps times plays, and the rest."""
+        learner = self.learners[unit["learner"]]
+        losses = np.array(POOLS[unit["pool"]])
+        means = losses.mean(axis=0)
+        regret, gaps = 0.0, 0.0
+        orders = sorted({tuple(map(tuple, losses[list(order)].tolist())) for order in self.orders(len(losses))})
+        for order in orders:
+            trace = play(learner, Pool(order), order="given", seed=seed)
+            regret += float(trace.losses.sum() - losses.sum(axis=0).min())
+            gaps += float((means[trace.actions] - means.min()).sum())
+        T, k = losses.shape
+        return [{**unit, "T": T, "k": k, "regret": regret / len(orders), "gaps": gaps / len(orders)}]
+
+    def verdict(self, rows: Measures) -> Verdict:
+        """Ask for a drift below its bound everywhere, and above 0 somewhere."""
+        drifts = [row["regret"] - row["gaps"] for row in rows]
+        shares = [
+            drift / max(self.allowed(row["T"], row["k"]), ROUNDING) for row, drift in zip(rows, drifts, strict=True)
+        ]
+        measured = f"drift from {min(drifts):.3f} to {max(drifts):.3f}, at most {max(shares):.2f} of its bound"
+        fine = max(shares) <= 1 + ROUNDING and max(drifts) > ROUNDING
+        return self.judged([exact(fine)], measured, "(π/4) √T for two actions")
+
+    def chart(self, rows: Measures) -> Chart:
+        """Show the drift of every learner and pool, with its bound."""
+        x = range(1, len(rows) + 1)
+        return Chart(
+            title=self.title,
+            x_label="learner and pool, by number",
+            y_label="drift, exact",
+            bands=(certain("drift", np.array(x, dtype=np.float64), pick(rows, "regret") - pick(rows, "gaps")),),
+            lines=lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
+            log_x=False,
+            log_y=False,
+            alt="Every drift is below the bound; some are above 0, and some below.",
+        )
+
+    def faults(self) -> dict[str, Parts]:
+        """No shuffle, no drift term, a tenth of it, plays that do not depend on the rows."""
+        return {
+            "no shuffle": {"orders": as_listed},
+            "drift left out": {"allowed": lambda *_: 0.0},
+            "a tenth of the drift": {"allowed": lambda T, k: bounds.drift(T, k) / 10},
+            "nothing is learned": {"learners": dict.fromkeys(LEARNERS, FixedAction(1))},
+        }

@@ -1,0 +1,129 @@
+"""ASlib folders: run times of algorithms on instances, from algorithm_runs.arff and description.txt.
+
+Bischl et al., "ASlib: A benchmark library for algorithm selection", Artificial Intelligence 237 (2016). The loss of a
+run that ended well is min(run time, cutoff) / cutoff; every other run (timeout, memout, crash, ..) has loss 1. This is
+the PAR1 score in units of the cutoff. Repetitions of a run are averaged. Where the scenario measures the quality of
+solutions, the numbers are taken as they are, as rewards if the scenario says that they are to be maximised.
+"""
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.errors import TableError
+from tombola.readers.columns import Column, Columns, check_names, column_of
+from tombola.readers.formats.delimited import text_lines
+from tombola.readers.long import read_long
+from tombola.readers.options import ParsedTable, ReadOptions
+
+RUNS = "algorithm_runs.arff"
+_ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
+
+
+def read_aslib(folder: Path, wanted: ReadOptions) -> ParsedTable:
+    """Read a scenario: an instance is a row, an algorithm an action."""
+    about = _description(folder / "description.txt")
+    table = _arff(folder / RUNS)
+    instance, action = table.find("instance_id", "the format"), table.find("algorithm", "the format")
+    measure = wanted.value or next(iter(about.get("performance_measures", [])), table.columns[3].name)
+    runtime = about.get("performance_type", ["runtime"])[:1] == ["runtime"]
+    better = about.get("maximize", ["false"])[:1] == ["true"]
+    value = table.find(measure, "description.txt")
+    notes = [f"an ASlib scenario: {measure} of algorithms on instances"]
+    if runtime:
+        cutoff = _cutoff(folder, about)
+        value = value._replace(numbers=_scaled(table, table.numeric(value), cutoff))
+        notes.append(f"loss = run time / cutoff ({cutoff:g}), and 1 for a run that did not end well (PAR1)")
+    columns = [column for column in table.columns if column.name != measure]
+    parts = read_long(
+        replace(table, columns=[*columns, value]),
+        wanted._replace(
+            kind=wanted.kind or ("rewards" if better and not runtime else "losses"),
+            action=action.name, value=measure, ids=instance.name, costs=wanted.costs or [],
+        ),
+        action,
+        average=True,
+    )  # fmt: skip
+    return parts._replace(source=str(folder), notes=[*notes, *parts.notes])
+
+
+def _description(path: Path) -> dict[str, list[str]]:
+    """Read the entries of the first level, each as a list; all that we need of YAML."""
+    about: dict[str, list[str]] = {}
+    key = None
+    for line in text_lines(path) if path.is_file() else ():
+        entry = re.match(r"(\w+):\s*(.*)", line)
+        if entry is not None:
+            key = entry[1].lower()
+            inline = (part.strip().strip("'\"") for part in entry[2].strip().strip("[]").split(","))
+            about[key] = [part for part in inline if part]
+        elif key is not None and (item := re.match(r"\s*-\s+(.*\S)", line)) is not None:
+            about[key].append(item[1].strip("'\""))
+    return {name: [item.lower() if name == "maximize" else item for item in items] for name, items in about.items()}
+
+
+def _cutoff(folder: Path, about: dict[str, list[str]]) -> float:
+    text = next(iter(about.get("algorithm_cutoff_time", [])), "?")
+    try:
+        cutoff = float(text)
+    except ValueError:
+        cutoff = 0.0
+    if not (np.isfinite(cutoff) and cutoff > 0):
+        raise TableError(
+            f"{folder}: expected algorithm_cutoff_time: SECONDS in description.txt, got {text!r}; "
+            "write the cutoff of the runs there."
+        )
+    return cutoff
+
+
+def _scaled(table: Columns, runs: Column, cutoff: float) -> Floats:
+    status = table.find("runstatus", "the format").texts or ()
+    well = np.array([one.lower() == "ok" for one in status])
+    return np.where(well, np.clip(runs.numbers, 0.0, cutoff) / cutoff, 1.0)
+
+
+def _arff(path: Path) -> Columns:
+    names: list[str] = []
+    lines = text_lines(path)
+    above = 0
+    for above, line in enumerate(lines, 1):  # noqa: B007 - the line numbers of the rows go on from here
+        attribute = _ATTRIBUTE.match(line.strip())
+        if attribute is not None:
+            names.append(attribute[1].strip("'\""))
+        if line.strip().lower() == "@data":
+            break
+    check_names(str(path), names)
+    rows, numbers = _rows(path, lines, len(names), above)
+    if len(names) < 4 or not rows:
+        raise TableError(
+            f"{path}: expected attributes instance_id, repetition, algorithm and a measure, and runs below @data, got "
+            f"{len(names)} attributes and {len(rows)} runs; check the file."
+        )
+    cells = zip(*rows, strict=True)
+    columns = [column_of(name, column, keep=True) for name, column in zip(names, cells, strict=True)]
+    return Columns(str(path), columns, np.array(numbers, dtype=np.int64))
+
+
+def _rows(path: Path, lines: Iterator[str], width: int, above: int) -> tuple[list[list[str]], list[int]]:
+    rows, numbers = [], []
+    for number, line in enumerate(lines, above + 1):
+        if not line.strip() or line.lstrip().startswith("%"):
+            continue
+        try:
+            row = next(csv.reader([line.strip()], quotechar="'", escapechar="\\", skipinitialspace=True))
+        except csv.Error as error:
+            raise TableError(
+                f"{path}: expected a run in line {number}, got something else ({error}); repair it."
+            ) from None
+        if len(row) != width:
+            raise TableError(
+                f"{path}: expected {width} values as declared, got {len(row)} in line {number}; repair it."
+            )
+        rows.append([cell.strip().strip('"') for cell in row])
+        numbers.append(number)
+    return rows, numbers

@@ -1,0 +1,98 @@
+"""RngState: one small stream of random numbers for each run, the same with and without Numba.
+
+xoshiro256++ (Blackman and Vigna 2021) on four 64-bit words. A stream is seeded from a `SeedSequence`; the functions
+here are kernels, so learners may call `uniform` in `act`.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tombola._types import Floats, Order, RngState
+
+WORDS = 4
+_7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
+_41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
+_TO_UNIT = 2.0**-53
+
+
+def new_rng(seed: np.random.SeedSequence) -> RngState:
+    """Return the stream that belongs to `seed`."""
+    return seed.generate_state(WORDS, np.uint64).astype(np.uint64)
+
+
+def bits(rng: RngState) -> Any:
+    """Return 64 fresh random bits and move the stream on."""
+    s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
+    total = s0 + s3
+    result = ((total << _23) | (total >> _41)) + s0
+    shifted = s1 << _17
+    s2 ^= s0
+    s3 ^= s1
+    rng[1] = s1 ^ s2
+    rng[0] = s0 ^ s3
+    rng[2] = s2 ^ shifted
+    rng[3] = (s3 << _45) | (s3 >> _19)
+    return result
+
+
+def uniform(rng: RngState) -> float:
+    """Return a number in [0, 1), uniform on the multiples of 2^-53."""
+    return float(bits(rng) >> _11) * _TO_UNIT
+
+
+def integers(rng: RngState, count: int) -> int:
+    """Return a whole number in 0..count-1, every one equally likely (Lemire's multiply-and-reject on 32 bits)."""
+    bound = np.uint64(count)
+    least = np.uint64((1 << 32) % count)
+    while True:
+        product = (bits(rng) >> _32) * bound
+        if product & np.uint64(0xFFFFFFFF) >= least:
+            return int(product >> _32)
+
+
+def choice(mix: Floats, rng: RngState) -> int:
+    """Return an action drawn from `mix`; rounding in the last place goes to the last action with positive probability."""
+    point = uniform(rng)
+    last = 0
+    for action in range(mix.size):
+        if mix[action] > 0.0:
+            last = action
+            point -= mix[action]
+            if point < 0.0:
+                break
+    return last
+
+
+def normal(rng: RngState) -> float:
+    """Return a standard normal number (Box and Muller 1958)."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(rng)))
+    return radius * math.cos(2.0 * math.pi * uniform(rng))
+
+
+def gamma(rng: RngState, shape: float) -> float:
+    """Return a Gamma(shape, 1) number for shape >= 1 (Marsaglia and Tsang 2000)."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = normal(rng)
+        v = 1.0 + c * x
+        if v > 0.0:
+            v = v * v * v
+            if math.log(1.0 - uniform(rng)) < 0.5 * x * x + d - d * v + d * math.log(v):
+                return d * v
+
+
+def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
+    """Go on from a uniformly random permutation of `start` rows to one of `stop` (Fisher-Yates, inside out)."""
+    for t in range(start, stop):
+        swap = integers(rng, t + 1)
+        order[t] = order[swap]
+        order[swap] = t
+
+
+def draws(order: Order, rows: int, rng: RngState) -> None:
+    """Fill `order` with independent uniform draws from 0..rows-1."""
+    for t in range(order.size):
+        order[t] = integers(rng, rows)
