@@ -147,7 +147,7 @@ class Planner(BudgetedBanditLearner):
         add_costs(state, action, costs)
 
     @staticmethod
-    def due(state: First, fits: Floats) -> bool:
+    def needs_plan(state: First, fits: Floats) -> bool:
         """Plan when an action was seen often enough."""
         return plan_is_due(state, state.answered[0], fits)
 

@@ -12,7 +12,7 @@ from sphinx.util import logging
 
 import tombola
 
-KERNELS = ["init", "act", "mix", "observe", "due", "plan"]
+KERNELS = ["init", "act", "mix", "observe", "needs_plan", "plan"]
 FILLED = ("reference/", "errata", "commands")
 WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
 log = logging.getLogger(__name__)

@@ -55,7 +55,7 @@ class State(NamedTuple):
 class Hostile(BudgetedLearner):
     """A learner that proposes what is no mix, and writes into all that it is shown."""
 
-    aims: ClassVar[bool] = True
+    supports_target: ClassVar[bool] = True
 
     mood: int
 
@@ -84,7 +84,7 @@ class Hostile(BudgetedLearner):
                 costs[action, j] = -1e300
 
     @staticmethod
-    def due(state: State, fits: Floats) -> bool:
+    def needs_plan(state: State, fits: Floats) -> bool:
         """Say that everything fits, and ask to plan now and then."""
         return ask_now_and_then(state, fits)
 
@@ -98,13 +98,13 @@ class Hostile(BudgetedLearner):
 class HostileBandit(BudgetedBanditLearner):
     """The same, but told only of what it plays."""
 
-    aims: ClassVar[bool] = True
+    supports_target: ClassVar[bool] = True
 
     mood: int
 
     init = Hostile.init
     mix = staticmethod(Hostile.mix)
-    due = staticmethod(Hostile.due)
+    needs_plan = staticmethod(Hostile.needs_plan)
     plan = Hostile.plan
 
     @staticmethod
@@ -145,7 +145,7 @@ class Grasping(Hostile):
         Hostile.observe(state, round, played, losses, costs)
 
     @staticmethod
-    def due(state: State, fits: Floats) -> bool:
+    def needs_plan(state: State, fits: Floats) -> bool:
         """Keep what fits."""
         KEPT.append(fits)
         return ask_now_and_then(state, fits)

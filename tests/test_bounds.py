@@ -290,7 +290,7 @@ def test_the_bound_of_thrifty_is_the_sum_of_its_theorem(T: int, k: int) -> None:
     assert A * 0.999 <= too_little(T, k, 1, 0.7, 8) <= 1.04 * A + 1
     assert too_much(T, k, 1, 0.7, 8) == pytest.approx(B)
     indices = k - 1 + too_little(T, k, 1, 0.7, 8) + B + bounds.drift(T, k)
-    assert bounds.thrifty_purse(T, k) == pytest.approx(indices)
+    assert bounds.thrifty_exploration_budget(T, k) == pytest.approx(indices)
     G = [n for n in frugal_counts(T, 1, 8) if n < T / k]
     blocks = k * (len(G) + 1) - 1  # of all actions at a count just above those of the list that are below T/k
     regret = bounds.thrifty(T, k, 2.0) - bounds.thrifty(T, k, 0.0)

@@ -223,12 +223,12 @@ def test_sabotage_of_the_purse_is_caught(what: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_purse_that_lets_learners_write_into_it_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hostile.due says that all fits; with the tracker's own array and no last look, that is believed."""
+    """Hostile.needs_plan says that all fits; with the tracker's own array and no last look, that is believed."""
 
-    def halts(due: Any) -> Any:
+    def halts(needs_plan: Any) -> Any:
         def look_and_ask(state: Any, workspace: budgeted.Workspace) -> bool:
             tracker.look(workspace.tracker)
-            return bool(workspace.tracker.flags[tracker.STOPPED] == 0.0 and due(state, workspace.tracker.fits))
+            return bool(workspace.tracker.flags[tracker.STOPPED] == 0.0 and needs_plan(state, workspace.tracker.fits))
 
         return look_and_ask
 
@@ -337,7 +337,7 @@ class Fickle(Stubborn):
     """It says that it is due at every second time that it is asked, whatever happened."""
 
     @staticmethod
-    def due(state: Kept, fits: Floats) -> bool:
+    def needs_plan(state: Kept, fits: Floats) -> bool:
         """Change with every question."""
         state.calls[0] += 1.0
         return bool(state.calls[0] % 2.0 == 0.0)

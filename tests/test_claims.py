@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tombola import bounds, instances, play
-from tombola.learners import BirthdayTest, Lemma, Paper
+from tombola.learners import BirthdayTest, LemmaSchedule, PaperSchedule
 from tombola.paper import CLAIMS
 from tombola.paper.claims import birthday, separation
 from tombola.paper.claims.birthday import Birthday
@@ -158,7 +158,7 @@ def test_the_regret_of_fair_coins_is_that_of_all_traps(T: int, d: int) -> None:
 @pytest.mark.parametrize("schedule", ["lemma", "paper"])
 @pytest.mark.parametrize("d", [0, 1, 7, 99])
 def test_blocks_are_those_of_the_schedule(schedule: str, d: int) -> None:
-    kind = Lemma if schedule == "lemma" else Paper
+    kind = LemmaSchedule if schedule == "lemma" else PaperSchedule
     for T in (1, 2, 3, 64, 100):
         starts = kind(delay=d).blocks(T).starts.tolist()
         assert [block.start for _, block in blocks_of(schedule, T, d)] == starts

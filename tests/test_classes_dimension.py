@@ -125,7 +125,7 @@ def test_plane_keeps_a_minimiser_round_by_round() -> None:
     generator = np.random.default_rng(6)
     for hypotheses in (Rectangles(), Halfplanes()):
         table, labels = generator.integers(0, 3, (9, 2)).astype(float), generator.integers(0, 2, 9)
-        searcher = hypotheses.searcher("first", 9, 2)
+        searcher = hypotheses.online_erm("first", 9, 2)
         rng = np.zeros(4, np.uint64)
         for t in range(9):
             given = [searcher.predict(row, rng) for row in table[:t]]

@@ -12,14 +12,14 @@ from naive.classes import LineTwin
 from tombola import Session, Ticket, play
 from tombola.classification import ERM, Intervals, LabelledPool, Stumps, Thresholds, Unions
 from tombola.classification.classes.base import Ties
-from tombola.classification.classes.line import LineHypotheses
+from tombola.classification.classes.line import LineClass
 from tombola.classification.segment_tree import bits_of, highest
 from tombola.delay import delays
 from tombola.engine.compiler import plain
 from tombola.rng import uniform
 from tombola.rng_streams import Streams
 
-CLASSES: dict[str, tuple[LineHypotheses, int, int]] = {
+CLASSES: dict[str, tuple[LineClass, int, int]] = {
     "thresholds": (Thresholds(), 1, 1),
     "intervals": (Intervals(), 2, 1),
     "unions of 2": (Unions(2), 4, 1),

@@ -114,7 +114,7 @@ class NeverReady(Learner):
         return Always(np.zeros(1))
 
     @staticmethod
-    def due(state: Always) -> bool:
+    def needs_plan(state: Always) -> bool:
         return True
 
     def plan(self, state: Always, rng: object) -> None:
@@ -285,7 +285,7 @@ class Dated(NeverReady):
     needs_round: ClassVar = True
 
     @staticmethod
-    def due(state: Always) -> bool:
+    def needs_plan(state: Always) -> bool:
         return False
 
     @staticmethod

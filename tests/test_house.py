@@ -63,7 +63,7 @@ class AlwaysDue(BudgetedLearner):
         pass
 
     @staticmethod
-    def due(state: Nothing, fits: Floats) -> bool:
+    def needs_plan(state: Nothing, fits: Floats) -> bool:
         return True
 
 
@@ -132,8 +132,8 @@ def test_what_belongs_to_another_setting_is_refused_in_every_setting() -> None:
 class Fails(Thresholds):
     """Thresholds whose searcher fails on the first label, and keeps what it is shown."""
 
-    def searcher(self, *given: Any) -> Any:
-        class Searcher:
+    def online_erm(self, *given: Any) -> Any:
+        class OnlineERM:
             """Fails once."""
 
             rows: ClassVar[list[Floats]] = []
@@ -147,7 +147,7 @@ class Fails(Thresholds):
                 self.rows.append(row)
                 return 0
 
-        return Searcher()
+        return OnlineERM()
 
 
 @pytest.mark.usefixtures("plainly")

@@ -173,7 +173,7 @@ class Hoarding(Own):
     box: list[int] = field(default_factory=list, repr=False, compare=False)
 
     @staticmethod
-    def due(state: Any) -> bool:
+    def needs_plan(state: Any) -> bool:
         return bool(state.total[0] >= state.other[0])
 
     def plan(self, state: Any, rng: RngState) -> None:

@@ -20,7 +20,7 @@ from tombola.cli.session import app
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.learners import FollowTheLeader, ThompsonSampling
-from tombola.learners.parse import learner_named
+from tombola.learners.parse import parse_learner
 from tombola.persistence import Assignment, Outcome, SessionFile
 from tombola.persistence.session_csv import read_ids, read_outcomes
 
@@ -329,13 +329,13 @@ def test_an_unplayed_run_has_a_status_and_a_page(begin: Callable[..., SessionFil
 )
 def test_learners_that_cannot_be_named(text: str, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(ParameterError) as refused:
-        learner_named(text)
+        parse_learner(text)
     one_sentence(refused.value)
 
 
 def test_learners_are_named_as_python_prints_them() -> None:
-    for learner in (UCB2(alpha=0.25), Hedge(rate=0.5), learner_named("Simulation(base=FollowTheLeader())")):
-        assert learner_named(repr(learner)) == learner
+    for learner in (UCB2(alpha=0.25), Hedge(rate=0.5), parse_learner("Simulation(base=FollowTheLeader())")):
+        assert parse_learner(repr(learner)) == learner
 
 
 def test_tables_of_ids(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
@@ -574,7 +574,7 @@ def test_a_checkpoint_goes_on_to_the_bit(
 
     monkeypatch.setattr(module, "EVENTS", 4)
     monkeypatch.setattr(module, "BYTES", 10**9)
-    for learner in (Exp3(), UCB2(), Hedge(rate=0.5), learner_named("Simulation(base=FollowTheLeader())")):
+    for learner in (Exp3(), UCB2(), Hedge(rate=0.5), parse_learner("Simulation(base=FollowTheLeader())")):
         path = tmp_path / f"{type(learner).__name__}.run"
         begin(learner, rows=40, name=path.name).close()
         with SessionFile.open(path) as whole:

@@ -54,7 +54,7 @@ class Walk:
         left = self.budget - moment.spent
         assert left >= 0.0, "overspent"
         state, fits = self.view(np.frombuffer(moment.memory).copy()), (self.worst <= left).astype(float)
-        planned = bool(self.learner.due(state, fits))
+        planned = bool(self.learner.needs_plan(state, fits))
         if planned:
             self.learner.plan(state, np.array([left]), fits, NO_COINS)
         assert not state.played[fits == 0.0].any()

@@ -26,7 +26,16 @@ from tombola.engine.tickets import TicketTable, has_room
 from tombola.errors import LearnerError, ParameterError
 from tombola.feedback import feedback_model
 from tombola.feedback.base import DUE
-from tombola.learners import BirthdayTest, HedgeAnytime, Interleaved, Lemma, Paper, PythonLearner, Revealed, Uniform
+from tombola.learners import (
+    BirthdayTest,
+    GrowingSchedule,
+    HedgeAnytime,
+    Interleaved,
+    LemmaSchedule,
+    PaperSchedule,
+    PythonLearner,
+    Uniform,
+)
 from tombola.learners.reductions.simulation import KEPT, frequencies
 from tombola.rng import integers, new_rng
 
@@ -83,7 +92,7 @@ def naive_frequencies(past: Any, n: int, rng: Any) -> Any:
 def test_faithful_simulation_follows_the_pseudo_code(reading: str, d: int, T: int) -> None:
     """Rounds, trainings and Lemma 4.1, on every block: what is trained on is exactly the rows of past blocks."""
     rows = np.random.default_rng(T + d).integers(0, 5, (T, 3)) / 4
-    schedule = Lemma(delay=d) if reading == "lemma" else Paper(delay=d)
+    schedule = LemmaSchedule(delay=d) if reading == "lemma" else PaperSchedule(delay=d)
     notes = watch(Simulation(FollowTheLeader(), schedule, free_action=min(2, 2)), rows, d)
     plan = naive_rounds(reading, T, d)
     known = [0]
@@ -104,15 +113,20 @@ def test_faithful_simulation_follows_the_pseudo_code(reading: str, d: int, T: in
 
 def test_without_delay_the_lemma_schedule_is_the_template_and_what_waits_for_nothing() -> None:
     pool = instances.gap(1000, 3, 0.1, seed=1)
-    faithful, revealed = (play(Simulation(FollowTheLeader(), s), pool, seed=5) for s in (Lemma(), Revealed()))
-    starts = Lemma().blocks(1000).starts
+    faithful, revealed = (
+        play(Simulation(FollowTheLeader(), s), pool, seed=5) for s in (LemmaSchedule(), GrowingSchedule())
+    )
+    starts = LemmaSchedule().blocks(1000).starts
     assert starts.tolist() == [2**i + 1 for i in range(10)]
-    mixes = [watch(Simulation(FollowTheLeader(), s), np.array(pool.losses[:200]), 0) for s in (Lemma(), Revealed())]
+    mixes = [
+        watch(Simulation(FollowTheLeader(), s), np.array(pool.losses[:200]), 0)
+        for s in (LemmaSchedule(), GrowingSchedule())
+    ]
     assert all((a["mix"] == b["mix"]).all() for a, b in zip(*mixes, strict=True))
     assert faithful.horizon == revealed.horizon
 
 
-@pytest.mark.parametrize("schedule", [Lemma(delay=99), Lemma(delay=100), Paper(delay=500)])
+@pytest.mark.parametrize("schedule", [LemmaSchedule(delay=99), LemmaSchedule(delay=100), PaperSchedule(delay=500)])
 def test_a_delay_as_long_as_the_horizon_is_free_play_throughout(schedule: Any) -> None:
     trace = play(Simulation(FollowTheLeader(), schedule), instances.split(100), delay=schedule.delay, seed=1)
     assert (trace.actions == 0).all()
@@ -132,8 +146,8 @@ def test_kept_buffers_and_the_last_mix_are_parts_that_can_be_exchanged() -> None
     """With all rows kept and the last mix played, waiting costs less than the free action does (paired, fixed seed)."""
     d, pool = 200, instances.split(2**13)
     learners = {
-        "faithful": Simulation(FollowTheLeader(), Lemma(delay=d)),
-        "kept": Simulation(FollowTheLeader(), Lemma(delay=d), past="all", waiting="last"),
+        "faithful": Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
+        "kept": Simulation(FollowTheLeader(), LemmaSchedule(delay=d), past="all", waiting="last"),
     }
     runs = compare(pool, learners, delay=d, relabel=False, repetitions=30, seed=4)
     assert runs.difference("kept", "faithful").high < 0
@@ -142,7 +156,7 @@ def test_kept_buffers_and_the_last_mix_are_parts_that_can_be_exchanged() -> None
 def test_growth_says_when_to_train_again() -> None:
     rows = np.random.default_rng(0).random((400, 2))
     for growth, expected in ((2.0, [1, 2, 4, 8, 16, 32, 64, 128, 256]), (1.5, None)):
-        notes = watch(Simulation(FollowTheLeader(), Revealed(growth)), rows, 0)
+        notes = watch(Simulation(FollowTheLeader(), GrowingSchedule(growth)), rows, 0)
         sizes = [len(n["past"]) for n in notes if n["past"] is not None]
         if expected is not None:
             assert sizes == expected
@@ -169,9 +183,9 @@ def test_any_delays_in_any_order_are_played_as_streamed(T: int, k: int, seed: in
 @pytest.mark.parametrize(
     "learner",
     [
-        Simulation(FollowTheLeader(), Lemma(delay=3)),
-        pytest.param(Simulation(Hedge(), Paper(delay=2), past="all", waiting="last"), marks=pytest.mark.full),
-        Simulation(BirthdayTest(grid=60), Revealed(1.5), trainings=2),
+        Simulation(FollowTheLeader(), LemmaSchedule(delay=3)),
+        pytest.param(Simulation(Hedge(), PaperSchedule(delay=2), past="all", waiting="last"), marks=pytest.mark.full),
+        Simulation(BirthdayTest(grid=60), GrowingSchedule(1.5), trainings=2),
         pytest.param(Simulation(Simulation(Uniform())), marks=pytest.mark.full),
         Interleaved(Hedge(), delay=3),
         Interleaved(FollowTheLeader(ties="random"), delay=0),
@@ -183,7 +197,7 @@ def test_reductions_obey_the_laws(learner: Any) -> None:
 
 
 def test_a_session_is_made_again_from_its_file_with_all_its_parts(tmp_path: Any) -> None:
-    learner = Simulation(Simulation(Hedge(rate=0.5)), Lemma(delay=2), free_action=1)
+    learner = Simulation(Simulation(Hedge(rate=0.5)), LemmaSchedule(delay=2), free_action=1)
     session = Session(learner, actions=2, horizon=40, seed=1)
     tickets = [session.act() for _ in range(11)]
     for ticket in tickets[:8]:
@@ -238,8 +252,8 @@ def test_external_refuses_what_is_neither_action_nor_mix() -> None:
         (lambda: Simulation(tombola.UCB1()), "full-information"),
         (lambda: Simulation(FollowTheLeader(), past="none"), "past"),  # type: ignore[arg-type]
         (lambda: Simulation(FollowTheLeader(), trainings=0), "trainings"),
-        (lambda: Lemma(delay=-1), "delay"),
-        (lambda: Revealed(growth=1.0), "growth"),
+        (lambda: LemmaSchedule(delay=-1), "delay"),
+        (lambda: GrowingSchedule(growth=1.0), "growth"),
         (lambda: Interleaved(tombola.UCB1(), delay=1), "full-information"),
         (lambda: play(Simulation(FollowTheLeader(), free_action=2), instances.split(5), seed=0), "free_action"),
     ],
@@ -267,7 +281,7 @@ def test_simulation_repairs_the_birthday_test() -> None:
     pools = [instances.birthday(T) for T in horizons]
     learners = {
         "direct": lambda T: BirthdayTest(grid=T),
-        "simulated": lambda T: Simulation(BirthdayTest(grid=T), Lemma()),
+        "simulated": lambda T: Simulation(BirthdayTest(grid=T), LemmaSchedule()),
     }
     runs = compare(pools, learners, relabel=False, repetitions=80, seed=1, workers=2)
     for T in horizons:
@@ -281,7 +295,7 @@ def test_simulation_repairs_the_birthday_test() -> None:
 def test_simulation_repairs_the_birthday_test_up_to_large_horizons() -> None:
     """The same for T = 2^10..2^18; the means stay 4 standard errors or more inside the limits."""
     horizons = [2**i for i in range(10, 19)]
-    learners = {"simulated": lambda T: Simulation(BirthdayTest(grid=T), Lemma())}
+    learners = {"simulated": lambda T: Simulation(BirthdayTest(grid=T), LemmaSchedule())}
     runs = compare(
         [instances.birthday(T) for T in horizons], learners, relabel=False, repetitions=60, seed=1, workers=2
     )
@@ -296,7 +310,7 @@ def test_delay_adds(d: int, near: tuple[int, int, int]) -> None:
     """The measured values of the issue, mean of 60 runs, within 5 standard errors of both (below 1e-6 each)."""
     pool = instances.split(2**16)
     learners = {
-        "faithful": Simulation(FollowTheLeader(), Lemma(delay=d)),
+        "faithful": Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
         "revealed": Simulation(FollowTheLeader()),
         "direct": FollowTheLeader(),
     }

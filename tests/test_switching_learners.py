@@ -11,7 +11,7 @@ import pytest
 from naive import switching as naive
 from pools import REAL, SHARED
 from tombola import UCB2, Pool, check_learner, compare, instances, play
-from tombola.bounds import drift, thrifty_purse
+from tombola.bounds import drift, thrifty_exploration_budget
 from tombola.bounds import switching as bounds
 from tombola.engine.compiler import plain
 from tombola.errors import ParameterError
@@ -145,7 +145,7 @@ def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) ->
     actions_played = [action for action, _ in steps(live, losses, after(rows, 0))]
     assert set(actions_played[100:900]) == {0}
     assert set(actions_played[900:]) == set(range(actions))
-    assert 0 <= live.runner.state.tracker[0] < thrifty_purse(rows, actions) / 5
+    assert 0 <= live.runner.state.tracker[0] < thrifty_exploration_budget(rows, actions) / 5
 
 
 @each_learner

@@ -215,7 +215,7 @@ class Thrifty(FrugalUCB):
         self.look, self.visit = 0, 0.0
         self.begun: dict[int, float] = {}
         self.promising, self.astray, self.overruled = 0, False, False
-        self.tracker = bounds.thrifty_purse(T, k)
+        self.tracker = bounds.thrifty_exploration_budget(T, k)
 
     def believe(self) -> None:
         """Estimate centre, spread and noise, and with them guess and doubt of every action."""

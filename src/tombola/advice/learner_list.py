@@ -12,7 +12,7 @@ from tombola import learners
 from tombola.errors import ParameterError
 from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
-from tombola.learners.parse import learner_named
+from tombola.learners.parse import parse_learner
 
 
 def parted(text: str) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def learner_written(text: str) -> Learner:
     UCB2(alpha=0.3)
     """
     path, colon, name = text.rpartition(":")
-    return _own(Path(path), name, text) if colon and path.endswith(".py") else learner_named(text)
+    return _own(Path(path), name, text) if colon and path.endswith(".py") else parse_learner(text)
 
 
 def _own(path: Path, written: str, text: str) -> Learner:

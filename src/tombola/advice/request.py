@@ -68,7 +68,7 @@ class CompareRequest:
         every = {**default_budgeted_learners("full"), **default_budgeted_learners("bandit")}
         if self.target is not None:
             suited, every = (
-                {name: learner for name, learner in some.items() if learner.aims} for some in (suited, every)
+                {name: learner for name, learner in some.items() if learner.supports_target} for some in (suited, every)
             )
         asked = "budget" if self.target is None else "target"
         for name in self.learners:

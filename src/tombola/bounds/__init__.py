@@ -35,7 +35,7 @@ from tombola.bounds.classification import (
 from tombola.bounds.delay import follow_the_leader_iid, interleaved, simulation, simulation_printed
 from tombola.bounds.drift import drift, drift_of_counts
 from tombola.bounds.empirical_lp import empirical_lp
-from tombola.bounds.frugal import by_indices, frugal_switches, frugal_ucb, thrifty, thrifty_purse
+from tombola.bounds.frugal import by_indices, frugal_switches, frugal_ucb, thrifty, thrifty_exploration_budget
 from tombola.bounds.full_information import (
     ada_hedge,
     any_delay,
@@ -104,7 +104,7 @@ __all__ = [
     "successive_elimination",
     "successive_elimination_iid",
     "thrifty",
-    "thrifty_purse",
+    "thrifty_exploration_budget",
     "tsallis_inf",
     "tsallis_switching",
     "ucb1",

@@ -40,7 +40,7 @@ def simulation(horizon: int, actions: int, delay: int = 0, base: Bound | None = 
     """Bound Simulation in random order: 1 + c sqrt(T ln k) + d ceil(log2 T) + sum_{i<ceil(log2 T)} R(2^i), at most T.
 
     c sqrt(T ln k) is sqrt(2 ln k) sum_i L_i T/(T-n) sqrt((T-n+1)/(Tn)) with n = 2^i and L_i = min(n, T-n); c is below
-    4.18 for every T. The proof is for the schedules Lemma and Revealed(2), not for Paper (docs/theory/delay.md).
+    4.18 for every T. The proof is for the schedules LemmaSchedule and GrowingSchedule(2), not for Paper (docs/theory/delay.md).
 
     >>> round(simulation(2**16, 2))
     2285

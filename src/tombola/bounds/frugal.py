@@ -88,14 +88,14 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     (13004, 24526)
     """
     switches = price * blocks_begun(horizon, actions, 1, EIGHTHS)
-    regret = 2 * thrifty_purse(horizon, actions) + tolls(horizon, THRIFTY_TOLL * price)
+    regret = 2 * thrifty_exploration_budget(horizon, actions) + tolls(horizon, THRIFTY_TOLL * price)
     return capped(regret, horizon, actions) + switches
 
 
-def thrifty_purse(horizon: int, actions: int) -> float:
+def thrifty_exploration_budget(horizon: int, actions: int) -> float:
     """Return what Thrifty may lose, and pay for switches, where the indices ask for another action: their own bound.
 
-    >>> round(thrifty_purse(2**16, 2)), round(thrifty_purse(500, 25))
+    >>> round(thrifty_exploration_budget(2**16, 2)), round(thrifty_exploration_budget(500, 25))
     (6380, 589)
     """
     return by_indices(horizon, actions, 1, THRIFTY_SCALE, EIGHTHS)

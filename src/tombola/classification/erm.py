@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tombola._types import Floats, RngState
 from tombola.bounds import classification as bounds
-from tombola.classification.classes.base import Hypotheses, Searcher, Ties
+from tombola.classification.classes.base import HypothesisClass, OnlineERM, Ties
 from tombola.classification.learner import LabelLearner
 from tombola.errors import ParameterError
 
@@ -24,11 +24,11 @@ class ERM(LabelLearner):
     [0, 1, 1, 1, 1]
     """
 
-    hypotheses: Hypotheses
+    hypotheses: HypothesisClass
     ties: Ties = "first"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.hypotheses, Hypotheses):
+        if not isinstance(self.hypotheses, HypothesisClass):
             raise ParameterError(
                 f"ERM: hypotheses must be a class of hypotheses, got {self.hypotheses!r}; write for example "
                 "ERM(Thresholds())."
@@ -41,7 +41,7 @@ class ERM(LabelLearner):
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "ERMPredictor":
         """Start with nothing seen."""
-        return ERMPredictor(self.hypotheses.searcher(self.ties, horizon, dimensions), self.probability, rng)
+        return ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
 
     @property
     def probability(self) -> float:
@@ -57,7 +57,7 @@ class ERM(LabelLearner):
 class ERMPredictor:
     """A searcher with its rng."""
 
-    def __init__(self, searcher: Searcher, probability: float, rng: RngState) -> None:
+    def __init__(self, searcher: OnlineERM, probability: float, rng: RngState) -> None:
         self._searcher, self._chance, self._coins = searcher, probability, rng
         self.learn = searcher.learn
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from tombola._types import Floats, RngState
-from tombola.classification.classes.base import Hypotheses
+from tombola.classification.classes.base import HypothesisClass
 from tombola.classification.label_feedback import Labels
 
 
@@ -38,7 +38,7 @@ class LabelLearner(ABC):
         return None
 
 
-def comparator(learner: LabelLearner) -> Hypotheses:
+def comparator(learner: LabelLearner) -> HypothesisClass:
     """Return the class that a learner is compared with."""
-    hypotheses: Hypotheses = learner.hypotheses
+    hypotheses: HypothesisClass = learner.hypotheses
     return hypotheses

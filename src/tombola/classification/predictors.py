@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats, Order, RngState, Rounds
-from tombola.classification.classes.line import LineHypotheses
+from tombola.classification.classes.line import LineClass
 from tombola.classification.erm import ERM
 from tombola.classification.learner import LabelLearner, comparator
 from tombola.classification.pool import LabelledPool
@@ -58,7 +58,7 @@ def _predictions(
     learner: LabelLearner, pool: LabelledPool, rows: Order, arrivals: ArrivalSchedule, rng: RngState
 ) -> tuple[Rounds, Floats]:
     """Predict, with the probabilities, in the compiled loop where there is one, else one round at a time."""
-    if isinstance(learner, ERM) and isinstance(learner.hypotheses, LineHypotheses):
+    if isinstance(learner, ERM) and isinstance(learner.hypotheses, LineClass):
         predicted = learner.hypotheses.play(learner.ties, pool, rows, arrivals, rng)
         return predicted, np.full(rows.size, learner.probability)
     predictor = learner.start(rows.size, pool.dimensions, rng)

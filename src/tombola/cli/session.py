@@ -60,13 +60,13 @@ def start(
 ) -> None:
     """Shuffle a list of rows, and start a run on it."""
     from tombola.cli.budget_options import budget_named
-    from tombola.learners.parse import learner_named
+    from tombola.learners.parse import parse_learner
     from tombola.persistence.session_csv import read_ids
     from tombola.persistence.session_file import SessionFile
 
     names = names_in(actions)
     allowed = budget_named(names, budget or [], worst or [], prices or [], null, target)
-    chosen = learner_named(learner or ("Thrifty" if allowed is None else "ThriftyLP"))
+    chosen = parse_learner(learner or ("Thrifty" if allowed is None else "ThriftyLP"))
     ids = read_ids(table, column or None)
     with SessionFile.start(out, ids, names, chosen, budget=allowed, seed=seed) as run:
         facts = {"file": str(out), "rows": run.horizon, "actions": names, "learner": repr(run.learner), "seed": seed}

@@ -71,7 +71,7 @@ class Runner:
         if self._plans > PATIENCE:
             raise LearnerError(
                 f"{type(self.learner).__name__}: expected plan to leave nothing due, got a learner that is still due "
-                f"after {PATIENCE} plans in round {played + 1}; let plan change what due looks at."
+                f"after {PATIENCE} plans in round {played + 1}; let plan change what needs_plan reads."
             )
         with np.errstate(over="ignore"):  # 64-bit rng overflow by design
             self.setting.plan(self.learner, self.state, self.workspace, self.rng)

@@ -60,11 +60,11 @@ class Bandit(FeedbackModel):
         return {
             "look_ahead": look_ahead,
             "reveal": make_reveal(kernels.observe),
-            "halts": make_needs_plan(kernels.due),
+            "halts": make_needs_plan(kernels.needs_plan),
             "turn": make_turn(choose, kernels.observe, make_expected_loss(kernels)),
             "choose": choose,
             "observe": kernels.observe,
-            "due": kernels.due,
+            "needs_plan": kernels.needs_plan,
         }
 
     def steps(self, learner: Any, rng: RngState) -> LiveKernels:

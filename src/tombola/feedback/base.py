@@ -24,7 +24,7 @@ from tombola.rng import choice
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
     choose: Kernel
-    due: Kernel
+    needs_plan: Kernel
 
 
 Numbers: TypeAlias = tuple[float, ...]
@@ -297,18 +297,18 @@ def expect_plain(row: Floats, action: int, mix: Floats) -> float:
     return float(row[action])
 
 
-def make_needs_plan(due: Kernel) -> Kernel:
+def make_needs_plan(needs_plan: Kernel) -> Kernel:
     """Return the kernel that stops the loop when the learner is due to plan."""
 
     def halts(state: Any, workspace: Any) -> bool:
-        return bool(due(state))
+        return bool(needs_plan(state))
 
     return halts
 
 
 def step_act(memory: Floats, rng: RngState, pages: Floats) -> tuple[int, int, float]:
     """Choose one action, live, and write its ticket."""
-    if due(view(memory)):
+    if needs_plan(view(memory)):
         return DUE, 0, 0.0
     if not has_room(pages):
         return FULL, 0, 0.0

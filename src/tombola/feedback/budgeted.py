@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     decide: Kernel
     tell: Kernel
     lay_out: Kernel
-    due: Kernel
+    needs_plan: Kernel
 
 
 class Workspace(NamedTuple):
@@ -111,7 +111,7 @@ class Budgeted(FeedbackModel):
 
     def init(self, learner: Any) -> Any:
         """Return the first state of a learner."""
-        if self.limits.target < math.inf and not learner.aims:
+        if self.limits.target < math.inf and not learner.supports_target:
             raise ParameterError(
                 f"target: {type(learner).__name__} minds a budget only, got a target of {self.limits.target:g}; write "
                 "EmpiricalLP(), or ThriftyLP() where only the action played is seen."
@@ -143,12 +143,12 @@ class Budgeted(FeedbackModel):
         return {
             "look_ahead": look_ahead,
             "reveal": make_reveal(tell),
-            "halts": make_needs_plan(learner.due),
+            "halts": make_needs_plan(learner.needs_plan),
             "turn": make_turn(decide, tell),
             "decide": decide,
             "tell": tell,
             "lay_out": self.lay_out,
-            "due": learner.due,
+            "needs_plan": learner.needs_plan,
         }
 
     @property
@@ -298,13 +298,13 @@ def fetch(table: RowStream, workspace: Workspace, t: int) -> None:
             workspace.scaled[action, j] = cost * workspace.tracker.scale[j]
 
 
-def make_needs_plan(due: Kernel) -> Kernel:
+def make_needs_plan(needs_plan: Kernel) -> Kernel:
     """Return the kernel that looks into the tracker, and stops the loop when the learner is due to plan."""
 
     def halts(state: Any, workspace: Workspace) -> bool:
         look(workspace.tracker)
         show(workspace.tracker, workspace.shown)
-        return bool(workspace.tracker.flags[STOPPED] == 0.0 and due(state, workspace.shown))
+        return bool(workspace.tracker.flags[STOPPED] == 0.0 and needs_plan(state, workspace.shown))
 
     return halts
 
@@ -403,7 +403,7 @@ def step_act(
     """Look into the tracker, choose one action, live, and write its ticket."""
     look(tracker)
     show(tracker, shown)
-    if tracker.flags[STOPPED] == 0.0 and due(view(memory), shown):
+    if tracker.flags[STOPPED] == 0.0 and needs_plan(view(memory), shown):
         return DUE, 0, 0.0
     if not has_room(pages):
         return FULL, 0, 0.0

@@ -64,11 +64,11 @@ class Full(FeedbackModel):
         return {
             "look_ahead": look_ahead,
             "reveal": make_reveal(observe),
-            "halts": make_needs_plan(kernels.due),
+            "halts": make_needs_plan(kernels.needs_plan),
             "turn": make_turn(choose, observe, make_expected_loss(kernels)),
             "choose": choose,
             "observe": observe,
-            "due": kernels.due,
+            "needs_plan": kernels.needs_plan,
         }
 
     def steps(self, learner: Any, rng: RngState) -> LiveKernels:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tombola.learners.bandit.bandit_birthday_test import BanditBirthdayTest as BanditBirthdayTest
-    from tombola.learners.bandit.blind_action import RandomFixedAction as RandomFixedAction
     from tombola.learners.bandit.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
     from tombola.learners.bandit.exp3 import Exp3 as Exp3
     from tombola.learners.bandit.explore_then_commit import ExploreThenCommit as ExploreThenCommit
     from tombola.learners.bandit.kl_ucb import KLUCB as KLUCB
+    from tombola.learners.bandit.random_fixed_action import RandomFixedAction as RandomFixedAction
     from tombola.learners.bandit.successive_elimination import SuccessiveElimination as SuccessiveElimination
     from tombola.learners.bandit.thompson_sampling import ThompsonSampling as ThompsonSampling
     from tombola.learners.bandit.tsallis_inf import TsallisInf as TsallisInf
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from tombola.learners.reductions.optimistic import LazyOptimisticSimulation as LazyOptimisticSimulation
     from tombola.learners.reductions.optimistic import OptimisticSimulation as OptimisticSimulation
     from tombola.learners.reductions.python_learner import PythonLearner as PythonLearner
-    from tombola.learners.reductions.schedule import Lemma as Lemma
-    from tombola.learners.reductions.schedule import Paper as Paper
-    from tombola.learners.reductions.schedule import Revealed as Revealed
+    from tombola.learners.reductions.schedule import GrowingSchedule as GrowingSchedule
+    from tombola.learners.reductions.schedule import LemmaSchedule as LemmaSchedule
+    from tombola.learners.reductions.schedule import PaperSchedule as PaperSchedule
     from tombola.learners.reductions.simulation import Simulation as Simulation
     from tombola.learners.switching.batched_exp3 import BatchedExp3 as BatchedExp3
     from tombola.learners.switching.bernstein_elimination import BernsteinElimination as BernsteinElimination
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "BanditBirthdayTest": "bandit.bandit_birthday_test",
-    "RandomFixedAction": "bandit.blind_action",
+    "RandomFixedAction": "bandit.random_fixed_action",
     "EpsilonGreedy": "bandit.epsilon_greedy",
     "Exp3": "bandit.exp3",
     "ExploreThenCommit": "bandit.explore_then_commit",
@@ -95,9 +95,9 @@ _MODULES = {
     "LazyOptimisticSimulation": "reductions.optimistic",
     "OptimisticSimulation": "reductions.optimistic",
     "PythonLearner": "reductions.python_learner",
-    "Lemma": "reductions.schedule",
-    "Paper": "reductions.schedule",
-    "Revealed": "reductions.schedule",
+    "LemmaSchedule": "reductions.schedule",
+    "PaperSchedule": "reductions.schedule",
+    "GrowingSchedule": "reductions.schedule",
     "Simulation": "reductions.simulation",
     "BatchedExp3": "switching.batched_exp3",
     "BernsteinElimination": "switching.bernstein_elimination",

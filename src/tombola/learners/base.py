@@ -30,7 +30,7 @@ class Kernels(NamedTuple):
     act: Kernel | None
     mix: Kernel | None
     observe: Kernel
-    due: Kernel
+    needs_plan: Kernel
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Learner(ABC):
         """Learn from the losses of a row, or from the action, probability and loss of a ticket."""
 
     @staticmethod
-    def due(state: Any) -> bool:
+    def needs_plan(state: Any) -> bool:
         """Tell whether `plan` is wanted before the next round; most learners never plan."""
         return False
 
@@ -69,7 +69,7 @@ class Learner(ABC):
     @property
     def plans(self) -> bool:
         """Whether this learner ever plans."""
-        return type(self).due is not Learner.due
+        return type(self).needs_plan is not Learner.needs_plan
 
     @property
     def mixes(self) -> bool:
@@ -78,7 +78,7 @@ class Learner(ABC):
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
         """Return the functions to compile; a reduction makes them from those of its base."""
-        return Kernels(act=self.act, mix=None, observe=self.observe, due=self.due)
+        return Kernels(act=self.act, mix=None, observe=self.observe, needs_plan=self.needs_plan)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return the proved bound on the regret for every pool in random order, or None where none is known.
@@ -109,4 +109,4 @@ class MixedLearner(Learner):
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
         """Return the functions to compile."""
-        return Kernels(act=None, mix=self.mix, observe=self.observe, due=self.due)
+        return Kernels(act=None, mix=self.mix, observe=self.observe, needs_plan=self.needs_plan)

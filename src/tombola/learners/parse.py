@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from tombola.learners.base import Learner
 
 
-def learner_named(text: str) -> "Learner":
+def parse_learner(text: str) -> "Learner":
     """Return the learner that is written as Python prints it.
 
-    >>> learner_named("UCB2(alpha=0.25)")
+    >>> parse_learner("UCB2(alpha=0.25)")
     UCB2(alpha=0.25)
-    >>> learner_named("Simulation(base=FollowTheLeader(), trainings=2)").trainings
+    >>> parse_learner("Simulation(base=FollowTheLeader(), trainings=2)").trainings
     2
     """
     try:

@@ -1,7 +1,7 @@
 """Classes of hypotheses: what a learner of labels is compared with, each with its search and its dimensions."""
 
 from tombola.classification.classes.all_labellings import AllLabellings
-from tombola.classification.classes.base import Hypotheses
+from tombola.classification.classes.base import HypothesisClass
 from tombola.classification.classes.estimator import Estimator
 from tombola.classification.classes.finite import FiniteClass
 from tombola.classification.classes.halfplanes import Halfplanes
@@ -16,7 +16,7 @@ __all__ = [
     "Estimator",
     "FiniteClass",
     "Halfplanes",
-    "Hypotheses",
+    "HypothesisClass",
     "Intervals",
     "LabelledPool",
     "Rectangles",

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.classification.classes.base import Hypotheses, Ties, sauer_shelah
+from tombola.classification.classes.base import HypothesisClass, Ties, sauer_shelah
 
 
 @dataclass(frozen=True)
-class AllLabellings(Hypotheses):
+class AllLabellings(HypothesisClass):
     """Every labelling of `points` points; the features of a row say which point it is.
 
     The minimiser labels a point by the majority of its labels; ties, and points never seen, are 0 if `ties` is "first"
@@ -38,12 +38,12 @@ class AllLabellings(Hypotheses):
         """Return the Littlestone dimension: every point can be a mistake once."""
         return self.points if points is None else min(points, self.points)
 
-    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> "MajoritySearcher":
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "MajorityERM":
         """Return a searcher that has seen no point."""
-        return MajoritySearcher(otherwise=int(ties == "last"))
+        return MajorityERM(otherwise=int(ties == "last"))
 
 
-class MajoritySearcher:
+class MajorityERM:
     """Counts the labels of every point."""
 
     def __init__(self, otherwise: int) -> None:

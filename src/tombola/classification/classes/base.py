@@ -15,7 +15,7 @@ from tombola.rng import new_rng
 Ties: TypeAlias = Literal["first", "last", "middle", "random"]
 
 
-class Searcher(Protocol):
+class OnlineERM(Protocol):
     """Holds what was seen, and labels rows by a hypothesis of least error on it."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
@@ -26,7 +26,7 @@ class Searcher(Protocol):
 
 
 @dataclass(frozen=True)
-class Hypotheses(ABC):
+class HypothesisClass(ABC):
     """A class of functions from features to labels."""
 
     ties: ClassVar[tuple[Ties, ...]] = ("first",)
@@ -42,7 +42,7 @@ class Hypotheses(ABC):
         """The VC dimension; None where it is not known."""
 
     @abstractmethod
-    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> Searcher:
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
         """Return an empty searcher with room for `horizon` rows."""
 
     def growth(self, points: int) -> int | None:
@@ -64,7 +64,7 @@ class Hypotheses(ABC):
     def best(self, pool: LabelledPool) -> Rounds:
         """Return the labels that the best hypothesis of the class gives the rows of a pool."""
         self.check(pool.dimensions)
-        searcher = self.searcher("first", pool.rows, pool.dimensions)
+        searcher = self.online_erm("first", pool.rows, pool.dimensions)
         rng = new_rng(np.random.SeedSequence(0))
         for row, label, weight in zip(pool.features, pool.labels.tolist(), pool.weights.tolist(), strict=True):
             searcher.learn(row, label, weight)

@@ -8,12 +8,12 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.classification.classes.base import Hypotheses, Ties
+from tombola.classification.classes.base import HypothesisClass, Ties
 from tombola.errors import ParameterError
 
 
 @dataclass(frozen=True)
-class Estimator(Hypotheses):
+class Estimator(HypothesisClass):
     """The class that a scikit-learn-style `model` chooses from.
 
     The model is fitted to what was seen each time that has grown by `growth_factor`: an approximate minimiser.
@@ -39,12 +39,12 @@ class Estimator(Hypotheses):
         """The VC dimension, if it was given."""
         return self.dimension
 
-    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> "EstimatorSearcher":
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "EstimatorERM":
         """Return a searcher without data."""
-        return EstimatorSearcher(self.model, self.growth_factor, horizon, dimensions)
+        return EstimatorERM(self.model, self.growth_factor, horizon, dimensions)
 
 
-class EstimatorSearcher:
+class EstimatorERM:
     """Fits a model now and then."""
 
     def __init__(self, model: Any, factor: float, horizon: int, dimensions: int) -> None:

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._types import Floats, RngState
-from tombola.classification.classes.base import Hypotheses, Ties, sauer_shelah
+from tombola.classification.classes.base import HypothesisClass, Ties, sauer_shelah
 from tombola.classification.dimension import class_matrix, littlestone_dimension, vc_dimension
 from tombola.errors import PoolError
 from tombola.rng import uniform
 
 
 @dataclass(frozen=True)
-class FiniteClass(Hypotheses):
+class FiniteClass(HypothesisClass):
     """The rows of `matrix` are hypotheses, its columns points; the one feature of a row is the number of its point.
 
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
@@ -76,12 +76,12 @@ class FiniteClass(Hypotheses):
             )
         return int(value)
 
-    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> "FiniteSearcher":
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "FiniteERM":
         """Return a searcher that adds up the errors of all hypotheses."""
-        return FiniteSearcher(self, ties)
+        return FiniteERM(self, ties)
 
 
-class FiniteSearcher:
+class FiniteERM:
     """Adds up the errors of every hypothesis."""
 
     def __init__(self, hypotheses: FiniteClass, ties: Ties) -> None:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tombola._types import Floats
-from tombola.classification.classes.base import Hypotheses, Ties
-from tombola.classification.classes.plane import PlaneSearcher, run
+from tombola.classification.classes.base import HypothesisClass, Ties
+from tombola.classification.classes.plane import PlaneERM, run
 
 
 @dataclass(frozen=True)
-class Halfplanes(Hypotheses):
+class Halfplanes(HypothesisClass):
     """Label 1 on one side of a line. Ties go to the first line found.
 
     A line through two points seen is tilted as little as you like about a point on it, so that points on the line may
@@ -39,9 +39,9 @@ class Halfplanes(Hypotheses):
         """Return the Littlestone dimension on the whole plane: infinite; on a few points it depends on them."""
         return np.inf if points is None else None
 
-    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> PlaneSearcher:
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> PlaneERM:
         """Return an empty searcher."""
-        return PlaneSearcher(find_halfplane, in_halfplane)
+        return PlaneERM(find_halfplane, in_halfplane)
 
 
 def find_halfplane(points: Floats, gains: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tombola import _validate
 from tombola._types import Floats, Order, RngState, Rounds
-from tombola.classification.classes.base import Hypotheses, Ties, sauer_shelah
+from tombola.classification.classes.base import HypothesisClass, Ties, sauer_shelah
 from tombola.classification.dimension import littlestone_dimension
 from tombola.classification.erm_kernels import Labelled, learn_all, learn_one, predict_all, predict_one
 from tombola.classification.label_vectors import FEATURES, Words, new_vectors
@@ -24,7 +24,7 @@ from tombola.rng import new_rng
 
 
 @dataclass(frozen=True)
-class LineHypotheses(Hypotheses):
+class LineClass(HypothesisClass):
     """Labels that switch at most `switches` times along one feature, beginning with one of `entries` labels."""
 
     ties: ClassVar[tuple[Ties, ...]] = ("first", "last", "middle", "random")
@@ -68,9 +68,9 @@ class LineHypotheses(Hypotheses):
         ]
         return np.array(rows, np.int64)
 
-    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> "LineSearcher":
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "LineERM":
         """Return an empty tree that grows."""
-        return LineSearcher(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
+        return LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Rounds:
         """Predict every row of an order, compiled."""
@@ -97,7 +97,7 @@ class LineHypotheses(Hypotheses):
         return labels
 
 
-class LineSearcher:
+class LineERM:
     """Searches hypotheses on lines as rows come in, each row O(log T)."""
 
     def __init__(self, vectors: tuple[Rounds, Floats, Words]) -> None:
@@ -116,7 +116,7 @@ class LineSearcher:
 
 
 @dataclass(frozen=True)
-class Thresholds(LineHypotheses):
+class Thresholds(LineClass):
     """Label 1 from some number on: h(x) = 1 if x >= c.
 
     >>> Thresholds().vc, Thresholds().growth(10), Thresholds().littlestone(10), Thresholds().littlestone()
@@ -134,7 +134,7 @@ class Thresholds(LineHypotheses):
 
 
 @dataclass(frozen=True)
-class Intervals(LineHypotheses):
+class Intervals(LineClass):
     """Label 1 from some number up to another: h(x) = 1 if a <= x < b.
 
     >>> Intervals().vc, Intervals().growth(10)
@@ -148,7 +148,7 @@ class Intervals(LineHypotheses):
 
 
 @dataclass(frozen=True)
-class Unions(LineHypotheses):
+class Unions(LineClass):
     """Label 1 on a union of at most `intervals` intervals a <= x < b.
 
     >>> Unions(3).vc, Unions(3).growth(6)

@@ -12,7 +12,7 @@ from tombola._types import Floats, RngState
 from tombola.engine.compiler import Kernel, compile_loop
 
 
-class PlaneSearcher:
+class PlaneERM:
     """Searches a class in the plane anew whenever its hypothesis was wrong."""
 
     def __init__(self, search: Callable[[Floats, Floats], Floats], label: Callable[[Floats, Floats], int]) -> None:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tombola._types import Floats
-from tombola.classification.classes.base import Hypotheses, Ties
-from tombola.classification.classes.plane import PlaneSearcher, run
+from tombola.classification.classes.base import HypothesisClass, Ties
+from tombola.classification.classes.plane import PlaneERM, run
 
 
 @dataclass(frozen=True)
-class Rectangles(Hypotheses):
+class Rectangles(HypothesisClass):
     """Label 1 inside an axis-aligned rectangle (or nowhere). Ties go to the first rectangle from left to right.
 
     >>> Rectangles().vc
@@ -31,9 +31,9 @@ class Rectangles(Hypotheses):
         """Return the Littlestone dimension on the whole plane: infinite; on a few points it depends on them."""
         return np.inf if points is None else None
 
-    def searcher(self, ties: Ties, horizon: int, dimensions: int) -> PlaneSearcher:
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> PlaneERM:
         """Return an empty searcher."""
-        return PlaneSearcher(find_rectangle, in_rectangle)
+        return PlaneERM(find_rectangle, in_rectangle)
 
 
 def find_rectangle(points: Floats, gains: Floats) -> Floats:

@@ -5,11 +5,11 @@ from math import comb, inf
 from typing import ClassVar
 
 from tombola import _validate
-from tombola.classification.classes.line import LineHypotheses
+from tombola.classification.classes.line import LineClass
 
 
 @dataclass(frozen=True)
-class Stumps(LineHypotheses):
+class Stumps(LineClass):
     """Label by one cut on one of the features: h(x) = 1 if x_f >= c, or h(x) = 1 if x_f < c.
 
     `features` is their number, d. The VC dimension is the largest v with C(v, floor(v/2)) <= 2 d (Gey 2018, "Vapnik-

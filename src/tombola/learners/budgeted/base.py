@@ -3,7 +3,7 @@
 It gives a mix in every round; the kernels are plain functions over its state, which compile under Numba:
 
     mix(state, mix)                                write the probability of every action
-    due(state, fits)                               tell whether `plan` is wanted; fits[a] is 1 if action a may be played
+    needs_plan(state, fits)                               tell whether `plan` is wanted; fits[a] is 1 if action a may be played
 
 and one of these two, by what it sees of a round:
 
@@ -28,10 +28,10 @@ from tombola.budget.budget import BudgetTerms
 
 @dataclass(frozen=True)
 class BudgetedBase(ABC):
-    """A learner under budgets, whatever it sees: `init` and the static `mix`, and `due` and `plan` if it plans."""
+    """A learner under budgets, whatever it sees: `init` and the static `mix`, and `needs_plan` and `plan` if it plans."""
 
     mixes: ClassVar[bool] = True
-    aims: ClassVar[bool] = False  # whether it minds a target
+    supports_target: ClassVar[bool] = False  # whether it minds a target
 
     @abstractmethod
     def init(self, terms: BudgetTerms) -> Any:
@@ -43,7 +43,7 @@ class BudgetedBase(ABC):
         """Write the probability of every action into `mix`."""
 
     @staticmethod
-    def due(state: Any, fits: Floats) -> bool:
+    def needs_plan(state: Any, fits: Floats) -> bool:
         """Tell whether `plan` is wanted before the next round; some learners never plan."""
         return False
 
@@ -53,7 +53,7 @@ class BudgetedBase(ABC):
     @property
     def plans(self) -> bool:
         """Whether this learner ever plans."""
-        return type(self).due is not BudgetedBase.due
+        return type(self).needs_plan is not BudgetedBase.needs_plan
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         """Return the proved bound on the regret in random order, of probability 1 - delta, or None if none is known."""
@@ -84,7 +84,7 @@ class BudgetedBanditLearner(BudgetedBase):
         """Learn from the play of a round."""
 
 
-def check_pace(learner: Any) -> None:
+def check_growth(learner: Any) -> None:
     """Raise ParameterError unless the growth after which it plans again is above 1, and its delta, if any, a probability."""
     name = type(learner).__name__
     _validate.number(name, "growth", learner.growth, above=1)

@@ -12,7 +12,7 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.bounds.empirical_lp import empirical_lp, next_solve
 from tombola.budget.budget import BudgetTerms
-from tombola.learners.budgeted.base import BudgetedLearner, check_pace
+from tombola.learners.budgeted.base import BudgetedLearner, check_growth
 from tombola.learners.budgeted.means import (
     add_row,
     aim_of,
@@ -58,11 +58,11 @@ class EmpiricalLP(BudgetedLearner):
     (True, (False,))
     """
 
-    aims: ClassVar[bool] = True
+    supports_target: ClassVar[bool] = True
     growth: float = 1.2
 
     def __post_init__(self) -> None:
-        check_pace(self)
+        check_growth(self)
 
     def init(self, terms: BudgetTerms) -> State:
         """Start with the null action."""
@@ -84,7 +84,7 @@ class EmpiricalLP(BudgetedLearner):
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
-    def due(state: State, fits: Floats) -> bool:
+    def needs_plan(state: State, fits: Floats) -> bool:
         """Solve again when it is time, or when an action of the mix no longer fits."""
         return plan_is_due(state, state.seen[0], fits)
 

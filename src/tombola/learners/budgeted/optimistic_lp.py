@@ -13,7 +13,7 @@ from tombola._types import Floats, RngState
 from tombola.bounds.optimistic_lp import optimistic_log, optimistic_lp
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.bandit.counts import learn
-from tombola.learners.budgeted.base import BudgetedBanditLearner, check_pace
+from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
 from tombola.learners.budgeted.means import (
     add_costs,
     no_answers,
@@ -66,7 +66,7 @@ class OptimisticLP(BudgetedBanditLearner):
     growth: float = 1.44
 
     def __post_init__(self) -> None:
-        check_pace(self)
+        check_growth(self)
 
     def init(self, terms: BudgetTerms) -> State:
         """Start knowing the prices at most."""
@@ -87,7 +87,7 @@ class OptimisticLP(BudgetedBanditLearner):
         add_costs(state, action, costs)
 
     @staticmethod
-    def due(state: State, fits: Floats) -> bool:
+    def needs_plan(state: State, fits: Floats) -> bool:
         """Solve again when an action was played often enough, when it is time, or when an action no longer fits."""
         return plan_is_due(state, state.answered[0], fits)
 

@@ -11,7 +11,7 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.bounds.budget import lp_log, lp_margin, serfling_lp, serfling_lp_first_play
 from tombola.budget.budget import BudgetTerms
-from tombola.learners.budgeted.base import BudgetedLearner, check_pace
+from tombola.learners.budgeted.base import BudgetedLearner, check_growth
 from tombola.learners.budgeted.means import add_row, means_of, no_rows, play_planned, solve
 
 
@@ -51,7 +51,7 @@ class SerflingLP(BudgetedLearner):
     growth: float = 2.0
 
     def __post_init__(self) -> None:
-        check_pace(self)
+        check_growth(self)
 
     def init(self, terms: BudgetTerms) -> State:
         """Start with the null action."""
@@ -74,7 +74,7 @@ class SerflingLP(BudgetedLearner):
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
-    def due(state: State, fits: Floats) -> bool:
+    def needs_plan(state: State, fits: Floats) -> bool:
         """Solve again at the start of a block."""
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 

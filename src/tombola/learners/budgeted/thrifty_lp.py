@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
-from tombola.learners.budgeted.base import BudgetedBanditLearner, check_pace
+from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
 from tombola.learners.budgeted.means import (
     add_costs,
     aim_of,
@@ -76,11 +76,11 @@ class ThriftyLP(BudgetedBanditLearner):
     (True, (False,))
     """
 
-    aims: ClassVar[bool] = True
+    supports_target: ClassVar[bool] = True
     growth: float = 1.44
 
     def __post_init__(self) -> None:
-        check_pace(self)
+        check_growth(self)
 
     def init(self, terms: BudgetTerms) -> State:
         """Start knowing the prices at most."""
@@ -116,7 +116,7 @@ class ThriftyLP(BudgetedBanditLearner):
         add_costs(state, action, costs)
 
     @staticmethod
-    def due(state: State, fits: Floats) -> bool:
+    def needs_plan(state: State, fits: Floats) -> bool:
         """Solve again when an action was seen often enough, when it is time, or when an action no longer fits."""
         if not plan_is_due(state, state.answered[0], fits):
             return False

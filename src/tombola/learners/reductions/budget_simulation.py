@@ -20,7 +20,7 @@ from tombola.feedback import Budgeted
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.primal_dual import PrimalDual
 from tombola.learners.reductions.blocks import belongs, in_block
-from tombola.learners.reductions.schedule import Lemma
+from tombola.learners.reductions.schedule import LemmaSchedule
 from tombola.learners.reductions.training import train
 
 ACTED, KEPT, BLOCK = 0, 1, 2
@@ -49,7 +49,7 @@ class BudgetSimulation(BudgetedLearner):
     rounds: if the horizon is shorter it never plays, and it warns. `margin` is 2 as printed; the proof of zero
     violation adds up to 3 epsilon_i (erratum 20: the next block differs from the past by 2 epsilon_i, not one),
     so margin=3 is what it proves. Either way the stop rule keeps the budget; play it with `stop="strict", mixed=True`
-    to be faithful. With a delay d, blocks wait d rounds for each other, as in `Lemma(d)`, and play null meanwhile.
+    to be faithful. With a delay d, blocks wait d rounds for each other, as in `LemmaSchedule(d)`, and play null meanwhile.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
@@ -85,7 +85,7 @@ class BudgetSimulation(BudgetedLearner):
                 "EmpiricalLP, or a larger budget.",
                 stacklevel=2,
             )
-        blocks = Lemma(self.delay).blocks(T)
+        blocks = LemmaSchedule(self.delay).blocks(T)
         return State(
             horizon=float(T),
             rate=terms.rate,
@@ -99,7 +99,7 @@ class BudgetSimulation(BudgetedLearner):
         )
 
     @staticmethod
-    def due(state: State, fits: Floats) -> bool:
+    def needs_plan(state: State, fits: Floats) -> bool:
         """Train at the start of a block."""
         following = int(state.counters[BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[ACTED] + 1.0 >= state.starts[following])

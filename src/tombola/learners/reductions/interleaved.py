@@ -75,7 +75,7 @@ class Interleaved(Learner):
         def observe(state: State, played: int, losses: Floats) -> None:
             base_observe(view(state.copies[(played - 1) % state.copies.shape[0]]), losses)
 
-        return Kernels(None if self.mixes else act, mix if self.mixes else None, observe, self.due)
+        return Kernels(None if self.mixes else act, mix if self.mixes else None, observe, self.needs_plan)
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:

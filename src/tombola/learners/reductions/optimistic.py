@@ -162,7 +162,7 @@ class OptimisticSimulation(Learner):
         )
 
     @staticmethod
-    def due(state: State) -> bool:
+    def needs_plan(state: State) -> bool:
         """Simulate before every round, once all actions have answered."""
         return bool(state.planned[0] < 0.0 and least_tried(state.seen, state.chosen) < 0)
 
@@ -208,7 +208,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
     """
 
     @staticmethod
-    def due(state: State) -> bool:
+    def needs_plan(state: State) -> bool:
         """Simulate when the round has doubled or an action has answered half as often again."""
         if least_tried(state.seen, state.chosen) >= 0:
             return False

@@ -1,8 +1,8 @@
 """Schedules: when Simulation trains, for how long, and which rounds are blocks.
 
 The printed schedule contradicts itself (erratum 6: round 1 is played twice and its loss is used before it is
-revealed). `Lemma` and `Paper` are its two consistent readings; both wait d rounds between blocks so that a block is
-revealed before the next one begins. `Revealed` does not wait and knows no delay: it trains when enough is revealed.
+revealed). `LemmaSchedule` and `PaperSchedule` are its two consistent readings; both wait d rounds between blocks so that a block is
+revealed before the next one begins. `GrowingSchedule` does not wait and knows no delay: it trains when enough is revealed.
 """
 
 from abc import ABC, abstractmethod
@@ -32,19 +32,19 @@ class Schedule(ABC):
 
 
 @dataclass(frozen=True)
-class Lemma(Schedule):
+class LemmaSchedule(Schedule):
     """Block i = 0, 1, .. has 2^i rounds from t_i = 2^i + 1 + (i+1) d on, and 2^i rows are known when it begins.
 
     Lemma 4.1 of the paper holds to the letter; without delay it is the template itself.
 
-    >>> Lemma(delay=3).blocks(20).starts.tolist()
+    >>> LemmaSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 9.0, 14.0]
     """
 
     delay: int = 0
 
     def __post_init__(self) -> None:
-        _validate.whole("Lemma", "delay", self.delay, least=0)
+        _validate.whole("LemmaSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
         """Return t_i and 2^i for all i with t_i <= T."""
@@ -54,19 +54,19 @@ class Lemma(Schedule):
 
 
 @dataclass(frozen=True)
-class Paper(Schedule):
+class PaperSchedule(Schedule):
     """Block i = 1, 2, .. has 2^i rounds from t_i = 2^i + i d on, as printed; 2^i - 1 rows are known when it begins.
 
     Block 0 is round 1.
 
-    >>> Paper(delay=3).blocks(20).starts.tolist()
+    >>> PaperSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 10.0, 17.0]
     """
 
     delay: int = 0
 
     def __post_init__(self) -> None:
-        _validate.whole("Paper", "delay", self.delay, least=0)
+        _validate.whole("PaperSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
         """Return t_i and 2^i for all i >= 1 with t_i <= T."""
@@ -76,7 +76,7 @@ class Paper(Schedule):
 
 
 @dataclass(frozen=True)
-class Revealed(Schedule):
+class GrowingSchedule(Schedule):
     """No blocks and no waiting: train on all that is revealed whenever it has grown by a factor.
 
     It needs no knowledge of the delay, so unknown, random and per-round delays and lost feedback work the same way.
@@ -85,7 +85,7 @@ class Revealed(Schedule):
     growth: float = 2.0
 
     def __post_init__(self) -> None:
-        _validate.number("Revealed", "growth", self.growth, above=1)
+        _validate.number("GrowingSchedule", "growth", self.growth, above=1)
 
     def blocks(self, horizon: int) -> Blocks:
         """Return no blocks."""

@@ -16,7 +16,7 @@ from tombola.feedback import Full
 from tombola.learners.base import Feedback, Learner, MixedLearner
 from tombola.learners.reductions.blocks import belongs, in_block
 from tombola.learners.reductions.python_learner import PythonLearner
-from tombola.learners.reductions.schedule import Revealed, Schedule
+from tombola.learners.reductions.schedule import GrowingSchedule, Schedule
 from tombola.learners.reductions.training import train
 
 ACTED, KEPT, BLOCK, NEXT = 0, 1, 2, 3
@@ -41,9 +41,9 @@ class State(NamedTuple):
 class Simulation(MixedLearner):
     """Train `base` on past rows in i.i.d. order, and play its frequencies until the next training.
 
-    Faithful to the paper: `Simulation(base, Lemma(delay))` or `Paper(delay)`; rounds between blocks play `free_action`
+    Faithful to the paper: `Simulation(base, LemmaSchedule(delay))` or `PaperSchedule(delay)`; rounds between blocks play `free_action`
     and their rows are discarded, unless `past="all"` keeps them and `waiting="last"` goes on with the last mix.
-    Practical: `Simulation(base)`, which is `Revealed()`: it has no blocks to wait for, so it keeps every row and plays
+    Practical: `Simulation(base)`, which is `GrowingSchedule()`: it has no blocks to wait for, so it keeps every row and plays
     the last mix in between, whatever the delays are.
     `trainings` runs are averaged; that lowers the variance and leaves the expected regret as it is.
 
@@ -51,14 +51,14 @@ class Simulation(MixedLearner):
     4.18 sqrt(T ln k), plus d for each of log2 T waits. `base` is any full-information learner, or an `PythonLearner` one.
 
     >>> from tombola import FollowTheLeader, instances, play
-    >>> from tombola.learners import Lemma
-    >>> trace = play(Simulation(FollowTheLeader(), Lemma(delay=10)), instances.split(1000), delay=10, seed=0)
+    >>> from tombola.learners import LemmaSchedule
+    >>> trace = play(Simulation(FollowTheLeader(), LemmaSchedule(delay=10)), instances.split(1000), delay=10, seed=0)
     >>> trace.expected_regret < 120
     True
     """
 
     base: Learner | PythonLearner
-    schedule: Schedule = field(default_factory=Revealed)
+    schedule: Schedule = field(default_factory=GrowingSchedule)
     past: Literal["blocks", "all"] = "blocks"
     waiting: Literal["free", "last"] = "free"
     trainings: int = 1
@@ -89,11 +89,11 @@ class Simulation(MixedLearner):
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "
                 f"got {self.free_action}; write free_action=0."
             )
-        faithful = not isinstance(self.schedule, Revealed)
+        faithful = not isinstance(self.schedule, GrowingSchedule)
         blocks = self.schedule.blocks(horizon)
         return State(
             by_blocks=float(faithful),
-            growth=self.schedule.growth if isinstance(self.schedule, Revealed) else 0.0,
+            growth=self.schedule.growth if isinstance(self.schedule, GrowingSchedule) else 0.0,
             discards=float(faithful and self.past != "all"),
             waits=float(faithful and self.waiting != "last"),
             free=float(self.free_action),
@@ -105,7 +105,7 @@ class Simulation(MixedLearner):
         )
 
     @staticmethod
-    def due(state: State) -> bool:
+    def needs_plan(state: State) -> bool:
         """Train at the start of a block, or when enough is revealed."""
         if state.by_blocks == 0.0:
             return bool(state.counters[KEPT] >= state.counters[NEXT])

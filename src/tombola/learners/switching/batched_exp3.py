@@ -62,7 +62,7 @@ class BatchedExp3(Learner):
         return State(float(block), rate, *place, *np.zeros((2, actions)))
 
     @staticmethod
-    def due(state: State) -> bool:
+    def needs_plan(state: State) -> bool:
         """Draw at the start of a block."""
         return bool(state.left[0] == 0.0)
 

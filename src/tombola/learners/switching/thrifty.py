@@ -15,7 +15,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, thrifty, thrifty_purse
+from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, thrifty, thrifty_exploration_budget
 from tombola.engine.intrinsics import no_inline
 from tombola.learners.bandit.counts import least_tried, lowest
 from tombola.learners.base import Feedback, Learner
@@ -184,7 +184,7 @@ class Thrifty(Learner):
             horizon=float(horizon),
             price=self.price,
             scale=THRIFTY_SCALE,
-            tracker=np.full(1, thrifty_purse(horizon, actions)),
+            tracker=np.full(1, thrifty_exploration_budget(horizon, actions)),
             astray=np.zeros(1),
             acted=np.zeros(1),
             current=np.full(1, -1.0),

@@ -59,7 +59,7 @@ class TsallisSwitching(Learner):
         return State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
 
     @staticmethod
-    def due(state: State) -> bool:
+    def needs_plan(state: State) -> bool:
         """Draw at the start of a block."""
         return bool(state.left[0] == 0.0)
 

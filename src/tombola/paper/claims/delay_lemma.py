@@ -13,7 +13,7 @@ import numpy as np
 
 from tombola._types import Floats, RngState, Seed
 from tombola._validate import seed_sequence
-from tombola.learners import Lemma, Paper, Revealed, Simulation
+from tombola.learners import GrowingSchedule, LemmaSchedule, PaperSchedule, Simulation
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.reductions.schedule import Schedule
 from tombola.paper import pvalues
@@ -71,7 +71,7 @@ class Stubborn(Pointer):
 
 
 DistinctRows: TypeAlias = Mapping[str, Callable[[int], Schedule]]
-KINDS: DistinctRows = {"lemma": Lemma, "paper": Paper}
+KINDS: DistinctRows = {"lemma": LemmaSchedule, "paper": PaperSchedule}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def trained_on(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int,
     for t in range(1, T + 1):
         if t - delay - 1 >= 1:
             learner.observe(state, t - delay - 1, rows[t - delay - 2])
-        if learner.due(state):
+        if learner.needs_plan(state):
             learner.plan(state, rng)
             drawn[t] = state.played[:T].copy()
         learner.mix(state, mix)
@@ -193,6 +193,6 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", luck=
             "training on one row only": {"learner": Trained(base=Stubborn())},
             "rows between blocks kept": {"learner": Trained(past="all")},
             "waits one round too long": {"learner": lambda kind, d: Trained()(kind, d + 1)},
-            "the other schedule": {"learner": Trained(kinds={"lemma": Paper, "paper": Lemma})},
-            "no blocks": {"learner": Trained(kinds=dict.fromkeys(KINDS, lambda _: Revealed()))},
+            "the other schedule": {"learner": Trained(kinds={"lemma": PaperSchedule, "paper": LemmaSchedule})},
+            "no blocks": {"learner": Trained(kinds=dict.fromkeys(KINDS, lambda _: GrowingSchedule()))},
         }

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from tombola import bounds, instances
 from tombola._compare import compare
 from tombola._types import Seed
-from tombola.learners import FollowTheLeader, Hedge, Lemma, Revealed, Simulation
+from tombola.learners import FollowTheLeader, GrowingSchedule, Hedge, LemmaSchedule, Simulation
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
@@ -16,8 +16,8 @@ from tombola.pool import Pool
 
 Learners: TypeAlias = Mapping[str, Callable[[int], Learner]]
 LEARNERS: dict[str, Callable[[int], Learner]] = {
-    "Simulation": lambda d: Simulation(FollowTheLeader(), Lemma(delay=d)),
-    "Simulation, not waiting": lambda _: Simulation(FollowTheLeader(), Revealed()),
+    "Simulation": lambda d: Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
+    "Simulation, not waiting": lambda _: Simulation(FollowTheLeader(), GrowingSchedule()),
     "follow the leader": lambda _: FollowTheLeader(),
     "Hedge": lambda d: Hedge(order="given", delay=d),
 }

@@ -13,7 +13,7 @@ import numpy as np
 from tombola import instances
 from tombola._compare import compare
 from tombola._types import Seed
-from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader, Lemma, Simulation
+from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader, LemmaSchedule, Simulation
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
@@ -33,7 +33,7 @@ def plays_until_fired(n: int) -> float:
 
 
 def repaired(T: int) -> float:
-    """Return the exact regret of Simulation(BirthdayTest(T), Lemma()) on the birthday pool; T is a power of two.
+    """Return the exact regret of Simulation(BirthdayTest(T), LemmaSchedule()) on the birthday pool; T is a power of two.
 
     >>> repaired(2), round(repaired(4), 9)
     (1.5, 2.5)
@@ -44,7 +44,7 @@ def repaired(T: int) -> float:
 
 def repair_of(T: int) -> Learner:
     """Return the birthday test inside Simulation, with the grid of the whole horizon."""
-    return Simulation(BirthdayTest(grid=T), Lemma())
+    return Simulation(BirthdayTest(grid=T), LemmaSchedule())
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class Repair(Claim, name="repair", expected="holds", luck=5e-4, judging=("mean",
         return {
             "no shuffle": {"order": "given"},
             "no Simulation": {"learner": BirthdayTest},
-            "training in which nothing repeats": {"learner": lambda _: Simulation(FixedAction(0), Lemma())},
-            "the grid of the block": {"learner": lambda _: Simulation(BirthdayTest(), Lemma())},
-            "no test": {"learner": lambda _: Simulation(FollowTheLeader(), Lemma())},
+            "training in which nothing repeats": {"learner": lambda _: Simulation(FixedAction(0), LemmaSchedule())},
+            "the grid of the block": {"learner": lambda _: Simulation(BirthdayTest(), LemmaSchedule())},
+            "no test": {"learner": lambda _: Simulation(FollowTheLeader(), LemmaSchedule())},
             "a constant of 1.25": {"mean": lambda T: 1.25 * T**0.5},
         }

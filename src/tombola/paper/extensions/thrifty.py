@@ -121,7 +121,7 @@ class BudgetTracker(Beyond, name="thrifty", expected="holds", luck=1e-5, judging
             probabilities.append(at_most(values, limit))
             shares.append(float(values.mean()) / limit)
             switches.append(float(pick(rows, "switches", **where).max()) / blocks_begun(T, k, 1, EIGHTHS))
-            spent.append(float(pick(rows, "astray", **where).max()) / bounds.thrifty_purse(T, k))
+            spent.append(float(pick(rows, "astray", **where).max()) / bounds.thrifty_exploration_budget(T, k))
         kept = exact(max(*switches, *spent) <= 1)
         measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches, " + (
             f"{max(spent):.2f} of the tracker spent"
