@@ -20,7 +20,7 @@ import numpy as np
 
 from tombola.advice import CompareRequest, Conditions, answer_to
 from tombola.advice.ranking import advise
-from tombola.persistence.result_cache import Chunks
+from tombola.persistence.result_cache import ResultCache, read_runs, write_runs
 from tombola.pool import Pool
 from tombola.readers import read_table
 from tombola.readers.to_pool import Table
@@ -46,13 +46,13 @@ class Case(NamedTuple):
     kind: str
     kept: Path
 
-    def chunks(self, seed: int) -> Chunks:
-        """Return where the runs of a seed are kept."""
-        return Chunks(self.kept / f"{self.name}-{self.kind.replace(' ', '_')}-{seed}")
+    def key(self, seed: int) -> str:
+        """Return the key under which the runs of a seed are cached."""
+        return f"{self.name}-{self.kind.replace(' ', '_')}-{seed}"
 
     def runs(self, seed: int) -> Runs | None:
         """Return the runs of a seed, if they were played."""
-        return self.chunks(seed).read(0, REPETITIONS)
+        return read_runs(ResultCache(self.kept), self.key(seed), (0, REPETITIONS))
 
     @property
     def blind(self) -> float | None:
@@ -90,7 +90,8 @@ def play(folder: Path, kept: Path, kinds: list[str]) -> None:
     for case in cases(folder, kept):
         for seed in (ADVISED, FRESH):
             if (not kinds or case.kind in kinds) and case.runs(seed) is None:
-                case.chunks(seed).write(0, REPETITIONS, answer_to(case.table, question(case, seed)).runs)
+                runs = answer_to(case.table, question(case, seed)).runs
+                write_runs(ResultCache(kept), case.key(seed), (0, REPETITIONS), runs)
                 print(case.name, case.kind, seed, flush=True)
 
 

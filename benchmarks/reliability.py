@@ -28,8 +28,7 @@ from tombola.engine.runner import Runner
 from tombola.learners import FollowTheLeader, Hedge
 from tombola.paper.unit_cache import Finished
 from tombola.paper.unit_cache import _hash as line_digest
-from tombola.persistence.result_cache import Chunks
-from tombola.persistence.result_cache import _digest as chunk_digest
+from tombola.persistence.result_cache import ResultCache, read_runs, write_runs
 from tombola.pool import Pool
 from tombola.runs import Runs
 
@@ -70,10 +69,10 @@ def chunks(path: Path, seed: int) -> str:
     if seed % 3 == 1:
         content = choice(rng, [other, whole[:32] + other[32:], other[:32] + whole[32:], b""])
     elif seed % 3 == 2:
-        archive = damage(whole[32:], seed)
-        content = chunk_digest(archive, "comparison/0-4.runs") + archive
-    (folder / "0-4.runs").write_bytes(content)
-    found = Chunks(folder).read(0, 4)
+        ResultCache(path).write("comparison/0-4", damage(whole[32:], seed))
+        content = (folder / "0-4.result").read_bytes()
+    (folder / "0-4.result").write_bytes(content)
+    found = read_runs(ResultCache(path), "comparison", (0, 4))
     if found is None:
         return "refused"
     return "same" if told_of(found) == told_of(runs) else "other" if seed % 3 == 2 else "wrong"
@@ -88,10 +87,10 @@ def kept_chunks() -> tuple[bytes, bytes, Runs]:
     )
     parts = [compare(pool, learners, repetitions=4, first=first, seed=1) for first in (0, 4)]
     with tempfile.TemporaryDirectory() as folder:
-        kept = Chunks(Path(folder) / "comparison")
+        cache = ResultCache(Path(folder))
         for first, runs in zip((0, 4), parts, strict=True):
-            kept.write(first, 4, runs)
-        whole, other = ((kept.folder / name).read_bytes() for name in ("0-4.runs", "4-8.runs"))
+            write_runs(cache, "comparison", (first, 4), runs)
+        whole, other = (cache.path(f"comparison/{block}").read_bytes() for block in ("0-4", "4-8"))
     return whole, other, parts[0]
 
 

@@ -1,21 +1,32 @@
-"""Source: what the numbers of this package depend on, as a name: its own code, and the packages that compute."""
+"""Provenance of results: hashes of the code, and the versions of the packages that compute."""
 
 import hashlib
 import platform
+import sys
 from functools import cache
 from pathlib import Path
 
 
 @cache
 def package_hash() -> str:
-    """Return a hash of all source files of the package: numbers of other code are not ours."""
+    """Return a SHA-256 hash of all source files of this package."""
     sources = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
+def source_hash(value: object) -> str:
+    """Return a hash of the file that defines the class of a value, such as a learner of the user's own.
+
+    >>> source_hash(1), len(source_hash(Path()))
+    ('', 64)
+    """
+    path = getattr(sys.modules[type(value).__module__], "__file__", None)
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
+
+
 @cache
 def environment() -> dict[str, str]:
-    """Return what computes here: two places with the same environment give the same numbers.
+    """Return the versions that determine results: two machines with equal environments compute the same bits.
 
     >>> list(environment())
     ['tombola', 'python', 'numpy', 'numba', 'scipy', 'processor']

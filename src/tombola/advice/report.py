@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from tombola import _statistics
 from tombola._compare import Comparison
 from tombola._option_names import option
+from tombola._provenance import package_hash, source_hash
 from tombola._statistics import Estimate
 from tombola.advice.default_learners import Kind
 from tombola.advice.number_text import plus_minus, short
@@ -22,7 +23,7 @@ from tombola.delay import RowDelays
 from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
 from tombola.feedback import feedback_type
-from tombola.persistence.result_cache import chunks_of, played
+from tombola.persistence.result_cache import ResultCache, play_cached, result_key
 from tombola.pool import Pool
 from tombola.readers.to_pool import Table
 from tombola.report.compare_page import RankingRow
@@ -259,8 +260,10 @@ def answer_to(
         switching_price=question.met.switching_price, budget=budget, seed=question.seed,
     )  # fmt: skip
     settings = (pool.actions, question.met, question.orders, question.amounts, question.target, question.seed)
-    chunks = chunks_of(keep, (pool.losses, pool.costs, table.delays), settings, learners)
-    runs, known = played(partial(comparison.play, workers=workers), question.repetitions, chunks)
+    sources = {name: [repr(learner), source_hash(learner)] for name, learner in learners.items()}
+    key = result_key(package_hash(), repr(settings), sources, pool.losses, pool.costs, table.delays)
+    cache = None if keep is None else ResultCache(keep)
+    runs, known = play_cached(partial(comparison.play, workers=workers), question.repetitions, cache, key)
     return Answer(name, table, question, runs, check_order(pool, LEVEL, seed=question.seed), known)
 
 

@@ -53,7 +53,7 @@ def compare(
     """Say which learner would have done best on this table, worked through in random order."""
     from tombola.advice import CompareRequest, Conditions, answer_to
     from tombola.advice.learner_list import parted
-    from tombola.persistence.result_cache import usual_folder
+    from tombola.persistence.result_cache import default_cache_dir
     from tombola.readers import read_table
 
     check_page(out, table)
@@ -64,7 +64,9 @@ def compare(
     read = read_table(table, rescale=rescale, missing=missing, **said)
     name = "standard input" if table == "-" else Path(table).name
     with _workers_at(cluster):
-        answer = answer_to(read, question, name=name, workers=workers, keep=None if fresh else usual_folder())
+        answer = answer_to(
+            read, question, name=name, workers=workers, keep=None if fresh else default_cache_dir("compare")
+        )
     if out is not None:
         write_page(answer, out)
     if as_json:

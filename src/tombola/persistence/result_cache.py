@@ -1,137 +1,196 @@
-"""Chunks: the repetitions that a comparison has played, kept in files: a kill costs little, and more can be added.
+"""Result cache of `compare` and `reproduce`: one file per result, written atomically, verified when read.
 
-Repetitions are played in chunks, always the same ones, and every chunk is a file of its own, written whole. Its name
-is a hash of the table, the question, the seed and the code of this package; a damaged file, and one that was moved from
-another name, is played again: its digest is of the name, too.
+A key names everything the result depends on: the data, the settings, the seed and the hash of the code. Equal keys
+therefore mean equal results, to the bit. A file that is damaged, cut short, or moved here from another key fails its
+checksum, and the result is computed again. Use:
+
+>>> import tempfile
+>>> cache = ResultCache(Path(tempfile.mkdtemp()))
+>>> key = f"birthday/{result_key({'T': 16}, 'seed 1', 'hash of the code')}"
+>>> cache.read_json(key) is None
+True
+>>> cache.write_json(key, [{"loss": 0.5}]), cache.read_json(key)
+([{'loss': 0.5}], [{'loss': 0.5}])
+
+`compare` stores blocks of repetitions as NumPy archives (`play_cached`); `reproduce` stores the rows of a unit as JSON.
 """
 
 import hashlib
 import io
 import json
 import os
-import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tombola._files import make_folder, read_bytes, write_atomic
-from tombola._provenance import package_hash
 from tombola.budget.target import TargetRegret
 from tombola.runs import Cell, Entry, Runs
 
-CHUNK = 4  # repetitions in a file
-Part = tuple[int, int]  # the first repetition, how many
-Play = Callable[[Sequence[Part]], Generator[Runs]]
+# Repetitions per file: small enough that an interrupted comparison loses little, large enough for few files.
+BLOCK_REPETITIONS = 4
+# Rows of an array that are copied at a time while it is hashed: a memory-mapped table may not fit into memory.
+HASHED_ROWS = 1 << 16
+CHECKSUM_BYTES = 32
+
+Block: TypeAlias = tuple[int, int]  # first repetition, number of repetitions
+PlayBlocks: TypeAlias = Callable[[Sequence[Block]], Generator[Runs]]
 
 
-class Chunks(NamedTuple):
-    """A folder with the chunks of one comparison."""
+class ResultCache(NamedTuple):
+    """Folder of finished results. A key is a relative path such as `claim/hash`; its file is `claim/hash.result`.
+
+    A result that cannot be written (read-only or full disk) is not cached, which costs time only.
+    """
 
     folder: Path
 
-    def read(self, first: int, count: int) -> Runs | None:
-        """Return the chunk, or None if it is not there, or not as it was written."""
+    def read(self, key: str) -> bytes | None:
+        """Return the content stored under a key; None if there is none, or if its checksum does not match."""
         try:
-            return _unpacked(read_bytes(self._path(first, count)), self._name(first, count))
-        except Exception:  # zipfile, zlib, NumPy and tokenize each have their own for what is no archive
+            content = read_bytes(self.path(key))
+        except OSError:
+            return None
+        checksum, payload = content[:CHECKSUM_BYTES], content[CHECKSUM_BYTES:]
+        return payload if checksum == _checksum(key, payload) else None
+
+    def write(self, key: str, payload: bytes) -> None:
+        """Store content under a key, atomically: a reader or a kill never finds a part of it."""
+        path = self.path(key)
+        with suppress(OSError):
+            make_folder(path.parent)
+            write_atomic(path, _checksum(key, payload) + payload)
+
+    def read_json(self, key: str) -> Any:
+        """Return the JSON value stored under a key, or None."""
+        payload = self.read(key)
+        try:
+            return None if payload is None else json.loads(payload)
+        except ValueError:
             return None
 
-    def write(self, first: int, count: int, runs: Runs) -> None:
-        """Keep a chunk; where that cannot be, nothing is lost but time."""
-        with suppress(OSError):
-            make_folder(self.folder)
-            write_atomic(self._path(first, count), _packed(runs, self._name(first, count)))
+    def write_json(self, key: str, value: Any) -> Any:
+        """Store a JSON value under a key, and return it as `read_json` will: tuples become lists."""
+        payload = json.dumps(value).encode()
+        self.write(key, payload)
+        return json.loads(payload)
 
-    def _path(self, first: int, count: int) -> Path:
-        return self.folder / f"{first}-{first + count}.runs"
-
-    def _name(self, first: int, count: int) -> str:
-        return "/".join(self._path(first, count).parts[-2:])
+    def path(self, key: str) -> Path:
+        """Return the file of a key, whether or not it exists."""
+        return self.folder / f"{key}.result"
 
 
-def played(play: Play, repetitions: int, chunks: Chunks | None) -> tuple[Runs, int]:
-    """Return all repetitions, and how many of them were known before; each part is kept as soon as it is played."""
-    parts = [(first, min(CHUNK, repetitions - first)) for first in range(0, repetitions, CHUNK)]
-    found: dict[Part, Runs | None] = {part: None if chunks is None else chunks.read(*part) for part in parts}
-    missing = [part for part in parts if found[part] is None]
+def result_key(*parts: Any) -> str:
+    """Hash everything a result depends on to 32 hexadecimal digits; parts are arrays, None, or JSON values.
+
+    >>> result_key({"a": 1, "b": 2}, np.zeros(2)) == result_key({"b": 2, "a": 1}, np.zeros(2))
+    True
+    >>> result_key(np.zeros(2)) == result_key(np.zeros((2, 1)))
+    False
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(f"array {part.shape} {part.dtype.str}\0".encode())
+            for start in range(0, len(part), HASHED_ROWS):
+                digest.update(np.ascontiguousarray(part[start : start + HASHED_ROWS]).tobytes())
+        else:
+            digest.update(json.dumps(part, sort_keys=True).encode() + b"\0")
+    return digest.hexdigest()[:32]
+
+
+def default_cache_dir(name: str) -> Path:
+    """Return the folder of a kind of result: below TOMBOLA_CACHE, or in the user's cache folder.
+
+    >>> default_cache_dir("compare").name
+    'compare'
+    """
+    cache_home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(os.environ.get("TOMBOLA_CACHE") or Path(cache_home) / "tombola") / name
+
+
+def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
+    """Play the repetitions of a comparison that are not cached; return all runs and the number that was cached.
+
+    `play` yields the runs of each block it is given, in order. Every block is stored as soon as it is played, so that
+    an interrupted comparison continues, and one with more repetitions plays only the new ones.
+    """
+    blocks = [
+        (first, min(BLOCK_REPETITIONS, repetitions - first)) for first in range(0, repetitions, BLOCK_REPETITIONS)
+    ]
+    runs = {block: None if cache is None else read_runs(cache, key, block) for block in blocks}
+    missing = [block for block in blocks if runs[block] is None]
     with closing(play(missing)) as playing:
-        for part, runs in zip(missing, playing, strict=True):
-            found[part] = runs
-            if chunks is not None:
-                chunks.write(*part, runs)
-    known = repetitions - sum(count for _, count in missing)
-    return joined([runs for runs in found.values() if runs is not None]), known
+        for block, played in zip(missing, playing, strict=True):
+            runs[block] = played
+            if cache is not None:
+                write_runs(cache, key, block, played)
+    n_cached = repetitions - sum(count for _, count in missing)
+    return concatenate([part for part in runs.values() if part is not None]), n_cached
 
 
-def joined(parts: Sequence[Runs]) -> Runs:
-    """Return runs of the same learners on further orders as one."""
-    cells = {entry: _joined([part.cells[entry] for part in parts]) for entry in parts[0].cells}
+def read_runs(cache: ResultCache, key: str, block: Block) -> Runs | None:
+    """Return the runs of one block of a comparison, or None."""
+    payload = cache.read(_block_key(key, block))
+    try:
+        return None if payload is None else _decode(payload)
+    except Exception:  # zipfile, zlib, NumPy and tokenize each raise their own for a malformed archive
+        return None
+
+
+def write_runs(cache: ResultCache, key: str, block: Block, runs: Runs) -> None:
+    """Store the runs of one block of a comparison."""
+    cache.write(_block_key(key, block), _encode(runs))
+
+
+def concatenate(parts: Sequence[Runs]) -> Runs:
+    """Return the runs of consecutive repetitions of one comparison as one."""
+    cells = {entry: _concatenate([part.cells[entry] for part in parts]) for entry in parts[0].cells}
     return replace(parts[0], cells=cells)
 
 
-def _joined(cells: Sequence[Cell]) -> Cell:
+def _concatenate(cells: Sequence[Cell]) -> Cell:
     sums = np.concatenate([cell.sums for cell in cells])
     plays = np.concatenate([cell.plays for cell in cells])
+    # `shares` is a mean over repetitions, so every block weighs by its number of them.
     shares = np.sum([len(cell.plays) * cell.shares for cell in cells], axis=0) / len(plays)
     return Cell(cells[0].rounds, sums, plays, shares)
 
 
-def chunks_of(folder: Path | None, arrays: Iterable[Any], settings: Any, learners: Mapping[str, Any]) -> Chunks | None:
-    """Return the folder of a comparison: it is named by all that its numbers depend on."""
-    if folder is None:
-        return None
-    digest = hashlib.sha256(f"{package_hash()} {settings!r}".encode())
-    for name, learner in learners.items():
-        source = getattr(sys.modules[type(learner).__module__], "__file__", None)
-        digest.update(f"{name} {learner!r} ".encode() + (Path(source).read_bytes() if source else b""))
-    for array in arrays:
-        digest.update(str(None if array is None else (array.shape, str(array.dtype))).encode())
-        for start in range(0, 0 if array is None else len(array), 1 << 16):
-            digest.update(np.ascontiguousarray(array[start : start + (1 << 16)]).tobytes())
-    return Chunks(folder / digest.hexdigest()[:32])
+def _block_key(key: str, block: Block) -> str:
+    first, count = block
+    return f"{key}/{first}-{first + count}"
 
 
-def usual_folder() -> Path:
-    """Return where they are kept: TOMBOLA_CACHE, or a folder in the cache of the person.
-
-    >>> usual_folder().name
-    'compare'
-    """
-    cache_home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    return Path(os.environ.get("TOMBOLA_CACHE") or Path(cache_home) / "tombola") / "compare"
+def _checksum(key: str, payload: bytes) -> bytes:
+    """Hash the key too: a file copied to another key must not be read as that result."""
+    return hashlib.sha256(key.encode() + b"\0" + payload).digest()
 
 
-def _packed(runs: Runs, name: str) -> bytes:
-    """Return runs as bytes: a digest of them and their name, and an archive of arrays."""
-    cells = list(runs.cells.values())
-    arrays = {f"{i} {name}": array for i, cell in enumerate(cells) for name, array in cell._asdict().items()}
+def _encode(runs: Runs) -> bytes:
+    """Serialise runs as a NumPy archive: four arrays per cell, and the rest as JSON."""
+    cells = enumerate(runs.cells.values())
+    arrays = {f"{i} {name}": array for i, cell in cells for name, array in cell._asdict().items()}
     facts = {
+        "entries": list(runs.cells),
         "price": runs.switching_price,
         "actions": runs.actions,
         "amounts": runs.amounts,
+        "bounds": [(*entry, bound) for entry, bound in runs.bounds.items()],
         "aims": list(runs.aims.items()),
     }
-    bounds = [(*entry, bound) for entry, bound in runs.bounds.items()]
-    about = np.array(json.dumps({"entries": list(runs.cells), "bounds": bounds, **facts}))
     buffer = io.BytesIO()
-    np.savez(buffer, about=about, **arrays)
-    return _digest(buffer.getvalue(), name) + buffer.getvalue()
+    np.savez(buffer, facts=np.array(json.dumps(facts)), **arrays)
+    return buffer.getvalue()
 
 
-def _digest(archive: bytes, name: str) -> bytes:
-    return hashlib.sha256(name.encode() + b"\0" + archive).digest()
-
-
-def _unpacked(content: bytes, name: str) -> Runs:
-    digest, archive = content[:32], content[32:]
-    if _digest(archive, name) != digest:
-        raise ValueError("not as it was written")
-    with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
-        facts = json.loads(str(arrays["about"]))
+def _decode(payload: bytes) -> Runs:
+    with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
+        facts = json.loads(str(arrays["facts"]))
         cells = {
             Entry(*entry): Cell(*(arrays[f"{i} {name}"] for name in Cell._fields))
             for i, entry in enumerate(facts["entries"])
