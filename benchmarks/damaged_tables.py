@@ -54,7 +54,8 @@ def said(file: Path) -> Said:
         source = file.parent if file.name == RUNS else file
         look = look_at(source, ReadOptions())
         look.facts(), look.sample(), look.needed()
-        pool, delays, _ = read_table(source)
+        table = read_table(source)
+        pool, delays = table.pool, table.delays
     costs = None if pool.costs is None else pool.costs.tolist()
     return (
         pool.actions, pool.ids, np.asarray(pool.losses, float).tolist(), costs,

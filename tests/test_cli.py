@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tombola import Exp3, Pool, compare
+from tombola._formatting import format_estimate
 from tombola.advice.default_learners import Conditions, default_learners
-from tombola.advice.number_text import plus_minus
 
 MAIN = "from tombola.cli.app import main; main()"
 
@@ -46,7 +46,7 @@ def test_compare_prints_the_ranking(feedback: str, tombola: Callable[..., Any], 
     runs = compare(pool, default_learners(Conditions(feedback)), repetitions=3, seed=5)
     listed = [line.split()[1] for line in done.stdout.splitlines() if line.strip()[:1].isdigit()]
     assert listed == runs.ranking()
-    assert plus_minus(runs.regret(runs.ranking()[0])) in done.stdout
+    assert format_estimate(runs.regret(runs.ranking()[0])) in done.stdout
     assert "order of the table: nothing speaks against random order" in done.stdout
     assert re.search(r"^ answer +(use|pick) ", done.stdout, re.MULTILINE)
     assert done.stdout.index(" answer ") < done.stdout.index("random order"), "the answer comes first"
@@ -62,7 +62,7 @@ def test_compare_takes_its_options(tombola: Callable[..., Any], table: Path, tmp
     assert (done.returncode, done.stderr) == (0, "")
     runs = compare(pool, [Exp3()], "given", repetitions=2, delay=3, switching_price=0.5, seed=7)
     line = next(line for line in done.stdout.splitlines() if line.split()[1:2] == ["Exp3"])
-    assert plus_minus(runs.regret("Exp3")) in line
+    assert format_estimate(runs.regret("Exp3")) in line
 
 
 def test_compare_fits_a_narrow_terminal(tombola: Callable[..., Any], table: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_bad_table_is_one_line_and_status_2(
         ("compare", "losses.csv", "--learners", "UCB2(beta=1)"),
         ("compare", "losses.csv", "--learners", "nowhere.py:Mine"),
         ("compare", "losses.csv", "--learners", "UCB2(alpha=open('x'))"),
-        ("compare", "losses.csv", "--rewards", "--losses"),
+        ("compare", "losses.csv", "--scores", "--losses"),
         ("compare", "losses.csv", "--decimal", ":"),
         ("compare", "losses.csv", "--actions", "cheap,best"),
         ("compare", "losses.csv", "--out", "page.pdf"),

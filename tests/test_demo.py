@@ -54,7 +54,7 @@ def test_the_best_model_of_the_evaluation_is_the_last() -> None:
 
 
 def test_outcomes_of_calls_come_late() -> None:
-    pool, delays, notes = demo.call_list(seed=0)
+    pool, delays, notes, *_ = demo.call_list(seed=0)
     assert pool.actions[pool.best] == "evening call"
     assert delays is not None
     assert delays.shape == (pool.rows,)

@@ -71,7 +71,7 @@ def test_certify_reads_standard_input_and_stops_early(table: Path) -> None:
 
 
 def test_rewards_turn_it_round(table: Path) -> None:
-    facts = json.loads(run("certify", table, "--within", 0.05, "--rewards", "--json")[1])
+    facts = json.loads(run("certify", table, "--within", 0.05, "--scores", "--json")[1])
     assert facts["best"] == "bad"
 
 
@@ -267,7 +267,7 @@ def test_certify_asks_and_answers_in_the_numbers_of_the_table(rewards: bool, tmp
     path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in points))
     shares = tmp_path / "shares.csv"
     shares.write_text("a,b\n" + "".join(f"{a / 100},{b / 100}\n" for a, b in points))
-    more = ["--json", *(["--rewards"] if rewards else [])]
+    more = ["--json", *(["--scores"] if rewards else [])]
     page = tmp_path / "page.html"
     facts = json.loads(run("certify", path, "--range", "0,100", "--within", 5, "--out", page, *more)[1])
     plain = json.loads(run("certify", shares, "--within", 0.05, *more)[1])

@@ -431,7 +431,7 @@ def test_the_commands_for_full_feedback(session: Callable[..., str]) -> None:
         ("1",),
         ("--csv", "none.csv"),
         ("1", "--loss", "0.5", "--csv", "x.csv"),
-        ("1", "--loss", "0.5", "--rewards"),
+        ("1", "--loss", "0.5", "--scores"),
         (),
         ("1", "--loss", "x"),
         ("9", "--loss", "0"),

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from naive.live import Run
 from tombola import UCB1, Exp3, Hedge
-from tombola._text import csv_text
+from tombola._formatting import csv_text
 from tombola.budget.budget import Budget
 from tombola.cli.session import app as commands
 from tombola.errors import SessionError

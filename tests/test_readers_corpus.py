@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
-from tombola._option_names import command_line
+from tombola._formatting import cli_style
 from tombola.cli.app import app
 from tombola.errors import TombolaError
 from tombola.readers import read_table
@@ -105,10 +105,10 @@ UGLY: dict[str, Ugly] = {
     "a name with a comma": Ugly('"a, old",b\n0,1\n.5,.25\n', losses=AB, actions=("a, old", "b")),
     "names in hieroglyphs": Ugly("\U00013000,$x_1$\n0,1\n.5,.25\n", losses=AB, actions=("\U00013000", "$x_1$")),
     # losses, rewards, costs
-    "accuracy": Ugly("a accuracy,b accuracy\n1,0\n.5,.75\n", "--rewards if more is better, --losses if less is"),
+    "accuracy": Ugly("a accuracy,b accuracy\n1,0\n.5,.75\n", "--scores if more is better, --losses if less is"),
     "scores": Ugly("score_a,score_b\n1,0\n.5,.75\n", "got a column called 'score_a'"),
-    "scores as rewards": Ugly("score_a,score_b\n1,0\n.5,.75\n", losses=AB, options={"kind": "rewards"}, notes=("the action of column 'score_a' is called 'a'",)),
-    "rewards called so": Ugly("reward_a,reward_b\n1,0\n.5,.75\n", losses=AB, notes=("read as rewards",)),
+    "scores as rewards": Ugly("score_a,score_b\n1,0\n.5,.75\n", losses=AB, options={"kind": "scores"}, notes=("the action of column 'score_a' is called 'a'",)),
+    "rewards called so": Ugly("reward_a,reward_b\n1,0\n.5,.75\n", losses=AB, notes=("read as scores",)),
     "losses beside scores": Ugly("a_loss,b_loss,a_score,b_score\n0,1,3,4\n.5,.25,3,4\n", losses=AB, notes=("a_score (named like a score)",)),
     "a score among plain names": Ugly("a,b,score\n0,1,.3\n.5,.25,.4\n", losses=AB, notes=("score (named like a score)",)),
     "costs in front": Ugly("cost_a,cost_b,a,b\n1,2,0,1\n3,4,.5,.25\n", losses=AB, costs=[[1, 2], [3, 4]], notes=("costs from columns cost_a for a",)),
@@ -175,8 +175,8 @@ UGLY: dict[str, Ugly] = {
     "a title in a sheet": Ugly(excel({"May": [["My results"], ["a", "b"], [0, 1]]}), "got more in line 2", name="t.xlsx"),
     "no book": Ugly(b"PK\x03\x04" + bytes(300), "expected an Excel file", name="t.xlsx"),
     # long tables
-    "long with a score": Ugly("prompt,model,score\nx,a,1\nx,b,0\ny,a,.5\ny,b,.75\n", "--rewards", options={"ids": "prompt"}),
-    "long as rewards": Ugly("prompt,model,score\nx,a,1\nx,b,0\ny,a,.5\ny,b,.75\n", losses=AB, ids=XY, options={"ids": "prompt", "kind": "rewards"}),
+    "long with a score": Ugly("prompt,model,score\nx,a,1\nx,b,0\ny,a,.5\ny,b,.75\n", losses=AB, ids=XY, options={"ids": "prompt"}),
+    "long as rewards": Ugly("prompt,model,score\nx,a,1\nx,b,0\ny,a,.5\ny,b,.75\n", losses=AB, ids=XY, options={"ids": "prompt", "kind": "scores"}),
     "long without rows": Ugly("model,loss\na,0\nb,1\n", "--id NAME"),
     "long, nothing said": Ugly("id,action,points\nx,a,1\nx,b,0\n", "--value-column NAME"),
     # what damages memory or the process
@@ -204,12 +204,12 @@ def test_an_ugly_file_is_understood_or_refused_in_a_sentence(
     ugly = UGLY[what]
     source = made(ugly, tmp_path)
     if ugly.says:
-        with command_line(), pytest.raises(TombolaError) as caught:
+        with cli_style(), pytest.raises(TombolaError) as caught:
             read_table(source, **ugly.options)
         assert ugly.says in one_sentence(caught.value)
         assert set(re.findall(r" (--[a-z-]+)", str(caught.value))) <= OPTIONS, "every remedy exists where the person is"
         return
-    with command_line():
+    with cli_style():
         table = read_table(source, **ugly.options)
     pool = table.pool
     assert pool.losses.tolist() == pytest.approx(np.array(ugly.losses))
@@ -230,7 +230,7 @@ def test_look_says_the_options_with_which_it_can_be_read(what: str, tmp_path: Pa
     ugly = UGLY[what]
     said = {name: value for name, value in ugly.options.items() if name not in ("rescale", "missing")}
     look = look_at(made(ugly, tmp_path), ReadOptions(**said))
-    with command_line():
+    with cli_style():
         needed = look.needed()
     assert dict(look.facts())["actions"].startswith(f"{len(look.names)}: ")
     assert len(look.sample()[1]) == min(3, len(np.array(ugly.losses)))

@@ -146,24 +146,24 @@ def test_bad_arrow_files(name: str, content: bytes, tmp_path: Path, one_sentence
 
 def test_rewards_and_units() -> None:
     rewards = np.array([[10.0, 30.0], [20.0, 10.0]])
-    table = read_table(rewards, kind="rewards", rescale=True)
+    table = read_table(rewards, kind="scores", rescale=True)
     assert table.pool.losses.tolist() == [[1.0, 0.0], [0.5, 1.0]]
-    assert "rewards rescaled from [10, 30], the smallest and the largest, to [0, 1]" in table.notes
-    assert read_table(rewards, kind="rewards", rescale=(0, 40)).pool.losses.tolist() == [[0.75, 0.25], [0.5, 0.75]]
+    assert "scores rescaled from [10, 30], the smallest and the largest, to [0, 1]" in table.notes
+    assert read_table(rewards, kind="scores", rescale=(0, 40)).pool.losses.tolist() == [[0.75, 0.25], [0.5, 0.75]]
     assert read_table(rewards, rescale=(0, 40)).pool.losses.tolist() == [[0.25, 0.75], [0.5, 0.25]]
-    assert read_table(np.array([[7, 7]]), kind="rewards", rescale=True).pool.losses.tolist() == [[0.0, 0.0]]
+    assert read_table(np.array([[7, 7]]), kind="scores", rescale=True).pool.losses.tolist() == [[0.0, 0.0]]
     assert read_table(np.array([[0.1, 0.0]], dtype=np.float32), rescale=(0, 0.1)).pool.losses.tolist() == [[1.0, 0.0]]
     with pytest.raises(TableError, match="wider limits"):
         read_table(rewards, rescale=(0, 20))
-    with pytest.raises(TableError, match="rewards must be in"):
-        read_table(rewards, kind="rewards")
+    with pytest.raises(TableError, match="scores must be in"):
+        read_table(rewards, kind="scores")
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=2), min_size=1, max_size=5), st.booleans())
 def test_rescaling_keeps_the_order_and_fills_the_interval(numbers: list[list[float]], rewards: bool) -> None:
     values = np.array(numbers)
-    losses = read_table(values, kind="rewards" if rewards else "losses", rescale=True).pool.losses
+    losses = read_table(values, kind="scores" if rewards else "losses", rescale=True).pool.losses
     assert losses.min() == 0
     assert losses.max() == (1 if values.min() < values.max() else 0)
     ranked = np.argsort(-values if rewards else values, axis=None, kind="stable")

@@ -11,9 +11,9 @@ import pytest
 from pools import OWN, REAL, npz_of
 from tombola import Pool, compare, demo, play
 from tombola._compare import bound_of
+from tombola._formatting import format_estimate
 from tombola.advice.default_learners import Conditions, default_budgeted_learners, default_learners
 from tombola.advice.learner_list import listing
-from tombola.advice.number_text import plus_minus
 from tombola.advice.page import means, page_of, share_chart
 from tombola.advice.prior_ranks import RANKS
 from tombola.advice.report import Answer, answer_to
@@ -56,7 +56,9 @@ def test_the_standings_are_those_of_compare(feedback: str, delay: int, price: fl
     for order in ("random", "given"):
         standings = [one for one in report.standings(order) if one.rank]
         assert [one.learner for one in standings] == runs.ranking(order)
-        assert [one.regret for one in standings] == [plus_minus(runs.regret(one.learner, order)) for one in standings]
+        assert [one.regret for one in standings] == [
+            format_estimate(runs.regret(one.learner, order)) for one in standings
+        ]
         assert standings[0].spent == ""
     assert report.advice.learner in runs.learners
 

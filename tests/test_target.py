@@ -13,9 +13,9 @@ from naive import budget as naive
 from test_budget_learners import agree, pool_of
 from test_optimum_exact import exact, fractions
 from tombola import Pool, Session, compare, demo, play
+from tombola._formatting import format_number
 from tombola.advice.default_learners import Conditions
 from tombola.advice.mix_text import price_words, target_words
-from tombola.advice.number_text import short
 from tombola.advice.page import budget_picture, page_of
 from tombola.advice.report import answer_to
 from tombola.advice.request import CompareRequest
@@ -278,7 +278,7 @@ def test_what_a_tenth_more_saves_is_what_it_saves(seed: int) -> None:
         more = amounts.copy()
         more[j] *= 1.1
         saved = least(losses, costs, amounts) - least(losses, costs, more)
-        told = f"({short(amounts[j] / 10)}) would save {short(saved)} losses"
+        told = f"({format_number(amounts[j] / 10)}) would save {format_number(saved)} losses"
         assert (told in words) == (saved > 1e-9), (words, told)
     enough = least(losses, costs, amounts) < losses.sum(axis=0).min() + 1e-9
     assert ("affordable on every row" in words) == enough, words

@@ -22,7 +22,7 @@ import cloudpickle
 import numpy as np
 from distributed import Client, Future, KilledWorker, WorkerPlugin, get_worker
 
-from tombola._option_names import option
+from tombola._formatting import option_text
 from tombola._provenance import environment
 from tombola._types import Rows
 from tombola.errors import ParameterError
@@ -44,7 +44,7 @@ def connected(address: str) -> Iterator[Client]:
 
 
 def _client(address: str) -> Client:
-    name = option("cluster")
+    name = option_text("cluster")
     client = Client.__new__(Client)  # at hand if it does not start: one that is left to be collected can lock up others
     try:
         client.__init__(address, timeout=PATIENCE, set_as_default=False)
@@ -52,7 +52,7 @@ def _client(address: str) -> Client:
         client.close()
         raise ParameterError(
             f"{name}: expected the address of a Dask scheduler, got {address!r} ({str(error) or 'no answer'}); start "
-            f"one with 'dask scheduler', and write {option('cluster', 'tcp://HOST:8786')}."
+            f"one with 'dask scheduler', and write {option_text('cluster', 'tcp://HOST:8786')}."
         ) from None
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
@@ -88,7 +88,7 @@ def _result(future: Future) -> Any:
         return future.result()
     except KilledWorker as killed:
         raise ParameterError(
-            f"{option('cluster')}: expected workers that live, but several died at the same piece of work "
+            f"{option_text('cluster')}: expected workers that live, but several died at the same piece of work "
             f"({killed.last_worker.address} was the last); give them more memory, or fewer threads each."
         ) from None
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tombola import _validate
-from tombola._option_names import option
+from tombola._formatting import option_text
 from tombola._parallel import parallel_map
 from tombola._play import Played, allowance_on, log_spaced, run
 from tombola._types import Floats, Rounds, Seed
@@ -126,7 +126,7 @@ class Comparison:
         if aims and price > 0:
             raise ParameterError(
                 "compare: expected no price of a switch with a target, where what counts is what is spent, "
-                f"got {price:g}; leave out {option('switching_price')}, or the target."
+                f"got {price:g}; leave out {option_text('switching_price')}, or the target."
             )
         return cls(
             pools, allowances, _orders(orders), _names(learners), delay, price, amounts, relabel, chosen, seed, aims

@@ -1,7 +1,4 @@
-"""Files: written whole or not at all, and never over what is read, nor over anything but a regular file.
-
-What tombola has written itself is read as carefully: from a regular file, which has an end.
-"""
+"""File access: atomic writes that never replace an input, and reads from regular files only."""
 
 import os
 import secrets
@@ -15,7 +12,7 @@ from tombola.errors import FileError
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-_KINDS = {
+_FILE_TYPES = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
@@ -23,52 +20,57 @@ _KINDS = {
     stat.S_IFBLK: "a device",
 }
 
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe that nobody writes opens at once, too
+# Without O_NONBLOCK, opening a named pipe without a writer would block for ever.
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def write_atomic(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
-    """Write a file so that a reader, or a kill at any moment, finds the old one or the new one, never a part."""
-    with whole(path, *inputs) as file:
+    """Write a file atomically: after a crash it holds the old or the new content, never a part."""
+    with atomic_writer(path, *inputs) as file:
         file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
 
 
 @contextmanager
-def whole(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
-    """Do the same for a file that is written piece by piece; after an error there is the old one."""
+def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
+    """Open a binary file for writing that replaces `path` when the context ends without an error.
+
+    `inputs` are files that must not be overwritten. Owner and mode of an existing file are kept.
+    """
     target = resolve_target(path, *inputs)
-    part = target.with_name(f".{secrets.token_hex(8)}.part")  # short: a long name leaves no room for more
-    with _named(path):
-        before = _found(target)
+    # A short random name: prefixing a name of maximal length would exceed the limit of the file system.
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    with _file_errors(path):
+        previous = _stat(target)
         try:
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            if before is not None:
-                _take_over(part, before)
+            if previous is not None:
+                _copy_owner_and_mode(part, previous)
             os.replace(part, target)
         except BaseException:
             part.unlink(missing_ok=True)
             raise
-        _sync(target.parent)
+        _sync_folder(target.parent)
 
 
 def resolve_target(path: PathLike, *inputs: PathLike) -> Path:
-    """Return the file that `path` means, links followed, if it can be written without harm to these inputs.
+    """Follow links and return the file to write; raise unless it is writable and not one of the inputs.
 
     >>> resolve_target("/dev/null")
     Traceback (most recent call last):
     tombola.errors.FileError: /dev/null: expected a file to write, got a device; name a new file, or an old page.
     """
-    with _named(path):
+    with _file_errors(path):
         target = Path(os.path.realpath(path))
-        found = _found(target)
-        reader = next((given for given in inputs if found and _holds(given, target)), None)
-        writable = os.access(target.parent, os.W_OK) and (not found or os.access(target, os.W_OK))
-    if reader is not None:
-        raise FileError(f"{path}: expected a file of its own to write, but {reader} is read; name another file.")
-    if found and not stat.S_ISREG(found.st_mode):
-        kind = feedback_type(found.st_mode)
+        status = _stat(target)
+        overwritten = next((given for given in inputs if status and _contains(given, target)), None)
+        writable = os.access(target.parent, os.W_OK) and (not status or os.access(target, os.W_OK))
+    if overwritten is not None:
+        raise FileError(f"{path}: expected a file of its own to write, but {overwritten} is read; name another file.")
+    if status and not stat.S_ISREG(status.st_mode):
+        kind = file_type_text(status.st_mode)
         raise FileError(f"{path}: expected a file to write, got {kind}; name a new file, or an old page.")
     if not target.parent.is_dir():
         raise FileError(f"{path}: expected a file in a folder, but there is no folder {target.parent}; make it first.")
@@ -81,33 +83,33 @@ def resolve_target(path: PathLike, *inputs: PathLike) -> Path:
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """Return the bytes of a regular file; a pipe or a device, which may have no end, is not waited for.
+    """Return the content of a regular file; pipes and devices are rejected without blocking.
 
-    A file that is not there is FileNotFoundError, as everywhere.
+    A missing file raises FileNotFoundError.
 
     >>> read_bytes("/dev/null")
     Traceback (most recent call last):
     tombola.errors.FileError: /dev/null: expected a file to read, got a device; name another file.
     """
-    with _named(path, "read"):
-        handle = os.open(path, os.O_RDONLY | _AT_ONCE)
+    with _file_errors(path, "read"):
+        handle = os.open(path, _READ_FLAGS)
         try:
             mode = os.fstat(handle).st_mode
             if not stat.S_ISREG(mode):
-                raise FileError(f"{path}: expected a file to read, got {feedback_type(mode)}; name another file.")
+                raise FileError(f"{path}: expected a file to read, got {file_type_text(mode)}; name another file.")
             with open(handle, "rb", closefd=False) as file:
                 return file.read()
         finally:
             os.close(handle)
 
 
-def feedback_type(mode: int) -> str:
-    """Return in words what a file is that is none, by its mode."""
-    return _KINDS.get(stat.S_IFMT(mode), "something else")
+def file_type_text(mode: int) -> str:
+    """Name the type of a file that is not a regular one, given its `st_mode`."""
+    return _FILE_TYPES.get(stat.S_IFMT(mode), "something else")
 
 
 def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
-    """Refuse an --out that cannot be written, or that is one of the inputs, before anything is worked on."""
+    """Raise early if --out cannot be written, or is one of the inputs."""
     try:
         if out is not None:
             resolve_target(out, *inputs)
@@ -116,51 +118,51 @@ def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
 
 
 def make_folder(path: PathLike) -> Path:
-    """Make a folder, and those above it, if they are not there; return it."""
-    with _named(path):
+    """Create a folder and its parents if missing; return its path."""
+    with _file_errors(path):
         Path(path).mkdir(parents=True, exist_ok=True)
     return Path(path)
 
 
-def _found(target: Path) -> os.stat_result | None:
-    """Return what the system knows of a file, None if there is none; a name that no file can have is an error."""
+def _stat(target: Path) -> os.stat_result | None:
+    """Return the status of a file, None if it does not exist; names no file can have raise OSError."""
     try:
         return target.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
-def _take_over(part: Path, before: os.stat_result) -> None:
-    """Give a new file the owner, where that is allowed, and the mode of the one in whose place it comes."""
+def _copy_owner_and_mode(part: Path, previous: os.stat_result) -> None:
+    # Only root may change the owner; for others the file stays theirs.
     if hasattr(os, "chown"):
         with suppress(OSError):
-            os.chown(part, before.st_uid, before.st_gid)
-    os.chmod(part, stat.S_IMODE(before.st_mode))
+            os.chown(part, previous.st_uid, previous.st_gid)
+    os.chmod(part, stat.S_IMODE(previous.st_mode))
 
 
-def _holds(given: PathLike, target: Path) -> bool:
-    """Tell whether a file is the input, or lies in it."""
+def _contains(given: PathLike, target: Path) -> bool:
+    """Return whether the target is the input itself, or a file inside an input folder."""
     with suppress(OSError):
         return os.path.samefile(given, target) or Path(os.path.realpath(given)) in target.parents
     return False
 
 
 @contextmanager
-def _named(path: PathLike, done: str = "written") -> Iterator[None]:
-    """Let what the system says speak of the file that was asked for."""
+def _file_errors(path: PathLike, action: str = "written") -> Iterator[None]:
+    """Convert OSError to FileError with the path the user gave, not that of the temporary file."""
     try:
         yield
     except FileError:
         raise
     except OSError as error:
-        if done == "read" and isinstance(error, FileNotFoundError):
+        if action == "read" and isinstance(error, FileNotFoundError):
             raise
-        said = error.strerror or str(error)
-        raise FileError(f"{path}: expected a file that can be {done}, got '{said}'; name another file.") from error
+        reason = error.strerror or str(error)
+        raise FileError(f"{path}: expected a file that can be {action}, got '{reason}'; name another file.") from error
 
 
-def _sync(folder: Path) -> None:
-    """Make the name of a new file last, where folders can be synced."""
+def _sync_folder(folder: Path) -> None:
+    """Sync the folder entry of a new file, where the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tombola.advice.number_text import listed, short
+from tombola._formatting import format_number, join_names
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import UnreachableError, optimum
 from tombola.pool import Pool
@@ -27,7 +27,9 @@ def mix_words(pool: Pool, budget: Budget) -> str:
     shares = [f"{names[a]} on {best.mix[a]:.0%}".replace("%", " %") for a in order]
     shares[0] += " of the rows"
     spent = pool.rows * best.cost
-    return f"play {listed(shares)}: mean loss {1 - best.value:.4g}, spends {listed([short(x) for x in spent.tolist()])}"
+    amounts = join_names([format_number(x) for x in spent.tolist()], limit=None, last=" and ")
+    mix = join_names(shares, limit=None, last=" and ")
+    return f"play {mix}: mean loss {1 - best.value:.4g}, spends {amounts}"
 
 
 def price_words(pool: Pool, budget: Budget) -> str:
@@ -48,7 +50,9 @@ def price_words(pool: Pool, budget: Budget) -> str:
         if amount == 0 and optimum(pool, budget).prices[number - 1] > 0:
             found.append(f"any budget{which} above 0 could save losses")
         elif saved > 0:
-            found.append(f"a tenth more budget{which} ({short(amount / 10)}) would save {short(saved)} losses")
+            found.append(
+                f"a tenth more budget{which} ({format_number(amount / 10)}) would save {format_number(saved)} losses"
+            )
     if not found and _saved(pool, budget, None) > 0:
         return "a tenth more of one resource alone would save nothing"
     return "; ".join(found) or "more budget would save nothing: the best action is affordable on every row"
@@ -81,17 +85,17 @@ def target_words(pool: Pool, budget: Budget) -> str:
     """
     assert budget.target is not None
     stricter = 0.9 * budget.target
-    called = f"a target a tenth stricter ({short(stricter)})"
+    called = f"a target a tenth stricter ({format_number(stricter)})"
     if budget.target == 0:
         return "no target is stricter"
     fewer, more = (_dearer(pool, budget, target) for target in (budget.target - 1 / pool.rows, stricter))
-    dear = f"one loss less costs {short(fewer)}" if fewer else ""
+    dear = f"one loss less costs {format_number(fewer)}" if fewer else ""
     if more is None:
         within = " within the budget" if budget.amounts is not None else ""
         return f"{dear}{', but ' if dear else ''}no mix reaches {called}{within}"
     if not dear:
-        return f"{called} costs {short(more)} more" if more > 0 else f"{called} costs nothing more"
-    return f"{dear}, and {called} {short(more)} more"
+        return f"{called} costs {format_number(more)} more" if more > 0 else f"{called} costs nothing more"
+    return f"{dear}, and {called} {format_number(more)} more"
 
 
 def _dearer(pool: Pool, budget: Budget, target: float) -> float | None:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from tombola import _statistics
+from tombola._formatting import format_number, join_names
 from tombola._statistics import Estimate
 from tombola._types import Floats
-from tombola.advice.number_text import listed, short
 from tombola.advice.report import Answer
 from tombola.advice.text import sentences
 from tombola.budget.optimum import frontier, mean_costs
@@ -26,9 +26,9 @@ def page_of(answer: Answer, *, command: str) -> str:
         ("seed", str(question.seed)),
     ]  # fmt: skip
     if question.amounts:
-        facts.append(("budget", ", ".join(short(amount) for amount in question.amounts)))
+        facts.append(("budget", ", ".join(format_number(amount) for amount in question.amounts)))
     if question.target is not None:
-        facts.append(("target", short(question.target)))
+        facts.append(("target", format_number(question.target)))
     return compare_page(
         Compared(
             title=f"How to work through {answer.name}",
@@ -109,7 +109,7 @@ def measure(answer: Answer) -> str:
 def _bound_words(answer: Answer) -> str:
     if answer.bound is None:
         return ""
-    return f" The proved bound for {answer.advice.learner} is {short(answer.bound)}."
+    return f" The proved bound for {answer.advice.learner} is {format_number(answer.bound)}."
 
 
 def regret_chart(answer: Answer, order: str) -> Chart:
@@ -165,10 +165,10 @@ def spend_pictures(answer: Answer, order: str) -> list[Picture]:
             bands.append(_band(name, rounds.astype(np.float64), spent[:, :, resource]))
         which = f", resource {resource + 1}" if len(amounts) > 1 else ""
         aim = answer.runs.aims.get(horizon)
-        pace, meant, words = "an even pace", amount, f"The budget is {short(amount)}; it is never exceeded."
+        pace, meant, words = "an even pace", amount, f"The budget is {format_number(amount)}; it is never exceeded."
         if aim is not None:
             pace, meant = "the cheapest mix", horizon * aim.cost
-            words = f"The cheapest mix that reaches the target spends {short(meant)}."
+            words = f"The cheapest mix that reaches the target spends {format_number(meant)}."
         alt = f"Spending over time against {pace}{which}"
         lines = (Line(pace.removeprefix("an "), ends, ends / horizon * meant),)
         chart = Chart(alt, "round", "spent so far", tuple(bands), lines, log_x=False, log_y=False, alt=alt)
@@ -184,7 +184,7 @@ def budget_picture(answer: Answer) -> list[Picture]:
     if len(corners) < 2:
         return []
     best = Band("best mix", cost * answer.pool.rows, loss, loss, loss)
-    names = listed([_clipped(answer.pool.actions[action]) for action in corners])
+    names = join_names([_clipped(answer.pool.actions[action]) for action in corners], limit=None, last=" and ")
     alt = "Mean loss of the best mix over the budget"
     points = _locked(answer.pool, most=WIDE * float(best.x[-1]))
     words = f"Corners are fixed actions: {names}; in between, two of them are mixed. Dots are actions alone"

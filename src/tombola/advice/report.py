@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 
 from tombola import _statistics
 from tombola._compare import Comparison
-from tombola._option_names import option
+from tombola._formatting import format_estimate, format_number, option_text
 from tombola._provenance import package_hash, source_hash
 from tombola._statistics import Estimate
 from tombola.advice.default_learners import Kind
-from tombola.advice.number_text import plus_minus, short
 from tombola.advice.ranking import Advice, advise, suffered
 from tombola.advice.request import CompareRequest, late
 from tombola.budget.budget import Budget
@@ -64,7 +63,7 @@ class Answer:
             notes.append("learners under a budget see the whole row, with its costs, after each play")
         elif self.feedback != self.question.met.feedback:
             seen = "the whole row" if self.feedback == "full" else "the loss of the action played"
-            notes.append(f"what was compared sees {seen}, whatever {option('feedback')} says")
+            notes.append(f"what was compared sees {seen}, whatever {option_text('feedback')} says")
         if self.table.delays is not None and self.delays is None:
             notes.append(f"every row is {self.question.met.delay} rounds late, as asked, whatever its own delay")
         unit = "the target" if self.question.target is not None else "the price of a switch"
@@ -151,13 +150,13 @@ class Answer:
         runs, found = self.runs, []
         ranking = runs.ranking(order)
         for rank, name in enumerate(ranking, start=1):
-            above = "" if rank == 1 else plus_minus(runs.difference(name, ranking[0], order))
+            above = "" if rank == 1 else format_estimate(runs.difference(name, ranking[0], order))
             end = runs.cell(name, order).sums[:, -1].mean(axis=0)
-            spent = ", ".join(short(amount) for amount in self.spent(name, order))
+            spent = ", ".join(format_number(amount) for amount in self.spent(name, order))
             mean_loss = f"{end[0] / self.pool.rows:.4f}"
             found.append(
                 RankingRow(
-                    str(rank), name, mean_loss, plus_minus(runs.regret(name, order)), f"{end[SWITCHES]:,.0f}", spent,
+                    str(rank), name, mean_loss, format_estimate(runs.regret(name, order)), f"{end[SWITCHES]:,.0f}", spent,
                     above,
                 )
             )  # fmt: skip
@@ -170,8 +169,8 @@ class Answer:
         regret = gains[0].value + self.runs.regret(ranking[0], order).value
         mean_loss = f"{self.blind / self.pool.rows:.4f}"
         place = next((at for at, gain in enumerate(gains) if gain.value < 0), len(gains))
-        above = plus_minus(gains[0]) if place else ""
-        blind = RankingRow("", "one action, blindly", mean_loss, short(regret), "0", "", above)
+        above = format_estimate(gains[0]) if place else ""
+        blind = RankingRow("", "one action, blindly", mean_loss, format_number(regret), "0", "", above)
         return (*found[:place], blind, *found[place:])
 
     def data(self) -> Numbers:
@@ -275,10 +274,10 @@ def budget_asked(pool: Pool, question: CompareRequest) -> Budget | None:
 def budget_on(pool: Pool, amounts: Sequence[float], target: float | None = None) -> Budget:
     """Return the budget, with an action that does nothing unless the table has one that is free."""
     if pool.costs is None:
-        asked = option("budget" if target is None else "target")
+        asked = option_text("budget" if target is None else "target")
         raise ParameterError(
             f"{asked}: the table must have costs, got none; add columns cost:ACTION, or name those there are with "
-            f"{option('costs', 'cost_*')}."
+            f"{option_text('costs', 'cost_*')}."
         )
     free = bool((pool.costs.max(axis=(0, 2)) == 0).any())
     return Budget(list(amounts) or None, null=None if free else "add", target=target)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from tombola._option_names import option
+from tombola._formatting import option_text
 from tombola.advice.default_learners import DEFAULTS, Conditions, Kind, default_budgeted_learners, default_learners
 from tombola.advice.learner_list import learner_written
 from tombola.delay import RowDelays
@@ -32,14 +32,14 @@ class CompareRequest:
     def __post_init__(self) -> None:
         if self.met.feedback not in DEFAULTS:
             raise ParameterError(
-                f"{option('feedback')}: expected bandit or full, got {self.met.feedback!r}; "
-                f"write {option('feedback', 'bandit')}."
+                f"{option_text('feedback')}: expected bandit or full, got {self.met.feedback!r}; "
+                f"write {option_text('feedback', 'bandit')}."
             )
         for order in self.orders:
             model_of(order)
         if len(set(self.orders)) != len(self.orders) or not self.orders:
             raise ParameterError(
-                f"{option('orders')}: expected different ones of random, iid and given, got "
+                f"{option_text('orders')}: expected different ones of random, iid and given, got "
                 f"{', '.join(self.orders) or 'none'}; write for example random,given."
             )
 
@@ -74,7 +74,7 @@ class CompareRequest:
         for name in self.learners:
             if name not in every:
                 raise ParameterError(
-                    f"{option('learners')}: expected some of {', '.join(every)} where there is a {asked}, got "
+                    f"{option_text('learners')}: expected some of {', '.join(every)} where there is a {asked}, got "
                     f"{name!r}; write one of those."
                 )
         return {name: every[name] for name in self.learners} or suited

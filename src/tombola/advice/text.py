@@ -5,10 +5,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from tombola import _statistics
-from tombola._option_names import option
+from tombola._formatting import format_estimate, format_number, join_names, option_text
 from tombola._statistics import Estimate
 from tombola.advice.mix_text import mix_words, price_words
-from tombola.advice.number_text import listed, plus_minus, short
 from tombola.advice.report import Answer
 from tombola.engine.loop import LOSS, SPENT
 from tombola.learners.base import Learner
@@ -79,8 +78,8 @@ def _do(answer: Answer) -> str:
             f"pick one action and stay: no learner beats that here{beyond}; {advice.learner}, the best, has "
             f"{_more(more)} in all than one picked blindly"
         )
-    tied = f", tied with {listed(advice.tied)}" if advice.tied else ""
-    ahead = f": {plus_minus(advice.ahead)} less loss in all than {advice.next}" if advice.ahead is not None else ""
+    tied = f", tied with {join_names(advice.tied, limit=None, last=' and ')}" if advice.tied else ""
+    ahead = f": {format_estimate(advice.ahead)} less loss in all than {advice.next}" if advice.ahead is not None else ""
     reason = f"; {advice.why}" if advice.why and not advice.tied else ""
     return f"use {advice.learner} for a list like this one{tied}{ahead}{reason}"
 
@@ -88,7 +87,9 @@ def _do(answer: Answer) -> str:
 def _more(estimate: Estimate) -> str:
     """Return how much more loss that is, or how much less."""
     return (
-        f"{plus_minus(estimate)} more loss" if estimate.value >= 0 else f"{plus_minus(_negative(estimate))} less loss"
+        f"{format_estimate(estimate)} more loss"
+        if estimate.value >= 0
+        else f"{format_estimate(_negative(estimate))} less loss"
     )
 
 
@@ -110,13 +111,13 @@ def _worth(answer: Answer) -> str:
 def _sure(answer: Answer) -> str:
     count = answer.question.repetitions
     if count == 1:
-        return f"one repetition says little; write {option('repetitions', '40')}"
+        return f"one repetition says little; write {option_text('repetitions', '40')}"
     words = (
         f"means over {count} repetitions of the {answer.pool.rows:,} rows; ± is half the width of the 95 % interval, "
         "and differences are taken on the same orders"
     )
     if answer.bound is not None and answer.bound < answer.pool.rows:  # else it says nothing that is not plain
-        words += f"; whatever the table, its expected regret is at most {short(answer.bound)} in random order (proved)"
+        words += f"; whatever the table, its expected regret is at most {format_number(answer.bound)} in random order (proved)"
     return words
 
 
@@ -136,7 +137,7 @@ def _reached(answer: Answer) -> str:
     share = f", {spent.value / cheapest:.0%} of that mix".replace("%", " %") if cheapest > 0 else ""
     return (
         f"you have it whole; on the next list like this one {advice.learner} would have a mean loss of "
-        f"{plus_minus(loss)} and spend {plus_minus(spent)}{share}; the target is aimed at, not guaranteed"
+        f"{format_estimate(loss)} and spend {format_estimate(spent)}{share}; the target is aimed at, not guaranteed"
     )
 
 
@@ -157,5 +158,7 @@ def _warnings(answer: Answer) -> list[str]:
         found.append("this holds for the order of the table only; a bound needs a shuffle")
     if len(answer.runs.learners) == 1 and answer.question.learners:
         alone = answer.runs.learners[0]
-        found.append(f"{alone} is the only learner that was compared; leave out {option('learners')} to see others")
+        found.append(
+            f"{alone} is the only learner that was compared; leave out {option_text('learners')} to see others"
+        )
     return found

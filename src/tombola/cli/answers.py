@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tombola.cli.printing import clean, grid, show
+from tombola.cli.printing import escape_control, grid, show
 
 if TYPE_CHECKING:
     from tombola.advice import Answer
@@ -28,7 +28,7 @@ def show_sentences(answer: "Answer") -> None:
     table = grid("", "")
     table.show_header, table.columns[0].no_wrap = False, True
     for word, sentence in sentences(answer).pairs():
-        table.add_row(word, clean(sentence))
+        table.add_row(word, escape_control(sentence))
     show(table)
 
 
@@ -44,7 +44,13 @@ def show_ranking(answer: "Answer") -> None:
         for one in standings:
             amounts = (one.spent,) if spent else ()
             listed.add_row(
-                one.rank, clean(one.learner), one.mean_loss, one.regret, one.switches, *amounts, one.above or "-"
+                one.rank,
+                escape_control(one.learner),
+                one.mean_loss,
+                one.regret,
+                one.switches,
+                *amounts,
+                one.above or "-",
             )
         show(listed)
 

@@ -59,7 +59,7 @@ app.add_typer(session_app, name="session")
 
 def main() -> None:
     """Run the command line; bad input is one sentence and exit status 2, never a traceback."""
-    from tombola._option_names import command_line
+    from tombola._formatting import cli_style
 
     warnings.showwarning = remark
     _prepare_streams()
@@ -74,7 +74,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, end)
     try:
-        with command_line():
+        with cli_style():
             try:
                 _check_folder()
                 app(prog_name="tombola")

@@ -28,7 +28,7 @@ def certify(
         typer.Option(help="Rows of the whole list, if the table holds a part of it, in random order.", min=1),
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more rows; the file grows.")] = False,  # noqa: FBT002
-    rewards: Annotated[bool, typer.Option("--rewards", help="The numbers are rewards: more is better.")] = False,  # noqa: FBT002
+    rewards: Annotated[bool, typer.Option("--scores", help="The numbers are scores: higher is better.")] = False,  # noqa: FBT002
     span: Annotated[str, typer.Option("--range", help="The smallest and the largest number there can be.")] = "0,1",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tombola.cli import reading
 from tombola.cli.options import Json
-from tombola.cli.printing import clean, grid, show
+from tombola.cli.printing import escape_control, grid, show
 
 if TYPE_CHECKING:
     from tombola.readers.summary import Look
@@ -38,12 +38,12 @@ def _show(table: str, seen: "Look", command: str) -> None:
     facts = grid("", "")
     facts.show_header = False
     for word, what in [*seen.facts(), *(("note", note) for note in seen.parts.notes)]:
-        facts.add_row(word, clean(what))
+        facts.add_row(word, escape_control(what))
     show(facts)
     head, rows = seen.sample()
-    sample = grid(*map(clean, head))
+    sample = grid(*map(escape_control, head))
     for row in rows:
-        sample.add_row(*map(clean, row))
+        sample.add_row(*map(escape_control, row))
     show(sample)
     show(f"next: {command}")
     if seen.parts.costs is not None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import typer
 
-from tombola._text import clean
+from tombola._formatting import escape_control
 
-__all__ = ["clean", "grid", "remark", "show", "tell"]
+__all__ = ["escape_control", "grid", "remark", "show", "tell"]
 
 _as_python_does = warnings.showwarning
 
@@ -27,7 +27,7 @@ def show(what: Any, *, soft: bool = False) -> None:
     """Print words or a table; `soft` leaves long lines whole."""
     from rich.console import Console
 
-    words = clean(what, line=soft) if isinstance(what, str) else what
+    words = escape_control(what, line=soft) if isinstance(what, str) else what
     Console(highlight=False, markup=False).print(words, soft_wrap=soft)
 
 
@@ -43,4 +43,4 @@ def remark(message: Warning | str, category: type[Warning], *where: Any, **more:
 
 def tell(text: str) -> None:
     """Print words to standard error, on one line whatever names they hold."""
-    typer.echo(clean(text, line=True), err=True)
+    typer.echo(escape_control(text, line=True), err=True)

@@ -50,15 +50,13 @@ def plan_(
 ) -> None:
     """Say what a race would have cost on a finished table, whom it would have found, and how often wrongly."""
     from tombola.racing._plan import plan
-    from tombola.readers.options import ReadOptions
-    from tombola.readers.table import parts_of
-    from tombola.readers.to_pool import scaled
+    from tombola.readers import read_table
 
     name = "standard input" if table == "-" else Path(table).name
-    parts = parts_of(table, ReadOptions(**said)).settled()
-    (pool, _, notes), limits = scaled(parts, missing=missing, rescale=rescale)
+    read = read_table(table, rescale=rescale, missing=missing, **said)
+    pool, notes = read.pool, read.notes
     plans = plan(
-        pool, seed=seed, levels=_levels(level), within=_share(within, *limits), top=top, baseline=baseline or None,
+        pool, seed=seed, levels=_levels(level), within=_share(within, *read.range), top=top, baseline=baseline or None,
         shuffles=shuffles, workers=workers,
     )  # fmt: skip
     if as_json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola._text import clean
+from tombola._formatting import escape_control
 from tombola.cli.printing import grid, show, tell
 from tombola.cli.race import app
 from tombola.cli.race_question import Ask, asking
@@ -143,7 +143,7 @@ def report(
 ) -> None:
     """Write the page of the race: who fell where and against whom, what was saved, how to check it again."""
     from tombola._files import check_output_path, write_atomic
-    from tombola._text import csv_text
+    from tombola._formatting import csv_text
     from tombola.cli.answers import check_page
     from tombola.racing.answers import answers_table
     from tombola.racing.page import race_page
@@ -213,7 +213,7 @@ def table_(
 ) -> None:
     """Turn what other programs have written into a table, for `tombola race plan` and `tombola compare`."""
     from tombola._files import check_output_path, write_atomic
-    from tombola._text import csv_text
+    from tombola._formatting import csv_text
     from tombola.plugins.logs import read_logs
 
     check_output_path(out, *files)
@@ -286,12 +286,12 @@ def _show(race: "Race") -> None:
     means = race.means
     for name in race.active:
         mean = f"{means[name]:.4g}" if race.rows_counted else "–"
-        table.add_row(clean(name), mean, f"{race.rows_counted:,}", "–", "–", "–")
+        table.add_row(escape_control(name), mean, f"{race.rows_counted:,}", "–", "–", "–")
     for one in reversed(race.dropped):
         wealth = "certain" if math.isinf(one.wealth) else f"{one.wealth:,.4g}"
         table.add_row(
-            clean(one.candidate), f"{means[one.candidate]:.4g}", f"{one.row:,}", f"{one.row:,}",
-            clean(one.against), wealth,
+            escape_control(one.candidate), f"{means[one.candidate]:.4g}", f"{one.row:,}", f"{one.row:,}",
+            escape_control(one.against), wealth,
         )  # fmt: skip
     show(table)
     if race.pending:

@@ -26,8 +26,8 @@ OPTIONS: dict[str, tuple[type, str]] = {
     "id": (str, "The column with the ids of the rows."),
     "ignore": (str, "Columns to leave out; names or patterns, with commas between."),
     "costs": (str, "The columns with costs: patterns such as 'cost_*', or one name for each action."),
-    "rewards": (bool, "The numbers are rewards: more is better."),
-    "losses": (bool, "The numbers are losses: less is better."),
+    "scores": (bool, "The numbers are scores: higher is better."),
+    "losses": (bool, "The numbers are losses: lower is better."),
     "action_column": (str, "In a long table, the column that names the action."),
     "value_column": (str, "In a long table, the column with the numbers."),
     "delay_column": (str, "The column with the delay of each row, in rounds."),
@@ -64,18 +64,18 @@ def wanted(options: dict[str, Any]) -> Said:
     """Return what was said about the table as arguments of `read_table`.
 
     >>> nothing = {name: kind() for name, (kind, _) in OPTIONS.items()}
-    >>> wanted({**nothing, "actions": 'a,"b, c"', "costs": "cost_*", "rewards": True})
-    {'kind': 'rewards', 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
+    >>> wanted({**nothing, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True})
+    {'kind': 'scores', 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
     """
     from tombola.errors import ParameterError
 
-    if options["rewards"] and options["losses"]:
-        raise ParameterError("--rewards: expected rewards or losses, got both; leave one of them out.")
+    if options["scores"] and options["losses"]:
+        raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
     if options["decimal"] not in ("", ".", ","):
         raise ParameterError(
             f"--decimal: expected a comma or a point, got {options['decimal']!r}; write --decimal ','."
         )
-    kind = "rewards" if options["rewards"] else "losses" if options["losses"] else ""
+    kind = "scores" if options["scores"] else "losses" if options["losses"] else ""
     found = {
         "kind": kind, "actions": names(options["actions"]), "ignore": names(options["ignore"]),
         "costs": names(options["costs"]), "ids": options["id"], "sheet": options["sheet"],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola._text import clean
+from tombola._formatting import escape_control
 from tombola.cli.printing import grid, show, tell
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def record(
     csv: Annotated[
         Path | None, typer.Option(help="Many: columns ticket (or id), loss (or reward), and cost under a budget.")
     ] = None,
-    rewards: Annotated[bool, typer.Option("--rewards", help="The numbers in the CSV are rewards.")] = False,  # noqa: FBT002
+    rewards: Annotated[bool, typer.Option("--scores", help="The CSV holds scores: higher is better.")] = False,  # noqa: FBT002
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Tell what came of a ticket, or of many; in any order, and twice without harm."""
@@ -284,7 +284,9 @@ def _show(now: "Status") -> None:
         column.justify = "right"
     for one in now.actions:
         mean = f"{one.mean:.4g}" if one.known else "–"
-        table.add_row(clean(one.name), str(one.plays), str(one.known), mean, f"[{one.low:.4g}, {one.high:.4g}]")
+        table.add_row(
+            escape_control(one.name), str(one.plays), str(one.known), mean, f"[{one.low:.4g}, {one.high:.4g}]"
+        )
     show(table)
     show(now.estimate, soft=True)
     if now.advice:

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Literal
 
-from tombola._text import clean
+from tombola._formatting import escape_control
 from tombola.errors import SessionError
 
 PATIENCE = 60.0  # seconds to wait for another process
@@ -120,7 +120,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _line(error: sqlite3.Error) -> str:
-    return clean(" ".join(str(error).split())).replace(". ", " ").rstrip(".")
+    return escape_control(" ".join(str(error).split())).replace(". ", " ").rstrip(".")
 
 
 def _advice(error: sqlite3.Error) -> str:

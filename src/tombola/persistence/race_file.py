@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any
 
 from tombola import __version__
+from tombola._formatting import is_encodable
 from tombola._process_bound import ProcessBound
-from tombola._text import encodable
 from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
 from tombola.persistence import event_log as journal
 from tombola.racing._race import Race
@@ -70,7 +70,7 @@ class RaceFile(ProcessBound):
         """Write a new file; one that exists is never overwritten. `means` may say how the calls are made."""
         names = distinct("rows", rows)
         for name in (*settings.candidates, *names):
-            if not encodable(name):
+            if not is_encodable(name):
                 raise ParameterError(f"Race: names must be text, got {name!r} with a half sign; repair it.")
         about = {"kind": "race", "tombola": __version__, "race": settings.to_json(), "means": means}
         return cls(journal.EventLog.create(Path(path), "Race", about, names, VIEWS))

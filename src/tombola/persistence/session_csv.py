@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tombola._text import holds
+from tombola._formatting import csv_cell_matches
 from tombola.budget.budget import Budget
 from tombola.errors import TableError
 from tombola.persistence.outcome import Outcome
@@ -87,7 +87,7 @@ def _agree(path: Path, told: dict[str, str], play: "Assignment") -> None:
     """Refuse an outcome of another row, or of another action, than its ticket's."""
     for name, written in told.items():
         wanted = getattr(play, name)
-        if not holds(written, wanted):
+        if not csv_cell_matches(written, wanted):
             raise TableError(
                 f"{path}: expected the {name} {wanted!r} for ticket {play.round}, got {written.strip()!r}; record what "
                 f"came of the ticket as `next` gave it, or leave out the column {name}."

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from tombola._files import whole
-from tombola._text import csv_text
+from tombola._files import atomic_writer
+from tombola._formatting import csv_text
 from tombola._types import Floats, Rounds
 from tombola.errors import TableError
 from tombola.persistence.session_csv import cost_columns
@@ -30,7 +30,7 @@ def export(run: "SessionFile", path: Path) -> int:
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise TableError(f"export: expected a path that ends in .csv or .parquet, got {path}; write --out run.csv.")
     write = _write_csv if path.suffix.lower() == ".csv" else _write_parquet
-    with whole(path, run.path) as file:
+    with atomic_writer(path, run.path) as file:
         return write(file, kinds(run), pieces(run))
 
 

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import __version__, _validate
+from tombola._formatting import is_encodable
 from tombola._process_bound import ProcessBound
-from tombola._text import encodable
 from tombola.budget.budget import Budget, BudgetRun
 from tombola.engine.compiler import plain
 from tombola.errors import FeedbackError, ParameterError, SessionError
@@ -242,7 +242,7 @@ class SessionFile(ProcessBound):
         """Return the number of the ticket that this row has, or will have."""
         name = str(id)
         with self._journal.reading():
-            found = self._journal.place_of(name) if encodable(name) else None
+            found = self._journal.place_of(name) if is_encodable(name) else None
         if found is None:
             raise FeedbackError(
                 f"SessionFile: expected the id of one of the {self.horizon} rows, got {id!r}; check its name."
@@ -537,7 +537,7 @@ def check_names(owner: str, what: str, names: list[str]) -> None:
     if "..." in names:
         raise ParameterError(f"{owner}: expected all {what} by name, got '...' for those left out; write them all.")
     for name in names:
-        if not encodable(name):
+        if not is_encodable(name):
             raise ParameterError(f"{owner}: names of {what} must be text, got {name!r} with a half sign; repair it.")
 
 

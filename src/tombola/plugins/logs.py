@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tombola._text import encodable
+from tombola._formatting import is_encodable, join_names
 from tombola.errors import TableError
 from tombola.pool import Pool
-from tombola.readers.columns import check_names, listed
+from tombola.readers.columns import check_names
 from tombola.readers.formats.delimited import text_lines, text_table
 from tombola.readers.paths import check_file
 
@@ -45,7 +45,7 @@ def pool_of(answers: Iterable[Logged], source: str) -> Pool:
     """
     table: dict[tuple[str, str], float] = {}
     for candidate, row, loss in answers:
-        if not encodable(candidate + row):
+        if not is_encodable(candidate + row):
             raise TableError(
                 f"{source}: expected names that can be written, got {candidate!r} on row {row!r} with half of a sign; "
                 "rename it."
@@ -139,7 +139,7 @@ def _long(path: Path, metric: str | None) -> Iterator[Logged]:
     if not {"candidate", "row", value} <= set(known):
         raise TableError(
             f"{path}: expected columns candidate, row, and {metric or 'score or loss'}, got "
-            f"{listed(header) or 'none'}; name them so."
+            f"{join_names(header) or 'none'}; name them so."
         )
     for number, cells in rows:
         try:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tombola._text import holds
+from tombola._formatting import csv_cell_matches
 from tombola.errors import FeedbackError, TableError
 from tombola.racing.events import Event
 from tombola.readers.formats.delimited import text_table
@@ -39,7 +39,10 @@ def read_answers(path: Path, file: "RaceFile") -> list[Event]:
             raise TableError(f"{path}: expected a loss or a failed call in line {number}, got both; leave one out.")
         ticket = _named(path, number, values, tickets) if by_name else _ticket(path, number, values["ticket"])
         call = race.call(ticket)
-        if not (holds(values.get("candidate", ""), call.candidate) and holds(values.get("row", ""), call.row)):
+        if not (
+            csv_cell_matches(values.get("candidate", ""), call.candidate)
+            and csv_cell_matches(values.get("row", ""), call.row)
+        ):
             raise TableError(
                 f"{path}: expected {call.candidate!r} on {call.row!r} for ticket {ticket} in line {number}, got "
                 "another candidate or row; leave out the ticket, or what contradicts it."

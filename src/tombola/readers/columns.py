@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tombola._option_names import option
+from tombola._formatting import join_names, option_text, truncate
 from tombola._types import Floats, Rounds
 from tombola.errors import TableError
 from tombola.readers.cells import COMMA, EITHER, PER_CENT, PLAIN, POINT, number_in
@@ -78,9 +78,9 @@ class Columns:
         """Return the column of this name, which the option `wanted` asks for."""
         if name in self.named:
             return self.named[name]
-        names = listed([column.name for column in self.columns])
+        names = join_names([column.name for column in self.columns])
         raise TableError(
-            f"{self.source}: expected a column called {name!r} as {option(wanted)} says, got {names}; "
+            f"{self.source}: expected a column called {name!r} as {option_text(wanted)} says, got {names}; "
             "name one of those."
         )
 
@@ -93,14 +93,14 @@ class Columns:
         if column.wrong is not None:
             raise TableError(
                 f"{self.source}: expected a number in {self.where(column.wrong.row)}, column {column.name!r}, got "
-                f"{shortened(column.wrong.text)!r}; fill it in, leave out the row, or leave out the column with "
-                f"{option('ignore', [column.name])}."
+                f"{truncate(column.wrong.text)!r}; fill it in, leave out the row, or leave out the column with "
+                f"{option_text('ignore', [column.name])}."
             )
         if PER_CENT in column.notations and len(column.notations) > 1:
             other = next(cell for kind, cell in column.notations.items() if kind != PER_CENT)
             raise TableError(
                 f"{self.source}: expected a per-cent sign in every cell of column {column.name!r} or in none, got "
-                f"{shortened(other.text)!r} in {self.where(other.row)}; write all cells alike."
+                f"{truncate(other.text)!r} in {self.where(other.row)}; write all cells alike."
             )
         if EITHER in column.notations and not self.commas:
             raise self._doubtful(column, EITHER)
@@ -119,7 +119,7 @@ class Columns:
         cell, (mark, name) = column.notations[notation], (",", "comma") if notation == EITHER else (".", "point")
         return TableError(
             f"{self.source}: expected a number in {self.where(cell.row)}, column {column.name!r}, got {cell.text!r}, "
-            f"which may have a decimal {name} or one between thousands; write {option('decimal', mark)} if it is "
+            f"which may have a decimal {name} or one between thousands; write {option_text('decimal', mark)} if it is "
             f"decimal, and leave out the {name}s if not."
         )
 
@@ -163,19 +163,3 @@ def check_names(source: str, names: Sequence[str]) -> None:
         if name in seen:
             raise TableError(f"{source}: columns must have different names, got {name!r} twice; rename one of them.")
         seen.add(name)
-
-
-def listed(names: Sequence[object], most: int = 6) -> str:
-    """Return names with commas between them, the first few only.
-
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shortened(str(name)) for name in names[:most]) + rest
-
-
-def shortened(text: str, most: int = 60) -> str:
-    """Return the text on one line and cut to a length that fits into a sentence."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 3] + "..."

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._option_names import option
+from tombola._formatting import join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, listed
+from tombola.readers.columns import Column, Columns
 from tombola.readers.names import held, likeness, matching, stem
 from tombola.readers.options import ReadOptions, costs_of
 
@@ -36,8 +36,8 @@ class Prices(NamedTuple):
                 if column is None:
                     raise TableError(
                         f"{table.source}: expected a column called {_written(resource, name)!r} as "
-                        f"{option('costs', [resource])} says, got {listed(list(columns.values()))}; add it, or leave "
-                        f"the action out with {option('ignore', [action.name])}."
+                        f"{option_text('costs', [resource])} says, got {join_names(list(columns.values()))}; add it, or leave "
+                        f"the action out with {option_text('ignore', [action.name])}."
                     )
                 found[resource][name] = column
             self._refuse_shared(table, found[resource])
@@ -46,18 +46,18 @@ class Prices(NamedTuple):
     def _refuse_shared(self, table: Columns, columns: dict[str, str]) -> None:
         twice = next((name for name, count in Counter(columns.values()).items() if count > 1), None)
         if twice is not None:
-            owners = listed([name for name, column in columns.items() if column == twice])
+            owners = join_names([name for name, column in columns.items() if column == twice])
             raise TableError(
                 f"{table.source}: expected a column of costs for each of {owners}, got {twice!r} for all of them; name "
-                f"the columns one by one with {option('costs')}."
+                f"the columns one by one with {option_text('costs')}."
             )
 
     def _placed(self, table: Columns, names: Sequence[str]) -> "Prices":
         if len(self.columns) != len(names):
             raise TableError(
-                f"{table.source}: expected a column of costs for each of the {len(names)} actions ({listed(names)}), "
-                f"got {len(self.columns)} ({listed(self.columns)}); name as many, or a pattern such as "
-                f"{option('costs', ['cost_*'])}."
+                f"{table.source}: expected a column of costs for each of the {len(names)} actions ({join_names(names)}), "
+                f"got {len(self.columns)} ({join_names(self.columns)}); name as many, or a pattern such as "
+                f"{option_text('costs', ['cost_*'])}."
             )
         return Prices({"cost": dict(zip(names, self.columns, strict=True))}, self.columns)
 
@@ -68,7 +68,7 @@ class Prices(NamedTuple):
     def note(self) -> list[str]:
         """Say where the costs come from."""
         pairs = [f"{column} for {name}" for columns in self.resources.values() for name, column in columns.items()]
-        return [f"costs from columns {listed(pairs)}"] if pairs else []
+        return [f"costs from columns {join_names(pairs)}"] if pairs else []
 
 
 NONE = Prices({}, ())
@@ -87,8 +87,8 @@ def asked_prices(table: Columns, wanted: ReadOptions) -> Prices:
     columns = tuple(name for found in resources.values() for name in found.values())
     if single and resources:
         raise TableError(
-            f"{table.source}: expected patterns of costs, or one column for each action, got both ({listed(words)}); "
-            f"write for example {option('costs', ['cost_*'])}."
+            f"{table.source}: expected patterns of costs, or one column for each action, got both ({join_names(words)}); "
+            f"write for example {option_text('costs', ['cost_*'])}."
         )
     return Prices({}, tuple(single), placed=True) if single else Prices(resources, columns)
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tombola._option_names import option
+from tombola._formatting import join_names, option_text
 from tombola._types import Floats, Rounds
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, listed, notes_on_notation
+from tombola.readers.columns import Column, Columns, notes_on_notation
 from tombola.readers.names import IDS, likeness
 from tombola.readers.options import (
     ACTION,
@@ -16,7 +16,7 @@ from tombola.readers.options import (
     COSTS,
     DELAYS,
     LOSSES,
-    REWARDS,
+    SCORES,
     ParsedTable,
     ReadOptions,
     costs_of,
@@ -32,8 +32,8 @@ def action_column(table: Columns, wanted: ReadOptions) -> Column | None:
         return table.find(wanted.action, "action")
     if wanted.actions is not None and all(any(c.name == name for c in table.columns) for name in wanted.actions):
         return None
-    scored = [c for c in table.columns if c.name.lower() in (*LOSSES, *REWARDS, *CHANCE) or _scored(c)]
-    told = wanted.value is not None or len(scored) == 1 or _named(table, (*LOSSES, *REWARDS, *CHANCE)) is not None
+    scored = [c for c in table.columns if c.name.lower() in (*LOSSES, *SCORES, *CHANCE) or _scored(c)]
+    told = wanted.value is not None or len(scored) == 1 or _named(table, (*LOSSES, *SCORES, *CHANCE)) is not None
     return _named(table, (*ACTION, *ALSO_ACTION) if told else ACTION)
 
 
@@ -45,7 +45,7 @@ def read_long(table: Columns, wanted: ReadOptions, action: Column, *, average: b
         raise logged(
             table.source,
             sign,
-            f" (if several lines make up a row, name the column that says which with {option('ids', 'NAME')})",
+            f" (if several lines make up a row, name the column that says which with {option_text('ids', 'NAME')})",
         )
     rows, row_names = _codes(table, ids)
     columns, names = _codes(table, action)
@@ -56,16 +56,16 @@ def read_long(table: Columns, wanted: ReadOptions, action: Column, *, average: b
     place = (rows, columns, (len(row_names), len(names)))
     values = _table(table, value, place, average=average)
     score = likeness(value.name) == "score"
-    kind = wanted.kind or ("rewards" if score else "losses")
-    doubt = value.name if score and wanted.kind is None and value.name.lower() not in REWARDS else ""
+    kind = wanted.kind or ("scores" if score else "losses")
+    doubt = value.name if score and wanted.kind is None and value.name.lower() not in SCORES else ""
     prices = _prices(table, wanted)
     costs = {column.name: _table(table, column, place, average=average) for column in prices}
     delay = table.find(wanted.delay, "delay") if wanted.delay is not None else _named(table, DELAYS)
     notes = [
         f"a long table: {len(row_names)} rows (column {ids.name!r}), {len(names)} actions (column {action.name!r}: "
-        f"{listed(names)}), {kind} in column {value.name!r}",
+        f"{join_names(names)}), {kind} in column {value.name!r}",
         *([f"delays from column {delay.name!r}"] if delay else []),
-        *([f"costs from columns {listed([column.name for column in prices])}"] if prices else []),
+        *([f"costs from columns {join_names([column.name for column in prices])}"] if prices else []),
         *notes_on_notation([value, *prices]),
     ]
     chosen = _chosen(table, wanted.actions, names)
@@ -97,21 +97,21 @@ def _codes(table: Columns, column: Column) -> tuple[Rounds, list[str]]:
 def _check_size(table: Columns, rows: int, names: list[str]) -> None:
     if len(names) < 2:
         raise TableError(
-            f"{table.source}: expected at least two actions, got {listed(names)} only; "
+            f"{table.source}: expected at least two actions, got {join_names(names)} only; "
             "check the column with the actions."
         )
     if rows * len(names) > max(_LARGEST, 20 * table.rows):
         raise TableError(
             f"{table.source}: expected a line for each of {rows} rows and {len(names)} actions, got {table.rows} "
             "lines; check the columns with the rows and the actions, or name them with "
-            f"{option('ids', 'NAME')} and {option('action', 'NAME')}."
+            f"{option_text('ids', 'NAME')} and {option_text('action', 'NAME')}."
         )
 
 
 def _value(table: Columns, wanted: ReadOptions, taken: set[str]) -> Column:
     if wanted.value is not None:
         return table.numeric(table.find(wanted.value, "value"))
-    names = {"losses": LOSSES, "rewards": REWARDS, None: (*LOSSES, *REWARDS)}[wanted.kind]
+    names = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[wanted.kind]
     found = _named(table, names) or next((c for c in table.columns if c.name not in taken and _scored(c)), None)
     rest = [column for column in table.columns if column.name not in taken]
     if found is None and len(rest) == 1 and wanted.kind is not None:
@@ -119,8 +119,8 @@ def _value(table: Columns, wanted: ReadOptions, taken: set[str]) -> Column:
     if found is None:
         raise TableError(
             f"{table.source}: expected a column called {' or '.join(names)}, got "
-            f"{listed([column.name for column in table.columns])}; name it with {option('value', 'NAME')}, and say "
-            f"{option('kind', 'losses')} or {option('kind', 'rewards')}."
+            f"{join_names([column.name for column in table.columns])}; name it with {option_text('value', 'NAME')}, and say "
+            f"{option_text('kind', 'losses')} or {option_text('kind', 'scores')}."
         )
     return table.numeric(found)
 
@@ -172,7 +172,7 @@ def _chosen(table: Columns, actions: Sequence[str] | None, names: list[str]) -> 
     for name in actions or ():
         if name not in names:
             raise TableError(
-                f"{table.source}: expected an action called {name!r}, got {listed(names)}; name one of those."
+                f"{table.source}: expected an action called {name!r}, got {join_names(names)}; name one of those."
             )
     return [names.index(name) for name in actions] if actions is not None else list(range(len(names)))
 

@@ -1,17 +1,17 @@
 """ParsedTable: what every reader gives, and what the caller asked for."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._option_names import option
+from tombola._formatting import option_text
 from tombola._types import Floats
 from tombola.errors import TableError
 
 LOSSES = ("losses", "loss")
-REWARDS = ("rewards", "reward")
+SCORES = ("scores", "score", "rewards", "reward")
 COSTS = ("costs", "cost")
 DELAYS = ("delays", "delay")
 ACTION = ("action", "logged_action", "chosen_action")  # says by itself that every line has one action
@@ -28,7 +28,7 @@ CHANCE = ("propensity", "probability", "pscore", "action_prob", "logged_probabil
 class ReadOptions(NamedTuple):
     """What the caller of `read_table` said about the table."""
 
-    kind: str | None = None
+    kind: Literal["losses", "scores"] | None = None
     actions: Sequence[str] | None = None
     costs: Any = None
     delay: str | None = None
@@ -52,7 +52,7 @@ class ParsedTable(NamedTuple):
     """A table taken apart: losses or rewards in their own unit, NaN where a cell is missing."""
 
     source: str
-    kind: str
+    kind: Literal["losses", "scores"]
     values: NDArray[Any]
     actions: tuple[str, ...] | None
     ids: tuple[str, ...] | None
@@ -61,6 +61,7 @@ class ParsedTable(NamedTuple):
     notes: list[str]
     gap: str | None = None  # where the first missing cell is, in words
     doubt: str = ""  # a column by whose name more may be better, where nobody said what the numbers are
+    unit: str = ""  # the word for the numbers in the column names
 
     def settled(self) -> "ParsedTable":
         """Return the parts, unless it is open whether less or more is better."""
@@ -68,7 +69,7 @@ class ParsedTable(NamedTuple):
             return self
         raise TableError(
             f"{self.source}: expected to be told whether less or more is better, got a column called {self.doubt!r}; "
-            f"write {option('kind', 'rewards')} if more is better, {option('kind', 'losses')} if less is."
+            f"write {option_text('kind', 'scores')} if more is better, {option_text('kind', 'losses')} if less is."
         )
 
 

@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from tombola._files import feedback_type
+from tombola._files import file_type_text
 from tombola.errors import TableError
 
 
@@ -14,7 +14,7 @@ def check_file(path: Path, wanted: str = "a file") -> None:
         if stat.S_ISREG(mode):
             path.open("rb").close()
             return
-        found = feedback_type(mode)
+        found = file_type_text(mode)
     except (FileNotFoundError, NotADirectoryError):
         found = "none"
     except (OSError, ValueError) as error:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tombola._option_names import option
+from tombola._formatting import join_names, option_text
 from tombola.errors import TableError
-from tombola.readers.columns import Columns, check_names, column_of, listed
+from tombola.readers.columns import Columns, check_names, column_of
 from tombola.readers.limits import check_memory
 
 
@@ -30,10 +30,10 @@ def one_of(path: Path, what: str, known: Sequence[str], wanted: str | None) -> s
     if wanted is None and len(known) == 1:
         return known[0]
     if wanted is None or wanted not in known:
-        how = f"{path}::{(known or ['TABLE'])[0]}" if what == "table" else option("sheet", (known or ["NAME"])[0])
+        how = f"{path}::{(known or ['TABLE'])[0]}" if what == "table" else option_text("sheet", (known or ["NAME"])[0])
         came = repr(wanted) if wanted is not None else "no name"
         raise TableError(
-            f"{path}: expected the name of one {what} of {listed(known) or 'none'}, got {came}; "
+            f"{path}: expected the name of one {what} of {join_names(known) or 'none'}, got {came}; "
             f"write for example {how}."
         )
     return wanted

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tombola._option_names import option
+from tombola._formatting import join_names, option_text
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, listed
+from tombola.readers.columns import Column, Columns
 from tombola.readers.costs import AS_ASKED, Prices, asked_prices, guessed_prices
 from tombola.readers.names import IDS, like_id, likeness, says_reward, without
 from tombola.readers.options import DELAYS, ReadOptions
@@ -24,7 +24,7 @@ class Roles(NamedTuple):
     delay: Column | None
     actions: list[Column]
     names: list[str]
-    kind: str
+    kind: Literal["losses", "scores"]
     prices: Prices
     aside: dict[str, str]
     notes: list[str]
@@ -49,7 +49,7 @@ def roles_of(table: Columns, wanted: ReadOptions) -> Roles:
         actions, names, notes = [table.named[name] for name in chosen], list(chosen), []
         aside.update({c.name: "not named" for c in free})
     scores = [action.name for action in actions if likeness(action.name) == "score"]
-    kind = wanted.kind or ("rewards" if scores else "losses")
+    kind = wanted.kind or ("scores" if scores else "losses")
     doubt = "" if wanted.kind or all(map(says_reward, (action.name for action in actions))) else next(iter(scores), "")
     prices = asked.matched(table, names, actions) if asked.columns else guessed_prices(table, wanted, names, aside)
     for name in prices.columns:
@@ -61,10 +61,10 @@ def note_on(aside: dict[str, str]) -> list[str]:
     """Say which columns are not used, and why."""
     if not aside:
         return []
-    told = listed([f"{name or 'a column without a name'} ({why})" for name, why in aside.items()])
+    told = join_names([f"{name or 'a column without a name'} ({why})" for name, why in aside.items()])
     if set(aside.values()) <= {AS_ASKED, "not named"}:
         return [f"not used: {told}"]
-    return [f"not used: {told}; say which columns are actions with {option('actions')}"]
+    return [f"not used: {told}; say which columns are actions with {option_text('actions')}"]
 
 
 def _actions(table: Columns, patterns: Sequence[str]) -> dict[str, None]:
@@ -149,8 +149,8 @@ def _likely(table: Columns, candidates: Sequence[Column], aside: dict[str, str])
             table.numeric(table.named[name])
     raise TableError(
         f"{table.source}: expected a column for each of at least two actions, got {len(candidates)} "
-        f"({listed([column.name for column in table.columns])}); check what separates the columns, or name them "
-        f"with {option('actions', ['NAME', 'NAME'])}."
+        f"({join_names([column.name for column in table.columns])}); check what separates the columns, or name them "
+        f"with {option_text('actions', ['NAME', 'NAME'])}."
     )
 
 

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._option_names import option
-from tombola.readers.columns import shortened
+from tombola._formatting import option_text, truncate
 from tombola.readers.options import ParsedTable, ReadOptions
 from tombola.readers.table import parts_of
 
@@ -60,9 +59,9 @@ class Look(NamedTuple):
         """Return the first three rows as they were read, of the first few actions."""
         parts, names = self.parts, self.names
         more = ["..."] if len(names) > SHOWN else []
-        head = [*(["id"] if parts.ids is not None else []), *(shortened(name, 24) for name in names[:SHOWN]), *more]
+        head = [*(["id"] if parts.ids is not None else []), *(truncate(name, 24) for name in names[:SHOWN]), *more]
         rows = [
-            [*([shortened(parts.ids[row], 24)] if parts.ids is not None else []),
+            [*([truncate(parts.ids[row], 24)] if parts.ids is not None else []),
              *(f"{number:.6g}" for number in parts.values[row, :SHOWN]), *more]
             for row in range(min(ROWS, parts.values.shape[0]))
         ]  # fmt: skip
@@ -71,12 +70,12 @@ class Look(NamedTuple):
     def needed(self) -> list[str]:
         """Return the options that the table needs beyond those that were given."""
         low, high = self.range
-        needed = [option("kind", "rewards")] if self.parts.doubt else []
+        needed = [option_text("kind", "scores")] if self.parts.doubt else []
         if low < 0 or high > 1:
-            needed.append(option("rescale", on=True))
+            needed.append(option_text("rescale", on=True))
         others = (others for others in (self.parts.costs, self.parts.delays) if others is not None)
         if self.missing or any(np.isnan(one).any() for one in others):
-            needed.append(option("missing", "worst"))
+            needed.append(option_text("missing", "worst"))
         return needed
 
 
@@ -92,7 +91,7 @@ def look_at(source: Any, wanted: ReadOptions) -> Look:
 
 def _some(names: tuple[str, ...], most: int = 12) -> str:
     rest = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(shortened(name, 40) for name in names[:most]) + rest
+    return ", ".join(truncate(name, 40) for name in names[:most]) + rest
 
 
 def _range(numbers: NDArray[Any]) -> str:

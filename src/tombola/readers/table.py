@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola import _validate
-from tombola._text import encodable
+from tombola._formatting import is_encodable, join_names, truncate
 from tombola.errors import ParameterError, TableError
 from tombola.pool import Pool
-from tombola.readers.columns import Columns, listed, shortened
+from tombola.readers.columns import Columns
 from tombola.readers.formats.arrays import choose_actions, read_array
 from tombola.readers.formats.frames import read_frame
 from tombola.readers.formats.registry import read_file
@@ -30,7 +30,7 @@ def read_pool(path: str | Path, *, rescale: bool = False) -> Pool:
 def read_table(
     source: Any,
     *,
-    kind: Literal["losses", "rewards"] | None = None,
+    kind: Literal["losses", "scores"] | None = None,
     rescale: bool | tuple[float, float] = False,
     missing: Literal["error", "drop", "worst"] = "error",
     actions: Sequence[str] | None = None,
@@ -67,7 +67,7 @@ def read_table(
     >>> table.notes[1:]
     ['losses rescaled from [0, 5] to [0, 1]', 'best fixed action: quick, mean loss 0.3']
     """
-    _one_of("kind", kind, (None, "losses", "rewards"))
+    _one_of("kind", kind, (None, "losses", "scores"))
     _one_of("missing", missing, ("error", "drop", "worst"))
     limits = _limits(rescale)
     _one_of("decimal", decimal, (None, ".", ","))
@@ -120,15 +120,15 @@ def _shaped(table: Columns, wanted: ReadOptions) -> ParsedTable:
         parts = read_wide(table, wanted)
     else:
         parts = read_long(rest, wanted, action)
-        parts.notes.extend([f"not used: {listed([*left_out])} (as asked)"] if left_out else [])
+        parts.notes.extend([f"not used: {join_names([*left_out])} (as asked)"] if left_out else [])
     return parts._replace(notes=[*table.notes, *parts.notes])
 
 
 def _refuse_unwritable(source: str, name: str, words: Sequence[str]) -> None:
-    if not encodable("".join(words)):
-        wrong = next(word for word in words if not encodable(word))
+    if not is_encodable("".join(words)):
+        wrong = next(word for word in words if not is_encodable(word))
         raise TableError(
-            f"{source}: {name} must be text that can be written, got {shortened(wrong)!r} with half of a sign; "
+            f"{source}: {name} must be text that can be written, got {truncate(wrong)!r} with half of a sign; "
             "rename it."
         )
 
@@ -157,7 +157,9 @@ def _priced(parts: ParsedTable, costs: Any) -> ParsedTable:
 
 def _price(source: str, prices: Mapping[str, float], name: str) -> float:
     if name not in prices:
-        raise TableError(f"{source}: costs must name every action, got {listed(list(prices))}; add one for {name!r}.")
+        raise TableError(
+            f"{source}: costs must name every action, got {join_names(list(prices))}; add one for {name!r}."
+        )
     return _validate.number("read_table", "costs", prices[name], least=0)
 
 

@@ -2,38 +2,57 @@
 
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._option_names import option
+from tombola._formatting import join_names, option_text
 from tombola._types import Rounds
 from tombola.errors import TableError
 from tombola.pool import Pool
-from tombola.readers.columns import listed
 from tombola.readers.options import ParsedTable
 
 _CHUNK = 1 << 20
 
 
 class Table(NamedTuple):
-    """What was read: the pool, the delay of each row if the table has any, and notes on what was done."""
+    """A table as read: the pool, delays, notes on the conversion, and the meaning of its numbers.
+
+    `kind` is "losses" (lower is better) or "scores" (higher is better). `unit` is the word that the column names use
+    for the numbers ("accuracy", "seconds"), "" if there is none. `range` holds the two table values that were mapped
+    to losses 0 and 1, the smaller one first.
+
+    >>> table = Table(Pool([[0.2, 0.5]]), None, [], "scores", "accuracy", (0.0, 100.0))
+    >>> table.direction, table.value(0.2), table.gap(0.05)
+    ('read as scores (accuracy): higher is better', 80.0, 5.0)
+    """
 
     pool: Pool
     delays: Rounds | None
     notes: list[str]
+    kind: Literal["losses", "scores"] = "losses"
+    unit: str = ""
+    range: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def direction(self) -> str:
+        """The direction of the numbers as a phrase, for the first line of an answer."""
+        unit = f" ({self.unit})" if self.unit else ""
+        return f"read as {self.kind}{unit}: {'higher' if self.kind == 'scores' else 'lower'} is better"
+
+    def value(self, loss: float) -> float:
+        """Convert a loss in [0, 1] to a number in the unit of the table."""
+        low, high = self.range
+        return high - self.gap(loss) if self.kind == "scores" else low + self.gap(loss)
+
+    def gap(self, loss_difference: float) -> float:
+        """Convert a difference of losses to a difference in the unit of the table."""
+        return loss_difference * (self.range[1] - self.range[0])
 
 
 def pooled(parts: ParsedTable, *, missing: str, rescale: bool | tuple[float, float]) -> Table:
     """Return the pool of these parts; what was done to them is added to the notes."""
-    return scaled(parts, missing=missing, rescale=rescale)[0]
-
-
-def scaled(
-    parts: ParsedTable, *, missing: str, rescale: bool | tuple[float, float]
-) -> tuple[Table, tuple[float, float]]:
-    """Return the same, and the numbers of the table that became 0 and 1, the smaller first."""
     parts = _without_gaps(parts, missing)
     low, high, notes = _limits(parts, rescale=rescale)
     losses = _losses(parts, low, high)
@@ -42,7 +61,7 @@ def scaled(
         notes += filled
     pool = Pool(losses, parts.actions, parts.ids, parts.costs)
     best = f"best fixed action: {pool.actions[pool.best]}, mean loss {pool.means[pool.best]:.4g}"
-    return Table(pool, _rounds(parts), [*parts.notes, *notes, best]), (low, high)
+    return Table(pool, _rounds(parts), [*parts.notes, *notes, best], parts.kind, parts.unit, (low, high))
 
 
 def _without_gaps(parts: ParsedTable, missing: str) -> ParsedTable:
@@ -87,7 +106,7 @@ def _told(parts: ParsedTable, gaps: NDArray[np.bool_], holes: NDArray[np.bool_])
     what = "number" if gaps.any() else "cost or delay"
     return (
         f"{parts.source}: expected a {what} in {place}, and cells are missing in {count} of {len(gaps)} rows; write "
-        f"{option('missing', 'drop')} to leave out such rows, or {option('missing', 'worst')} to count such cells as "
+        f"{option_text('missing', 'drop')} to leave out such rows, or {option_text('missing', 'worst')} to count such cells as "
         "loss 1."
     )
 
@@ -95,7 +114,7 @@ def _told(parts: ParsedTable, gaps: NDArray[np.bool_], holes: NDArray[np.bool_])
 def _kept(parts: ParsedTable, keep: NDArray[np.bool_]) -> ParsedTable:
     if not keep.any():
         raise TableError(
-            f"{parts.source}: expected a row without missing cells, got none; write {option('missing', 'worst')}."
+            f"{parts.source}: expected a row without missing cells, got none; write {option_text('missing', 'worst')}."
         )
     return parts._replace(
         values=parts.values[keep],
@@ -113,7 +132,7 @@ def _worst(parts: ParsedTable) -> ParsedTable:
         if np.isnan(costs).all(axis=(0, 1)).any():
             raise TableError(
                 f"{parts.source}: expected the costs of some row, got none; leave out their columns with "
-                f"{option('ignore')}, or fill them in."
+                f"{option_text('ignore')}, or fill them in."
             )
         largest = np.nanmax(costs, axis=(0, 1), keepdims=True)
         notes.append(f"filled in {int(np.isnan(costs).sum())} missing costs with the largest one")
@@ -138,7 +157,7 @@ def _limits(parts: ParsedTable, *, rescale: bool | tuple[float, float]) -> tuple
         if low < 0 or high > 1:
             raise TableError(
                 f"{parts.source}: {parts.kind} must be in [0, 1], got numbers from {low:g} to {high:g}{_outside(parts)}"
-                f"; write {option('rescale', on=True)} to map the smallest to 0 and the largest to 1"
+                f"; write {option_text('rescale', on=True)} to map the smallest to 0 and the largest to 1"
                 f"{_or_ignore(parts)}."
             )
         return 0.0, 1.0, []
@@ -167,12 +186,12 @@ def _strays(parts: ParsedTable) -> list[str]:
 
 def _outside(parts: ParsedTable) -> str:
     strays = _strays(parts)
-    return f" (outside only in {listed(strays)})" if strays else ""
+    return f" (outside only in {join_names(strays)})" if strays else ""
 
 
 def _or_ignore(parts: ParsedTable) -> str:
     strays = _strays(parts)
-    return f", or {option('ignore', strays)} if that is no action" if strays else ""
+    return f", or {option_text('ignore', strays)} if that is no action" if strays else ""
 
 
 def _uneven(parts: ParsedTable) -> list[str]:
@@ -181,7 +200,7 @@ def _uneven(parts: ParsedTable) -> list[str]:
     if not strays:
         return []
     return [
-        f"only {listed(strays)} leaves [0, 1] and sets the scale; write {option('ignore', strays)} if that is no action"
+        f"only {join_names(strays)} leaves [0, 1] and sets the scale; write {option_text('ignore', strays)} if that is no action"
     ]
 
 
@@ -212,7 +231,7 @@ def _losses(parts: ParsedTable, low: float, high: float) -> NDArray[Any]:
     table = np.asarray(values, dtype=kind)
     if low == high:
         return np.where(np.isnan(table), table, kind(0))
-    scaled = (kind(high) - table if parts.kind == "rewards" else table - kind(low)) / kind(high - low)
+    scaled = (kind(high) - table if parts.kind == "scores" else table - kind(low)) / kind(high - low)
     return np.clip(scaled, kind(0), kind(1))
 
 

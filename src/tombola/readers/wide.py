@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tombola._option_names import option
+from tombola._formatting import join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, listed, notes_on_notation
+from tombola.readers.columns import Column, Columns, notes_on_notation
 from tombola.readers.options import ParsedTable, ReadOptions, logged
 from tombola.readers.roles import note_on, roles_of
 
@@ -18,8 +18,8 @@ def read_wide(table: Columns, wanted: ReadOptions) -> ParsedTable:
     """Take a wide table apart: ids, delays, costs, a column for each action, and what is set aside."""
     if wanted.value is not None:
         raise TableError(
-            f"{table.source}: expected a long table as {option('value')} says, got one without a column that names the "
-            f"action; write {option('action', 'NAME')}, or leave out {option('value')}."
+            f"{table.source}: expected a long table as {option_text('value')} says, got one without a column that names the "
+            f"action; write {option_text('action', 'NAME')}, or leave out {option_text('value')}."
         )
     roles = roles_of(table, wanted)
     values = np.column_stack([table.numeric(action).numbers for action in roles.actions])
@@ -29,7 +29,7 @@ def read_wide(table: Columns, wanted: ReadOptions) -> ParsedTable:
     costs = roles.prices.costs(table)
     used = [*roles.actions, *(table.named[name] for name in roles.prices.columns)]
     notes = [
-        f"a wide table: {table.rows} rows, {len(roles.names)} actions ({listed(roles.names)}), read as {roles.kind}",
+        f"a wide table: {table.rows} rows, {len(roles.names)} actions ({join_names(roles.names)}), read as {roles.kind}",
         *([f"ids from column {roles.ids.name!r}"] if roles.ids else []),
         *([f"delays from column {roles.delay.name!r}"] if roles.delay else []),
         *roles.notes, *roles.prices.note(), *note_on(roles.aside), *notes_on_notation(used),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from tombola._files import make_folder, write_atomic
-from tombola._text import clean
+from tombola._formatting import escape_control
 from tombola._types import Floats
 from tombola.report.chart import Chart, Line
 
@@ -61,12 +61,12 @@ def _named_short(chart: Chart) -> Chart:
     """Return the chart with names that fit beside a curve, and have no signs that cannot be drawn."""
 
     def short(name: str) -> str:
-        line = clean(name, line=True)
+        line = escape_control(name, line=True)
         return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
 
     return replace(
         chart,
-        title=clean(chart.title),
+        title=escape_control(chart.title),
         bands=tuple(band._replace(name=short(band.name)) for band in chart.bands),
         lines=tuple(line._replace(name=short(line.name)) for line in chart.lines),
     )
@@ -111,7 +111,11 @@ def spots(figure: "Figure", chart: Chart) -> list[Spot]:
             place = axes.transData.transform((x[at], y[at]))
             if np.isfinite(place).all():
                 found.append(
-                    Spot(float(place[0] / width), float(1 - place[1] / height), f"{clean(name, line=True)}\n{text(at)}")
+                    Spot(
+                        float(place[0] / width),
+                        float(1 - place[1] / height),
+                        f"{escape_control(name, line=True)}\n{text(at)}",
+                    )
                 )
     return found
 

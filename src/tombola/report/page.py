@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
-from tombola._text import clean
+from tombola._formatting import escape_control
 from tombola.report.chart import Chart
 from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw, edge, spots, svg
 
@@ -63,7 +63,7 @@ def claims_page(title: str, lead: str, entries: Sequence[Item], facts: Sequence[
 
 def _plain(value: Any) -> Any:
     """Return what goes into a page without signs that command; what is HTML already stays as it is."""
-    return clean(value) if type(value) is str else value
+    return escape_control(value) if type(value) is str else value
 
 
 def render(template: str, **values: object) -> str:

@@ -11,10 +11,9 @@ from zlib import error as zlib_error
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._option_names import option
+from tombola._formatting import join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import listed
 from tombola.readers.limits import check_memory
 from tombola.readers.names import matching
 from tombola.readers.options import (
@@ -23,7 +22,7 @@ from tombola.readers.options import (
     COSTS,
     DELAYS,
     LOSSES,
-    REWARDS,
+    SCORES,
     ParsedTable,
     ReadOptions,
     costs_of,
@@ -54,7 +53,7 @@ def read_npz(path: Path, wanted: ReadOptions) -> ParsedTable:
             "save it again with np.savez."
         ) from None
     values = _checked(str(path), used["values"][0], arrays["values"][0])
-    kind = wanted.kind or ("rewards" if used["values"][0] in REWARDS else "losses")
+    kind = wanted.kind or ("scores" if used["values"][0] in SCORES else "losses")
     ids, notes = _ids(str(path), arrays["ids"], wanted)
     unused = sorted({*names} - {name for found in used.values() for name in found})
     labels = _words(str(path), "actions", arrays["actions"][0]) if arrays["actions"] else None
@@ -64,9 +63,9 @@ def read_npz(path: Path, wanted: ReadOptions) -> ParsedTable:
         costs_of({str(i): cost for i, cost in enumerate(costs)}) if len(costs) != 1 else costs[0],
         _vector(str(path), "delays", arrays["delays"][0]) if arrays["delays"] else None,
         [f"an archive: {kind} from array {used['values'][0]!r}", *notes,
-         *([f"costs from array {listed(used['costs'])}"] if costs else []),
+         *([f"costs from array {join_names(used['costs'])}"] if costs else []),
          *([f"delays from array {used['delays'][0]!r}"] if used["delays"] else []),
-         *([f"not used: {listed(unused)}"] if unused else [])],
+         *([f"not used: {join_names(unused)}"] if unused else [])],
     )  # fmt: skip
     return choose_actions(parts, wanted.actions)
 
@@ -97,7 +96,7 @@ def read_array(values: Any, source: str, wanted: ReadOptions) -> ParsedTable:
         if getattr(wanted, name):
             raise TableError(
                 f"{source}: expected nothing about columns by their names, for an array has none, got "
-                f"{option('costs' if name == 'resources' else name)}; leave it out, or save the table as an archive or "
+                f"{option_text('costs' if name == 'resources' else name)}; leave it out, or save the table as an archive or "
                 "a text table."
             )
     checked = _checked(source, "losses", values)
@@ -116,7 +115,7 @@ def choose_actions(parts: ParsedTable, actions: Sequence[str] | None) -> ParsedT
     for name in actions:
         if name not in names:
             raise TableError(
-                f"{parts.source}: expected an action called {name!r} as {option('actions')} says, got {listed(names)}; "
+                f"{parts.source}: expected an action called {name!r} as {option_text('actions')} says, got {join_names(names)}; "
                 "name those, or all of them."
             )
     chosen = [names.index(name) for name in actions]
@@ -128,7 +127,7 @@ def _left_out(path: Path, names: Sequence[str], pattern: str) -> list[str]:
     found = matching(names, pattern)
     if not found:
         raise TableError(
-            f"{path}: expected an array called {pattern!r} as {option('ignore')} says, got {listed(names)}; name "
+            f"{path}: expected an array called {pattern!r} as {option_text('ignore')} says, got {join_names(names)}; name "
             "one of those."
         )
     return found
@@ -136,7 +135,7 @@ def _left_out(path: Path, names: Sequence[str], pattern: str) -> list[str]:
 
 def _used(path: Path, names: list[str], wanted: ReadOptions) -> dict[str, list[str]]:
     """Say which array is what."""
-    usual = {"losses": LOSSES, "rewards": REWARDS, None: (*LOSSES, *REWARDS)}[wanted.kind]
+    usual = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[wanted.kind]
     values = [wanted.value] if wanted.value is not None else [name for name in usual if name in names][:1]
     sign = next((name for name in (*ACTION, *CHANCE) if name in names), None)
     if not values and sign is not None:
@@ -147,7 +146,7 @@ def _used(path: Path, names: list[str], wanted: ReadOptions) -> dict[str, list[s
     for name in [*(values or ["losses"]), *costs, *delay, *ids]:
         if name not in names:
             raise TableError(
-                f"{path}: expected an array called {name!r}, got {listed(names) or 'none'}; save it under that name."
+                f"{path}: expected an array called {name!r}, got {join_names(names) or 'none'}; save it under that name."
             )
     actions = [name for name in ("actions",) if name in names]
     return {"values": values, "costs": costs, "delays": delay, "ids": ids, "actions": actions}
@@ -203,7 +202,7 @@ def _checked(source: str, name: str, values: Any) -> NDArray[Any]:
             f"{source}: {name} must be numbers, rows x actions, got rows of different lengths; give every row one "
             "number an action."
         ) from None
-    dimensions = (2, 3) if name not in (*LOSSES, *REWARDS) else (2,)
+    dimensions = (2, 3) if name not in (*LOSSES, *SCORES) else (2,)
     if array.ndim not in dimensions or array.size == 0 or array.dtype.kind not in "biuf":
         raise TableError(
             f"{source}: {name} must be numbers, rows x actions, got {array.dtype} of shape {array.shape}; "

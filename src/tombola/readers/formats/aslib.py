@@ -43,7 +43,7 @@ def read_aslib(folder: Path, wanted: ReadOptions) -> ParsedTable:
     parts = read_long(
         replace(table, columns=[*columns, value]),
         wanted._replace(
-            kind=wanted.kind or ("rewards" if better and not runtime else "losses"),
+            kind=wanted.kind or ("scores" if better and not runtime else "losses"),
             action=action.name, value=measure, ids=instance.name, costs=wanted.costs or [],
         ),
         action,

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tombola._formatting import truncate
 from tombola.errors import TableError
-from tombola.readers.columns import Columns, shortened
+from tombola.readers.columns import Columns
 from tombola.readers.formats.delimited import text_lines
 from tombola.readers.limits import check_memory
 from tombola.readers.records import table_of
@@ -23,7 +24,7 @@ def read_json(path: Path) -> Columns:
     except (ValueError, RecursionError) as error:
         raise TableError(
             f"{path}: expected JSON, an object on each line or a list of objects, got something else "
-            f"({shortened(str(error).rstrip('.'))}); write for example "
+            f"({truncate(str(error).rstrip('.'))}); write for example "
             '{"id": "x", "a": 0.5, "b": 1} on a line.'
         ) from None
     names: list[str] = list(dict.fromkeys(name for record in records for name in record))

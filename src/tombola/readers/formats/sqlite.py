@@ -6,8 +6,9 @@ from contextlib import closing
 from itertools import count
 from pathlib import Path
 
+from tombola._formatting import truncate
 from tombola.errors import TableError
-from tombola.readers.columns import Columns, shortened
+from tombola.readers.columns import Columns
 from tombola.readers.records import one_of, table_of
 
 STEPS, MOST = 100_000, 100_000_000  # of SQLite, between two looks, and beyond those for what the file holds
@@ -31,7 +32,7 @@ def read_sqlite(path: Path, table: str | None) -> Columns:
                 "a hundred million steps; save what it gives as a table."
             ) from None
         raise TableError(
-            f"{path}: expected an SQLite file, got something else ({shortened(str(error))}); check the file."
+            f"{path}: expected an SQLite file, got something else ({truncate(str(error))}); check the file."
         ) from None
 
 

@@ -1,0 +1,183 @@
+"""Text formatting: numbers and names for messages, escaping for terminals and CSV, option names."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from tombola._statistics import Estimate
+
+# A spreadsheet evaluates a cell that starts with one of these.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+# Python arguments that have another name on the command line.
+_CLI_NAMES = {
+    "ids": "--id", "action": "--action-column", "value": "--value-column", "delay": "--delay-column",
+    "kind=losses": "--losses", "kind=scores": "--scores", "rescale=True": "--rescale",
+    "header=True": "--header", "header=False": "--no-header",
+}  # fmt: skip
+_in_cli: ContextVar[bool] = ContextVar("in_cli", default=False)
+
+
+def escape_control(text: str, *, line: bool = False) -> str:
+    r"""Escape control characters, so that text from a file cannot send commands to a terminal.
+
+    With `line=True` line breaks and tabs are escaped too.
+
+    >>> escape_control("a\x1b[31mb"), escape_control("a\nb"), escape_control("a\nb", line=True)
+    ('a\\x1b[31mb', 'a\nb', 'a\\nb')
+    """
+    allowed = "" if line else "\n\t"
+    return "".join(
+        letter if letter.isprintable() or letter in allowed else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def is_encodable(text: str) -> bool:
+    r"""Return whether the text has a UTF-8 encoding; a lone surrogate has none.
+
+    >>> is_encodable("é"), is_encodable("\ud800")
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def csv_cell(text: str) -> str:
+    """Return the text for a CSV cell; a quote is put before anything a spreadsheet would evaluate.
+
+    >>> csv_cell("=1+1"), csv_cell("x=1"), csv_cell("-0.5")
+    ("'=1+1", 'x=1', '-0.5')
+    """
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not is_number(text) else text
+
+
+def csv_cell_matches(written: str, name: str) -> bool:
+    """Return whether a CSV cell holds this name, plain or as written by `csv_cell`, or is blank.
+
+    >>> csv_cell_matches("'=1+1", "=1+1"), csv_cell_matches("", "a"), csv_cell_matches("b", "a")
+    (True, True, False)
+    """
+    return written.strip() in ("", name.strip(), csv_cell(name).strip())
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Format rows as CSV, safe to open in a spreadsheet.
+
+    >>> csv_text([["a", "=b"], [1, None]]).splitlines()
+    ["a,'=b", '1,']
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow([csv_cell(value) if isinstance(value, str) else value for value in row])
+    return text.getvalue()
+
+
+def is_number(text: str) -> bool:
+    """Return whether `float` accepts the text.
+
+    >>> is_number(" 1e3"), is_number("a")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def truncate(text: str, length: int = 60) -> str:
+    r"""Return the text on one line, cut to `length` characters.
+
+    >>> truncate("a\nlong name", 6)
+    'a l...'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 3] + "..."
+
+
+def join_names(names: Sequence[object], *, limit: int | None = 6, length: int = 60, last: str = ", ") -> str:
+    """Join names with commas: the first `limit` of them, each cut to `length` characters.
+
+    `last` separates the last two names, if all are listed.
+
+    >>> join_names(["a", "b", "c"], limit=2), join_names(["a", "b", "c"], last=" and ")
+    ('a, b and 1 more', 'a, b and c')
+    """
+    texts = [truncate(str(name), length) for name in names[:limit]]
+    if len(names) > len(texts):
+        return f"{', '.join(texts)} and {len(names) - len(texts):,} more"
+    return last.join([*([", ".join(texts[:-1])] if len(texts) > 1 else []), *texts[-1:]])
+
+
+def format_number(number: float) -> str:
+    """Format a number with four significant digits, or without decimals from 1,000 on.
+
+    >>> format_number(0.123456), format_number(12.3456), format_number(123456.7)
+    ('0.1235', '12.35', '123,457')
+    """
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
+
+
+def format_estimate(estimate: Estimate) -> str:
+    """Format an estimate with the half width of its interval, both to two digits of the half width.
+
+    >>> format_estimate(Estimate(10.0, 8.0, 12.0, 25))
+    '10.0 ± 2.0'
+    """
+    if not math.isfinite(estimate.half_width):
+        return format_number(estimate.value)
+    half = estimate.half_width
+    if half == 0 or abs(estimate.value) >= 1000:
+        return f"{format_number(estimate.value)} ± {half:,.0f}"
+    digits = min(4, max(0, 1 - math.floor(math.log10(half))))
+    return f"{estimate.value:,.{digits}f} ± {half:,.{digits}f}"
+
+
+@contextmanager
+def cli_style() -> Iterator[None]:
+    """Name options in messages as on the command line while the context is active."""
+    token = _in_cli.set(True)
+    try:
+        yield
+    finally:
+        _in_cli.reset(token)
+
+
+def option_text(name: str, value: str | Sequence[str] | None = None, *, on: bool = False) -> str:
+    """Return an option as the user writes it: as a Python argument, or as a command line option.
+
+    `value` is the value to show, `on` is for flags; the name alone if there is neither.
+
+    >>> option_text("missing", "drop"), option_text("rescale", on=True), option_text("actions", ["a", "b"])
+    ("missing='drop'", 'rescale=True', "actions=['a', 'b']")
+    >>> with cli_style():
+    ...     option_text("missing", "drop"), option_text("rescale", on=True), option_text("ids")
+    ('--missing drop', '--rescale', '--id')
+    """
+    if not _in_cli.get():
+        return f"{name}=True" if on else name if value is None else f"{name}={value!r}"
+    flag = _CLI_NAMES.get(f"{name}={on or value}")
+    if flag is not None:
+        return flag
+    word = _CLI_NAMES.get(name, f"--{name.replace('_', '-')}")
+    if value is None:
+        return word
+    return f"{word} {_shell_quoted(value if isinstance(value, str) else ','.join(map(_list_item, value)))}"
+
+
+def _list_item(name: str) -> str:
+    return f'"{name}"' if "," in name else name
+
+
+def _shell_quoted(text: str) -> str:
+    plain = all(letter.isalnum() or letter in "_-.,:/@%+=" for letter in text)
+    return text if plain and text else "'" + text.replace("'", "'\"'\"'") + "'"
