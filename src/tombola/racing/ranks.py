@@ -1,0 +1,222 @@
+"""Ranks: one e-process per ordered pair of candidates, and the order that they prove (docs/theory/ranks.md).
+
+H_ab is the hypothesis "L(a) <= L(b)". Its e-process E_ab bets on the differences loss(a) - loss(b). Rejecting H_ab
+proves "b before a". With k candidates there are M = k (k - 1) / 2 unordered pairs; a pair is rejected at E_ab >= M /
+level (Corollary 1). Then, with probability at least 1 - level, no claim contradicts the order by mean loss, ties in file
+order, at any time. The union runs over M hypotheses and not over k (k - 1), because of H_ab and H_ba the order by mean
+loss makes only one relevant.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.racing.bets import certain, gamble
+from tombola.racing.elimination import Doubt, Elimination, State, count_in, drop
+
+
+class Ranks(Elimination):
+    """The race for the order of all candidates, or of the `top` first ones.
+
+    `state.settled[a, b]` is 1 once "a before b" is proved, directly or by transitivity. A candidate is asked no more
+    when its order against every other candidate is proved.
+
+    >>> import numpy as np
+    >>> field = Ranks(candidates=3, rows=200, population=200, level=0.05)
+    >>> calls = field.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
+    >>> calls < 200, field.rank_sets().tolist()
+    (True, [[1, 1], [2, 2], [3, 3]])
+    """
+
+    def __init__(self, candidates: int, rows: int, population: float, level: float, *, top: int = 0) -> None:
+        self.top = top or candidates
+        super().__init__(candidates, rows, population, level)
+
+    def init(self) -> State:
+        k = self.candidates
+        pairs = max(1, k * (k - 1) // 2)
+        return self.start(gamblers=k * k, goal=pairs / self.level, special=float(self.top), pairs=k)
+
+    def rank_sets(self) -> "np.typing.NDArray[np.int64]":
+        """Return the first and last rank of every candidate, shape (k, 2), ranks from 1."""
+        return rank_sets(self.before)
+
+    @property
+    def before(self) -> "np.typing.NDArray[np.bool_]":
+        """The proved order: `before[a, b]` where a is proved to come before b."""
+        return self.state.settled > 0.0
+
+    def doubts(self) -> list[Doubt]:
+        """Return the open comparisons of neighbours by mean loss: the last ones to be settled."""
+        k, order = self.candidates, np.argsort(self.state.total, kind="stable")
+        open_pairs = [
+            (a, b) for a, b in zip(order, order[1:], strict=False) if not (self.before[a, b] or self.before[b, a])
+        ]
+        return [Doubt(self.gap(a, b), self.variance(int(b) * k + int(a)), self.state.goal) for a, b in open_pairs]
+
+    @staticmethod
+    def take(state: State, losses: Floats) -> None:
+        bet_on_pairs(state, losses)
+        count_in(state, losses)
+        settle_certain(state)
+        stop_settled(state)
+
+
+def bet_on_pairs(state: Any, losses: Floats) -> None:
+    """Update E_ab for all pairs without a proved order, and record the rejected ones."""
+    k = losses.size
+    for a in range(k):
+        if state.active[a] > 0.0:
+            for b in range(k):
+                if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0 and state.settled[b, a] == 0.0:
+                    wealth = gamble(state, a * k + b, state.total[a] - state.total[b], losses[a] - losses[b], 0.0)
+                    if wealth >= state.goal:
+                        add_order(state, b, a)
+
+
+def settle_certain(state: Any) -> None:
+    """Record the pairs that no outcome of the rows left can turn round."""
+    k = state.total.size
+    for a in range(k):
+        if state.active[a] > 0.0:
+            for b in range(k):
+                undecided = state.settled[a, b] == 0.0 and state.settled[b, a] == 0.0
+                if b != a and state.active[b] > 0.0 and undecided:
+                    lead = state.total[a] - state.total[b]
+                    if certain(lead, 0.0, state.population, state.seen[0]):
+                        add_order(state, b, a)
+
+
+def add_order(state: Any, first: int, second: int) -> None:
+    """Record "first before second" and keep `settled` transitively closed (Italiano 1986)."""
+    settled, k = state.settled, state.total.size
+    for u in range(k):
+        if (u == first or settled[u, first] > 0.0) and settled[u, second] == 0.0:
+            for v in range(k):
+                if v == second or settled[second, v] > 0.0:
+                    settled[u, v] = 1.0
+
+
+def stop_settled(state: Any) -> None:
+    """Stop asking candidates with a proved order against all others; end the race when the top ranks are proved."""
+    k, places = state.total.size, 0
+    for a in range(k):
+        ahead, behind = 0, 0
+        for b in range(k):
+            ahead += state.settled[b, a] > 0.0
+            behind += state.settled[a, b] > 0.0
+        if ahead + behind >= k - 1:
+            # The rank of a is proved, and it is 1 + ahead.
+            places += ahead < state.special
+            if state.active[a] > 0.0:
+                drop(state, a, -1, state.goal)
+        elif state.active[a] > 0.0 and ahead >= state.special:
+            # More candidates than asked for are proved to be ahead of a.
+            drop(state, a, -1, state.goal)
+    if places >= min(state.special, k) or state.seen[0] >= state.rows:
+        state.done[0] = 1.0
+
+
+def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.int64]":
+    """Return the ranks that a proved order allows: [1 + number before a, k - number after a].
+
+    >>> rank_sets(np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool)).tolist()
+    [[1, 1], [2, 3], [2, 3]]
+    """
+    k = before.shape[0]
+    return np.stack([1 + before.sum(axis=0), k - before.sum(axis=1)], axis=1).astype(np.int64)
+
+
+def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.bool_]":
+    """Return the transitive closure of an order.
+
+    >>> close_transitively(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], bool)).tolist()[0]
+    [False, True, True]
+    """
+    closed = before.copy()
+    for middle in range(closed.shape[0]):  # Warshall (1962)
+        closed |= closed[:, middle, None] & closed[None, middle, :]
+    return closed
+
+
+class Place(Elimination):
+    """The race for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
+
+    "The rank of a is above r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level, and in the
+    same way "below r" with E_ba: no union over the other candidates nor over ranks. `state.room` holds the first and
+    the last rank still possible.
+
+    >>> import numpy as np
+    >>> field = Place(candidates=3, rows=200, population=200, level=0.05, candidate=1)
+    >>> _ = field.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
+    >>> field.rank_set()
+    (2, 2)
+    """
+
+    def __init__(self, candidates: int, rows: int, population: float, level: float, *, candidate: int) -> None:
+        self.candidate = candidate
+        super().__init__(candidates, rows, population, level)
+
+    def init(self) -> State:
+        k = self.candidates
+        state = self.start(gamblers=2 * k, goal=2.0 / self.level, special=float(self.candidate), pairs=2)
+        room = np.zeros(k)
+        room[0], room[-1] = 1.0, float(k)
+        return state._replace(room=room, settled=np.ones((2, k)))
+
+    def rank_set(self) -> tuple[int, int]:
+        """Return the first and the last rank that the candidate may have."""
+        return int(self.state.room[0]), int(self.state.room[-1]) if self.candidates > 1 else 1
+
+    def doubts(self) -> list[Doubt]:
+        a, goal = self.candidate, self.state.goal
+        return [Doubt(abs(self.gap(a, b)), self.variance(b), goal) for b in self.active if b != a]
+
+    @staticmethod
+    def take(state: State, losses: Floats) -> None:
+        k, a = losses.size, int(state.special)
+        for b in range(k):
+            if b != a and state.active[b] > 0.0:
+                lead, d = state.total[a] - state.total[b], losses[a] - losses[b]
+                state.settled[0, b] = gamble(state, b, lead, d, 0.0)
+                state.settled[1, b] = gamble(state, k + b, -lead, -d, 0.0)
+        count_in(state, losses)
+        for b in range(k):
+            if b != a and state.active[b] > 0.0:
+                lead = state.total[a] - state.total[b]
+                if certain(lead, 0.0, state.population, state.seen[0]):
+                    state.settled[0, b] = math.inf
+                if certain(-lead, 0.0, state.population, state.seen[0]):
+                    state.settled[1, b] = math.inf
+        narrow_place(state, a)
+
+
+def narrow_place(state: Any, a: int) -> None:
+    """Move the ends of the rank set as far as the e-values of this row allow."""
+    k = state.total.size
+    # If the rank of a is r or less, k - r hypotheses H_ab are true. The mean falls with r, so the first r that is not
+    # rejected ends the search.
+    while state.room[0] < k and mean_of_smallest(state, 0, a, k - int(state.room[0])) >= state.goal:
+        state.room[0] += 1.0
+    # If the rank of a is r or more, r - 1 hypotheses H_ba are true.
+    while state.room[k - 1] > 1 and mean_of_smallest(state, 1, a, int(state.room[k - 1]) - 1) >= state.goal:
+        state.room[k - 1] -= 1.0
+    if state.room[0] >= state.room[k - 1] or state.seen[0] >= state.rows:
+        state.done[0] = 1.0
+
+
+def mean_of_smallest(state: Any, side: int, skip: int, count: int) -> float:
+    """Return the mean of the `count` smallest e-values of one side, that of candidate `skip` left out."""
+    values, used, total = state.settled[side], state.judged, 0.0
+    for b in range(values.size):
+        used[b] = 0.0
+    for _ in range(count):
+        least = -1
+        for b in range(values.size):
+            if b != skip and used[b] == 0.0 and (least < 0 or values[b] < values[least]):
+                least = b
+        used[least] = 1.0
+        total += values[least]
+    return float(total / count)

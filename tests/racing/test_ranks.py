@@ -1,0 +1,164 @@
+"""Rank sets: against a naive twin, and exactly over all orders of small pools."""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import ranks as naive
+
+from tombola.racing import ranks
+from tombola.racing.ranks import Place, Ranks, close_transitively, rank_sets
+
+pytestmark = pytest.mark.usefixtures("plainly")
+GRID = (0.0, 1 / 3, 2 / 3, 1.0)
+
+
+def tables(values: tuple[float, ...], most_rows: int) -> st.SearchStrategy[list[list[float]]]:
+    """Return small tables of losses with up to three candidates, ties included."""
+    cell = st.sampled_from(values)
+    return st.integers(2, 3).flatmap(
+        lambda k: st.lists(st.lists(cell, min_size=k, max_size=k), min_size=1, max_size=most_rows)
+    )
+
+
+@given(tables(GRID, 8), st.sampled_from([0.05, 0.2, 0.5]))
+@settings(max_examples=150, deadline=None)
+def test_ranks_equals_naive_twin(losses: list[list[float]], level: float) -> None:
+    field = Ranks(candidates=len(losses[0]), rows=len(losses), population=len(losses), level=level)
+    expected = naive.claims_of(losses, len(losses), level, naive.wealth)
+    for n, row in enumerate(losses):
+        if field.done:
+            break
+        field.update(np.array(row))
+        proved = {(int(a), int(b)) for a, b in zip(*np.nonzero(field.before), strict=True)}
+        # A settled candidate is asked no more; its further claims would be repeats of the closed order.
+        assert proved <= expected[n]
+        if all(field.state.active):
+            assert proved == expected[n]
+
+
+def error_rates(losses: np.ndarray, level: float, make: Callable[[], Any]) -> tuple[float, float]:
+    """Return P(some claim contradicts the true order), and P(some rank set misses), over all orders."""
+    rows, k = losses.shape
+    order, totals = naive.order_of(losses.tolist())
+    place = {a: r for r, a in enumerate(order)}
+    wrong = missed = count = 0
+    for arrangement in itertools.permutations(range(rows)):
+        field = make()
+        bad = False
+        for i in arrangement:
+            if field.done:
+                break
+            field.update(losses[i])
+            bad |= any(place[int(a)] > place[int(b)] for a, b in zip(*np.nonzero(field.before), strict=True))
+        sets = field.rank_sets()
+        missed += any(not sets[a, 0] <= place[a] + 1 <= sets[a, 1] for a in range(k))
+        wrong += bad
+        count += 1
+    return wrong / count, missed / count
+
+
+POOLS = [
+    np.array([[1, 0, 0], [0, 1, 1], [1, 0, 1], [0, 1, 0], [1, 1, 0]], float),
+    np.array([[1, 0, 1], [0, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 0]], float),
+    np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0], [0, 1]], float),
+    np.array([[2, 0, 1], [0, 2, 1], [3, 1, 2], [1, 3, 2], [0, 0, 3]], float) / 3,
+    np.full((5, 3), 0.5),
+]
+
+
+@pytest.mark.parametrize("losses", POOLS, ids=range(len(POOLS)))
+@pytest.mark.parametrize("level", [0.05, 0.2, 0.5])
+def test_ranks_error_is_below_level_over_all_orders(losses: np.ndarray, level: float) -> None:
+    rows, k = losses.shape
+    rates = error_rates(losses, level, lambda: Ranks(k, rows, rows, level))
+    assert max(rates) <= level + 1e-12
+
+
+def test_threshold_without_union_is_caught() -> None:
+    """The fault: every pair at 1 / level, as if there were one hypothesis. Some pool must exceed the level."""
+
+    class NoUnion(Ranks):
+        def init(self) -> Any:
+            return super().init()._replace(goal=1.0 / self.level)
+
+    generator, worst = np.random.default_rng(5), 0.0
+    for _ in range(12):
+        half = generator.integers(0, 2, (3, 4)).astype(float)
+        losses = np.concatenate([half, half[:, ::-1]])  # all candidates tied: any claim against file order is an error
+        losses = losses[:5] if len(losses) > 5 else losses
+        rows, k = losses.shape
+        for level in (0.5, 0.77):
+            worst = max(worst, error_rates(losses, level, lambda: NoUnion(k, rows, rows, level))[0] / level)  # noqa: B023
+    assert worst > 1.0
+
+
+@pytest.mark.parametrize("losses", POOLS[:4], ids=range(4))
+@pytest.mark.parametrize("level", [0.2, 0.5])
+def test_place_error_is_below_level_over_all_orders(losses: np.ndarray, level: float) -> None:
+    rows, k = losses.shape
+    order, _ = naive.order_of(losses.tolist())
+    for candidate in range(k):
+        truth, missed, count = order.index(candidate) + 1, 0, 0
+        for arrangement in itertools.permutations(range(rows)):
+            field = Place(k, rows, rows, level, candidate=candidate)
+            for i in arrangement:
+                if field.done:
+                    break
+                field.update(losses[i])
+            low, high = field.rank_set()
+            missed += not low <= truth <= high
+            count += 1
+        assert missed / count <= level + 1e-12
+
+
+def test_untied_order_is_exact_after_all_rows() -> None:
+    generator = np.random.default_rng(1)
+    losses = generator.random((30, 5))
+    field = Ranks(5, 30, 30, 0.05)
+    for row in losses:
+        if not field.done:
+            field.update(row)
+    true_rank = np.argsort(np.argsort(losses.mean(axis=0))) + 1
+    assert field.rank_sets().tolist() == [[r, r] for r in true_rank]
+
+
+def test_top_ranks_stop_early() -> None:
+    losses = np.tile([0.0, 0.4, 0.6, 0.61], (300, 1))
+    first = Ranks(4, 300, 300, 0.05, top=1)
+    full = Ranks(4, 300, 300, 0.05)
+    order = np.arange(300, dtype=np.uint32)
+    assert first.play(losses, order) < full.play(losses, order)
+    assert first.rank_sets()[0].tolist() == [1, 1]
+
+
+def test_closure_and_rank_sets_on_a_chain() -> None:
+    before = np.zeros((4, 4), bool)
+    before[0, 1] = before[1, 2] = before[2, 3] = True
+    assert rank_sets(close_transitively(before)).tolist() == [[1, 1], [2, 2], [3, 3], [4, 4]]
+
+
+def test_candidates_of_an_infinite_population_are_never_certain() -> None:
+    field = Ranks(2, 10, math.inf, 1e-9)
+    for _ in range(10):
+        field.update(np.array([0.0, 1.0]))
+    assert not field.before.any()
+
+
+def test_incremental_closure_equals_warshall() -> None:
+    generator = np.random.default_rng(3)
+    for _ in range(30):
+        k = 6
+        field = Ranks(k, 5, 5, 0.05)
+        order = generator.permutation(k)
+        pairs = [(order[i], order[j]) for i in range(k) for j in range(i + 1, k) if generator.random() < 0.3]
+        direct = np.zeros((k, k), bool)
+        for a, b in generator.permutation(np.array(pairs)).tolist() if pairs else []:
+            ranks.add_order(field.state, a, b)
+            direct[a, b] = True
+        assert (field.before == close_transitively(direct)).all()
