@@ -36,6 +36,7 @@ _HOME = {
     "compare": "_compare",
     "play": "_play",
     "race": "racing",
+    "rank": "ranking",
     "read_table": "readers",
 }
 

@@ -33,6 +33,7 @@ from tombola.persistence.session_file import SessionFile as SessionFile
 from tombola.pool import Pool as Pool
 from tombola.racing import Race as Race
 from tombola.racing import race as race
+from tombola.ranking import rank as rank
 from tombola.readers import read_table as read_table
 from tombola.runs import Runs as Runs
 from tombola.session import Session as Session

@@ -25,7 +25,8 @@ def claims_of(rows, population, level, bet):
     """Return the closed set of proved pairs (first, second) after each row; `bet` gives the wealth of a pair so far."""
     k = len(rows[0])
     goal = max(1, k * (k - 1) // 2) / level
-    proved, history = set(), []
+    history: list[set[tuple[int, int]]] = []
+    proved: set[tuple[int, int]] = set()
     for n in range(1, len(rows) + 1):
         for a, b in permutations(range(k), 2):
             if (a, b) in proved or (b, a) in proved:

@@ -8,6 +8,7 @@ loss makes only one relevant.
 """
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,12 @@ class Ranks(Elimination):
     @property
     def before(self) -> "np.typing.NDArray[np.bool_]":
         """The proved order: `before[a, b]` where a is proved to come before b."""
-        return self.state.settled > 0.0
+        return np.asarray(self.state.settled > 0.0)
 
     def doubts(self) -> list[Doubt]:
         """Return the open comparisons of neighbours by mean loss: the last ones to be settled."""
         k, order = self.candidates, np.argsort(self.state.total, kind="stable")
-        open_pairs = [
-            (a, b) for a, b in zip(order, order[1:], strict=False) if not (self.before[a, b] or self.before[b, a])
-        ]
+        open_pairs = [(a, b) for a, b in pairwise(order) if not (self.before[a, b] or self.before[b, a])]
         return [Doubt(self.gap(a, b), self.variance(int(b) * k + int(a)), self.state.goal) for a, b in open_pairs]
 
     @staticmethod

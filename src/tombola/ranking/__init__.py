@@ -1,0 +1,6 @@
+"""Ranks of candidates with their uncertainty: rank sets, ties, pairs (docs/theory/ranks.md)."""
+
+from tombola.ranking._rank import rank
+from tombola.ranking.report import MetricsRanking, Ranking, Reading
+
+__all__ = ["MetricsRanking", "Ranking", "Reading", "rank"]

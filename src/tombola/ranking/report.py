@@ -1,0 +1,235 @@
+"""Results of `rank`: rank sets, groups of ties and pairs, for both readings of a table."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.errors import ParameterError
+
+Order = np.typing.NDArray[np.bool_]
+MAX_SHOWN = 20  # candidates printed by `__str__`; the page and the JSON have all
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The proved order of the candidates under one reading of the table.
+
+    `before[a, b]` is True where a is proved to come before b; `ranks` has the first and the last possible rank of every
+    candidate, shape (k, 2). With probability at least 1 - level all rank sets hold simultaneously. `low` and `high`
+    bound each mean loss on its own at the same level. `contradiction` reports a cycle of proved pairs, which happens
+    with probability at most `level`; the rank sets then say nothing.
+    """
+
+    name: Literal["this list", "beyond this list"]
+    exact: bool
+    level: float
+    rows: int
+    before: Order
+    ranks: "np.typing.NDArray[np.int64]"
+    low: Floats
+    high: Floats
+    variance: Floats
+    goal: float
+    contradiction: bool = False
+
+    @property
+    def separated(self) -> float:
+        """The share of pairs with a proved order."""
+        k = self.before.shape[0]
+        return float(self.before.sum() / (k * (k - 1) / 2)) if k > 1 else 1.0
+
+    def sentence(self) -> str:
+        """Return the statement of this reading in one line."""
+        if self.name == "this list" and self.exact:
+            return "On this list: the ranks are exact, because every candidate has answered every row."
+        held = f"all rank sets hold simultaneously with probability {1 - self.level:g}"
+        if self.name == "this list":
+            return f"On this list: from {self.rows:,} rows in random order; {held}."
+        return f"Beyond this list, for rows like these: {held}."
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Candidates with their means and rank sets; `readings` holds one reading, or both for a full table.
+
+    >>> from tombola import rank
+    >>> result = rank([[0, 1, 1], [0, 1, 0], [0, 0, 1]] * 20, names=["a", "b", "c"], kind="losses")
+    >>> [result.rank_set(name, "this list") for name in "abc"]
+    [(1, 1), (2, 3), (2, 3)]
+    >>> result.groups("beyond this list")
+    [['a'], ['b', 'c']]
+    """
+
+    names: tuple[str, ...]
+    kind: Literal["losses", "scores"]
+    population: int
+    means: Floats
+    readings: tuple[Reading, ...]
+    clusters: int = 0
+    scale: tuple[float, float] = (0.0, 1.0)
+
+    def reading(self, name: str | None = None) -> Reading:
+        """Return the reading of this name, or the first one."""
+        for one in self.readings:
+            if name in (None, one.name):
+                return one
+        known = " or ".join(repr(one.name) for one in self.readings)
+        raise ParameterError(f"Ranking: expected the reading {known}, got {name!r}; write one of them.")
+
+    def rank_set(self, candidate: str, reading: str | None = None) -> tuple[int, int]:
+        """Return the first and the last rank that a candidate may have."""
+        first, last = self.reading(reading).ranks[self._index(candidate)]
+        return int(first), int(last)
+
+    def order(self) -> list[int]:
+        """Return the candidates by mean, best first, ties in file order."""
+        return [int(a) for a in np.argsort(self.means, kind="stable")]
+
+    def groups(self, reading: str | None = None) -> list[list[str]]:
+        """Return the groups that are fully separated: every member of one is proved before every member of the next."""
+        before, order = self.reading(reading).before, self.order()
+        found: list[list[str]] = [[]]
+        for position, a in enumerate(order):
+            if position and before[np.ix_(order[:position], order[position:])].all():
+                found.append([])
+            found[-1].append(self.names[a])
+        return found
+
+    def compare(self, first: str, second: str, reading: str | None = None) -> str:
+        """Return one sentence about two candidates: the proved order, or the rows that would probably separate them."""
+        one, a, b = self.reading(reading), self._index(first), self._index(second)
+        for better, worse in ((a, b), (b, a)):
+            if one.before[better, worse]:
+                return f"{self.names[better]} is before {self.names[worse]} ({one.name})."
+        if self.means[a] == self.means[b] and one.exact:
+            return f"{first} and {second} are tied ({one.name})."
+        needed = self.rows_to_separate(first, second, reading)
+        if math.isinf(needed):
+            return f"{first} and {second} have the same mean so far; no number of rows is known to separate them."
+        return f"{first} and {second} are not separated by {one.rows:,} rows; about {needed:,.0f} would do it."
+
+    def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
+        """Return the number of rows that would probably separate two candidates, if their means stay as they are.
+
+        With D the difference of the means and v the variance of the paired differences, n = 2 v ln(goal) / D^2 rows for
+        independent rows, and n / (1 + n / N) on a list of N rows. A rule of thumb, not a guarantee.
+        """
+        one, a, b = self.reading(reading), self._index(first), self._index(second)
+        gap = abs(float(self.means[a] - self.means[b]))
+        if gap == 0.0:
+            return math.inf
+        n = 2.0 * float(one.variance[a, b]) * math.log(one.goal) / gap**2
+        return n / (1.0 + n / self.population) if one.name == "this list" else n
+
+    def value(self, loss: float) -> float:
+        """Convert a mean loss to the unit of the table."""
+        low, high = self.scale
+        return high - loss * (high - low) if self.kind == "scores" else low + loss * (high - low)
+
+    def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
+        """Return the interval of the mean of a candidate in the unit of the table."""
+        one = self.reading(reading)
+        ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))
+        return ends[0], ends[1]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ranking as plain data."""
+        return {
+            "kind": self.kind,
+            "rows": self.population,
+            "clusters": self.clusters or None,
+            "readings": [self._reading_json(one) for one in self.readings],
+        }
+
+    def _reading_json(self, one: Reading) -> dict[str, Any]:
+        rows = []
+        for a in self.order():
+            low, high = self.interval(a, one.name)
+            rows.append(
+                {
+                    "candidate": self.names[a], "mean": self.value(float(self.means[a])), "low": low, "high": high,
+                    "first_rank": int(one.ranks[a, 0]), "last_rank": int(one.ranks[a, 1]),
+                    "proved_before": [self.names[b] for b in np.flatnonzero(one.before[a])],
+                }
+            )  # fmt: skip
+        return {
+            "reading": one.name, "exact": one.exact, "level": one.level, "rows": one.rows,
+            "pairs_separated": one.separated, "contradiction": one.contradiction, "groups": self.groups(one.name),
+            "candidates": rows,
+        }  # fmt: skip
+
+    def lines(self, one: Reading, most: int | None = None) -> list[str]:
+        """Return the table of one reading as lines of text."""
+        shown = self.order()[:most]
+        width = min(32, max(len("candidate"), *(len(self.names[a]) for a in shown)))
+        word = "score" if self.kind == "scores" else "loss"
+        found = [f"{'ranks':>9}  {'candidate':<{width}}  {'mean ' + word:>10}  {'interval':>19}"]
+        for a in shown:
+            first, last = one.ranks[a]
+            ranks = f"{first}" if first == last else f"{first} to {last}"
+            low, high = self.interval(a, one.name)
+            name = self.names[a] if len(self.names[a]) <= width else self.names[a][: width - 3] + "..."
+            mean = self.value(float(self.means[a]))
+            found.append(f"{ranks:>9}  {name:<{width}}  {mean:>10.4g}  {f'{low:.4g} to {high:.4g}':>19}")
+        if len(shown) < len(self.names):
+            found.append(f"{'...':>9}  and {len(self.names) - len(shown)} more")
+        return found
+
+    def __str__(self) -> str:
+        better = "higher is better" if self.kind == "scores" else "lower is better"
+        parts = [f"Read as {self.kind}: {better}."]
+        for one in self.readings:
+            parts += ["", one.sentence(), *self.lines(one, MAX_SHOWN)]
+        return "\n".join(parts)
+
+    def __repr__(self) -> str:
+        return f"Ranking({len(self.names)} candidates, {self.population} rows, {[one.name for one in self.readings]})"
+
+    def _repr_html_(self) -> str:
+        from tombola.ranking.page import table_html
+
+        return table_html(self)
+
+    def _index(self, candidate: str) -> int:
+        if candidate not in self.names:
+            raise ParameterError(
+                f"Ranking: expected one of the {len(self.names)} candidates, got {candidate!r}; "
+                f"write for example {self.names[0]!r}."
+            )
+        return self.names.index(candidate)
+
+
+@dataclass(frozen=True, eq=False)
+class MetricsRanking:
+    """Rankings by several metrics at one shared level, and the candidates that may be on the Pareto front."""
+
+    metrics: dict[str, Ranking]
+    level: float
+
+    def front(self, reading: str | None = None) -> list[str]:
+        """Return the candidates that may be on the Pareto front.
+
+        A candidate is excluded when one other candidate is proved before it in every metric. All statements hold
+        simultaneously with probability at least 1 - level, because each metric has its share of the level.
+        """
+        rankings = list(self.metrics.values())
+        dominated = np.logical_and.reduce([one.reading(reading).before for one in rankings]).any(axis=0)
+        return [name for name, out in zip(rankings[0].names, dominated, strict=True) if not out]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all rankings and the front as plain data."""
+        return {
+            "level": self.level,
+            "pareto_front": self.front(),
+            "metrics": {name: one.to_json() for name, one in self.metrics.items()},
+        }
+
+    def __str__(self) -> str:
+        parts = [f"{len(self.metrics)} metrics share the level {self.level:g}."]
+        parts += [f"May be on the Pareto front: {', '.join(self.front())}."]
+        for name, one in self.metrics.items():
+            parts += ["", f"Metric {name}.", str(one)]
+        return "\n".join(parts)

@@ -1,0 +1,136 @@
+"""`rank` on full and partly filled tables, with clusters and metrics."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from tombola import Pool, rank
+from tombola.errors import ParameterError
+from tombola.ranking.page import ranking_page
+from tombola.ranking.paired_tests import pair_evalues, pair_pvalues
+
+pytestmark = pytest.mark.usefixtures("plainly")
+
+
+def right_or_wrong(rows: int, shares: list[float], seed: int) -> np.ndarray:
+    return (np.random.default_rng(seed).random((rows, len(shares))) < shares).astype(float)
+
+
+def test_full_table_has_both_readings_and_exact_ranks() -> None:
+    losses = right_or_wrong(200, [0.1, 0.3, 0.6], seed=1)
+    found = rank(losses, kind="losses", names=["a", "b", "c"])
+    assert [one.name for one in found.readings] == ["this list", "beyond this list"]
+    assert [found.rank_set(name) for name in "abc"] == [(1, 1), (2, 2), (3, 3)]
+    assert json.loads(json.dumps(found.to_json()))["readings"][0]["exact"]
+
+
+def test_scores_reverse_the_order_of_losses() -> None:
+    values = right_or_wrong(150, [0.2, 0.5, 0.8], seed=2)
+    as_losses = rank(values, kind="losses", reading="this list")
+    as_scores = rank(values, kind="scores", reading="this list")
+    assert as_losses.order() == as_scores.order()[::-1]
+    assert as_scores.value(float(as_scores.means[2])) == pytest.approx(values[:, 2].mean())
+
+
+def test_direction_is_asked_for() -> None:
+    with pytest.raises(ParameterError, match="kind='losses'"):
+        rank([[0.0, 1.0]])
+    assert rank(Pool([[0.0, 1.0]] * 30)).kind == "losses"
+
+
+def test_ties_share_their_rank_set() -> None:
+    losses = np.array([[0, 1, 0], [0, 0, 1]] * 10, float)
+    found = rank(losses, kind="losses", reading="this list")
+    assert [found.rank_set(name) for name in found.names] == [(1, 1), (2, 3), (2, 3)]
+    assert found.compare("1", "2") == "1 and 2 are tied (this list)."
+
+
+def test_binomial_pvalues_equal_definition() -> None:
+    losses = right_or_wrong(40, [0.3, 0.5, 0.5], seed=3)
+    found = pair_pvalues(losses)
+    for a, b in itertools.permutations(range(3), 2):
+        wins = int(((losses[:, a] == 1) & (losses[:, b] == 0)).sum())
+        differ = int((losses[:, a] != losses[:, b]).sum())
+        assert found[a, b] == pytest.approx(sum(binom.pmf(j, differ, 0.5) for j in range(wins, differ + 1)))
+
+
+def test_identical_candidates_are_never_separated() -> None:
+    losses = np.repeat(right_or_wrong(300, [0.5], seed=4), 3, axis=1)
+    assert not rank(losses, kind="losses", reading="beyond this list").reading().before.any()
+
+
+def test_mean_evalue_of_true_hypothesis_is_at_most_one() -> None:
+    """All samples of 3 independent rows from a law on {0, 1/2, 1}^2 with equal means; expectation by enumeration."""
+    rows = [(0.0, 0.5), (0.5, 0.0), (1.0, 0.5), (0.5, 1.0)]
+    total = sum(pair_evalues(np.array(sample))[0, 1] for sample in itertools.product(rows, repeat=3))
+    assert total / len(rows) ** 3 <= 1.0 + 1e-12
+
+
+def test_partly_filled_table_gives_rank_sets_that_cover() -> None:
+    """100 random halves of a table: at level .2 more than 33 misses have probability below 1e-3."""
+    losses = right_or_wrong(60, [0.2, 0.3, 0.5], seed=5)
+    truth = np.argsort(np.argsort(losses.mean(axis=0), kind="stable")) + 1
+    missed = 0
+    for seed in range(100):
+        table = losses.copy()
+        table[np.random.default_rng(seed).permutation(60)[30:]] = np.nan
+        sets = rank(table, kind="losses", level=0.2, seed=seed).reading().ranks
+        missed += any(not sets[a, 0] <= truth[a] <= sets[a, 1] for a in range(3))
+    assert missed <= 33
+
+
+def test_clusters_cover_and_rows_of_clusters_as_independent_do_not() -> None:
+    """Clusters of 20 equal rows: as independent rows the p-values are far too small; 300 tables, both tied in law."""
+    wrong = {True: 0, False: 0}
+    for seed in range(300):
+        units = (np.random.default_rng(seed).random((15, 2)) < 0.5).astype(float)
+        losses, names = np.repeat(units, 20, axis=0), np.repeat(np.arange(15), 20)
+        for clustered in (True, False):
+            found = rank(losses, kind="losses", clusters=names if clustered else None, reading="beyond this list")
+            wrong[clustered] += bool(found.reading().before.any())
+    assert wrong[True] <= 30  # two directions at .05 each; 30 of 300 is the expectation of the level, mostly less
+    assert wrong[False] > 90
+
+
+def test_too_few_clusters_are_refused() -> None:
+    losses = right_or_wrong(60, [0.1, 0.9], seed=6)
+    with pytest.raises(ParameterError, match="enough rows or clusters"):
+        rank(losses, kind="losses", clusters=[0, 1] * 30, reading="beyond this list")
+
+
+def test_cluster_intervals_are_in_units_of_rows() -> None:
+    losses = right_or_wrong(120, [0.3, 0.6], seed=7)
+    found = rank(losses, kind="losses", clusters=np.repeat(np.arange(40), 3), reading="this list")
+    low, high = found.interval(0)
+    assert low == pytest.approx(losses[:, 0].mean()) == high
+
+
+def test_metrics_share_the_level_and_give_a_front() -> None:
+    right = right_or_wrong(400, [0.1, 0.5, 0.9], seed=8)
+    cheap = right_or_wrong(400, [0.9, 0.5, 0.95], seed=9)
+    found = rank({"error": right, "price": cheap}, kind="losses", names=["a", "b", "c"])
+    assert found.metrics["error"].readings[0].level == pytest.approx(0.025)
+    assert found.front() == ["a", "b"]
+
+
+def test_values_outside_limits_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"limits=\(smallest, largest\)"):
+        rank([[0.0, 7.0], [3.0, 2.0]], kind="scores")
+    assert rank([[0.0, 7.0], [3.0, 2.0]], kind="scores", limits=(0, 10), reading="this list").value(0.0) == 10.0
+
+
+def test_page_escapes_names() -> None:
+    losses = right_or_wrong(50, [0.1, 0.9], seed=10)
+    found = rank(losses, kind="losses", names=["<script>alert(1)</script>", "b"])
+    assert "<script>alert" not in ranking_page(found, "ranks")
+    assert "<script>alert" not in found._repr_html_()
+
+
+def test_rows_to_separate_falls_with_the_gap() -> None:
+    losses = right_or_wrong(500, [0.3, 0.33, 0.5], seed=11)
+    found = rank(losses, kind="losses", names=["a", "b", "c"])
+    near, far = (found.rows_to_separate("a", other, "beyond this list") for other in ("b", "c"))
+    assert far < near
