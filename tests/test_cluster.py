@@ -1,4 +1,4 @@
-"""A cluster gives the numbers of one machine, to the bit: real processes, one of them killed, one with other code."""
+"""Dask cluster: the numbers of one machine to the bit; real processes, one of them killed, one with other code."""
 
 import gc
 import json
@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -18,7 +17,7 @@ from distributed import Client, LocalCluster, Scheduler, SpecCluster
 from typer.testing import CliRunner
 
 from tombola import FollowTheLeader, Pool, compare
-from tombola._cluster import Shared, connected, each
+from tombola._cluster import SharedWork, _file_hash, cluster_map, connect
 from tombola._provenance import environment
 from tombola.cli.app import app
 from tombola.errors import ParameterError
@@ -50,7 +49,7 @@ def runs(pool: Pool, **others: Any) -> Runs:
     return compare(pool, [FollowTheLeader()], ["random", "iid"], repetitions=6, delay=2, seed=1, **others)
 
 
-def test_the_configuration_of_joblib_is_enough_and_changes_no_bit(client: Client) -> None:
+def test_joblib_configuration_changes_no_bit(client: Client) -> None:
     pool = Pool(LOSSES)
     with joblib.parallel_config("dask", client=client):
         far = runs(pool)
@@ -59,13 +58,13 @@ def test_the_configuration_of_joblib_is_enough_and_changes_no_bit(client: Client
 
 
 @pytest.mark.full
-def test_processes_of_this_machine_by_joblib_change_no_bit() -> None:
+def test_loky_processes_change_no_bit() -> None:
     with joblib.parallel_config("loky", n_jobs=2):
         assert same(runs(Pool(LOSSES)), runs(Pool(LOSSES)))
 
 
-class Counted:
-    """What all pieces share, which writes a line whenever it is unpacked."""
+class CountedWork:
+    """Work of all pieces, which logs a line whenever it is unpacked."""
 
     def __init__(self, log: Path) -> None:
         self.log = log
@@ -80,44 +79,41 @@ class Counted:
             file.write(f"{os.getpid()}\n")
 
 
-def test_what_is_shared_travels_once_to_each_worker(client: Client, tmp_path: Path) -> None:
-    found = list(each(client, Counted(tmp_path / "log"), [(n, 0.01) for n in range(40)]))
+def test_shared_work_travels_once_to_each_worker(client: Client, tmp_path: Path) -> None:
+    found = list(cluster_map(client, CountedWork(tmp_path / "log"), [(n, 0.01) for n in range(40)]))
     assert [number for number, _ in found] == list(range(40)), "in the order of the pieces"
     unpacked = (tmp_path / "log").read_text().split()
     assert sorted(unpacked) == sorted({str(who) for _, who in found})
     assert len(unpacked) == 2
-    assert not [name for plugins in client.run(_plugins).values() for name in plugins], "nothing is left behind"
 
 
-def _plugins(dask_worker: Any) -> list[str]:
-    return [name for name in dask_worker.plugins if name.startswith("tombola")]
-
-
-def test_a_killed_worker_costs_time_and_nothing_else(client: Client, tmp_path: Path) -> None:
+def test_killed_workers_cost_time_only(client: Client, tmp_path: Path) -> None:
     pieces = [(n, 0.02) for n in range(60)]
     numbers, killed = [], 0
-    for number, who in each(client, Counted(tmp_path / "log"), pieces):
+    for number, who in cluster_map(client, CountedWork(tmp_path / "log"), pieces):
         numbers.append(number)
         if number in (5, 20) and who != killed:
             os.kill(who, signal.SIGKILL)
             killed = who
     assert killed
     assert numbers == list(range(60))
-    assert len((tmp_path / "log").read_text().split()) >= 3, "the one that came in its place got all it needs"
+    assert len((tmp_path / "log").read_text().split()) >= 3, "the worker in its place got the shared work"
 
 
-def test_a_worker_with_other_code_is_refused(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_with_other_code_is_rejected(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tombola._cluster.environment", lambda: {**environment(), "tombola": "0123"})
-    with pytest.raises(ParameterError, match=r"expected the same code on every worker, but tcp://.* instead of 0123"):
-        list(each(client, pow, [(2, 3)]))
+    with pytest.raises(
+        ParameterError, match=r"expected the same code on every worker, got tombola \w+ instead of 0123"
+    ):
+        list(cluster_map(client, pow, [(2, 3)]))
 
 
-def test_an_error_on_a_worker_is_the_error_here(client: Client) -> None:
+def test_error_on_a_worker_is_raised_here(client: Client) -> None:
     with pytest.raises(ZeroDivisionError):
-        list(each(client, divmod, [(1, 1), (1, 0)]))
+        list(cluster_map(client, divmod, [(1, 1), (1, 0)]))
 
 
-def test_a_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> None:
+def test_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", LOSSES)
     pool = read_table(tmp_path / "t.npy").pool
     assert isinstance(pool.losses, np.memmap)
@@ -126,21 +122,17 @@ def test_a_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> N
     assert same(far, runs(Pool(LOSSES)))
 
 
-def test_a_mapped_table_that_is_another_on_a_worker_is_refused(tmp_path: Path) -> None:
-    from tombola._cluster import _file_hash, _packed
-
+def test_other_mapped_table_on_a_worker_is_rejected(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", LOSSES)
-    packed = _packed(read_table(tmp_path / "t.npy").pool.losses.sum)
-    assert len(packed) < 900 < LOSSES.nbytes
-    shared = Shared(packed, environment())
-    shared.setup(SimpleNamespace(address="tcp://far"))
+    shared = SharedWork(read_table(tmp_path / "t.npy").pool.losses.sum)
+    assert len(shared.packed) < 900 < LOSSES.nbytes
     np.save(tmp_path / "t.npy", LOSSES / 2)
     _file_hash.cache_clear()
-    with pytest.raises(ParameterError, match="mapped and not sent, got another file"):
-        shared.ready()
+    with pytest.raises(ParameterError, match="a mapped table is not sent, got another file"):
+        shared()
     (tmp_path / "t.npy").unlink()
-    with pytest.raises(ParameterError, match="mapped and not sent, got none"):
-        shared.ready()
+    with pytest.raises(ParameterError, match="a mapped table is not sent, got none"):
+        shared()
 
 
 OWN = """
@@ -167,7 +159,7 @@ class Third(Learner):
 
 
 @pytest.mark.usefixtures("client")
-def test_the_command_line_on_a_cluster_says_the_same(
+def test_command_line_on_a_cluster_prints_the_same(
     cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOMBOLA_CACHE", str(tmp_path / "cache"))
@@ -183,24 +175,24 @@ def test_the_command_line_on_a_cluster_says_the_same(
     assert far.output == here.output
 
 
-def test_an_address_where_nobody_is_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola._cluster.PATIENCE", 0.2)
+def test_unreachable_scheduler_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tombola._cluster.CONNECT_SECONDS", 0.2)
     with pytest.raises(ParameterError, match=r"expected the address of a Dask scheduler, got 'tcp://127.0.0.1:9'"):
-        connected("tcp://127.0.0.1:9").__enter__()
+        connect("tcp://127.0.0.1:9").__enter__()
     with pytest.raises(ParameterError, match="expected the address of a Dask scheduler, got 'no address'"):
-        connected("no address").__enter__()
+        connect("no address").__enter__()
     left = [found for found in gc.get_objects() if issubclass(type(found), Client) and found.status != "closed"]
     assert not left, "one that is closed when it is collected may wait for a lock that its own thread holds, for ever"
 
 
-def test_a_scheduler_without_workers_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola._cluster.PATIENCE", 0.5)
+def test_scheduler_without_workers_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tombola._cluster.CONNECT_SECONDS", 0.5)
     alone = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
-    with SpecCluster(scheduler=alone) as empty, pytest.raises(ParameterError, match="but none came"):
-        connected(empty.scheduler_address).__enter__()
+    with SpecCluster(scheduler=alone) as empty, pytest.raises(ParameterError, match="got none at"):
+        connect(empty.scheduler_address).__enter__()
 
 
-def test_without_dask_the_option_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_option_without_dask_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tombola._cluster", None)
     (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
     with pytest.raises(ParameterError, match=r"write pip install 'tombola\[cluster\]'"):

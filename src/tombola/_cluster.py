@@ -1,26 +1,23 @@
-"""Cluster: pieces of work on the workers of a Dask cluster, the same to the bit; what they share travels once to each.
+"""Dask clusters, through joblib's own Dask backend; results equal those of one machine to the bit.
 
-What all pieces share (the table, the learners) is a plugin of the workers: the scheduler keeps it and hands it to every
-worker once, also to one that comes later in the place of one that died. A table that is mapped from disk travels as its
-path and a hash of its bytes. A piece whose worker dies is played again by another.
+The work (table and learners) is scattered: it travels once to every worker. A table mapped from disk travels as its path
+and a hash of its content. A piece whose worker dies is computed again by another worker.
 """
 
 import hashlib
 import io
 import sys
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from threading import Lock
-from types import ModuleType
 from typing import Any, TypeVar
-from uuid import uuid4
 
 import cloudpickle
 import numpy as np
-from distributed import Client, Future, KilledWorker, WorkerPlugin, get_worker
+from distributed import Client, KilledWorker
+from distributed.client import FutureCancelledError
+from joblib import Parallel, delayed, parallel_config
 
 from tombola._formatting import option_text
 from tombola._provenance import environment
@@ -29,25 +26,25 @@ from tombola.errors import ParameterError
 
 Result = TypeVar("Result")
 
-PREFETCH_ROUNDS = 1000  # pieces that are with the scheduler at a time
-PATIENCE = 30  # seconds to wait for a scheduler, and for its first worker
-_LOADED: dict[str, str] = {}  # files of one's own that came from elsewhere, by the names of their modules
+CONNECT_SECONDS = 30  # to reach the scheduler, and again for its first worker
+USER_MODULE_PREFIX = "tombola_user_"  # of modules loaded from FILE.py:LEARNER
+MAX_FAILURES = 3  # in a row, without a result in between
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Client]:
-    """Let the Dask cluster at this address do what is done inside, by the configuration of joblib."""
-    from joblib import parallel_config
-
+def connect(address: str) -> Iterator[Client]:
+    """Run everything inside this block on the Dask cluster with this scheduler address."""
     with _client(address) as client, parallel_config("dask", client=client):
         yield client
 
 
 def _client(address: str) -> Client:
     name = option_text("cluster")
-    client = Client.__new__(Client)  # at hand if it does not start: one that is left to be collected can lock up others
+    # Made in two steps, so that it can be closed if it does not start: one that is left to the garbage collector can
+    # wait for a lock that its own thread holds.
+    client = Client.__new__(Client)
     try:
-        client.__init__(address, timeout=PATIENCE, set_as_default=False)
+        client.__init__(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         client.close()
         raise ParameterError(
@@ -55,113 +52,91 @@ def _client(address: str) -> Client:
             f"one with 'dask scheduler', and write {option_text('cluster', 'tcp://HOST:8786')}."
         ) from None
     try:
-        client.wait_for_workers(1, timeout=PATIENCE)
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
     except TimeoutError:
         client.close()
         raise ParameterError(
-            f"{name}: expected a scheduler with workers, but none came to {address} in {PATIENCE} seconds; start some "
-            f"with 'dask worker {address}'."
+            f"{name}: expected a scheduler with workers, got none at {address} in {CONNECT_SECONDS} seconds; start "
+            f"some with 'dask worker {address}'."
         ) from None
     return client
 
 
-def each(client: Client, work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> Generator[Result]:
-    """Yield work(*piece) in the order of the pieces; what `work` carries travels once to each worker."""
-    name = f"tombola-{uuid4().hex}"
-    waiting: deque[Future] = deque()
-    client.register_plugin(Shared(_packed(work), environment()), name=name)
-    try:
-        for number, piece in enumerate(pieces):
-            waiting.append(client.submit(_play, name, piece, key=f"{name}-{number}", pure=False))
-            if len(waiting) == PREFETCH_ROUNDS:
-                yield _result(waiting.popleft())
-        while waiting:
-            yield _result(waiting.popleft())
-    finally:
-        client.cancel(list(waiting))
-        with suppress(OSError):
-            client.unregister_worker_plugin(name)
+def cluster_map(client: Client, work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> Generator[Result]:
+    """Yield work(*piece) in the order of the pieces, computed by the workers of this client."""
+    shared, done, failures = SharedWork(work), 0, 0
+    while done < len(pieces):
+        try:
+            with parallel_config("dask", client=client, scatter=[shared]):
+                for result in Parallel(return_as="generator")(
+                    delayed(_call)(shared, *piece) for piece in pieces[done:]
+                ):
+                    done, failures = done + 1, 0
+                    yield result
+        except (KilledWorker, FutureCancelledError):
+            # Every worker that held the shared work has died: scatter it again, to those that run now.
+            failures += 1
+            if failures == MAX_FAILURES:
+                raise ParameterError(
+                    f"{option_text('cluster')}: expected workers that keep running, got {failures} failures at the same "
+                    "piece of work; give them more memory, or fewer threads each."
+                ) from None
 
 
-def _result(future: Future) -> Any:
-    try:
-        return future.result()
-    except KilledWorker as killed:
+def _call(shared: "SharedWork", *piece: Any) -> Any:
+    return shared(*piece)
+
+
+class SharedWork:
+    """The work of all pieces, serialised; a worker checks its own versions and unpacks it at the first call."""
+
+    def __init__(self, work: Callable[..., Any]) -> None:
+        for name, module in list(sys.modules.items()):
+            if name.startswith(USER_MODULE_PREFIX):  # workers cannot import a user's file: send its classes by value
+                cloudpickle.register_pickle_by_value(module)
+        buffer = io.BytesIO()
+        _Pickler(buffer).dump(work)
+        self.packed, self.environment = buffer.getvalue(), environment()
+        self._work: Callable[..., Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_work": None}
+
+    def __call__(self, *piece: Any) -> Any:
+        """Return work(*piece)."""
+        if self._work is None:
+            check_environment(self.environment)
+            self._work = cloudpickle.loads(self.packed)
+        return self._work(*piece)
+
+
+def check_environment(expected: dict[str, str]) -> None:
+    """Raise where other versions are installed than those that sent the work: they may compute other numbers."""
+    here = environment()
+    other = [
+        f"{name} {here.get(name)} instead of {version}"
+        for name, version in expected.items()
+        if here.get(name) != version
+    ]
+    if other:
         raise ParameterError(
-            f"{option_text('cluster')}: expected workers that live, but several died at the same piece of work "
-            f"({killed.last_worker.address} was the last); give them more memory, or fewer threads each."
-        ) from None
+            f"cluster: expected the same code on every worker, got {', '.join(other)} on one of them, which may "
+            "compute other numbers; install the same versions there."
+        )
 
 
-class Shared(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
-    """What all pieces share: packed as it travels, and unpacked when a worker first needs it."""
-
-    def __init__(self, packed: bytes, made_by: dict[str, str]) -> None:
-        self.packed, self.made_by = packed, made_by
-        self.work: Callable[..., Any] | None = None
-
-    def setup(self, worker: Any) -> None:
-        """Get ready on a worker; nothing is unpacked yet, since that takes long for a large table."""
-        self.lock, self.address = Lock(), worker.address
-
-    def ready(self) -> Callable[..., Any]:
-        """Return the work; refuse to work where other code would give other numbers."""
-        with self.lock:
-            if self.work is None:
-                self._check()
-                self.work, self.packed = _unpacked(self.packed), b""
-            return self.work
-
-    def _check(self) -> None:
-        here = environment()
-        other = [name for name, made in self.made_by.items() if here.get(name) != made]
-        if other:
-            told = ", ".join(f"{name} {here.get(name)} instead of {self.made_by[name]}" for name in other)
-            raise ParameterError(
-                f"cluster: expected the same code on every worker, but {self.address} has {told}, which may give other "
-                "numbers; install the same versions there."
-            )
-
-
-def _play(name: str, piece: tuple[Any, ...]) -> Any:
-    shared: Shared = get_worker().plugins[name]
-    return shared.ready()(*piece)
-
-
-class _Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
-    """Packs as cloudpickle does; an array that is mapped from a file travels as the path and a hash of the file."""
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
+    """Serialise like cloudpickle, but a memory-mapped array by the path and the hash of its file."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, np.memmap) and _is_whole_file(value):
             path = str(value.filename)
-            return _mapped, (path, _file_hash(path), value.offset, str(value.dtype), value.shape)
+            return _open_mapped, (path, _file_hash(path), value.offset, str(value.dtype), value.shape)
         return super().reducer_override(value)
 
 
-def _packed(work: Callable[..., Any]) -> bytes:
-    """Return the work as it travels, after the files of one's own that it may need: no worker can import those."""
-    own = [(name, str(module.__file__)) for name, module in sys.modules.items() if name.startswith("own_")]
-    files = [(name, path, Path(path).read_text(encoding="utf-8")) for name, path in own]
-    buffer = io.BytesIO()
-    cloudpickle.dump(files, buffer)
-    _Packer(buffer).dump(work)
-    return buffer.getvalue()
-
-
-def _unpacked(packed: bytes) -> Callable[..., Any]:
-    buffer = io.BytesIO(packed)
-    for name, path, text in cloudpickle.load(buffer):
-        if _LOADED.get(name) != text:
-            sys.modules[name] = module = ModuleType(name)
-            module.__file__ = path
-            exec(compile(text, path, "exec"), module.__dict__)
-            _LOADED[name] = text
-    work: Callable[..., Any] = cloudpickle.load(buffer)
-    return work
-
-
 def _is_whole_file(array: Any) -> bool:
-    """Say whether an array is all that follows the header of its file, and not a part of that."""
+    """Test whether an array is everything behind the header of its file, and not a slice of that."""
     path = array.filename
     return (
         path is not None
@@ -171,11 +146,11 @@ def _is_whole_file(array: Any) -> bool:
     )
 
 
-def _mapped(path: str, digest: str, offset: int, dtype: str, shape: tuple[int, ...]) -> Rows:
+def _open_mapped(path: str, digest: str, offset: int, dtype: str, shape: tuple[int, ...]) -> Rows:
     if not Path(path).is_file() or _file_hash(path) != digest:
         raise ParameterError(
-            f"cluster: expected the same {path} on every worker, since it is mapped and not sent, got "
-            f"{'another file' if Path(path).is_file() else 'none'}; put it there, or read it as CSV or Parquet."
+            f"cluster: expected the same {path} on every worker, because a mapped table is not sent, got "
+            f"{'another file' if Path(path).is_file() else 'none'}; copy it there, or read it as CSV or Parquet."
         )
     return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape)
 

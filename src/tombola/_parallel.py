@@ -1,10 +1,10 @@
-"""Progress: run many independent pieces of work, in order, with a bar and the time left when it takes long."""
+"""Parallel map over independent pieces of work, with a progress bar on a terminal."""
 
 import sys
-import time
+import threading
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -12,42 +12,43 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-PATIENCE = 2.0  # seconds before a bar appears
+# Work of less than a second needs no bar; after a second without a sign of life people press Ctrl-C.
+BAR_DELAY_SECONDS = 0.8
 
 
 def parallel_map(
     work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], *, workers: int, label: str
 ) -> Generator[Result]:
-    """Yield work(*piece) in the order of the pieces; threads share them, since compiled loops release the GIL.
+    """Yield work(*piece) in the order of the pieces, computed by threads: compiled loops release the GIL.
 
-    Close it if not everything is wanted: threads go on working for an iterator that is merely forgotten.
-    Inside `joblib.parallel_config(backend=...)` the pieces go to that backend instead: processes, or a Dask cluster.
+    Close the generator if not all results are used; otherwise its threads continue. Inside
+    `joblib.parallel_config(backend=...)` the pieces go to that backend: processes, or a Dask cluster.
 
     >>> list(parallel_map(pow, [(1, 2), (2, 2), (3, 2)], workers=2, label="squares"))
     [1, 4, 9]
     """
     with closing(_results(work, pieces, workers)) as results:
-        yield from _shown(results, len(pieces), label)
+        yield from _with_progress(results, len(pieces), label)
 
 
 def _results(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Generator[Result]:
-    backend, jobs = _configured()
-    if hasattr(backend, "client"):
-        from tombola._cluster import each
+    backend, jobs = _configured_backend()
+    if hasattr(backend, "client"):  # joblib's Dask backend
+        from tombola._cluster import cluster_map
 
-        return each(backend.client, work, pieces)
+        return cluster_map(backend.client, work, pieces)
     if workers == jobs == 1:
         return (work(*piece) for piece in pieces)
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=None if workers == 1 else workers, prefer="threads", return_as="generator")
-    return _stopping(parallel(delayed(work)(*piece) for piece in pieces))
+    return _quietly_closed(parallel(delayed(work)(*piece) for piece in pieces))
 
 
-def _stopping(results: Generator[Result]) -> Generator[Result]:
-    """Yield results; when no more are wanted, stop those who work on them, without joblib's remark on it."""
+def _quietly_closed(results: Generator[Result]) -> Generator[Result]:
+    """Yield results; on close, stop the workers without joblib's warning about unused results."""
     try:
-        for result in results:  # noqa: UP028 - closing must not be passed on: it is done below, quietly
+        for result in results:  # noqa: UP028 - close() must not be passed on: it is called below, without the warning
             yield result
     finally:
         with warnings.catch_warnings():
@@ -55,35 +56,53 @@ def _stopping(results: Generator[Result]) -> Generator[Result]:
             results.close()
 
 
-def _configured() -> tuple[Any, int]:
-    """Return the backend that joblib is configured for, and how many jobs; one without joblib, which loads slowly."""
+def _configured_backend() -> tuple[Any, int]:
+    """Return the backend that joblib is configured for, and its number of jobs; joblib itself is slow to import."""
     joblib = sys.modules.get("joblib")
     return (None, 1) if joblib is None else joblib.parallel.get_active_backend()
 
 
 def is_interactive() -> bool:
-    """Tell whether standard error is a terminal; it may be closed."""
+    """Return whether standard error is a terminal; a closed one is not."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _shown(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
+def _with_progress(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
     if not is_interactive():
         yield from results
         return
-    begun = time.monotonic()
-    bar = None
-    try:
-        for done, result in enumerate(results, start=1):
-            if bar is None and time.monotonic() - begun > PATIENCE:
-                bar = _bar()
-                task = bar.add_task(label, total=total)
-                bar.start()
-            if bar is not None:
-                bar.update(task, completed=done)
+    with progress_bar(label, total) as advance:
+        for result in results:
+            advance()
             yield result
+
+
+@contextmanager
+def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar on standard error after a short delay; yield the function that advances it by one.
+
+    Until the first piece is done, the bar reads "compiling (once on this machine)": the first piece of a learner
+    compiles it, and nothing else takes long before the first result.
+    """
+    bar = _bar()
+    task = bar.add_task(f"{label}: compiling (once on this machine)", total=total)
+    done = 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        bar.update(task, completed=done, description=label)
+
+    # A timer, since the first result may take many seconds and the bar must appear before it.
+    timer = threading.Timer(BAR_DELAY_SECONDS, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield advance
     finally:
-        if bar is not None:
-            bar.stop()
+        timer.cancel()
+        timer.join()
+        bar.stop()
 
 
 def _bar() -> "Progress":

@@ -79,7 +79,7 @@ def learner_named_parameters(written: str) -> dict[str, Any]:
 def _module(path: Path) -> Any:
     if not path.is_file():
         raise ParameterError(f"--learners: expected a Python file, found none at {path}; check the path.")
-    name = f"own_{path.stem}"
+    name = f"tombola_user_{path.stem}"  # this prefix lets a cluster send its classes
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

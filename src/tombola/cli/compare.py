@@ -86,12 +86,12 @@ def _workers_at(address: str) -> AbstractContextManager[object]:
     if not address:
         return nullcontext()
     try:
-        from tombola._cluster import connected
+        from tombola._cluster import connect
     except ImportError:
         raise ParameterError(
             "--cluster: expected Dask, which is not installed; write pip install 'tombola[cluster]'."
         ) from None
-    return connected(address)
+    return connect(address)
 
 
 def amounts_in(text: str) -> tuple[float, ...]:
