@@ -10,11 +10,11 @@ import baseline
 from measure import Row, faster, left_out, race, within
 from peers import peers
 from tombola import UCB1, Exp3, Learner, MixedLearner, Pool
-from tombola._play import log_spaced, run
+from tombola._play import log_spaced, run_learner
 from tombola._types import Order
 from tombola.learners import SuccessiveElimination, TsallisInf
-from tombola.order import rows_in
-from tombola.rng_streams import Streams
+from tombola.order import draw_order
+from tombola.rng import RngStreams
 
 ACTIONS, ROWS, SEED = 10, 1_000_000, 1
 
@@ -32,19 +32,22 @@ def pool_of(rows: int, actions: int) -> Pool:
 @cache
 def order_of(rows: int) -> Order:
     """Return a random order of the rows."""
-    return rows_in("random", rows, Streams(SEED).order())
+    return draw_order("random", rows, RngStreams(SEED).order())
 
 
 def played(learner: Learner, pool: Pool) -> Any:
     """Play the whole pool in random order, writing down a curve."""
     marks = log_spaced(pool.rows)
     labels = np.arange(pool.k)
-    return run(learner, pool, order_of(pool.rows), labels, 0, Streams(SEED), marks=marks, kept=False).accumulators
+    accumulators, _ = run_learner(
+        learner, pool, order_of(pool.rows), labels, 0, RngStreams(SEED), marks=marks, per_round=False
+    )
+    return accumulators
 
 
 def in_c(function: Any, learner: Learner, pool: Pool, parameter: float) -> Any:
     """Play the same in C, with the same rng."""
-    rng = Streams(SEED).learner(learner)
+    rng = RngStreams(SEED).learner(learner)
     return baseline.run(
         function, pool.losses, order_of(pool.rows), pool.best, log_spaced(pool.rows), rng, parameter
     )  # fmt: skip

@@ -46,7 +46,7 @@ def budget_for(pool: Pool, share: float) -> Budget:
 def oracle(pool: Pool, budget: Budget) -> Oracle:
     """Return the oracle of a pool."""
     costs: Any = pool.costs
-    tracker, _ = new_tracker(BudgetRun(budget.limits(pool.k, 1, costs)), pool.rows)
+    tracker, _ = new_tracker(BudgetRun(budget.resolve(pool.k, 1, costs)), pool.rows)
     scaled = costs[:, :, 0] * tracker.scale[0]
     losses = np.asarray(pool.losses)
     table = np.column_stack([losses.mean(0), losses.std(0), scaled.mean(0), scaled.std(0)])

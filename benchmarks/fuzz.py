@@ -72,7 +72,7 @@ _step = Runner.step
 
 def remembered(runner: Runner, function: Any, *arguments: Any) -> Any:
     """Look every step up once: the compiler's fingerprint of a learner takes longer than most tries."""
-    key = function, repr(runner.learner), type(runner.setting), tuple(np.ndim(part) for part in runner.state)
+    key = function, repr(runner.learner), type(runner.feedback_model), tuple(np.ndim(part) for part in runner.state)
     if key not in _steps:
         _steps[key] = _step(runner, function, *arguments)
     return _steps[key]

@@ -116,13 +116,13 @@ def started_run(kind: int) -> tuple[bytes, str]:
 def outcome(run: SessionFile, ticket: int, rng: np.random.Generator) -> dict[str, Any]:
     """Return something that may be told of a ticket."""
     action = run.names.index(run.play_of(ticket).action)
-    setting, losses = run.setting, rng.integers(0, 5, run.setting.listed) / 4
-    told: dict[str, Any] = {"loss": losses.tolist() if setting.whole_rows else float(losses[action])}
+    setting, losses = run.feedback_model, rng.integers(0, 5, run.feedback_model.n_listed_actions) / 4
+    told: dict[str, Any] = {"loss": losses.tolist() if setting.full_feedback else float(losses[action])}
     if run.budget is not None:
         limits = setting.limits  # type: ignore[attr-defined]
-        prices, worst = limits.prices[: setting.listed], limits.worst[: setting.listed]
+        prices, worst = limits.prices[: setting.n_listed_actions], limits.worst[: setting.n_listed_actions]
         costs = np.where(np.isnan(prices), worst * rng.random(worst.shape), prices)
-        told["cost"] = (costs if setting.whole_rows else costs[action]).tolist()
+        told["cost"] = (costs if setting.full_feedback else costs[action]).tolist()
     return told
 
 

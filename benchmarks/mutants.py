@@ -134,11 +134,11 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_guards.py::test_training_plays_as_many_rounds_as_it_says",
     ),
     "first action counted as a switch": (
-        "engine/loop.py", "if t > 0 and action != accumulators.place[LAST]", "if action != accumulators.place[LAST]",
+        "engine/loop.py", "if t > 0 and action != accumulators.cursor[LAST]", "if action != accumulators.cursor[LAST]",
         "test_guards.py::test_the_first_action_is_no_switch",
     ),
     "patience without end": (
-        "engine/runner.py", "if self._plans > PATIENCE", "if False",
+        "engine/runner.py", "if self._plans > MAX_PLANS", "if False",
         "test_guards.py::test_patience_has_an_end",
     ),
 }  # fmt: skip

@@ -117,24 +117,26 @@ def saved_session(kind: int, far: str) -> tuple[bytes, str]:
 
 def shown(session: Session, rng: np.random.Generator) -> dict[str, Any]:
     """Return what `act` is shown: features, for a learner of labels."""
-    return {"features": rng.integers(0, 4, session.setting.context)} if session.setting.context else {}
+    return (
+        {"features": rng.integers(0, 4, session.feedback_model.n_features)} if session.feedback_model.n_features else {}
+    )
 
 
 def told(session: Session, ticket: Any, rng: np.random.Generator) -> None:
     """Tell a session some outcome of a ticket: nothing, if what was played is an added null action."""
-    if session.setting.context:
+    if session.feedback_model.n_features:
         session.observe(ticket, label=int(rng.integers(2)), weight=choice(rng, [None, 0.5, 1.0]))
         return
     if session.budget is None:
         losses = rng.random(session.actions)
-        session.observe(ticket, **session.setting.answer(losses, ticket.action))
+        session.observe(ticket, **session.feedback_model.outcome_of_row(losses, ticket.action))
         return
-    limits = session.setting.limits  # type: ignore[attr-defined]
-    listed = session.setting.listed
+    limits = session.feedback_model.limits  # type: ignore[attr-defined]
+    listed = session.feedback_model.n_listed_actions
     worst, prices = limits.worst[:listed], limits.prices[:listed]
     costs = np.where(np.isnan(prices), rng.random(worst.shape) * worst, prices)
     losses = rng.random(listed)
-    if session.setting.whole_rows:
+    if session.feedback_model.full_feedback:
         session.observe(ticket, loss=losses, cost=costs)
     elif ticket.action < listed:
         session.observe(ticket, loss=losses[ticket.action], cost=costs[ticket.action])
@@ -160,7 +162,7 @@ def goes_on(session: Session) -> str:
 
 def replayed(session: Session) -> Session:
     """Return a session that goes through the same history by the public calls only."""
-    features = session.setting.context or None
+    features = session.feedback_model.n_features or None
     names = None if features else session.names[: session.actions]
     again = Session(
         session.learner, names, session.horizon, budget=session.budget, stop=session.stop, features=features, seed=0
@@ -169,12 +171,12 @@ def replayed(session: Session) -> Session:
     columns = session.book.columns()
     for event in columns["history"].tolist():
         if event == 0:
-            row = again.round * again.setting.context
-            again.act(columns["shown"][row : row + again.setting.context] if features else None)
+            row = again.round * again.feedback_model.n_features
+            again.act(columns["shown"][row : row + again.feedback_model.n_features] if features else None)
         else:
             outcome = session.book.outcome(event)
             assert outcome is not None
-            again.observe(again.tickets[event - 1], **session.setting.as_given(outcome))
+            again.observe(again.tickets[event - 1], **session.feedback_model.to_observe_kwargs(outcome))
     return again
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 
 SOURCE = Path(__file__).parent.parent / "src"
 
@@ -51,14 +51,14 @@ def run_python(tmp_path: Path) -> Run:
 @pytest.fixture
 def plainly() -> Iterator[None]:
     """Run kernels as plain Python: for tests of what is around them, which would wait for a compiler for nothing."""
-    with plain():
+    with interpreted():
         yield
 
 
 @pytest.fixture(params=["plain", pytest.param("compiled", marks=pytest.mark.full)])
 def either_way(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run kernels as plain Python, and in a full run compiled as well: a learner takes seconds to compile."""
-    with plain() if request.param == "plain" else nullcontext():
+    with interpreted() if request.param == "plain" else nullcontext():
         yield
 
 

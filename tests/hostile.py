@@ -20,18 +20,18 @@ from unittest import mock
 import numpy as np
 
 from tombola import Session, play
-from tombola._play import allowance_on
+from tombola._play import resolve_budget
 from tombola._types import Floats, RngState
-from tombola.budget.budget import LEAST, Balance, Budget, BudgetTerms, ResolvedBudget
-from tombola.budget.tracker import LENIENCE
-from tombola.delay import delays_of
+from tombola.budget.budget import MIN_AMOUNT, Balance, Budget, BudgetTerms, ResolvedBudget
+from tombola.budget.tracker import MIX_TOLERANCE
+from tombola.delay import round_delays
 from tombola.engine.arrivals import from_delays, max_in_flight
-from tombola.engine.compiler import compiles, plain
+from tombola.engine.compiler import compiles, interpreted
 from tombola.engine.loop import ROUND, RowStream, new_accumulators
 from tombola.engine.runner import Runner
 from tombola.engine.tickets import Ticket
 from tombola.errors import FeedbackError
-from tombola.feedback import feedback_model
+from tombola.feedback import make_feedback_model
 from tombola.learners import BudgetedBanditLearner, BudgetedLearner
 from tombola.persistence import SessionFile
 from tombola.pool import Pool
@@ -225,7 +225,7 @@ def ugly_costs(rng: np.random.Generator, shape: tuple[int, int, int], far: int =
 def extreme_costs(rng: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
     """Return costs from the ends of what there is: too small for all bits, or almost infinite."""
     ends = (
-        [5e-324, 1e-310, 2.2e-308, LEAST, 1e-300, 0.0],
+        [5e-324, 1e-310, 2.2e-308, MIN_AMOUNT, 1e-300, 0.0],
         [1e308, MOST, MOST / 3, 1e290, 1.0, 0.0],
         [5e-324, 1.0, MOST],
     )
@@ -259,7 +259,7 @@ def budget_of(pool: Pool, rng: np.random.Generator, *, told: bool) -> Budget:
     amounts = [_valid(choices[rng.integers(6)][j]) for j in range(totals.size)]
     most, free = costs.max(axis=0), (costs == 0).all(axis=(0, 2))
     worst = np.array([[_valid(cost * (1 + int(rng.integers(2)))) for cost in row] for row in most.tolist()])
-    fixed = ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= LEAST))) if rng.random() < 0.5 else most < 0
+    fixed = ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= MIN_AMOUNT))) if rng.random() < 0.5 else most < 0
     return Budget(
         amounts,
         worst if told or rng.random() < 0.3 else None,
@@ -271,7 +271,7 @@ def budget_of(pool: Pool, rng: np.random.Generator, *, told: bool) -> Budget:
 
 def _valid(number: Any) -> float:
     """Return a finite number that a budget may have: 0, or one with all bits."""
-    return float(min(max(number, LEAST), MOST)) if number > 0 else 0.0
+    return float(min(max(number, MIN_AMOUNT), MOST)) if number > 0 else 0.0
 
 
 def overspent(number: int) -> bool:
@@ -317,13 +317,13 @@ class Stage:
     def __init__(self, question: CompareRequest, kind: Any = Hostile) -> None:
         pool, budget, stop, delay, mixed = self.question = question
         learner, mixed = kind(0), mixed and kind is not HostileBandit
-        budget_run = allowance_on(pool, budget, stop, mixed=mixed)
-        self.setting = feedback_model(learner, pool.rows, actions=pool.k, budget_run=budget_run)
-        self.arrivals = from_delays(delays_of(delay, np.arange(pool.rows, dtype=np.uint32)))
-        self.runner = Runner(learner, self.setting, np.zeros(4, np.uint64), max_in_flight(self.arrivals))
+        budget_run = resolve_budget(pool, budget, stop, mixed=mixed)
+        self.feedback_model = make_feedback_model(learner, pool.rows, actions=pool.k, budget_run=budget_run)
+        self.arrivals = from_delays(round_delays(delay, np.arange(pool.rows, dtype=np.uint32)))
+        self.runner = Runner(learner, self.feedback_model, np.zeros(4, np.uint64), max_in_flight(self.arrivals))
         self.start = self.runner.memory.copy()
         costs: Any = pool.costs
-        labels = np.append(np.arange(pool.k), -1)[: self.setting.actions]
+        labels = np.append(np.arange(pool.k), -1)[: self.feedback_model.actions]
         self.table = RowStream(
             pool.losses, costs.reshape(pool.rows, -1), labels, np.arange(pool.rows, dtype=np.uint32), pool.best
         )
@@ -332,15 +332,15 @@ class Stage:
         """Play from the start, as far as it goes, and return what was played and seen, the actions, and the costs."""
         runner, tracker = self.runner, self.runner.workspace.tracker
         accumulators = new_accumulators(
-            self.setting.actions, self.question.pool.rows, np.zeros(0, np.int64),
-            resources=tracker.amounts.size, kept=True, expects=True,
+            self.feedback_model.actions, self.question.pool.rows, np.zeros(0, np.int64),
+            resources=tracker.amounts.size, per_round=True, expects=True,
         )  # fmt: skip
         runner.memory[:], runner.rng[:] = self.start, rng
         runner.memory[int(self.start[1])] = mood
         tracker.spent[:], tracker.reserved[:], tracker.fits[:], tracker.flags[:] = 0.0, 0.0, 1.0, 0.0
         with contextlib.suppress(ZeroDivisionError):
             runner.play(self.table, self.arrivals, accumulators)
-        played = int(accumulators.place[ROUND]) + 1  # the costs of what comes after are 0, but actions are not none
+        played = int(accumulators.cursor[ROUND]) + 1  # the costs of what comes after are 0, but actions are not none
         accumulators.actions[played:] = -1
         return (
             runner.state.log,
@@ -351,7 +351,7 @@ class Stage:
     def is_over(self, mood: int, rng: RngState) -> bool:
         """Play, and tell whether more was spent, or is reserved, than there was."""
         log, actions, spent = self.play(mood, rng)
-        return is_over(self.question, self.setting.balance(self.runner.workspace), log, actions, spent)
+        return is_over(self.question, self.feedback_model.balance(self.runner.workspace), log, actions, spent)
 
 
 def is_over(question: CompareRequest, balance: Balance, log: Floats, actions: Any, spent: Floats) -> bool:
@@ -366,7 +366,7 @@ def is_over(question: CompareRequest, balance: Balance, log: Floats, actions: An
     rounds = np.flatnonzero((actions >= 0) & (actions < pool.k))
     drawn[rounds, actions[rounds]] = 1.0
     seen = log[:, : pool.k]
-    if not ((seen >= 0.0) & (seen <= 1.0 + LENIENCE)).all() or not np.isfinite(spent).all():
+    if not ((seen >= 0.0) & (seen <= 1.0 + MIX_TOLERANCE)).all() or not np.isfinite(spent).all():
         return True
     for j, (amount, reserved) in enumerate(zip(amounts, balance.reserved, strict=True)):
         paid = costs[:, :, j]
@@ -448,7 +448,7 @@ class Witness:
 class Live(NamedTuple):
     """A live run, whatever keeps it: its setting, a ticket (round, action), the answer to one, and its balance."""
 
-    setting: Any
+    feedback_model: Any
     act: Callable[[], tuple[int, int]]
     tell: Callable[[int, dict[str, Any]], bool]
     balance: Callable[[], Balance]
@@ -457,7 +457,7 @@ class Live(NamedTuple):
 def went_over(live: Live, question: CompareRequest, rng: Random) -> bool:
     """Play all rounds live in a hostile world, and tell whether ever too much was spent, promised or forgotten."""
     pool, costs = question.pool, np.asarray(question.pool.costs)
-    witness = Witness(question.budget.per_resource, live.setting.limits)
+    witness = Witness(question.budget.per_resource, live.feedback_model.limits)
     share = rng.choice((0.0, 0.4, 0.7, 0.9))
     for _ in range(pool.rows):
         round_, action = live.act()
@@ -467,7 +467,7 @@ def went_over(live: Live, question: CompareRequest, rng: Random) -> bool:
         while witness.open and rng.random() < share:
             round_, action = rng.choice(list(witness.open.items()))
             row = costs[round_ - 1]
-            answer = live.setting.answer(pool.losses[round_ - 1], action, row)
+            answer = live.feedback_model.outcome_of_row(pool.losses[round_ - 1], action, row)
             if answer and rng.random() < 0.1 and is_swayed(live, round_, action, answer, rng):
                 return True
             news = told(live, round_, answer)
@@ -489,9 +489,9 @@ def told(live: Live, round: int, answer: dict[str, Any]) -> bool:
 def is_swayed(live: Live, round: int, action: int, answer: dict[str, Any], rng: Random) -> bool:
     """Tell whether a cost that cannot be is taken in, or changes anything."""
     most = (
-        live.setting.limits.worst[: live.setting.listed]
-        if live.setting.whole_rows
-        else live.setting.limits.worst[action]
+        live.feedback_model.limits.worst[: live.feedback_model.n_listed_actions]
+        if live.feedback_model.full_feedback
+        else live.feedback_model.limits.worst[action]
     )
     with np.errstate(over="ignore"):
         wrong = rng.choice((np.nextafter(most, np.inf), most * math.nan, most - math.inf, most + math.inf))
@@ -520,7 +520,7 @@ def session_of(question: CompareRequest, learner: Any, seed: int, folder: Path) 
     def tell(round: int, answer: dict[str, Any]) -> bool:
         return here[0].observe(tickets[round], **answer)
 
-    return Live(here[0].setting, act, tell, lambda: here[0].balance)
+    return Live(here[0].feedback_model, act, tell, lambda: here[0].balance)
 
 
 @contextlib.contextmanager
@@ -543,7 +543,7 @@ def run_of(question: CompareRequest, learner: Any, seed: int, path: Path) -> Ite
             both.reverse()
             return bool(answer) and both[0].record(round, **answer)  # an added null action is recorded by itself
 
-        yield Live(one.setting, act, tell, lambda: both[0].status().balance)
+        yield Live(one.feedback_model, act, tell, lambda: both[0].status().balance)
     path.unlink()
 
 
@@ -556,7 +556,7 @@ def played(group: int, kind: Any, moods: list[int], folder: Path) -> int:
 
 def played_plainly(group: int, kind: Any, moods: list[int], folder: Path) -> int:
     """Count the same in plain Python."""
-    with plain(), np.errstate(invalid="ignore"):
+    with interpreted(), np.errstate(invalid="ignore"):
         return played(group, kind, moods, folder)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from naive import bandit as naive
-from tombola.engine.state_vector import mix_of
+from tombola.engine.state_vector import mix_slice
 from tombola.errors import ParameterError
-from tombola.feedback import Live, feedback_model
+from tombola.feedback import Live, make_feedback_model
 from tombola.learners import (
     KLUCB,
     UCB1,
@@ -94,8 +94,8 @@ def follow(learner: Learner, twin: Any, losses: Rows, arrivals: RowStream, seed:
     runner = live.runner
     for action, probability in steps(live, losses, arrivals, twin.observe):
         if isinstance(learner, MixedLearner):
-            np.testing.assert_allclose(mix_of(runner.memory), twin.mix(), rtol=0, atol=1e-9)
-            assert probability == mix_of(runner.memory)[action] > 0
+            np.testing.assert_allclose(mix_slice(runner.memory), twin.mix(), rtol=0, atol=1e-9)
+            assert probability == mix_slice(runner.memory)[action] > 0
         else:
             assert action in twin.best()
             assert math.isnan(probability) if isinstance(learner, ThompsonSampling) else probability == 1.0
@@ -105,7 +105,7 @@ def follow(learner: Learner, twin: Any, losses: Rows, arrivals: RowStream, seed:
 
 def new_live(learner: Learner, losses: Rows, seed: int = 0) -> Live:
     """Return a learner in live use, for this table."""
-    setting = feedback_model(learner, losses.shape[0], actions=losses.shape[1])
+    setting = make_feedback_model(learner, losses.shape[0], actions=losses.shape[1])
     return setting.live(learner, new_rng(np.random.SeedSequence(seed)))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.exact import random_order
 from tombola.learners import Hedge, Thrifty
 from tombola.paper import Claim
@@ -110,7 +110,7 @@ def test_what_is_lost_astray_is_what_leaves_the_purse(price: float) -> None:
     losses = np.random.default_rng(4).random((400, 3)) * [1.0, 0.9, 0.7]
     state, rng, played = Thrifty(price).init(3, 400), new_rng(np.random.SeedSequence(0)), []
     begun = float(state.tracker[0])
-    with plain():
+    with interpreted():
         for row in losses:
             action, probability = Thrifty.act(state, rng)
             Thrifty.observe(state, action, probability, float(row[action]))

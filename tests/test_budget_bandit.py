@@ -9,12 +9,12 @@ import pytest
 
 from naive import budget as naive
 from tombola import Pool, RowDelays, Session, Ticket, compare, play
-from tombola._play import allowance_on
+from tombola._play import resolve_budget
 from tombola._types import Floats
 from tombola.budget.budget import Budget, BudgetTerms
 from tombola.checks import check_learner
 from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback import BudgetedBandit, feedback_model
+from tombola.feedback import BudgetedBanditFeedback, make_feedback_model
 from tombola.learners import BudgetedBanditLearner, EmpiricalLP, OptimisticLP, ThriftyLP
 
 T, K, M = 60, 3, 2
@@ -56,9 +56,9 @@ class Scribe(BudgetedBanditLearner):
 
 @pytest.mark.usefixtures("plainly")
 def test_the_action_played_is_told_and_no_other() -> None:
-    setting = feedback_model(Scribe(), T, actions=K, budget_run=allowance_on(POOL, BUDGET))
-    assert isinstance(setting, BudgetedBandit)
-    assert not setting.whole_rows
+    setting = make_feedback_model(Scribe(), T, actions=K, budget_run=resolve_budget(POOL, BUDGET))
+    assert isinstance(setting, BudgetedBanditFeedback)
+    assert not setting.full_feedback
     session = Session(Scribe(), K, T, budget=BUDGET, seed=3)
     for delay in (0, 5):
         trace = play(Scribe(), POOL, "given", delay, budget=BUDGET, seed=3)
@@ -154,12 +154,12 @@ LIST = Budget(3.0, worst=2.0, prices=PRICES)
 
 @pytest.mark.usefixtures("plainly")
 def test_a_price_is_what_is_reserved_and_what_a_learner_knows() -> None:
-    limits = LIST.limits(3, 1)
+    limits = LIST.resolve(3, 1)
     assert limits.worst.ravel().tolist() == [0.0, 0.1, 2.0]
     assert limits.null == 0
     assert limits.relabelled(np.array([2, 0, 1])).prices.ravel().tolist()[1:] == [0.0, 0.1]
     session = Session(Scribe(), 3, 100, budget=LIST, seed=1)
-    terms = session.setting.terms  # type: ignore[attr-defined]
+    terms = session.feedback_model.terms  # type: ignore[attr-defined]
     scale = 1.5 / 3.0
     assert terms.prices.ravel()[:2].tolist() == [0.0, 0.1 * scale]
     assert np.isnan(terms.prices[2, 0])
@@ -206,11 +206,11 @@ def test_whole_rows_know_price_lists_too() -> None:
         lambda: Budget(1.0, prices=[-1.0]),
         lambda: Budget(1.0, prices=[np.inf]),
         lambda: Budget(1.0, prices="cheap"),
-        lambda: Budget(1.0, prices=[0.0, 1.0]).limits(3, 1),
-        lambda: Budget(1.0, prices=0.5).limits(3, 1),
-        lambda: Budget(1.0, prices=[0.0, None]).limits(2, 1),
-        lambda: Budget(1.0, prices=[[0.0, 1.0]]).limits(2, 1),
-        lambda: Budget(1.0, prices=[1.0, 1.0]).limits(2, 1),
+        lambda: Budget(1.0, prices=[0.0, 1.0]).resolve(3, 1),
+        lambda: Budget(1.0, prices=0.5).resolve(3, 1),
+        lambda: Budget(1.0, prices=[0.0, None]).resolve(2, 1),
+        lambda: Budget(1.0, prices=[[0.0, 1.0]]).resolve(2, 1),
+        lambda: Budget(1.0, prices=[1.0, 1.0]).resolve(2, 1),
         lambda: play(ThriftyLP(), POOL, budget=Budget([1.0, 1.0], null="add", prices=COSTS[0]), seed=0),
     ],
 )

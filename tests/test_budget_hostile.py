@@ -35,15 +35,14 @@ from hostile import (
 from tombola import Session, play
 from tombola._types import Floats, RngState
 from tombola.budget import tracker as tracker
-from tombola.budget.budget import LEAST, Balance, Budget, BudgetRun, BudgetTerms
-from tombola.engine.compiler import plain
+from tombola.budget.budget import MIN_AMOUNT, Balance, Budget, BudgetRun, BudgetTerms
+from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback import Live, budgeted
 from tombola.learners import BudgetedBanditLearner, EmpiricalLP, ThriftyLP
 from tombola.persistence import SessionFile
 from tombola.pool import Pool
-from tombola.rng import choice
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams, choice
 
 
 @pytest.mark.parametrize(("kind", "count"), [(Hostile, 6_000), (HostileBandit, 3_000)])
@@ -90,10 +89,10 @@ def test_a_stage_plays_what_play_plays() -> None:
             trace = play(
                 Hostile(mood), pool, "given", delay, budget=budget, stop=stop, mixed=mixed, seed=group
             )  # fmt: skip
-            _, actions, costs = stage.play(mood, Streams(group).learner(Hostile(mood)))
+            _, actions, costs = stage.play(mood, RngStreams(group).learner(Hostile(mood)))
             assert actions.tolist() == trace.actions.tolist()
             assert costs.tobytes() == trace.costs.tobytes()
-            assert stage.setting.balance(stage.runner.workspace) == trace.balance
+            assert stage.feedback_model.balance(stage.runner.workspace) == trace.balance
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -115,7 +114,7 @@ def test_no_hostile_learner_overspends_in_many_runs() -> None:
 def test_hostile_plays_are_the_same_compiled_and_in_plain_python() -> None:
     for group in range(40):
         compiled = Stage(question_of(group))
-        with plain():
+        with interpreted():
             plainly = Stage(question_of(group))
             both = zip(*(list(bits_of(stage, group)) for stage in (compiled, plainly)), strict=True)
         assert all(one == other for one, other in both)
@@ -124,8 +123,8 @@ def test_hostile_plays_are_the_same_compiled_and_in_plain_python() -> None:
 def bits_of(stage: Stage, group: int) -> Iterator[tuple[Any, ...]]:
     """Return all that was played and seen in some moods, and the ledgers."""
     for mood in (5, 6, 8, 9, 12, FRAGILE):
-        parts = stage.play(mood, Streams(group).learner(Hostile(mood)))
-        yield *(part.tobytes() for part in parts), stage.setting.balance(stage.runner.workspace)
+        parts = stage.play(mood, RngStreams(group).learner(Hostile(mood)))
+        yield *(part.tobytes() for part in parts), stage.feedback_model.balance(stage.runner.workspace)
 
 
 def trusting(
@@ -141,7 +140,7 @@ def trusting(
     if not purse_.fluid:
         played[action] = 1.0
     for j in range(reserved.size):
-        reserved[j] = tracker.cover(purse_, played, purse_.worst_costs, j)
+        reserved[j] = tracker.cost_in_ticks(purse_, played, purse_.worst_costs, j)
         purse_.reserved[j] += reserved[j]
     return action, probability
 
@@ -150,7 +149,7 @@ def forgetting(
     purse_: tracker.BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
 ) -> tuple[int, float]:
     """Commit without reserving anything."""
-    found = tracker.commit(purse_, mix, rng, played, reserved)
+    found = tracker.draw_and_reserve(purse_, mix, rng, played, reserved)
     for j in range(reserved.size):
         purse_.reserved[j] -= reserved[j]
     return found
@@ -158,7 +157,7 @@ def forgetting(
 
 def generous(purse_: tracker.BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
     """Give back twice what was reserved."""
-    tracker.settle(purse_, played, reserved, costs)
+    tracker.charge(purse_, played, reserved, costs)
     for j in range(reserved.size):
         purse_.reserved[j] -= reserved[j]
 
@@ -169,10 +168,10 @@ def careless(purse_: tracker.BudgetTracker, played: Floats, costs: Floats, resou
     for action in range(played.size):
         if played[action] > 0.0:
             total += played[action] * costs[action, resource]
-    return tracker.ticks(total, purse_.in_one[resource])
+    return tracker.to_ticks(total, purse_.in_one[resource])
 
 
-def showing(self: budgeted.Budgeted, observe: Any) -> Any:
+def showing(self: budgeted.BudgetedFeedback, observe: Any) -> Any:
     """Show the play itself instead of a copy."""
 
     def tell(state: Any, round: int, workspace: budgeted.Workspace, slot: int) -> None:
@@ -183,30 +182,30 @@ def showing(self: budgeted.Budgeted, observe: Any) -> Any:
 
 def blind(workspace: budgeted.Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
     """Take in any cost."""
-    place(workspace, prices, action, loss, costs)
+    unpack_action(workspace, prices, action, loss, costs)
     return True
 
 
 def rash(self: Live, played: int) -> tuple[int, float]:
     """Hand out what came without asking whether it is a ticket."""
     self.plan(played)
-    self._pages[0, 0] = 0.0
-    _, action, probability = self._act(self._pages)
+    self._cells[0, 0] = 0.0
+    _, action, probability = self._act(self._cells)
     return action, probability
 
 
-place = budgeted.place
+unpack_action = budgeted.unpack_action
 SABOTAGE: dict[str, tuple[Any, str, Any, Any, range]] = {
-    "no last look, in play": (budgeted, "commit", trusting, (played, Hostile), range(150)),
-    "no last look, live": (budgeted, "commit", trusting, (lived, HostileBandit), range(150)),
-    "nothing reserved, in play": (budgeted, "commit", forgetting, (played, HostileBandit), range(300)),
-    "nothing reserved, live": (budgeted, "commit", forgetting, (lived, Hostile), range(150)),
-    "given back twice, in play": (budgeted, "settle", generous, (played, Hostile), range(300)),
-    "given back twice, live": (budgeted, "settle", generous, (lived, HostileBandit), range(150)),
-    "no slack": (tracker, "cover", careless, (played, Hostile), range(1_500)),
-    "the play itself is shown": (budgeted.Budgeted, "make_observe", showing, (played, Grasping), range(300)),
+    "no last look, in play": (budgeted, "draw_and_reserve", trusting, (played, Hostile), range(150)),
+    "no last look, live": (budgeted, "draw_and_reserve", trusting, (lived, HostileBandit), range(150)),
+    "nothing reserved, in play": (budgeted, "draw_and_reserve", forgetting, (played, HostileBandit), range(300)),
+    "nothing reserved, live": (budgeted, "draw_and_reserve", forgetting, (lived, Hostile), range(150)),
+    "given back twice, in play": (budgeted, "charge", generous, (played, Hostile), range(300)),
+    "given back twice, live": (budgeted, "charge", generous, (lived, HostileBandit), range(150)),
+    "no slack": (tracker, "cost_in_ticks", careless, (played, Hostile), range(1_500)),
+    "the play itself is shown": (budgeted.BudgetedFeedback, "make_observe", showing, (played, Grasping), range(300)),
     "answered is not written down": (budgeted, "mark_answered", lambda pages, row: None, (lived, Hostile), range(150)),
-    "any cost is taken": (budgeted, "place", blind, (lived, Hostile), range(150)),
+    "any cost is taken": (budgeted, "unpack_action", blind, (lived, Hostile), range(150)),
     "what is no ticket is handed out": (Live, "act", rash, (filed, Hostile), range(FICKLE, FICKLE + 1)),
 }
 
@@ -227,21 +226,21 @@ def test_a_purse_that_lets_learners_write_into_it_is_caught(monkeypatch: pytest.
 
     def halts(needs_plan: Any) -> Any:
         def look_and_ask(state: Any, workspace: budgeted.Workspace) -> bool:
-            tracker.look(workspace.tracker)
+            tracker.update_affordable(workspace.tracker)
             return bool(workspace.tracker.flags[tracker.STOPPED] == 0.0 and needs_plan(state, workspace.tracker.fits))
 
         return look_and_ask
 
-    monkeypatch.setattr(budgeted, "make_needs_plan", halts)
+    monkeypatch.setattr(budgeted, "make_pauses", halts)
     assert caught_in(range(8, 20 * MOODS, MOODS)) == 0, "the last look holds alone"
-    monkeypatch.setattr(budgeted, "commit", trusting)
+    monkeypatch.setattr(budgeted, "draw_and_reserve", trusting)
     assert caught_in(range(6, 30 * MOODS, MOODS)) > 0
 
 
 def caught_in(numbers: Any) -> int:
     """Count the runs, in plain Python, that overspend or fall over."""
     found = 0
-    with plain():
+    with interpreted():
         for number in numbers:
             try:
                 found += overspent(number)
@@ -280,7 +279,7 @@ def test_amounts_with_too_few_bits_are_refused(amounts: Any, one_sentence: Calla
 def test_the_least_amount_has_a_common_scale(learner: Any) -> None:
     """The rounds over the least amount are more than any number: learners were told of costs that are none."""
     pool = Pool(np.zeros((14, 1)), costs=np.full((14, 1), 1e-310))
-    trace = play(learner, pool, "given", budget=Budget(LEAST, null="add"), seed=0)
+    trace = play(learner, pool, "given", budget=Budget(MIN_AMOUNT, null="add"), seed=0)
     assert 1 <= trace.plays[0] <= 2, "two ticks have all the bits that such an amount has"
     assert trace.overspent == (False,)
 
@@ -293,18 +292,20 @@ def test_the_least_amount_has_a_common_scale(learner: Any) -> None:
     ],
 )  # fmt: skip
 def test_what_a_mix_is(mix: list[float], is_one: bool) -> None:
-    assert tracker.proper(np.array(mix)) == is_one
+    assert tracker.is_distribution(np.array(mix)) == is_one
 
 
 def test_a_mix_of_one_and_dust_costs_more_than_one() -> None:
     """1.0 of an action and 1e-17 of another is more than the first alone, though the sum of costs rounds to it."""
-    limits = Budget(4.0, worst=[1.0, 1.0, 0.0]).limits(3, 1)
+    limits = Budget(4.0, worst=[1.0, 1.0, 0.0]).resolve(3, 1)
     full, _ = tracker.new_tracker(BudgetRun(limits, mixed=True), 10)
     costs = np.array([[1.0], [1.0], [0.0]])
-    alone, dusty = (tracker.cover(full, np.array(mix), costs, 0) for mix in ([1.0, 0.0, 0.0], [1.0, 1e-17, 0.0]))
+    alone, dusty = (
+        tracker.cost_in_ticks(full, np.array(mix), costs, 0) for mix in ([1.0, 0.0, 0.0], [1.0, 1e-17, 0.0])
+    )
     assert dusty > alone == full.in_one[0]
-    assert tracker.cover(full, np.array([1e-200, 0.0, 1.0]), costs * 1e-200, 0) == 1.0
-    assert tracker.cover(full, np.array([0.0, 0.0, 1.0]), costs, 0) == 0.0
+    assert tracker.cost_in_ticks(full, np.array([1e-200, 0.0, 1.0]), costs * 1e-200, 0) == 1.0
+    assert tracker.cost_in_ticks(full, np.array([0.0, 0.0, 1.0]), costs, 0) == 0.0
 
 
 class Kept(NamedTuple):
@@ -410,9 +411,9 @@ def test_a_price_is_compared_with_costs_of_32_bits_as_they_are() -> None:
 
 def test_a_null_action_with_a_price_is_refused(one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(ParameterError, match="cost nothing") as caught:
-        Budget(10.0, worst=1.0, null=0, prices=[0.5, None]).limits(2, 1)
+        Budget(10.0, worst=1.0, null=0, prices=[0.5, None]).resolve(2, 1)
     one_sentence(caught.value)
-    assert Budget(10.0, worst=1.0, null=0, prices=[None, 0.5]).limits(2, 1).worst.tolist() == [[0.0], [0.5]]
+    assert Budget(10.0, worst=1.0, null=0, prices=[None, 0.5]).resolve(2, 1).worst.tolist() == [[0.0], [0.5]]
 
 
 @pytest.mark.usefixtures("plainly")

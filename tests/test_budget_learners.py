@@ -10,11 +10,11 @@ from naive import budget as naive
 from tombola import instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget.budget import Budget, BudgetTerms
-from tombola.engine.compiler import plain
-from tombola.engine.draws import iid_order
+from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.learners.reductions.budget_simulation import average_mix
+from tombola.order import iid_order
 from tombola.pool import Pool
 from tombola.rng import new_rng
 
@@ -88,7 +88,7 @@ def test_plain_python_does_the_same_to_the_bit(learner: BudgetedLearner) -> None
     pool = pool_of(40, 3, 2, 2)
     for mixed in (True, False):
         compiled = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
-        with plain():
+        with interpreted():
             again = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
         assert compiled.costs.tolist() == again.costs.tolist()
         assert compiled.rewards.tolist() == again.rewards.tolist()

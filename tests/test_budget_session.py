@@ -10,7 +10,7 @@ import pytest
 from tombola import Session, Ticket, play
 from tombola.budget.budget import Budget, BudgetRun
 from tombola.errors import FeedbackError, ParameterError, SessionError
-from tombola.feedback import Budgeted
+from tombola.feedback import BudgetedFeedback
 from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.pool import Pool
 
@@ -147,8 +147,8 @@ def test_bad_sessions_and_files_are_refused(tmp_path: Path, one_sentence: Any) -
 
 @pytest.mark.parametrize("resources", [1, 2])
 def test_what_an_action_cost_is_in_its_place_of_the_row(resources: int) -> None:
-    budget_run = BudgetRun(Budget([9.0] * resources, worst=9.0, null="add").limits(2, resources))
-    setting = Budgeted(3, 60, budget_run)
+    budget_run = BudgetRun(Budget([9.0] * resources, worst=9.0, null="add").resolve(2, resources))
+    setting = BudgetedFeedback(3, 60, budget_run)
     costs = np.arange(1.0, 1.0 + 2 * resources).reshape(2, resources)
     outcome = (0.25, 0.5, *costs.ravel().tolist())
     told = [list(setting.costs(action, outcome)) for action in range(3)]

@@ -12,9 +12,18 @@ from scipy.optimize import linprog
 
 from naive import budget as naive
 from tombola import play
-from tombola.budget.budget import BITS, Balance, Budget, BudgetRun, ticks_in_one
+from tombola.budget.budget import AMOUNT_BITS, Balance, Budget, BudgetRun, ticks_per_unit
 from tombola.budget.optimum import best_mix, many_resources, one_resource, optimum, pivot
-from tombola.budget.tracker import CLOSED, STOPPED, BudgetTracker, cover, look, new_tracker, settle, ticks
+from tombola.budget.tracker import (
+    CLOSED,
+    STOPPED,
+    BudgetTracker,
+    charge,
+    cost_in_ticks,
+    new_tracker,
+    to_ticks,
+    update_affordable,
+)
 from tombola.errors import ParameterError, PoolError, TombolaError
 from tombola.feedback.budgeted import make_decide
 from tombola.learners import EmpiricalLP
@@ -26,15 +35,15 @@ AMOUNTS = st.floats(0, 1e300, allow_subnormal=False) | st.integers(0, 10**6).map
 @given(AMOUNTS, st.floats(0, 1e300))
 @example(1e300, 1e-300)
 def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> None:
-    one = ticks_in_one(np.array([amount]))[0]
+    one = ticks_per_unit(np.array([amount]))[0]
     assert math.frexp(one)[0] == 0.5, "a power of two"
     whole = float(np.floor(amount * one))
-    assert 0 <= whole < 2**BITS
+    assert 0 <= whole < 2**AMOUNT_BITS
     assert Fraction(whole) / Fraction(one) <= Fraction(amount)
     with np.errstate(over="ignore"):
-        counted = ticks(cost, float(one))
+        counted = to_ticks(cost, float(one))
     assert math.isinf(counted) or counted == math.ceil(Fraction(cost) * Fraction(float(one)))
-    assert amount == 0 or amount < 1e-290 or whole >= 2 ** (BITS - 1)
+    assert amount == 0 or amount < 1e-290 or whole >= 2 ** (AMOUNT_BITS - 1)
 
 
 @settings(max_examples=60, deadline=None)
@@ -46,7 +55,7 @@ def test_a_mix_is_covered_and_what_is_exact_costs_no_more(k: int, seed: int) -> 
     costs[generator.random(k) < 0.3] = 0.0
     costs[0] = 0.0
     tracker, _ = new_tracker(
-        BudgetRun(Budget(max(1e-300, 3 * costs.max()), worst=1.0, null=0).limits(k, 1), mixed=True), 9
+        BudgetRun(Budget(max(1e-300, 3 * costs.max()), worst=1.0, null=0).resolve(k, 1), mixed=True), 9
     )
     whole = np.eye(k)[generator.integers(k)]
     mix = np.where(generator.random(k) < 0.5, generator.dirichlet(np.full(k, 0.1)), 0.0)
@@ -57,19 +66,19 @@ def test_a_mix_is_covered_and_what_is_exact_costs_no_more(k: int, seed: int) -> 
         most = exact * (1 + Fraction(slack)) + (
             k * Fraction(5e-324) * Fraction(float(tracker.in_one[0])) if slack else 0
         )
-        assert math.ceil(exact) <= cover(tracker, played, costs, 0) <= math.ceil(most)
+        assert math.ceil(exact) <= cost_in_ticks(tracker, played, costs, 0) <= math.ceil(most)
 
 
 @pytest.mark.parametrize("k", [4, 8])
 def test_a_mix_costs_a_unit_in_the_last_place_more_for_each_action(k: int) -> None:
     """Here nothing is rounded, and two units are a tick; what is free, or all of one action, costs no more."""
-    tracker, _ = new_tracker(BudgetRun(Budget(1.0, worst=1.0, null=0).limits(k, 1), mixed=True), 9)
+    tracker, _ = new_tracker(BudgetRun(Budget(1.0, worst=1.0, null=0).resolve(k, 1), mixed=True), 9)
     costs = np.append(0.0, np.ones(k - 1))[:, None]
     for shares in ([0.0, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.25, 0.25]):
         mix = np.append(shares, np.zeros(k - 3))
-        assert cover(tracker, mix, costs, 0) == (2.0**51 + k / 2) * float(mix @ costs[:, 0])
-        assert cover(tracker, mix, 0.0 * costs, 0) == 0.0
-    assert [cover(tracker, whole, costs, 0) for whole in np.eye(k)] == [0.0] + [2.0**51] * (k - 1)
+        assert cost_in_ticks(tracker, mix, costs, 0) == (2.0**51 + k / 2) * float(mix @ costs[:, 0])
+        assert cost_in_ticks(tracker, mix, 0.0 * costs, 0) == 0.0
+    assert [cost_in_ticks(tracker, whole, costs, 0) for whole in np.eye(k)] == [0.0] + [2.0**51] * (k - 1)
 
 
 def naively_looked(tracker: BudgetTracker, unit: float) -> tuple[bool, bool, list[bool]]:
@@ -91,11 +100,11 @@ def naively_looked(tracker: BudgetTracker, unit: float) -> tuple[bool, bool, lis
 def test_a_look_into_the_purse_is_the_naive_one(m: int, seed: int, stop: Any, mixed: bool) -> None:
     """Small whole numbers, so that ties are common; more and more is spent, and reservations come and go."""
     generator = np.random.default_rng(seed)
-    limits = Budget([8.0] * m, worst=generator.integers(0, 5, (3, m)).astype(float), null="add").limits(3, m)
+    limits = Budget([8.0] * m, worst=generator.integers(0, 5, (3, m)).astype(float), null="add").resolve(3, m)
     tracker, _ = new_tracker(BudgetRun(limits, stop, mixed=mixed), 9)
     unit = float(tracker.in_one[0])
     for _ in range(5):
-        look(tracker)
+        update_affordable(tracker)
         now = bool(tracker.flags[CLOSED]), bool(tracker.flags[STOPPED]), [one == 1.0 for one in tracker.fits]
         assert now == naively_looked(tracker, unit)
         assert set(tracker.fits.tolist()) <= {0.0, 1.0}
@@ -109,9 +118,9 @@ def test_a_look_into_the_purse_is_the_naive_one(m: int, seed: int, stop: Any, mi
 
 @pytest.mark.parametrize("mixed", [False, True])
 def test_with_nothing_left_only_what_is_free_fits(mixed: bool) -> None:
-    tracker, _ = new_tracker(BudgetRun(Budget(3.0, worst=[2.0, 1.0, 0.0]).limits(3, 1), mixed=mixed), 9)
+    tracker, _ = new_tracker(BudgetRun(Budget(3.0, worst=[2.0, 1.0, 0.0]).resolve(3, 1), mixed=mixed), 9)
     tracker.spent[:] = tracker.amounts
-    look(tracker)
+    update_affordable(tracker)
     assert tracker.fits.tolist() == [0.0, 0.0, 1.0]
 
 
@@ -122,19 +131,19 @@ def test_a_strict_purse_waits_while_it_is_closed_and_asks_no_more_when_it_has_st
         asked.append(state)
         mix[:] = 0.0, 1.0, 0.0
 
-    limits = Budget(3.0, worst=[2.0, 1.0, 0.0], null=2).limits(3, 1)
+    limits = Budget(3.0, worst=[2.0, 1.0, 0.0], null=2).resolve(3, 1)
     tracker, _ = new_tracker(BudgetRun(limits, "strict"), 9)
     decide, mix, rng = make_decide(propose), np.zeros(3), np.ones(4, np.uint64)
     flights = [(np.zeros(3), np.zeros(1)) for _ in range(4)]
     actions = []
     for played, reserved in flights[:3]:
-        look(tracker)
+        update_affordable(tracker)
         actions.append(decide(None, mix, rng, tracker, played, reserved)[0])
     assert actions == [1, 1, 2], "two units are reserved, and one is less than the most a play can cost"
     assert len(asked) == 3
     for played, reserved in flights[:2]:
-        settle(tracker, played, reserved, limits.worst)
-    look(tracker)
+        charge(tracker, played, reserved, limits.worst)
+    update_affordable(tracker)
     assert decide(None, mix, rng, tracker, *flights[3])[0] == 2
     assert len(asked) == 3
 
@@ -161,7 +170,7 @@ def test_resources_of_different_scale_are_brought_to_one() -> None:
     )
     assert moved.actions.tolist() == unit.actions.tolist()
     assert moved.regret == pytest.approx(unit.regret)
-    limits = Budget([10.0, 8.0]).limits(3, 2, costs)
+    limits = Budget([10.0, 8.0]).resolve(3, 2, costs)
     tracker, rate = new_tracker(BudgetRun(limits), 50)
     assert (costs * tracker.scale).max() <= 1
     assert rate * 50 == pytest.approx(float((limits.amounts * tracker.scale)[0]))
@@ -272,7 +281,7 @@ TARGET_PENALTY = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
         lambda: play(EmpiricalLP(), GOOD, budget=3.0, seed=0),  # type: ignore[arg-type]
         lambda: play(EmpiricalLP(), GOOD, budget=Budget(1.0), stop="soft", seed=0),  # type: ignore[arg-type]
         lambda: play(EmpiricalLP(), Pool([[0.0]]), budget=Budget(1.0), seed=0),
-        lambda: Budget(1.0).limits(2, 1),
+        lambda: Budget(1.0).resolve(2, 1),
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, -1.0]]),
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, math.nan]]),
         lambda: one_resource(np.ones(2), np.ones(2), 0.5),
@@ -316,5 +325,5 @@ def test_strict_stops_for_good_and_fits_goes_on_with_what_is_cheap() -> None:
 def test_the_action_that_costs_more_than_declared_is_named_and_not_one_that_costs_just_that() -> None:
     costs = np.array([[[0.0], [0.5], [0.75]]])
     with pytest.raises(ParameterError, match=r"got 0\.5 for action 2, resource 0, which once costs 0\.75"):
-        Budget(5.0, worst=[0.0, 0.5, 0.5]).limits(3, 1, costs)
-    assert Budget(5.0, worst=[0.0, 0.5, 0.75]).limits(3, 1, costs).worst.tolist() == [[0.0], [0.5], [0.75]]
+        Budget(5.0, worst=[0.0, 0.5, 0.5]).resolve(3, 1, costs)
+    assert Budget(5.0, worst=[0.0, 0.5, 0.75]).resolve(3, 1, costs).worst.tolist() == [[0.0], [0.5], [0.75]]

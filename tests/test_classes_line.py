@@ -14,10 +14,9 @@ from tombola.classification import ERM, Intervals, LabelledPool, Stumps, Thresho
 from tombola.classification.classes.base import Ties
 from tombola.classification.classes.line import LineClass
 from tombola.classification.segment_tree import bits_of, highest
-from tombola.delay import delays
-from tombola.engine.compiler import plain
-from tombola.rng import uniform
-from tombola.rng_streams import Streams
+from tombola.delay import resolve_delays
+from tombola.engine.compiler import interpreted
+from tombola.rng import RngStreams, uniform
 
 CLASSES: dict[str, tuple[LineClass, int, int]] = {
     "thresholds": (Thresholds(), 1, 1),
@@ -33,14 +32,14 @@ UGLY = (0.0, -0.0, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e308, -1e308, 1.0 + 2**-
 def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, delay: Any, seed: int) -> list[int]:
     """Play the twin in the order and with the rng that `play` uses."""
     order = play(learner, pool, delay=delay, seed=seed).order
-    rng = Streams(seed).learner(learner)
+    rng = RngStreams(seed).learner(learner)
 
     def toss() -> float:
         with np.errstate(over="ignore"):
             return uniform(rng)
 
     twin = LineTwin(*sizes, learner.ties, toss)
-    lags = delays(delay, pool.rows)
+    lags = resolve_delays(delay, pool.rows)
     due = [s + (lags if isinstance(lags, int) else int(lags[s])) + 1 for s in range(pool.rows)]
     predictions = []
     for t in range(pool.rows):
@@ -54,7 +53,7 @@ def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, d
 def live(learner: ERM, pool: LabelledPool, order: Any, delay: Any, seed: int) -> list[int]:
     """Predict through a session, with labels as late as the delay says."""
     session = Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
-    lags = delays(delay, pool.rows)
+    lags = resolve_delays(delay, pool.rows)
     due = [s + (lags if isinstance(lags, int) else int(lags[s])) + 1 for s in range(pool.rows)]
     tickets: list[Ticket] = []
     for t in range(pool.rows):
@@ -119,7 +118,7 @@ def test_plain_python_gives_the_same_bits(ties: Any) -> None:
     for hypotheses in (Thresholds(), Unions(2), Stumps(3)):
         pool = pool_of(generator, 60, hypotheses.dimensions or 1, "weighted")
         compiled = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
-        with plain():
+        with interpreted():
             slow = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
             assert live(ERM(hypotheses, ties), pool, slow.order, 2, 5) == slow.actions.tolist()
         assert slow.actions.tolist() == compiled.actions.tolist()

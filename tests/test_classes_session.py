@@ -64,7 +64,7 @@ def play_some(session: Session, rounds: int, seed: int) -> list[int]:
     rng = np.random.default_rng([seed, session.round])
     made = []
     for _ in range(rounds):
-        made.append(session.act(rng.integers(0, 6, session.setting.context).astype(float)).action)
+        made.append(session.act(rng.integers(0, 6, session.feedback_model.n_features).astype(float)).action)
         for ticket in session.pending[::-1]:
             if rng.random() < 0.4:
                 session.observe(ticket, label=int(rng.integers(0, 2)), weight=float(rng.choice([0.3, 1.0])))

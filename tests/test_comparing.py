@@ -29,7 +29,7 @@ from tombola._types import Floats
 from tombola.errors import LearnerError, OrderError, ParameterError, PoolError
 from tombola.learners import Uniform
 from tombola.report.figures import save
-from tombola.rng_streams import Streams, repetitions
+from tombola.rng import RngStreams, repetition_seeds
 from tombola.runs import Cell, Entry
 
 ROWS, K = 30, 3
@@ -78,7 +78,7 @@ def test_repetitions_differ_from_each_other() -> None:
 def test_compare_is_play_without_relabelling() -> None:
     runs = compare(pool(), TWO, repetitions=3, switching_price=0.5, delay=1, relabel=False, seed=8)
     for name, learner in zip(runs.learners, TWO, strict=True):
-        traces = [play(learner, pool(), delay=1, switching_price=0.5, seed=s) for s in repetitions(8, 3)]
+        traces = [play(learner, pool(), delay=1, switching_price=0.5, seed=s) for s in repetition_seeds(8, 3)]
         assert runs.regrets(name).tolist() == pytest.approx([trace.regret for trace in traces])
         assert runs.cell(name).sums[:, -1, 3].tolist() == [trace.switches for trace in traces]
         plays = [np.bincount(trace.actions, minlength=K).tolist() for trace in traces]
@@ -111,7 +111,7 @@ def test_the_comparator_does_not_depend_on_the_labels() -> None:
 def test_curves_are_the_play_cut_at_the_marks() -> None:
     runs = compare(pool(), [Exp3()], repetitions=2, relabel=False, seed=5)
     rounds, curve = runs.curve("Exp3")
-    for r, seed in enumerate(repetitions(5, 2)):
+    for r, seed in enumerate(repetition_seeds(5, 2)):
         trace = play(Exp3(), pool(), seed=seed)
         steps = np.cumsum(trace.losses - trace.comparator_losses)
         assert curve[r].tolist() == pytest.approx(steps[rounds - 1].tolist())
@@ -292,13 +292,13 @@ def test_pictures_are_the_same_every_time(tmp_path: Path) -> None:
 
 
 def test_coins_of_a_learner_depend_on_what_it_is_only() -> None:
-    streams = Streams(3)
+    streams = RngStreams(3)
     words: list[Any] = [
         tuple(rng.tolist())
         for rng in (streams.order(), streams.labels(), streams.learner(UCB1()), streams.learner(UCB1(scale=1)))
     ]
     assert len(set(words)) == 4
-    assert tuple(Streams(3).learner(UCB1(scale=2.0)).tolist()) == words[2]
+    assert tuple(RngStreams(3).learner(UCB1(scale=2.0)).tolist()) == words[2]
 
 
 def test_arrays_are_pools() -> None:

@@ -10,7 +10,7 @@ import pytest
 from naive.confidence import renumber
 from tombola.confidence import Confidence, EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.confidence.radius import bernstein_serfling, hoeffding, serfling
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 
 FIXED: list[type[Confidence]] = [Hoeffding, Serfling, EmpiricalBernsteinSerfling]
 LOG_FACTORIAL = np.array([math.lgamma(n + 1) for n in range(201)])
@@ -87,7 +87,7 @@ def test_the_same_bits_without_numba(method: type[Confidence]) -> None:
     values = np.random.default_rng(0).random((60, 3))
     fast = method(population=60, actions=3)
     fast.extend(values)
-    with plain():
+    with interpreted():
         slow = method(population=60, actions=3)
         for row in values:
             slow.update(row)

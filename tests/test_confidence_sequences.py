@@ -22,7 +22,7 @@ from tombola.confidence import (
 )
 from tombola.confidence.bet_sizes import BETS, WEIGHTS
 from tombola.confidence.betting import POINTS, double
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 from tombola.learners import SuccessiveElimination
 
@@ -368,7 +368,7 @@ def test_the_same_bits_without_numba(method: type[Confidence]) -> None:
     for values in ugly():
         fast = method(population=values.size, actions=2)
         fast.extend(np.column_stack([values, 1 - values]))
-        with plain():
+        with interpreted():
             slow = method(population=values.size, actions=2)
             slow.extend(np.column_stack([values, 1 - values]))
         assert fast._memory.tobytes() == slow._memory.tobytes()

@@ -12,7 +12,7 @@ from naive import bandit as naive_bandit
 from naive import full as naive_full
 from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
 from tombola._types import Floats
-from tombola.delay import RowDelays, delays
+from tombola.delay import RowDelays, resolve_delays
 from tombola.errors import DelayError
 from tombola.trace import Trace
 
@@ -21,20 +21,20 @@ T, K = 40, 3
 
 @pytest.mark.parametrize("delay", [4, np.int64(4), np.uint8(4)])
 def test_one_delay_stays_one_number(delay: Any) -> None:
-    assert delays(delay, 10) == 4
-    assert isinstance(delays(delay, 10), int)
+    assert resolve_delays(delay, 10) == 4
+    assert isinstance(resolve_delays(delay, 10), int)
 
 
 @pytest.mark.parametrize("delay", [[1, 0, 2], (1, 0, 2), np.array([1, 0, 2], np.uint16), lambda t: [1, 0, 2][t - 1]])
 def test_a_delay_for_every_round(delay: Any) -> None:
-    array = delays(delay, 3)
+    array = resolve_delays(delay, 3)
     assert isinstance(array, np.ndarray)
     assert array.tolist() == [1, 0, 2]
 
 
 def test_no_delay_is_longer_than_the_horizon() -> None:
-    assert delays(2**70, 5) == 5
-    assert np.asarray(delays([9, 0, 10**9], 3)).tolist() == [3, 0, 3]
+    assert resolve_delays(2**70, 5) == 5
+    assert np.asarray(resolve_delays([9, 0, 10**9], 3)).tolist() == [3, 0, 3]
 
 
 @pytest.mark.parametrize(

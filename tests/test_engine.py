@@ -23,9 +23,9 @@ from tombola import FollowTheLeader, Learner, Pool, play
 from tombola import rng as coins_module
 from tombola._types import Floats, RngState
 from tombola.engine import compiler
-from tombola.engine.compiler import compile_loop, plain
+from tombola.engine.compiler import compile_loop, interpreted
 from tombola.engine.fingerprint import fingerprint
-from tombola.engine.state_vector import mix_of, pack, viewer
+from tombola.engine.state_vector import flatten, mix_slice, unflattener
 from tombola.errors import LearnerError
 from tombola.rng import bits, choice, gamma, integers, new_rng, normal, uniform
 
@@ -100,12 +100,12 @@ def too_far(counts: Any, shares: Any, false_alarm: float = 1e-6) -> bool:
     return bool(np.sum((counts - expected) ** 2 / expected) > chi2.isf(false_alarm, len(counts) - 1))
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
+@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("words", [(1, 2, 3, 4), (MASK, MASK, MASK, MASK), (0, 0, 0, 1), (2**63, 5, 2**40, 0)])
-def test_bits_are_those_of_the_reference(words: tuple[int, ...], interpreted: bool) -> None:
+def test_bits_are_those_of_the_reference(words: tuple[int, ...], plain: bool) -> None:
     rng, state, out = np.array(words, np.uint64), list(words), np.zeros(200, np.uint64)
-    if interpreted:
-        with plain():
+    if plain:
+        with interpreted():
             compile_loop(fill_bits, (out, rng))(out, rng)
     else:
         compile_loop(fill_bits, (out, rng))(out, rng)
@@ -126,7 +126,7 @@ def test_uniform_is_uniform_on_0_to_1_without_1() -> None:
     assert not too_far(np.bincount((values * 50).astype(int), minlength=50), np.full(50, 0.02))
     largest = np.array([MASK, 0, 0, 0], np.uint64)
     assert coins_module._TO_UNIT * float((1 << 53) - 1) < 1.0
-    with plain():
+    with interpreted():
         assert 0 <= compile_loop(uniform, (largest,))(largest) < 1
 
 
@@ -207,18 +207,18 @@ def test_a_packed_state_gets_its_names_back(data: st.DataObject) -> None:
         fields.append(np.array(values).reshape(shape) if kind else values[0])
     State = NamedTuple("State", [(f"f{i}", Any) for i in range(len(kinds))])  # type: ignore[misc]
     state = State(*fields)
-    memory = pack(state, actions=2)
-    seen = viewer(state)(memory)
+    memory = flatten(state, actions=2)
+    seen = unflattener(state)(memory)
     assert seen._fields == state._fields
     for one, two in zip(seen, fields, strict=True):
         assert np.array_equal(one, two)
         assert np.shape(one) == np.shape(two)
-    mix_of(memory)[:] = 0.5
+    mix_slice(memory)[:] = 0.5
     assert np.array_equal(seen[-1], fields[-1])
     for one in seen:
         if np.ndim(one):
             one[...] = 7.0
-    assert all(np.all(np.asarray(field) == 7.0) for field in viewer(state)(memory) if np.ndim(field))
+    assert all(np.all(np.asarray(field) == 7.0) for field in unflattener(state)(memory) if np.ndim(field))
 
 
 def test_a_state_of_three_dimensions_is_refused() -> None:
@@ -226,7 +226,7 @@ def test_a_state_of_three_dimensions_is_refused() -> None:
         cube: Any
 
     with pytest.raises(LearnerError, match=r"State\.cube: .* got 3 dimensions; write it as a matrix\."):
-        pack(State(np.zeros((2, 2, 2))), actions=2)
+        flatten(State(np.zeros((2, 2, 2))), actions=2)
 
 
 # ------------------------------------------------------------------------------------------------------ fingerprint
@@ -445,7 +445,7 @@ def learner_of(act: Any) -> Learner:
 def actions_of(learner: Learner) -> list[int]:
     losses = np.random.default_rng(0).integers(0, 9, (30, 3)) / 8
     compiled = play(learner, Pool(losses), seed=1).actions.tolist()
-    with plain():
+    with interpreted():
         assert play(learner, Pool(losses), seed=1).actions.tolist() == compiled
     return [int(action) for action in compiled]
 
@@ -478,7 +478,7 @@ def test_a_kernel_may_not_call_through_a_module() -> None:
     with pytest.raises(LearnerError) as caught:
         play(learner_of(act), Pool(np.zeros((5, 3))), seed=0)
     assert str(caught.value).endswith("write 'from tombola.rng import uniform' and call uniform.")
-    with plain():
+    with interpreted():
         assert play(learner_of(act), Pool(np.zeros((5, 3))), seed=0).actions.max() < 3
 
 
@@ -652,7 +652,7 @@ def test_without_the_compiler_numba_is_never_imported(run_python: RunPython) -> 
 
 
 def test_exponential_is_the_librarys_within_a_unit_in_the_last_place() -> None:
-    from tombola.engine.compiler import plain
+    from tombola.engine.compiler import interpreted
     from tombola.engine.vectors import exponential
 
     points = np.concatenate([-np.logspace(-300, 2.84, 4000), -np.linspace(0, 699, 4001)])
@@ -661,11 +661,11 @@ def test_exponential_is_the_librarys_within_a_unit_in_the_last_place() -> None:
         for i in range(points.size):
             out[i] = exponential(points[i])
 
-    compiled, interpreted = np.zeros(points.size), np.zeros(points.size)
+    compiled, plain = np.zeros(points.size), np.zeros(points.size)
     compile_loop(fill, (points, compiled))(points, compiled)
-    with plain():
-        compile_loop(fill, (points, interpreted))(points, interpreted)
-    assert (compiled == interpreted).all()
+    with interpreted():
+        compile_loop(fill, (points, plain))(points, plain)
+    assert (compiled == plain).all()
     true = np.exp(points)
     assert (np.abs(compiled - true) <= 2 * np.spacing(true)).all()
     assert [exponential(y) for y in (0.0, -701.0, -1e300, -np.inf)] == [1.0, 0.0, 0.0, 0.0]

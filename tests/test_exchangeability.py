@@ -17,7 +17,7 @@ from tombola.confidence import RandomOrderTest, check_order
 from tombola.confidence import order_test as exchangeability
 from tombola.confidence.order_test import BEST, BOLDEST, GAMBLERS, JUMP, YOUNG
 from tombola.confidence.permutation_test import KEPT, look, prepared
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 from tombola.rng import integers, new_rng, uniform
 
@@ -310,7 +310,7 @@ def test_live_and_recorded_agree_and_the_same_bits_without_numba() -> None:
     table = np.random.default_rng(3).random((80, 2))
     recorded, live = RandomOrderTest(2, seed=1), RandomOrderTest(2, seed=1)
     recorded.extend(table)
-    with plain():
+    with interpreted():
         slow = RandomOrderTest(2, seed=1)
         for row in table:
             slow.update(row)

@@ -20,13 +20,20 @@ from tombola.advice.default_learners import Conditions
 from tombola.advice.report import answer_to
 from tombola.advice.request import CompareRequest
 from tombola.budget.budget import Budget, BudgetRun
-from tombola.budget.tracker import commit, cover, keep_what_fits, left_of, look, new_tracker
+from tombola.budget.tracker import (
+    cost_in_ticks,
+    draw_and_reserve,
+    mask_unaffordable,
+    new_tracker,
+    remaining,
+    update_affordable,
+)
 from tombola.cli import app as cli
 from tombola.confidence import RandomOrderTest, certify
 from tombola.delay import RowDelays
-from tombola.engine.runner import PATIENCE
+from tombola.engine.runner import MAX_PLANS
 from tombola.errors import LearnerError, SessionError, TombolaError
-from tombola.feedback import feedback_model
+from tombola.feedback import make_feedback_model
 from tombola.learners import (
     UCB1,
     UCB2,
@@ -46,7 +53,7 @@ from tombola.persistence.database import Database
 from tombola.persistence.session_file import EVENTS
 from tombola.persistence.session_page import run_page
 from tombola.readers.to_pool import Table
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams
 
 
 def test_names_are_text_on_the_page_of_a_run(tmp_path: Path) -> None:
@@ -93,8 +100,8 @@ def test_the_first_action_is_no_switch(action: int) -> None:
 def test_training_plays_as_many_rounds_as_it_says(rounds: int) -> None:
     """With a last chunk that is too long, the frequencies of the actions sum to more than 1."""
     learner = FollowTheLeader()
-    setting = feedback_model(learner, rounds, actions=2)
-    plays = train(learner, setting, np.array([[0.0, 1.0], [1.0, 0.0]]), Streams(1).learner(learner))
+    setting = make_feedback_model(learner, rounds, actions=2)
+    plays = train(learner, setting, np.array([[0.0, 1.0], [1.0, 0.0]]), RngStreams(1).learner(learner))
     assert plays.sum() == rounds
 
 
@@ -119,7 +126,7 @@ class NeverReady(Learner):
 
     def plan(self, state: Always, rng: object) -> None:
         state.plans[0] += 1
-        assert state.plans[0] <= PATIENCE, "its patience has no end"
+        assert state.plans[0] <= MAX_PLANS, "its patience has no end"
 
     @staticmethod
     def act(state: Always, rng: object) -> tuple[int, float]:
@@ -142,12 +149,12 @@ def overspent_by_rounding(slack: float | None) -> int:
         k = int(rng.integers(2, 7))
         costs = rng.random((k, 1)) * 10.0 ** rng.integers(-3, 3)
         costs[0] = 0.0
-        limits = Budget(float(costs.max()) * 2, worst=costs, null=0).limits(k, 1)
+        limits = Budget(float(costs.max()) * 2, worst=costs, null=0).resolve(k, 1)
         tracker, _ = new_tracker(BudgetRun(limits, mixed=True), 100)
         tracker = tracker if slack is None else tracker._replace(slack=slack)
         mix = rng.dirichlet(np.ones(k))
         exact = sum(Fraction(float(p)) * Fraction(float(c)) for p, c in zip(mix, costs[:, 0], strict=True))
-        found += Fraction(cover(tracker, mix, costs, 0)) < exact * Fraction(float(tracker.in_one[0]))
+        found += Fraction(cost_in_ticks(tracker, mix, costs, 0)) < exact * Fraction(float(tracker.in_one[0]))
     return found
 
 
@@ -158,12 +165,12 @@ def test_the_slack_of_fluid_play_covers_rounding_and_without_it_something_is_los
 
 def test_a_fluid_mix_at_the_brim_is_cut_not_refused() -> None:
     """Half and half of two actions that cost all there is: with the slack that is a bit more than all."""
-    limits = Budget(1.0, worst=[1.0, 1.0, 0.0], null=2).limits(3, 1)
+    limits = Budget(1.0, worst=[1.0, 1.0, 0.0], null=2).resolve(3, 1)
     tracker, _ = new_tracker(BudgetRun(limits, mixed=True), 10)
     mix, played = np.array([0.5, 0.5, 0.0]), np.zeros(3)
-    look(tracker)
-    keep_what_fits(tracker, mix)
-    commit(tracker, mix, np.zeros(4, np.uint64), played, np.zeros(1))
+    update_affordable(tracker)
+    mask_unaffordable(tracker, mix)
+    draw_and_reserve(tracker, mix, np.zeros(4, np.uint64), played, np.zeros(1))
     assert played.tolist() == pytest.approx([0.5, 0.5, 0.0], abs=1e-9)
     assert played[2] > 0.0
 
@@ -215,9 +222,9 @@ def test_a_checkpoint_comes_after_so_many_events(tmp_path: Path) -> None:
 
 def test_what_is_left_is_the_whole_amount_before_the_first_play() -> None:
     """In the common scale, in which the amount is the rate times the horizon."""
-    limits = Budget(5.0, worst=[1.0, 0.0], null=1).limits(2, 1)
+    limits = Budget(5.0, worst=[1.0, 0.0], null=1).resolve(2, 1)
     tracker, rate = new_tracker(BudgetRun(limits), 20)
-    assert left_of(tracker).tolist() == pytest.approx([rate * 20])
+    assert remaining(tracker).tolist() == pytest.approx([rate * 20])
 
 
 def test_the_cost_of_a_single_round_is_written_down() -> None:

@@ -30,10 +30,10 @@ from tombola._types import Floats, Order, RngState
 from tombola.budget.budget import BudgetTerms
 from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelLearner, LabelledPool, Thresholds
 from tombola.confidence import ActionMonitor, certify_trace
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, LearnerError, ParameterError, SessionError
 from tombola.learners import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, ThriftyLP
-from tombola.order import Model, RandomOrder
+from tombola.order import OrderModel, RandomOrder
 from tombola.persistence.session_json import _digest
 from tombola.rng import uniform
 
@@ -214,9 +214,9 @@ def test_compare_knows_labels_and_its_curves_are_those_of_play() -> None:
     runs = compare(pool, {"erm": ERM(Thresholds()), "halving": Halving(chain)}, repetitions=3, delay=2, seed=4)
     assert set(runs.ranking()) == {"erm", "halving"}
     rounds, curves = runs.curve("erm")
-    from tombola.rng_streams import repetitions
+    from tombola.rng import repetition_seeds
 
-    for curve, seed in zip(curves, repetitions(4, 3), strict=True):
+    for curve, seed in zip(curves, repetition_seeds(4, 3), strict=True):
         trace = play(ERM(Thresholds()), pool, delay=2, seed=seed)
         assert curve.tolist() == trace.curve[rounds - 1].tolist()
     assert runs.actions == ("0", "1")
@@ -274,7 +274,7 @@ def test_learners_and_pools_of_different_settings_are_told_apart(one_sentence: A
 
 
 @dataclass(frozen=True, eq=False)
-class BlockOrder(Model):
+class BlockOrder(OrderModel):
     """Blocks of four rows, shuffled as wholes: a new order, in one class."""
 
     name: ClassVar[str] = "blocks"
@@ -428,7 +428,7 @@ def lived(learner: Any, pool: Any, terms: dict[str, Any]) -> Session:
     session = Session(learner, None if pool is LABELLED else 2, 6, seed=0, **terms)
     for t in range(6):
         ticket = session.act(float(LABELLED.features[t, 0]) if pool is LABELLED else None)
-        session.observe(ticket, **session.setting.answer(LOSSES[t], ticket.action, COSTS[t]))
+        session.observe(ticket, **session.feedback_model.outcome_of_row(LOSSES[t], ticket.action, COSTS[t]))
     return session
 
 
@@ -448,7 +448,7 @@ def test_every_tool_knows_every_setting_or_says_so(
     tool: str, feedback: str, one_sentence: Callable[[object], str]
 ) -> None:
     """Labels are played where features say so: a certificate from them was given, and meant nothing."""
-    with plain():
+    with interpreted():
         if feedback == "labels" and tool in ("ActionMonitor", "certify_trace"):
             with pytest.raises(ParameterError) as refused:
                 TOOLS[tool](*FEEDBACK_MODELS[feedback])

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from conftest import SOURCE, Run
-from tombola import Pool, _regret, play
+from tombola import Pool, play, trace
+from tombola import order as order_module
 from tombola._types import Rounds
-from tombola.engine import draws, runner
+from tombola.engine import runner
 from tombola.engine.compiler import compile_loop
 from tombola.engine.loop import ROUND
 from tombola.engine.runner import Runner
@@ -31,7 +32,7 @@ COMMAND = "from tombola.cli.app import main; main()"
 def test_the_length_of_a_breath_changes_nothing(learner: Any, delay: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool(np.random.default_rng(2).random((2500, 3)))
     whole = play(learner, pool, delay=delay, seed=1)
-    monkeypatch.setattr(runner, "BREATH", -1.0)  # every breath is too long: in the end, one round at a time
+    monkeypatch.setattr(runner, "MAX_CALL_SECONDS", -1.0)  # every breath is too long: in the end, one round at a time
     pieces = play(learner, pool, delay=delay, seed=1)
     for name in ("actions", "probabilities", "losses", "expected_losses"):
         assert getattr(pieces, name).tobytes() == getattr(whole, name).tobytes()
@@ -41,8 +42,8 @@ def test_a_shuffle_and_what_it_is_compared_with_come_in_pieces_of_any_size(monke
     """Between two pieces Ctrl-C is heard; the order, the rng that are left and the regret are the same to the bit."""
     pool, calls = Pool(np.random.default_rng(4).random((23, 3))), 0
     rng = new_rng(np.random.SeedSequence(1))
-    order = draws.random_order(23, rng)
-    best, least = _regret.best_action(pool, order), _regret.best_each_round(pool, order)
+    order = order_module.random_order(23, rng)
+    best, least = trace.best_action(pool, order), trace.best_each_round(pool, order)
     assert best.tolist() == pool.losses[order, pool.best].tolist()
     assert least.tolist() == pool.losses[order].min(axis=1).tolist()
 
@@ -51,17 +52,17 @@ def test_a_shuffle_and_what_it_is_compared_with_come_in_pieces_of_any_size(monke
         calls += 1
         return compile_loop(*arguments)
 
-    monkeypatch.setattr(draws, "compile_loop", counted)
+    monkeypatch.setattr(order_module, "compile_loop", counted)
     for stride in (1, 5, 22, 23, 24):
-        for module in (draws, _regret):
-            monkeypatch.setattr(module, "STRIDE", stride)
+        monkeypatch.setattr(order_module, "ROWS_PER_CALL", stride)
+        monkeypatch.setattr(trace, "ROWS_PER_STEP", stride)
         again, calls = new_rng(np.random.SeedSequence(1)), 0
-        assert draws.random_order(23, again).tolist() == order.tolist()
+        assert order_module.random_order(23, again).tolist() == order.tolist()
         assert again.tolist() == rng.tolist()
         assert calls == -(-23 // stride)
-        assert _regret.best_action(pool, order).tolist() == best.tolist()
-        assert _regret.best_each_round(pool, order).tolist() == least.tolist()
-    assert draws.random_order(0, rng).tolist() == []
+        assert trace.best_action(pool, order).tolist() == best.tolist()
+        assert trace.best_each_round(pool, order).tolist() == least.tolist()
+    assert order_module.random_order(0, rng).tolist() == []
 
 
 def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Rounds], object]) -> None:
@@ -72,7 +73,7 @@ def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Rounds], object]) -
         compiled = step(self, function, *arguments)
 
         def run(*given: Any) -> None:
-            before(given[-1].place)
+            before(given[-1].cursor)
             compiled(*given)
 
         return run
@@ -86,7 +87,7 @@ def test_strides_shrink_while_a_breath_is_too_long_and_grow_while_it_is_short(
 ) -> None:
     rounds: list[int] = []
     watch_loops(monkeypatch, lambda place: rounds.append(int(place[ROUND])))
-    monkeypatch.setattr(runner, "BREATH", breath)
+    monkeypatch.setattr(runner, "MAX_CALL_SECONDS", breath)
     play(FollowTheLeader(), Pool(np.zeros((20_000, 3))), seed=1)
     assert np.diff(rounds)[:4].tolist() == strides
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from tombola import UCB1, UCB2, Exp3, Hedge, Learner, Pool, play
 from tombola.cli.session import app
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.learners import FollowTheLeader, ThompsonSampling
 from tombola.learners.parse import parse_learner
@@ -82,7 +82,7 @@ def test_a_run_goes_on_without_compiling(begin: Callable[..., SessionFile], tmp_
     with begin() as compiled:
         compiled.next(8)
         compiled.record_all([Outcome(3, 0.125), Outcome(1, 1.0)])
-        with plain(), SessionFile.open(tmp_path / "my.run") as run:
+        with interpreted(), SessionFile.open(tmp_path / "my.run") as run:
             assert bits(run) == bits(compiled)
             run.next()
         assert [one.round for one in compiled.pending] == [2, 4, 5, 6, 7, 8, 9]

@@ -15,7 +15,7 @@ from tombola.cli.budget_options import budget_named
 from tombola.cli.session import app
 from tombola.confidence import ActionMonitor
 from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback import Budgeted
+from tombola.feedback import BudgetedFeedback
 from tombola.learners import EmpiricalLP, ThriftyLP
 from tombola.persistence import SessionFile
 from tombola.persistence import session_file as file
@@ -89,7 +89,7 @@ def test_a_checkpoint_keeps_the_purse(learner: Any, tmp_path: Path, monkeypatch:
         assert again.status().balance == balance
         assert again._journal.rewind() is not None, "there was no checkpoint, so nothing was tested"
     monkeypatch.setattr(
-        Budgeted, "holdings", lambda self, workspace: ()
+        BudgetedFeedback, "budget_arrays", lambda self, workspace: ()
     )  # fault: a checkpoint that forgets the tracker
     with start(tmp_path / "b.run") as run:
         run.record_all([])

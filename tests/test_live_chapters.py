@@ -41,12 +41,12 @@ KINDS: dict[str, Any] = {
 
 def outcome(run: SessionFile, action: str, rng: random.Random) -> dict[str, Any]:
     """Return something that may come of a ticket."""
-    listed, whole = run.setting.listed, run.setting.whole_rows
+    listed, whole = run.feedback_model.n_listed_actions, run.feedback_model.full_feedback
     told: dict[str, Any] = {rng.choice(["loss", "reward"]): [rng.randrange(9) / 8 for _ in range(listed)]}
     if not whole:
         told = {name: rng.choice([*numbers, 0, 1, 0.1]) for name, numbers in told.items()}
     if run.budget is not None:
-        worst = run.setting.limits.worst  # type: ignore[attr-defined]
+        worst = run.feedback_model.limits.worst  # type: ignore[attr-defined]
         share = rng.random()
         told["cost"] = (worst[:listed] if whole else worst[run.names.index(action)]) * share
         if run.budget.prices is not None:
@@ -63,7 +63,7 @@ def live(run: SessionFile, rng: random.Random) -> None:
             run.next(rng.choice([1, 1, 2, 7]))
         case 6 if pending:
             run.cancel(rng.choice(pending).round)
-        case 7 if known and run.setting.amendable:
+        case 7 if known and run.feedback_model.supports_amend:
             told = outcome(run, "", rng)
             run.amend(rng.choice(known), **told)
         case _ if pending:

@@ -18,7 +18,7 @@ from tombola.learners.spec import to_spec
 from tombola.persistence import Outcome, SessionFile
 from tombola.persistence import session_file as file_module
 from tombola.persistence.event_log import EventLog
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams
 
 NAMES = ["a", "b", "c"]
 IDS = [f"row {number}" for number in range(40)]
@@ -298,7 +298,7 @@ def test_a_race_or_another_database_is_no_session(tmp_path: Path) -> None:
 def old_run(path: Path, learner: Learner, *, rounds: int, answered: int) -> Session:
     """Write a file as version 0.1 did, and return the session that it holds."""
     from tombola.learners.spec import to_spec
-    from tombola.order import rows_in
+    from tombola.order import draw_order
 
     connection = sqlite3.connect(path)
     connection.executescript(
@@ -315,7 +315,7 @@ def old_run(path: Path, learner: Learner, *, rounds: int, answered: int) -> Sess
         "actions": NAMES, "rows": len(IDS), "seed": 3,
     }  # fmt: skip
     connection.executemany("INSERT INTO about VALUES (?, ?)", [(k, json.dumps(v)) for k, v in about.items()])
-    order = rows_in("random", len(IDS), Streams(3).order())
+    order = draw_order("random", len(IDS), RngStreams(3).order())
     connection.executemany("INSERT INTO pool VALUES (?, ?)", [(i + 1, IDS[row]) for i, row in enumerate(order)])
     session = Session(learner, NAMES, len(IDS), seed=3)
     for number in range(rounds + answered):

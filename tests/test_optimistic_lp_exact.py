@@ -17,7 +17,7 @@ import pytest
 
 from tombola import Pool
 from tombola.budget import Budget, BudgetTerms, optimum
-from tombola.engine.state_vector import pack, viewer
+from tombola.engine.state_vector import flatten, unflattener
 from tombola.learners import OptimisticLP
 from tombola.learners.budgeted.optimistic_lp import lower
 
@@ -45,9 +45,9 @@ class Walk:
         prices = np.array([[math.nan]] * k + [[0.0]])
         terms = BudgetTerms(k + 1, 1, self.horizon, budget / self.horizon, k, prices, added=True)
         state = learner.init(terms)._replace(log=log)
-        self.null, self.view = k, viewer(state)
+        self.null, self.view = k, unflattener(state)
         counts = tuple(rows.count(kind) for kind in self.kinds)
-        self.start = Snapshot(pack(state, k + 1).tobytes(), counts, 0.0)
+        self.start = Snapshot(flatten(state, k + 1).tobytes(), counts, 0.0)
 
     def mix(self, moment: Snapshot) -> tuple[Any, bool]:
         """Return the state with its mix, planned if that is due, and whether it was."""
@@ -68,7 +68,7 @@ class Walk:
                 if count == 0:
                     continue
                 loss, cost = (1.0, 0.0) if action == self.null else self.kinds[kind][action]
-                memory = pack(state, self.null + 1)
+                memory = flatten(state, self.null + 1)
                 self.learner.observe(self.view(memory), 0, action, 1.0, loss, np.array([cost]))
                 rest = tuple(n - (i == kind) for i, n in enumerate(moment.rows))
                 probability = float(state.played[action]) * count / left

@@ -14,9 +14,8 @@ from scipy.stats import chi2
 from tombola import FixedAction, Pool, play
 from tombola._types import RngState
 from tombola.errors import OrderError
-from tombola.order import model_of, rows_in
-from tombola.rng import new_rng
-from tombola.rng_streams import Streams
+from tombola.order import as_order_model, draw_order
+from tombola.rng import RngStreams, new_rng
 
 FALSE_ALARM = 1e-6
 
@@ -35,33 +34,33 @@ def too_far(counts: Counter[Any], cells: list[Any]) -> bool:
 @settings(max_examples=40, derandomize=True, deadline=None)
 @given(rows=st.integers(1, 300), seed=st.integers(0, 2**64))
 def test_random_is_a_permutation(rows: int, seed: int) -> None:
-    order = rows_in("random", rows, rng(seed))
+    order = draw_order("random", rows, rng(seed))
     assert order.dtype == np.uint32
     assert sorted(order.tolist()) == list(range(rows))
 
 
 def test_random_is_uniform_over_the_six_orders_of_three_rows() -> None:
     """A right shuffle fails with probability 1e-6 (over the choice of the seeds, which are fixed)."""
-    counts = Counter(tuple(rows_in("random", 3, Streams(seed).order()).tolist()) for seed in range(3000))
+    counts = Counter(tuple(draw_order("random", 3, RngStreams(seed).order()).tolist()) for seed in range(3000))
     assert not too_far(counts, list(permutations(range(3))))
 
 
 def test_random_is_uniform_along_one_stream_too() -> None:
     """A right shuffle fails with probability 1e-6."""
     stream = rng(5)
-    counts = Counter(tuple(rows_in("random", 4, stream).tolist()) for _ in range(4800))
+    counts = Counter(tuple(draw_order("random", 4, stream).tolist()) for _ in range(4800))
     assert not too_far(counts, list(permutations(range(4))))
 
 
 def test_iid_draws_are_uniform_and_independent() -> None:
     """All 27 sequences of three draws are equally likely; right draws fail with probability 1e-6."""
-    counts = Counter(tuple(rows_in("iid", 3, Streams(seed).order()).tolist()) for seed in range(2700))
+    counts = Counter(tuple(draw_order("iid", 3, RngStreams(seed).order()).tolist()) for seed in range(2700))
     assert not too_far(counts, list(product(range(3), repeat=3)))
 
 
 def test_draws_within_one_order_are_independent_of_the_draw_before() -> None:
     """Right draws fail with probability 1e-6."""
-    order = rows_in("iid", 10_000, rng(1)) % 5
+    order = draw_order("iid", 10_000, rng(1)) % 5
     pairs = Counter(zip(order[0::2].tolist(), order[1::2].tolist(), strict=True))
     assert not too_far(pairs, list(product(range(5), repeat=2)))
 
@@ -72,17 +71,17 @@ def test_the_check_for_equal_shares_can_fail() -> None:
 
 
 def test_given_and_array_orders_are_played_as_they_are() -> None:
-    assert rows_in("given", 4, rng()).tolist() == [0, 1, 2, 3]
+    assert draw_order("given", 4, rng()).tolist() == [0, 1, 2, 3]
     for order in ([2, 0, 1], np.array([2, 0, 1]), np.array([2, 0, 1], dtype=np.uint8)):
-        assert rows_in(order, 3, rng()).tolist() == [2, 0, 1]
-        assert str(model_of(order)) == "given"
+        assert draw_order(order, 3, rng()).tolist() == [2, 0, 1]
+        assert str(as_order_model(order)) == "given"
     pool = Pool([[0.1], [0.2], [0.3]])
     assert play(FixedAction(0), pool, order=[2, 0, 1], seed=0).losses.tolist() == [0.3, 0.1, 0.2]
 
 
 @pytest.mark.parametrize("word", ["random", "iid", "given"])
 def test_the_three_words_are_their_own_model(word: Any) -> None:
-    assert str(model_of(word)) == word
+    assert str(as_order_model(word)) == word
     assert play(FixedAction(0), Pool([[0.1], [0.2]]), order=word, seed=0).model.name == word
 
 

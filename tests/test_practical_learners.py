@@ -18,7 +18,7 @@ from tombola.advice.default_learners import Conditions, default_learners
 from tombola.bounds import by_indices
 from tombola.engine.compiler import compiles
 from tombola.errors import ParameterError
-from tombola.feedback import feedback_model
+from tombola.feedback import make_feedback_model
 from tombola.learners import (
     KLUCB,
     UCB1,
@@ -183,7 +183,7 @@ def test_the_simulation_does_what_its_theorem_says(base: Learner) -> None:
     for losses in [*tables, np.ones((1, 2)), np.ones((9, 1))]:
         rows, k = losses.shape
         learner = OptimisticSimulation(base)
-        live = feedback_model(learner, rows, actions=k).live(learner, new_rng(np.random.SeedSequence(2)))
+        live = make_feedback_model(learner, rows, actions=k).live(learner, new_rng(np.random.SeedSequence(2)))
         twin = naive.OptimisticSimulation(k, rows, base, live.runner.rng)
         for t in range(rows):
             action, probability = live.act(t)

@@ -12,7 +12,7 @@ from conftest import Run
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 from tombola.racing import Race, plan
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 
 @pytest.fixture
@@ -56,12 +56,12 @@ def test_a_plan_is_the_live_race_on_the_same_shuffles() -> None:
     table = (np.random.default_rng(1).random((80, 3)) < [0.2, 0.4, 0.6]).astype(float)
     pool = Pool(table, actions=["a", "b", "c"])
     [one] = plan(pool, seed=4, shuffles=3)
-    for seed, outcome in zip(repetitions(4, 3), one.outcomes, strict=True):
+    for seed, outcome in zip(repetition_seeds(4, 3), one.outcomes, strict=True):
         race = Race(pool.actions, 80, seed=0)
-        from tombola.order import rows_in
-        from tombola.rng_streams import Streams
+        from tombola.order import draw_order
+        from tombola.rng import RngStreams
 
-        race._order = rows_in("random", 80, Streams(seed).order()).tolist()
+        race._order = draw_order("random", 80, RngStreams(seed).order()).tolist()
         while not race.done:
             for call in race.calls():
                 race.record(call, loss=table[call.place, "abc".index(call.candidate)])

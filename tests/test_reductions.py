@@ -22,10 +22,10 @@ from tombola import (
     instances,
     play,
 )
-from tombola.engine.tickets import TicketTable, has_room
+from tombola.engine.tickets import TicketTable, has_capacity
 from tombola.errors import LearnerError, ParameterError
-from tombola.feedback import feedback_model
-from tombola.feedback.base import DUE
+from tombola.feedback import make_feedback_model
+from tombola.feedback.base import NEEDS_PLAN
 from tombola.learners import (
     BirthdayTest,
     GrowingSchedule,
@@ -55,20 +55,20 @@ def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
     """Drive a Simulation round by round with delay d, and note every round: its mix, and the training before it."""
     T, k = rows.shape
     book = TicketTable(T, k)
-    live = feedback_model(learner, T, actions=k).steps(learner, new_rng(np.random.SeedSequence(3)))
+    live = make_feedback_model(learner, T, actions=k).live_kernels(learner, new_rng(np.random.SeedSequence(3)))
     runner = live.runner
     notes: list[dict[str, Any]] = []
     for t in range(1, T + 1):
         if t - d - 1 >= 1:
-            live.learn(book.pages, t - d - 1, t - d - 1, tuple(rows[t - d - 2]))
+            live.learn(book.cells, t - d - 1, t - d - 1, tuple(rows[t - d - 2]))
         note: dict[str, Any] = {"past": None}
-        if not has_room(book.pages):
-            book.grow()
-        if live.act(book.pages)[0] == DUE:
+        if not has_capacity(book.cells):
+            book.reserve()
+        if live.act(book.cells)[0] == NEEDS_PLAN:
             note["past"] = runner.state.past[: int(runner.state.counters[KEPT])].copy()
             note["rng"] = runner.rng.copy()
             runner.plan(t)
-            live.act(book.pages)
+            live.act(book.cells)
         assert runner.mix is not None
         note["mix"] = runner.mix.copy()
         notes.append(note)

@@ -431,11 +431,11 @@ def test_a_book_is_what_a_list_of_events_would_be(events: list[int], width: int,
     for event in [0] * 70 + events:
         if event < 4:
             plays.append((event, event / 4 or math.nan))
-            assert book.hand_out(*plays[-1]).round == len(plays)
+            assert book.issue(*plays[-1]).round == len(plays)
         elif (waiting := [t for t in range(1, len(plays) + 1) if t not in told]) and event < 9:
             round_ = waiting[event * 7 % len(waiting)]
             told[round_] = (event / 9,) * width
-            assert book.answer(book.known(book.ticket(round_)), told[round_])
+            assert book.answer(book.round_of(book.ticket(round_)), told[round_])
     history = book.columns()["history"].tolist()
     assert [book.outcome(t) for t in range(1, len(plays) + 1)] == [told.get(t) for t in range(1, len(plays) + 1)]
     assert [ticket.action for ticket in book.tickets] == book.actions.tolist() == [action for action, _ in plays]

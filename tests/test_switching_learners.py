@@ -13,9 +13,9 @@ from pools import REAL, SHARED
 from tombola import UCB2, Pool, check_learner, compare, instances, play
 from tombola.bounds import drift, thrifty_exploration_budget
 from tombola.bounds import switching as bounds
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
-from tombola.feedback import feedback_model
+from tombola.feedback import make_feedback_model
 from tombola.feedback.base import Live
 from tombola.learners import (
     BatchedExp3,
@@ -95,7 +95,7 @@ def after(rounds: int, delay: int) -> RowStream:
 
 def new_live(learner: Learner, losses: Rows, seed: int = 0) -> Live:
     """Return a learner in live use, for this table."""
-    setting = feedback_model(learner, losses.shape[0], actions=losses.shape[1])
+    setting = make_feedback_model(learner, losses.shape[0], actions=losses.shape[1])
     return setting.live(learner, new_rng(np.random.SeedSequence(seed)))
 
 
@@ -169,11 +169,11 @@ def test_the_same_bits_without_numba(learner: Learner, twin: Callable[..., Any],
     for losses in ugly_tables():
         compiled = new_live(learner, losses)
         list(steps(compiled, losses, anyhow(len(losses), 1)))
-        with plain():
-            interpreted = new_live(learner, losses)
-            list(steps(interpreted, losses, anyhow(len(losses), 1)))
-        assert compiled.runner.memory.tobytes() == interpreted.runner.memory.tobytes()
-        assert compiled.runner.rng.tobytes() == interpreted.runner.rng.tobytes()
+        with interpreted():
+            plain = new_live(learner, losses)
+            list(steps(plain, losses, anyhow(len(losses), 1)))
+        assert compiled.runner.memory.tobytes() == plain.runner.memory.tobytes()
+        assert compiled.runner.rng.tobytes() == plain.runner.rng.tobytes()
 
 
 @pytest.mark.usefixtures("either_way")
@@ -292,7 +292,7 @@ def test_drift_bounds_every_learner_exactly(learner: Learner) -> None:
         means, excess = losses.mean(axis=0), []
         for order in itertools.permutations(range(5)):
             rows = losses[list(order)]
-            with plain():
+            with interpreted():
                 actions = [a for a, _ in steps(new_live(learner, rows), rows, after(5, 0))]
             excess.append(sum(rows[t, a] - means[a] for t, a in enumerate(actions)))
         assert np.mean(excess) <= drift(5, losses.shape[1])

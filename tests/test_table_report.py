@@ -27,7 +27,7 @@ from tombola.learners import EmpiricalLP
 from tombola.readers import read_table
 from tombola.readers.to_pool import Table
 from tombola.report.compare_page import Mean, limits, strips
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 
 def table(rows: int = 50, actions: int = 3, seed: int = 0) -> Table:
@@ -83,7 +83,7 @@ def test_a_budget_is_compared_by_the_regret_of_every_play() -> None:
     pool, budget = dear().pool, Budget(0.2, null="add")
     lp = {"lp": EmpiricalLP()}
     done = compare(pool, lp, budget=budget, relabel=False, repetitions=3, seed=5)
-    traces = [play(EmpiricalLP(), pool, budget=budget, seed=seed) for seed in repetitions(5, 3)]
+    traces = [play(EmpiricalLP(), pool, budget=budget, seed=seed) for seed in repetition_seeds(5, 3)]
     assert done.regrets("lp") == pytest.approx([trace.regret for trace in traces])
     rounds, spent = done.spent("lp")
     assert spent[:, :, 0] == pytest.approx(np.array([trace.spending[rounds - 1, 0] for trace in traces]))

@@ -13,19 +13,18 @@ from numpy.typing import ArrayLike
 from tombola import _validate
 from tombola._formatting import option_text
 from tombola._parallel import parallel_map
-from tombola._play import Played, allowance_on, log_spaced, run
+from tombola._play import log_spaced, resolve_budget, run_learner
 from tombola._types import Floats, Rounds, Seed
 from tombola.budget.budget import Budget, BudgetRun, Stop
 from tombola.budget.target import TargetRegret, target_regret
 from tombola.classification.pool import LabelledPool
 from tombola.delay import DelayLike, RowDelays
-from tombola.engine.draws import random_order
+from tombola.engine.loop import Accumulators
 from tombola.errors import ParameterError
 from tombola.feedback import feedback_type
-from tombola.order import MODELS, Model, OrderLike, model_of
-from tombola.pool import Pool, pool_of
-from tombola.rng_streams import Streams
-from tombola.rng_streams import repetitions as seeds_of
+from tombola.order import ORDER_MODELS, OrderLike, OrderModel, as_order_model, random_order
+from tombola.pool import Pool, as_pool
+from tombola.rng import RngStreams, repetition_seeds
 from tombola.runs import Cell, Entry, Runs, slices
 
 LearnerLike: TypeAlias = Any  # a learner, or a function of the horizon that makes one
@@ -74,9 +73,9 @@ def compare(
     >>> runs.ranking()
     ['FollowTheLeader', 'Uniform']
     """
-    count = _validate.whole("compare", "repetitions", repetitions, least=1)
-    first = _validate.whole("compare", "first", first, least=0)
-    workers = _validate.whole("compare", "workers", workers, least=1)
+    count = _validate.integer("compare", "repetitions", repetitions, least=1)
+    first = _validate.integer("compare", "first", first, least=0)
+    workers = _validate.integer("compare", "workers", workers, least=1)
     comparison = Comparison.of(
         pool, learners, orders, delay=delay, switching_price=switching_price, budget=budget, stop=stop, relabel=relabel,
         marks=marks, seed=seed,
@@ -91,7 +90,7 @@ class Comparison:
 
     pools: Sequence[AnyPool]
     allowances: Sequence[BudgetRun | None]
-    models: Sequence[Model]
+    models: Sequence[OrderModel]
     recipes: Mapping[str, LearnerLike]
     delay: DelayLike | RowDelays
     price: float
@@ -118,9 +117,11 @@ class Comparison:
     ) -> "Comparison":
         """Return the comparison that is asked for in the words of `compare`."""
         pools = _pools(pool)
-        price = _validate.number("compare", "switching_price", switching_price, least=0)
-        allowances = [allowance_on(p, budget, stop, best=True) for p in pools]
-        chosen = None if marks is None else tuple(_validate.whole("compare", "marks", mark, least=1) for mark in marks)
+        price = _validate.real("compare", "switching_price", switching_price, least=0)
+        allowances = [resolve_budget(p, budget, stop, best=True) for p in pools]
+        chosen = (
+            None if marks is None else tuple(_validate.integer("compare", "marks", mark, least=1) for mark in marks)
+        )
         amounts = () if allowances[0] is None else tuple(allowances[0].limits.amounts.tolist())
         aims = {p.rows: aim for p in pools if (aim := target_regret(p, budget)) is not None}
         if aims and price > 0:
@@ -134,7 +135,7 @@ class Comparison:
 
     def play(self, parts: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
         """Yield the runs of every part (the first repetition, how many), each when it is done; all are in work."""
-        seeds = seeds_of(self.seed, max((first + count for first, count in parts), default=0))
+        seeds = repetition_seeds(self.seed, max((first + count for first, count in parts), default=0))
         cases = [(p, m) for p in range(len(self.pools)) for m in range(len(self.models))]
         pieces = [(*case, seeds[first + r]) for first, count in parts for case in cases for r in range(count)]
         names = _action_names(self.pools[0], self.allowances[0])
@@ -161,15 +162,17 @@ class Comparison:
 def _repetition(comparison: Comparison, which: int, how: int, seed: Seed) -> list[Kept]:
     """Play all learners on one order of one pool."""
     pool, budget_run = comparison.pools[which], comparison.allowances[which]
-    streams = Streams(seed)
+    streams = RngStreams(seed)
     rows = comparison.models[how].arrange(pool.rows, streams.order())
     columns = _columns(pool, streams, relabel=comparison.relabel)
     marks = np.union1d(_marks(comparison.marks, rows.size), slices(rows.size))
     found = []
     for recipe in comparison.recipes.values():
         learner = _made(recipe, rows.size)
-        played = run(learner, pool, rows, columns, comparison.delay, streams, budget_run, marks=marks, kept=False)
-        found.append(_kept(played, columns))
+        accumulators, _ = run_learner(
+            learner, pool, rows, columns, comparison.delay, streams, budget_run, marks=marks, per_round=False
+        )
+        found.append(_kept(accumulators, columns))
     return found
 
 
@@ -190,7 +193,7 @@ def _marks(chosen: tuple[int, ...] | None, horizon: int) -> Rounds:
     return log_spaced(horizon) if chosen is None else np.array([m for m in chosen if m <= horizon], np.int64)
 
 
-def _columns(pool: AnyPool, streams: Streams, *, relabel: bool) -> Rounds:
+def _columns(pool: AnyPool, streams: RngStreams, *, relabel: bool) -> Rounds:
     """Return the column that each action stands for; labels are what they are."""
     if isinstance(pool, Pool):
         return random_order(pool.k, streams.labels()).astype(np.int64) if relabel else np.arange(pool.k)
@@ -201,9 +204,8 @@ def _made(recipe: LearnerLike, horizon: int) -> Any:
     return recipe if hasattr(recipe, "feedback") else recipe(horizon)
 
 
-def _kept(played: Played, columns: Rounds) -> Kept:
+def _kept(accumulators: Accumulators, columns: Rounds) -> Kept:
     """Return what is kept of a play, by columns; an added null action comes last."""
-    accumulators = played.accumulators
     added = np.arange(columns.size, accumulators.plays.size)
     back = np.argsort(np.append(columns, added), kind="stable")
     return Kept(accumulators.marks, accumulators.curve, accumulators.shares[:, back], accumulators.plays[back])
@@ -227,7 +229,7 @@ def _collect(entries: Sequence[Entry], results: Iterable[list[Kept]], count: int
 
 def _pools(pool: Any) -> list[AnyPool]:
     several = isinstance(pool, list | tuple) and all(isinstance(one, Pool | LabelledPool | np.ndarray) for one in pool)
-    pools: list[AnyPool] = [pool_of(one) for one in (pool if several else [pool])]
+    pools: list[AnyPool] = [as_pool(one) for one in (pool if several else [pool])]
     if len({p.rows for p in pools}) != len(pools) or not pools:
         raise ParameterError(
             f"compare: expected one pool, or pools with different numbers of rows, got {[p.rows for p in pools]} rows; "
@@ -241,14 +243,14 @@ def _action_names(pool: AnyPool, budget_run: BudgetRun | None) -> tuple[str, ...
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
 
-def _orders(orders: Sequence[OrderLike] | OrderLike) -> list[Model]:
+def _orders(orders: Sequence[OrderLike] | OrderLike) -> list[OrderModel]:
     many: Any = orders
-    single = isinstance(orders, str | np.ndarray | Model) or (bool(many) and isinstance(many[0], int))
+    single = isinstance(orders, str | np.ndarray | OrderModel) or (bool(many) and isinstance(many[0], int))
     given: list[Any] = [orders] if single else list(many)
-    models = [model_of(order) for order in given]
+    models = [as_order_model(order) for order in given]
     if len({str(model) for model in models}) != len(given) or not models:
         raise ParameterError(
-            f"compare: orders must be different ones of {', '.join(map(repr, MODELS))}, got {orders!r}; "
+            f"compare: orders must be different ones of {', '.join(map(repr, ORDER_MODELS))}, got {orders!r}; "
             "write for example orders=['random', 'given']."
         )
     return models

@@ -1,40 +1,31 @@
-"""Play: run a learner over a whole order, compiled, in its setting, and return what happened."""
+"""Play: run a learner over a whole order, compiled, in its feedback_model, and return what happened."""
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tombola import _validate
-from tombola._regret import best_action
 from tombola._types import Floats, Order, Rounds, Seed
-from tombola.budget.budget import NOTHING, Balance, Budget, BudgetRun, Stop, resources_of
+from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop, n_resources
 from tombola.budget.optimum import optimum
 from tombola.classification.learner import LabelLearner
 from tombola.classification.predictors import best_losses, predict_all
-from tombola.delay import DelayLike, RowDelays, delays_of
+from tombola.delay import DelayLike, RowDelays, round_delays
 from tombola.engine.arrivals import from_delays, max_in_flight
 from tombola.engine.loop import SWITCHES, Accumulators, RowStream, new_accumulators
 from tombola.engine.runner import Runner
 from tombola.errors import LearnerError, ParameterError
-from tombola.feedback import feedback_model
-from tombola.order import OrderLike, model_of
-from tombola.pool import Pool, pool_of
-from tombola.rng_streams import Streams
-from tombola.trace import Trace
+from tombola.feedback import feedback_type, make_feedback_model
+from tombola.order import OrderLike, as_order_model
+from tombola.pool import Pool, as_pool
+from tombola.rng import RngStreams
+from tombola.trace import Trace, best_action
 
 if TYPE_CHECKING:
     from tombola.classification.pool import LabelledPool
-
-
-class Played(NamedTuple):
-    """What a play leaves behind: its accumulators, under a budget its balance, and whether whole rows were shown."""
-
-    accumulators: Accumulators
-    balance: Balance = NOTHING
-    whole_rows: bool = False
 
 
 def play(
@@ -68,13 +59,14 @@ def play(
     >>> round(trace.reward, 9), round(trace.regret, 9), trace.overspent
     (4.0, 0.0, (False,))
     """
-    price = _validate.number("play", "switching_price", switching_price, least=0)
-    pool = cast("Pool | LabelledPool", pool_of(pool))
-    budget_run = allowance_on(pool, budget, stop, mixed=mixed)
-    streams, model = Streams(seed), model_of(order)
+    price = _validate.real("play", "switching_price", switching_price, least=0)
+    pool = cast("Pool | LabelledPool", as_pool(pool))
+    budget_run = resolve_budget(pool, budget, stop, mixed=mixed)
+    streams, model = RngStreams(seed), as_order_model(order)
     rows = model.arrange(pool.rows, streams.order())
-    played = run(learner, pool, rows, None, delay, streams, budget_run, marks=np.zeros(0, np.int64), kept=True)
-    accumulators = played.accumulators
+    accumulators, balance = run_learner(
+        learner, pool, rows, None, delay, streams, budget_run, marks=np.zeros(0, np.int64), per_round=True
+    )
     return Trace(
         learner=learner,
         model=model,
@@ -84,18 +76,18 @@ def play(
         losses=accumulators.losses,
         expected_losses=accumulators.expected,
         plays=accumulators.plays,
-        comparator=partial(comparator_of, learner, pool, rows, budget),
+        comparator=partial(comparator_losses, learner, pool, rows, budget),
         switches=int(accumulators.sums[SWITCHES]),
         switching_price=price,
         costs=accumulators.costs,
-        balance=played.balance,
+        balance=balance,
         mixed=mixed,
-        whole_rows=played.whole_rows,
+        full_feedback=feedback_type(learner).full_feedback,
         labels=np.zeros(0, np.int64) if isinstance(pool, Pool) else pool.labels[rows],
     )
 
 
-def comparator_of(learner: Any, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
+def comparator_losses(learner: Any, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
     """Return the loss of the comparator in every round: best action, best mix within the budget, best hypothesis."""
     if not isinstance(pool, Pool):
         return best_losses(learner, pool, rows)
@@ -104,22 +96,24 @@ def comparator_of(learner: Any, pool: "Pool | LabelledPool", rows: Order, budget
     return best_action(pool, rows)
 
 
-def run(
+def run_learner(
     learner: Any,
     pool: "Pool | LabelledPool",
     rows: Order,
     labels: Rounds | None,
     delay: DelayLike | RowDelays,
-    streams: Streams,
+    streams: RngStreams,
     budget_run: BudgetRun | None = None,
     *,
     marks: Rounds,
-    kept: bool,
-) -> Played:
+    per_round: bool,
+) -> tuple[Accumulators, Balance]:
     """Play through the compiled loop; `labels[action]` is the column that the learner knows as `action`."""
-    arrivals = from_delays(delays_of(delay, rows))
+    arrivals = from_delays(round_delays(delay, rows))
     if not isinstance(pool, Pool):
-        return Played(predict_all(learner, pool, rows, arrivals, streams.learner(learner), marks, kept=kept))
+        return predict_all(
+            learner, pool, rows, arrivals, streams.learner(learner), marks, per_round=per_round
+        ), NO_BALANCE
     if isinstance(learner, LabelLearner):
         raise LearnerError(
             f"play: {type(learner).__name__} predicts labels, got a pool of losses; give it a LabelledPool."
@@ -129,20 +123,20 @@ def run(
     if budget_run is not None:
         budget_run = budget_run._replace(limits=budget_run.limits.relabelled(columns))
         costs = np.asarray(pool.costs).reshape(pool.rows, -1)
-    setting = feedback_model(learner, rows.size, actions=pool.k, budget_run=budget_run)
+    feedback_model = make_feedback_model(learner, rows.size, actions=pool.k, budget_run=budget_run)
     best = int(np.flatnonzero(columns == pool.best)[0])
-    columns = np.append(columns, -1) if setting.actions > pool.k else columns
+    columns = np.append(columns, -1) if feedback_model.actions > pool.k else columns
     resources = 0 if budget_run is None else budget_run.limits.amounts.size
     accumulators = new_accumulators(
-        setting.actions, rows.size, marks, resources=resources, kept=kept, expects=learner.mixes
+        feedback_model.actions, rows.size, marks, resources=resources, per_round=per_round, expects=learner.mixes
     )
-    runner = Runner(learner, setting, streams.learner(learner), max_in_flight(arrivals))
+    runner = Runner(learner, feedback_model, streams.learner(learner), max_in_flight(arrivals))
     losses: Any = np.asarray(pool.losses)  # a memory map as the plain array that Numba knows
     runner.play(RowStream(losses, costs, columns, rows, best), arrivals, accumulators)
-    return Played(accumulators, setting.balance(runner.workspace), setting.whole_rows)
+    return accumulators, feedback_model.balance(runner.workspace)
 
 
-def allowance_on(
+def resolve_budget(
     pool: "Pool | LabelledPool", budget: Budget | None, stop: Stop = "fits", *, mixed: bool = False, best: bool = False
 ) -> BudgetRun | None:
     """Return what may be spent on a pool; with `best`, also what the best fixed mix within the budget loses."""
@@ -153,7 +147,7 @@ def allowance_on(
     given: Any = budget
     if not isinstance(given, Budget) or not isinstance(pool, Pool):
         raise ParameterError(f"play: budget must be a Budget, for a Pool, got {budget!r}; write budget=Budget(90.0).")
-    limits = budget.limits(pool.k, resources_of(pool), pool.costs)
+    limits = budget.resolve(pool.k, n_resources(pool), pool.costs)
     return BudgetRun(limits, stop, mixed, 1.0 - optimum(pool, budget).value if best else math.nan)
 
 

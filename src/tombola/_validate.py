@@ -10,10 +10,10 @@ from tombola._types import Rounds, Seed
 from tombola.errors import ParameterError
 
 
-def whole(owner: str, name: str, value: Any, *, least: int) -> int:
+def integer(owner: str, name: str, value: Any, *, least: int) -> int:
     """Return `value` as an int of at least `least`.
 
-    >>> whole("play", "horizon", 3, least=1)
+    >>> integer("play", "horizon", 3, least=1)
     3
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
@@ -24,7 +24,7 @@ def whole(owner: str, name: str, value: Any, *, least: int) -> int:
     return int(value)
 
 
-def number(
+def real(
     owner: str,
     name: str,
     value: Any,
@@ -36,11 +36,11 @@ def number(
 ) -> float:
     """Return `value` as a finite float inside the given limits.
 
-    >>> number("Hedge", "rate", 0.5, above=0)
+    >>> real("Hedge", "rate", 0.5, above=0)
     0.5
     """
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not (real and math.isfinite(value) and above < value < below and least <= value <= most):
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_real and math.isfinite(value) and above < value < below and least <= value <= most):
         limits = [
             f"{word} {limit:g}"
             for word, limit in (("above", above), ("at least", least), ("at most", most), ("below", below))
@@ -54,10 +54,10 @@ def number(
     return float(value)
 
 
-def indices(owner: str, name: str, values: Any) -> Rounds:
+def integer_array(owner: str, name: str, values: Any) -> Rounds:
     """Return `values` as a flat array of whole numbers; a fraction is not cut off, but refused.
 
-    >>> indices("certify", "actions", [[0, 2], [1, 0]]).tolist()
+    >>> integer_array("certify", "actions", [[0, 2], [1, 0]]).tolist()
     [0, 2, 1, 0]
     """
     array = np.asarray(values).ravel()
@@ -83,4 +83,4 @@ def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
     """
     if isinstance(seed, np.random.SeedSequence):
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
-    return np.random.SeedSequence(whole(owner, "seed", seed, least=0))
+    return np.random.SeedSequence(integer(owner, "seed", seed, least=0))

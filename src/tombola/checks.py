@@ -16,16 +16,16 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from tombola._compare import compare
-from tombola._play import allowance_on, play
+from tombola._play import play, resolve_budget
 from tombola.budget.budget import Budget
 from tombola.classification.classes.finite import FiniteClass
 from tombola.classification.learner import LabelLearner
 from tombola.classification.pool import LabelledPool
 from tombola.delay import DelayLike
-from tombola.engine.compiler import compiles, plain
+from tombola.engine.compiler import compiles, interpreted
 from tombola.engine.tickets import Ticket
 from tombola.errors import LearnerError, PoolError, SessionError
-from tombola.feedback import Bandit, Budgeted, Live, feedback_model, feedback_type
+from tombola.feedback import BanditFeedback, BudgetedFeedback, Live, feedback_type, make_feedback_model
 from tombola.pool import Pool
 from tombola.rng import new_rng
 from tombola.session import Session
@@ -94,10 +94,10 @@ def plays_the_same_without_jit(learner: Any) -> None:
     if not compiles():
         return
     for delay in (0, 4):
-        with plain():
-            interpreted = _play(learner, _pool(learner, 2), delay=delay, seed=3)
+        with interpreted():
+            plain = _play(learner, _pool(learner, 2), delay=delay, seed=3)
         compiled = _play(learner, _pool(learner, 2), delay=delay, seed=3)
-        _same(learner, compiled, interpreted, "compiled and in plain Python")
+        _same(learner, compiled, plain, "compiled and in plain Python")
 
 
 def streams_as_it_plays(learner: Any) -> None:
@@ -169,7 +169,7 @@ def chance_is_the_true_probability(learner: Any) -> None:
 
 def late_feedback_uses_the_tickets_chance(learner: Any) -> None:
     """No learner keeps "the last probability": what came between a play and its feedback changes nothing in it."""
-    if feedback_type(learner) is not Bandit or not learner.mixes or learner.plans:
+    if feedback_type(learner) is not BanditFeedback or not learner.mixes or learner.plans:
         return
     live, _ = _after(learner, rounds=20)
     runner = live.runner
@@ -321,7 +321,7 @@ def _ugly_pools(learner: Any) -> Iterator[Any]:
 
 def _terms(learner: Any, pool: Any, rate: float = 0.25) -> dict[str, Any]:
     """Return what a learner under a budget needs besides: a budget."""
-    if not issubclass(feedback_type(learner), Budgeted):
+    if not issubclass(feedback_type(learner), BudgetedFeedback):
         return {}
     return {"budget": Budget(rate * pool.rows, worst=0.5, null="add")}
 
@@ -360,7 +360,7 @@ def _tell(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
     if isinstance(pool, LabelledPool):
         session.observe(ticket, label=int(pool.labels[row]), weight=float(pool.weights[row]))
         return
-    session.observe(ticket, **session.setting.answer(pool.losses[row], ticket.action, _costs(pool, row)))
+    session.observe(ticket, **session.feedback_model.outcome_of_row(pool.losses[row], ticket.action, _costs(pool, row)))
 
 
 def _stream(learner: Any, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
@@ -398,14 +398,16 @@ def _after(learner: Any, rounds: int) -> tuple[Live, list[Any]]:
     """Return a learner that has played some rounds, with more money than it needs, and the mixes it had."""
     pool: Pool = _pool(learner, 9)
     budget: Budget | None = _terms(learner, pool, rate=1e6).get("budget")
-    setting = feedback_model(learner, pool.rows, actions=pool.k, budget_run=allowance_on(pool, budget))
+    setting = make_feedback_model(learner, pool.rows, actions=pool.k, budget_run=resolve_budget(pool, budget))
     live = setting.live(learner, new_rng(np.random.SeedSequence(1)))
     mixes = []
     for t in range(rounds):
         action, probability = live.act(t)
         if live.runner.mix is not None:
             mixes.append(live.runner.mix.copy())
-        outcome = setting.parse(t + 1, action, setting.answer(np.array(pool.losses[t]), action, _costs(pool, t)))
+        outcome = setting.encode(
+            t + 1, action, setting.outcome_of_row(np.array(pool.losses[t]), action, _costs(pool, t))
+        )
         live.learn(t + 1, action, probability, outcome)
     return live, mixes
 
@@ -413,7 +415,7 @@ def _after(learner: Any, rounds: int) -> tuple[Live, list[Any]]:
 def _safely(learner: Any, pool: Any, delay: DelayLike) -> Trace:
     """Play in plain Python, which notices an action out of range; compiled code would go there."""
     try:
-        with plain():
+        with interpreted():
             return _play(learner, pool, delay=delay, seed=1)
     except AttributeError as error:
         if "set attribute" not in str(error):

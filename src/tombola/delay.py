@@ -24,34 +24,34 @@ class RowDelays:
     values: NDArray[Any]
 
 
-def delays_of(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
+def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
     """Return the delays of the rounds of an order.
 
-    >>> delays_of(RowDelays(np.array([5, 0, 7])), np.array([2, 0, 1], np.uint32)).tolist()
+    >>> round_delays(RowDelays(np.array([5, 0, 7])), np.array([2, 0, 1], np.uint32)).tolist()
     [3, 3, 0]
     """
     if not isinstance(delay, RowDelays):
-        return delays(delay, order.size)
+        return resolve_delays(delay, order.size)
     values = np.asarray(delay.values)
     if values.shape != (order.size,):
         raise DelayError(
             f"delay must be one whole number for each of the {order.size} rows, got shape {values.shape}; "
             "write RowDelays with one number a row."
         )
-    return delays(values[order], order.size)
+    return resolve_delays(values[order], order.size)
 
 
-def delays(delay: DelayLike, horizon: int) -> int | Rounds:
+def resolve_delays(delay: DelayLike, horizon: int) -> int | Rounds:
     """Return one delay for all rounds, or an array with the delay of every round.
 
     A callable is asked for every round 1..horizon.
 
-    >>> delays(3, 10), delays(lambda t: t % 2, 4).tolist()
+    >>> resolve_delays(3, 10), resolve_delays(lambda t: t % 2, 4).tolist()
     (3, [1, 0, 1, 0])
     """
     if isinstance(delay, int | np.integer) and not isinstance(delay, bool):
         try:
-            return min(_validate.whole("delay", "delay", int(delay), least=0), horizon)
+            return min(_validate.integer("delay", "delay", int(delay), least=0), horizon)
         except ParameterError as error:
             raise DelayError(str(error)) from None
     values = [delay(t) for t in range(1, horizon + 1)] if callable(delay) else delay

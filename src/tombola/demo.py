@@ -133,7 +133,7 @@ def gpu_models(horizon: int = 4000, *, seed: Seed) -> Pool:
 
 
 def _start(owner: str, horizon: int, seed: Seed) -> tuple[int, np.random.Generator]:
-    return _validate.whole(owner, "horizon", horizon, least=1), np.random.default_rng(
+    return _validate.integer(owner, "horizon", horizon, least=1), np.random.default_rng(
         _validate.seed_sequence(owner, seed)
     )
 

@@ -25,7 +25,7 @@ def birthday(horizon: int) -> Pool:
     >>> birthday(4).losses.tolist()
     [[0.25, 0.0], [0.5, 0.0], [0.75, 0.0], [1.0, 0.0]]
     """
-    T = _validate.whole("birthday", "horizon", horizon, least=1)
+    T = _validate.integer("birthday", "horizon", horizon, least=1)
     return Pool(np.column_stack([np.arange(1, T + 1) / T, np.zeros(T)]))
 
 
@@ -39,8 +39,8 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
     [50.0, 50.0, 30.0]
     """
     T, k = _size("gap", horizon, actions)
-    _validate.number("gap", "mean", mean, least=0, most=1)
-    _validate.number("gap", "gap", gap, least=0, most=mean)
+    _validate.real("gap", "mean", mean, least=0, most=1)
+    _validate.real("gap", "gap", gap, least=0, most=mean)
     ones = np.full(k, round(T * mean))
     ones[_action("gap", "best", best, k)] = round(T * (mean - gap))
     return Pool(_shuffled(_columns(T, ones), _generator("gap", seed)))
@@ -55,8 +55,8 @@ def split(horizon: int, share: float = 0.55) -> Pool:
     >>> split(5, 0.6).losses.tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
     """
-    T = _validate.whole("split", "horizon", horizon, least=1)
-    first = round(T * _validate.number("split", "share", share, least=0, most=1))
+    T = _validate.integer("split", "horizon", horizon, least=1)
+    first = round(T * _validate.real("split", "share", share, least=0, most=1))
     both = min(first, T - first)
     rest = 0 if first > both else 1
     return Pool(np.eye(2)[[0, 1] * both + [rest] * (T - 2 * both)])
@@ -82,7 +82,7 @@ def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
     [2.5, 1.5]
     """
     T, k = _size("correlated", horizon, actions)
-    _validate.number("correlated", "gap", gap, least=0, most=1)
+    _validate.real("correlated", "gap", gap, least=0, most=1)
     hard = _generator("correlated", seed).permutation(np.arange(T) < T // 2).astype(np.float64)
     losses = np.repeat(gap + (1 - gap) * hard[:, None], k, axis=1)
     losses[:, -1] = (1 - gap) * hard
@@ -120,7 +120,7 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
     >>> pool.losses.shape, float(pool.losses.sum(axis=0).min())
     ((3, 8), 0.0)
     """
-    T = _validate.whole("littlestone", "rounds", rounds, least=1)
+    T = _validate.integer("littlestone", "rounds", rounds, least=1)
     if T > DEEPEST:
         raise ParameterError(
             f"littlestone: rounds must be at most {DEEPEST}, since there are 2^rounds actions, got {T}; "
@@ -157,8 +157,8 @@ def random_walk(horizon: int, actions: int = 2, *, seed: Seed) -> Pool:
     >>> float(abs(losses[:, 0] - losses[:, 1]).max().round(4))
     0.0058
     """
-    T = _validate.whole("random_walk", "horizon", horizon, least=2)
-    k = _validate.whole("random_walk", "actions", actions, least=2)
+    T = _validate.integer("random_walk", "horizon", horizon, least=2)
+    k = _validate.integer("random_walk", "actions", actions, least=2)
     generator = _generator("random_walk", seed)
     sigma = 1 / (9 * math.log2(T))
     best = generator.integers(k)
@@ -180,8 +180,8 @@ def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
     >>> delay_trap(6, 2, seed=3).losses.tolist()
     [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]
     """
-    T = _validate.whole("delay_trap", "horizon", horizon, least=1)
-    length = _validate.whole("delay_trap", "delay", delay, least=0) + 1
+    T = _validate.integer("delay_trap", "horizon", horizon, least=1)
+    length = _validate.integer("delay_trap", "delay", delay, least=0) + 1
     rng = _generator("delay_trap", seed).integers(0, 2, size=-(-T // length))
     return Pool(np.eye(2)[np.repeat(rng, length)[:T]])
 
@@ -194,7 +194,7 @@ def three_actions(horizon: int, *, seed: Seed) -> Pool:
     >>> three_actions(10, seed=0).costs.sum(axis=0).ravel().tolist()
     [0.0, 2.0, 9.0]
     """
-    T = _validate.whole("three_actions", "horizon", horizon, least=1)
+    T = _validate.integer("three_actions", "horizon", horizon, least=1)
     generator = np.random.default_rng(_validate.seed_sequence("three_actions", seed))
     rewards, costs = (
         _shuffled(_columns(T, np.round(T * np.array(means)).astype(np.int64)), generator)
@@ -216,7 +216,7 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
     >>> hindsight(4, "rich").costs[:, 1, 0].tolist(), hindsight(4, "poor").costs[:, 1, 0].tolist()
     ([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0])
     """
-    T = _validate.whole("hindsight", "horizon", horizon, least=2)
+    T = _validate.integer("hindsight", "horizon", horizon, least=2)
     if then not in ("rich", "poor"):
         raise ParameterError(f"hindsight: then must be 'rich' or 'poor', got {then!r}; write then='rich'.")
     rewards, costs = np.zeros((T, 2)), np.zeros((T, 2))
@@ -226,12 +226,12 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
 
 
 def _size(owner: str, horizon: int, actions: int) -> tuple[int, int]:
-    return _validate.whole(owner, "horizon", horizon, least=1), _validate.whole(owner, "actions", actions, least=1)
+    return _validate.integer(owner, "horizon", horizon, least=1), _validate.integer(owner, "actions", actions, least=1)
 
 
 def _action(owner: str, name: str, action: int, k: int) -> int:
     """Check an action that may be counted from the end."""
-    if _validate.whole(owner, name, action, least=-k) >= k:
+    if _validate.integer(owner, name, action, least=-k) >= k:
         raise ParameterError(f"{owner}: {name} must be one of {k} actions, got {action}; write for example {name}=0.")
     return action
 

@@ -17,11 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._types import Order, RngState
+from tombola.engine.compiler import compile_loop
 from tombola.errors import OrderError
+from tombola.rng import iid_indices, shuffle
+
+# Rows per compiled call: under 0.1 s, so that Ctrl-C is handled in between.
+ROWS_PER_CALL = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
-class Model(ABC):
+class OrderModel(ABC):
     """An input model: how rows arrive. Every one of them says for itself whether it is exchangeable."""
 
     name: ClassVar[str]
@@ -40,7 +45,7 @@ class Model(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class RandomOrder(Model):
+class RandomOrder(OrderModel):
     """Every row once, in uniformly random order."""
 
     name: ClassVar[str] = "random"
@@ -48,13 +53,11 @@ class RandomOrder(Model):
 
     def arrange(self, rows: int, rng: RngState) -> Order:
         """Shuffle the rows."""
-        from tombola.engine.draws import random_order
-
         return random_order(rows, rng)
 
 
 @dataclass(frozen=True, eq=False)
-class IidOrder(Model):
+class IidOrder(OrderModel):
     """As many independent uniform draws as there are rows."""
 
     name: ClassVar[str] = "iid"
@@ -62,8 +65,6 @@ class IidOrder(Model):
 
     def arrange(self, rows: int, rng: RngState) -> Order:
         """Draw with replacement."""
-        from tombola.engine.draws import iid_order
-
         return iid_order(rows, rows, rng)
 
     def population(self, rows: int) -> float:
@@ -72,49 +73,65 @@ class IidOrder(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class GivenOrder(Model):
+class GivenOrder(OrderModel):
     """The rows as they are listed, or as `listed` says, which lists each once."""
 
     name: ClassVar[str] = "given"
     exchangeable: ClassVar[bool] = False
-    listed: Any = None
+    permutation: Any = None
 
     def arrange(self, rows: int, rng: RngState) -> Order:
         """Return the rows as they are listed."""
-        return np.arange(rows, dtype=np.uint32) if self.listed is None else _permutation(self.listed, rows)
+        return np.arange(rows, dtype=np.uint32) if self.permutation is None else _permutation(self.permutation, rows)
 
 
-OrderLike: TypeAlias = str | Model | NDArray[Any] | list[int] | None  # None is refused, like other nonsense
-MODELS: dict[str, type[Model]] = {kind.name: kind for kind in (RandomOrder, IidOrder, GivenOrder)}
+OrderLike: TypeAlias = str | OrderModel | NDArray[Any] | list[int] | None  # None is refused, like other nonsense
+ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (RandomOrder, IidOrder, GivenOrder)}
 
 
-def model_of(order: OrderLike) -> Model:
+def as_order_model(order: OrderLike) -> OrderModel:
     """Return the order that a short name, or an array of row indices, stands for.
 
-    >>> model_of("random").exchangeable, str(model_of([1, 0]))
+    >>> as_order_model("random").exchangeable, str(as_order_model([1, 0]))
     (True, 'given')
     """
-    if isinstance(order, Model):
+    if isinstance(order, OrderModel):
         return order
     if not isinstance(order, str):
         return GivenOrder([] if order is None else order)
-    if order not in MODELS:
-        names = ", ".join(map(repr, MODELS))
+    if order not in ORDER_MODELS:
+        names = ", ".join(map(repr, ORDER_MODELS))
         raise OrderError(
             f"order must be one of {names} or an array of row indices, got {order!r}; write order='random'."
         )
-    return MODELS[order]()
+    return ORDER_MODELS[order]()
 
 
-def rows_in(order: OrderLike, rows: int, rng: RngState) -> Order:
+def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
     """Return the row of every round.
 
     >>> from tombola.rng import new_rng
     >>> rng = new_rng(np.random.SeedSequence(0))
-    >>> rows_in("given", 3, rng).tolist(), sorted(rows_in("random", 3, rng).tolist())
+    >>> draw_order("given", 3, rng).tolist(), sorted(draw_order("random", 3, rng).tolist())
     ([0, 1, 2], [0, 1, 2])
     """
-    return model_of(order).arrange(rows, rng)
+    return as_order_model(order).arrange(rows, rng)
+
+
+def random_order(rows: int, rng: RngState) -> Order:
+    """Return a uniformly random permutation of the rows; Ctrl-C stops it in between."""
+    order = np.zeros(rows, np.uint32)
+    for start in range(0, rows, ROWS_PER_CALL):
+        arguments = (order, start, min(start + ROWS_PER_CALL, rows), rng)
+        compile_loop(shuffle, arguments)(*arguments)
+    return order
+
+
+def iid_order(rounds: int, rows: int, rng: RngState) -> Order:
+    """Return independent uniform iid_indices from the rows."""
+    order = np.zeros(rounds, np.uint32)
+    compile_loop(iid_indices, (order, rows, rng))(order, rows, rng)
+    return order
 
 
 def _permutation(order: Any, rows: int) -> Order:

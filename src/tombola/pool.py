@@ -108,10 +108,10 @@ class Pool:
         return table
 
 
-def pool_of(given: Any) -> Any:
+def as_pool(given: Any) -> Any:
     """Return a pool as it is, and a table of losses (an array, or lists of numbers) as a pool.
 
-    >>> pool_of([[0.0, 1.0], [0.5, 0.0]])
+    >>> as_pool([[0.0, 1.0], [0.5, 0.0]])
     Pool(2 rows, 2 actions)
     """
     if hasattr(given, "rows") and hasattr(given, "__len__"):

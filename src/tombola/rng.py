@@ -1,20 +1,27 @@
-"""RngState: one small stream of random numbers for each run, the same with and without Numba.
+"""Random number generator of a run: xoshiro256++ (Blackman and Vigna 2021), and its seeds.
 
-xoshiro256++ (Blackman and Vigna 2021) on four 64-bit words. A stream is seeded from a `SeedSequence`; the functions
-here are kernels, so learners may call `uniform` in `act`.
+The state is four 64-bit words. Functions that take an `RngState` are kernels: they run compiled and as plain Python,
+with the same bits, and learners may call them in `act`. `RngStreams` derives one independent generator from the seed
+for the row order, for the action labels and for every learner. So all learners of a comparison see the same orders,
+and no result depends on the other learners or on the number of workers.
 """
 
 import math
+import re
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
-from tombola._types import Floats, Order, RngState
+from tombola import _validate
+from tombola._types import Floats, Order, RngState, Seed
 
 WORDS = 4
 _7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
 _41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
 _TO_UNIT = 2.0**-53
+_ORDER, _LABELS, _LEARNER = 0, 1, 2
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # where a function lies in memory is no part of what a learner is
 
 
 def new_rng(seed: np.random.SeedSequence) -> RngState:
@@ -92,7 +99,38 @@ def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
         order[swap] = t
 
 
-def draws(order: Order, rows: int, rng: RngState) -> None:
+def iid_indices(order: Order, rows: int, rng: RngState) -> None:
     """Fill `order` with independent uniform draws from 0..rows-1."""
     for t in range(order.size):
         order[t] = integers(rng, rows)
+
+
+class RngStreams:
+    """The rng of one repetition."""
+
+    def __init__(self, seed: Seed) -> None:
+        self._root = _validate.seed_sequence("seed", seed)
+
+    def order(self) -> RngState:
+        """Return the rng that shuffle the rows."""
+        return new_rng(self._child(_ORDER))
+
+    def labels(self) -> RngState:
+        """Return the rng that relabel the actions."""
+        return new_rng(self._child(_LABELS))
+
+    def learner(self, learner: Any) -> RngState:
+        """Return the rng of a learner; they depend on what it is, not on its place in a list."""
+        return new_rng(self._child(_LEARNER, crc32(_ADDRESS.sub("", repr(learner)).encode())))
+
+    def _child(self, *key: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self._root.entropy, spawn_key=(*self._root.spawn_key, *key))
+
+
+def repetition_seeds(seed: Seed, count: int) -> list[np.random.SeedSequence]:
+    """Return the seed of every repetition; the first ones do not depend on how many there are.
+
+    >>> repetition_seeds(1, 2)[0].spawn_key == repetition_seeds(1, 5)[0].spawn_key
+    True
+    """
+    return _validate.seed_sequence("seed", seed).spawn(count)

@@ -20,14 +20,14 @@ import numpy as np
 from tombola import _validate
 from tombola._process_bound import ProcessBound
 from tombola._types import Floats, RngState, Seed
-from tombola.budget.budget import NOTHING, Balance, Budget, BudgetRun, Stop
+from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop
 from tombola.classification.learner import LabelLearner
 from tombola.engine.tickets import Ticket, TicketTable, new_ticket
 from tombola.errors import SessionError
-from tombola.feedback import feedback_model
-from tombola.feedback.base import DUE
+from tombola.feedback import make_feedback_model
+from tombola.feedback.base import NEEDS_PLAN
 from tombola.persistence.session_json import load, save
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams
 
 _sessions: WeakSet["Session"] = WeakSet()  # of this process: a child must not hand out its parent's tickets
 
@@ -89,11 +89,11 @@ class Session(ProcessBound):
     ) -> None:
         given = range(2) if actions is None and _names_its_actions(learner) else actions
         count = len(given) if isinstance(given, Sequence) else given
-        listed = _validate.whole("Session", "actions", count, least=1)
+        listed = _validate.integer("Session", "actions", count, least=1)
         self.learner, self.budget, self.stop = learner, budget, stop
-        self.horizon = _validate.whole("Session", "horizon", horizon, least=1)
-        limits = None if budget is None else budget.limits(listed, budget.per_resource.size, horizon=self.horizon)
-        self.setting = feedback_model(
+        self.horizon = _validate.integer("Session", "horizon", horizon, least=1)
+        limits = None if budget is None else budget.resolve(listed, budget.per_resource.size, horizon=self.horizon)
+        self.feedback_model = make_feedback_model(
             learner,
             self.horizon,
             actions=listed,
@@ -101,21 +101,23 @@ class Session(ProcessBound):
             features=features,
         )
         names = [str(name) for name in (given if isinstance(given, Sequence) else range(listed))]
-        self.names = self.setting.names or tuple([*names, "null"] if limits is not None and limits.added else names)
+        self.names = self.feedback_model.names or tuple(
+            [*names, "null"] if limits is not None and limits.added else names
+        )
         self.actions = listed
         self._lock = threading.Lock()
         self._acquire: Callable[[], object] = self._lock.acquire  # `with` takes twice as long
         self._release = self._lock.release
         _sessions.add(self)
-        self._start(Streams(seed).learner(learner))
+        self._start(RngStreams(seed).learner(learner))
 
     def _start(self, rng: RngState) -> None:
         """Begin with these rng and an empty book."""
         self._first_coins = [int(word) for word in rng]
-        self.book = TicketTable(self.horizon, self.setting.width, self.setting.context)
-        self._live = self.setting.steps(self.learner, rng)
-        self._choose, self._quick = self._live.act, self._live.quick
-        self._show, self._blind = self.setting.show, not self.setting.context
+        self.book = TicketTable(self.horizon, self.feedback_model.outcome_width, self.feedback_model.n_features)
+        self._live = self.feedback_model.live_kernels(self.learner, rng)
+        self._choose, self._quick = self._live.act, self._live.observe_fast
+        self._show, self._blind = self.feedback_model.encode_features, not self.feedback_model.n_features
 
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round, and return its ticket; a learner of labels is shown the features."""
@@ -123,12 +125,12 @@ class Session(ProcessBound):
         try:
             book = self.book
             if features is None and self._blind:
-                found = self._choose(book.pages)
+                found = self._choose(book.cells)
                 if found[0] <= 0:
                     found = self._choose_after_all()
             else:
                 shown = self._show(features)
-                found = self._choose(book.pages, shown)
+                found = self._choose(book.cells, shown)
                 if found[0] <= 0:
                     found = self._choose_after_all(shown)
             book.last = ticket = new_ticket(Ticket, found)
@@ -138,13 +140,13 @@ class Session(ProcessBound):
 
     def _choose_after_all(self, *shown: Any) -> tuple[int, int, float]:
         """Make room in the book, or let the learner plan, until it chooses."""
-        while (found := self._choose(self.book.pages, *shown))[0] <= 0:
+        while (found := self._choose(self.book.cells, *shown))[0] <= 0:
             if len(self.book) >= self.horizon:
                 self._refuse_more()
-            if found[0] == DUE:
+            if found[0] == NEEDS_PLAN:
                 self._live.runner.plan(len(self.book))
             else:
-                self.book.grow()
+                self.book.reserve()
         return found
 
     def observe(
@@ -167,13 +169,13 @@ class Session(ProcessBound):
         """
         self._acquire()
         try:
-            if reward is weight is None and self._quick(self.book.pages, ticket, loss, cost, label):
+            if reward is weight is None and self._quick(self.book.cells, ticket, loss, cost, label):
                 return True
-            round_ = self.book.known(ticket)
+            round_ = self.book.round_of(ticket)
             given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
-            return self._observe(round_, self.setting.parse(round_, int(ticket.action), given))
+            return self._observe(round_, self.feedback_model.encode(round_, int(ticket.action), given))
         except OverflowError:
-            self.book.known(ticket)  # a round that no machine word holds was never handed out
+            self.book.round_of(ticket)  # a round that no machine word holds was never handed out
             raise
         finally:
             self._release()
@@ -181,7 +183,7 @@ class Session(ProcessBound):
     def _observe(self, round: int, outcome: tuple[float, ...]) -> bool:
         news = self.book.is_new(round, outcome)
         if news:
-            self._live.learn(self.book.pages, round, round, outcome)
+            self._live.learn(self.book.cells, round, round, outcome)
         return news
 
     @property
@@ -206,7 +208,7 @@ class Session(ProcessBound):
         Its loss, the losses of all actions, these and the costs, or the label and its weight.
         """
         found = (self.book.outcome(round_) for round_ in range(1, self.round + 1))
-        return tuple(None if outcome is None else self.setting.told(outcome) for outcome in found)
+        return tuple(None if outcome is None else self.feedback_model.decode(outcome) for outcome in found)
 
     @property
     def pending(self) -> list[Ticket]:
@@ -216,7 +218,7 @@ class Session(ProcessBound):
     @property
     def balance(self) -> Balance:
         """What is spent, reserved and left, under a budget."""
-        return self.setting.balance(self._live.runner.workspace) if self._live.runner else NOTHING
+        return self.feedback_model.balance(self._live.runner.workspace) if self._live.runner else NO_BALANCE
 
     @property
     def state(self) -> Any:
@@ -240,7 +242,7 @@ class Session(ProcessBound):
 
     def _losses(self) -> list[float]:
         pairs = ((ticket.action, self.book.outcome(ticket.round)) for ticket in self.book.tickets)
-        return [self.setting.loss(action, outcome) for action, outcome in pairs if outcome is not None]
+        return [self.feedback_model.loss(action, outcome) for action, outcome in pairs if outcome is not None]
 
     @property
     def switches(self) -> int:

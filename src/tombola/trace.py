@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats, Order, Rounds
-from tombola.budget.budget import NOTHING, Balance
-from tombola.order import Model
+from tombola.budget.budget import NO_BALANCE, Balance
+from tombola.order import OrderModel
+from tombola.pool import Pool
+
+# Rows per NumPy call: under 0.1 s, so that Ctrl-C is handled in between.
+ROWS_PER_STEP = 1 << 21
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,12 +27,12 @@ class Trace:
     hypothesis, whose predictions are the actions.
 
     Under a budget, `costs` (rounds x resources) are in their own units, and `balance` says what is spent. An added null
-    action is the last one. In fluid play (`mixed`) nothing is drawn: `actions` is -1 and `probabilities` NaN. `whole_rows`
+    action is the last one. In fluid play (`mixed`) nothing is drawn: `actions` is -1 and `probabilities` NaN. `full_feedback`
     tells whether the learner was shown the losses of all actions.
     """
 
     learner: Any
-    model: Model
+    model: OrderModel
     order: Order
     actions: Rounds
     probabilities: Floats
@@ -39,9 +43,9 @@ class Trace:
     switches: int = 0
     switching_price: float = 0.0
     costs: Floats
-    balance: Balance = NOTHING
+    balance: Balance = NO_BALANCE
     mixed: bool = False
-    whole_rows: bool = False
+    full_feedback: bool = False
     labels: Rounds = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
@@ -129,3 +133,30 @@ class Trace:
         else:
             parts.append(f"{self.switches} switches")
         return f"Trace({self.learner!r}, {', '.join(parts)})"
+
+
+def best_action(pool: Pool, order: Order) -> Floats:
+    """Return the loss, round by round, of the best fixed action of the pool.
+
+    >>> best_action(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    return _in_pieces(order, lambda rows: pool.losses[rows, pool.best])
+
+
+def best_each_round(pool: Pool, order: Order) -> Floats:
+    """Return the smallest loss of every row: the comparator of dynamic regret.
+
+    >>> best_each_round(Pool([[1, 0], [0, 1]]), np.array([0, 1], np.uint32)).tolist()
+    [0.0, 0.0]
+    """
+    return _in_pieces(order, lambda rows: pool.losses[rows].min(axis=1))
+
+
+def _in_pieces(order: Order, losses_of: Callable[[Order], Floats]) -> Floats:
+    """Return the losses of all rows in this order; Ctrl-C stops it in between."""
+    losses = np.empty(order.size)
+    for start in range(0, order.size, ROWS_PER_STEP):
+        piece = order[start : start + ROWS_PER_STEP]
+        losses[start : start + piece.size] = losses_of(piece)
+    return losses

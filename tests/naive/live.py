@@ -36,29 +36,29 @@ class Run:
             self.cancelled.add(event.key)
         else:
             action = self.tickets[event.key - 1][0]
-            self.outcomes[event.key] = outcome_from(event.key, event.value).numbers(self.run.setting, action)
+            self.outcomes[event.key] = outcome_from(event.key, event.value).numbers(self.run.feedback_model, action)
             if event.kind == "amend":
                 self.amended.add(event.key)
 
     def known(self, action: int) -> list[float]:
         """Return the losses known of an action."""
-        if self.run.setting.whole_rows:
+        if self.run.feedback_model.full_feedback:
             return [outcome[action] for _, outcome in sorted(self.outcomes.items())]
         mine = [round_ for round_, (played, _) in enumerate(self.tickets, 1) if played == action]
         return [self.outcomes[round_][0] for round_ in mine if round_ in self.outcomes]
 
     def loss(self, round_: int) -> float:
         """Return the loss of a ticket."""
-        return self.run.setting.loss(self.tickets[round_ - 1][0], self.outcomes[round_])
+        return self.run.feedback_model.loss(self.tickets[round_ - 1][0], self.outcomes[round_])
 
     def certificate(self, level: float) -> Any:
         """Return what a watch says that has seen everything, ticket by ticket."""
-        setting, book = self.run.setting, TicketTable(self.run.horizon, self.run.setting.width)
+        setting, book = self.run.feedback_model, TicketTable(self.run.horizon, self.run.feedback_model.outcome_width)
         for ticket in self.tickets:
-            book.hand_out(*ticket)
+            book.issue(*ticket)
         for round_, outcome in self.outcomes.items():
             book.answer(round_, outcome)
-        facts = {"names": self.run.names, "actions": setting.listed, "horizon": setting.horizon}
+        facts = {"names": self.run.names, "actions": setting.n_listed_actions, "horizon": setting.horizon}
         session: Any = SimpleNamespace(setting=setting, book=book, learner=self.run.learner, **facts)
         return ActionMonitor(session, level=level).certificate()
 
@@ -66,7 +66,7 @@ class Run:
         """Return the status."""
         run, seen = self.run, self.certificate(level)
         played = [action for action, _ in self.tickets]
-        listed = run.setting.listed
+        listed = run.feedback_model.n_listed_actions
         gone = {*self.outcomes, *self.cancelled}
         return Status(
             learner=repr(run.learner), seed=run.seed, rows=run.horizon, played=len(played),
@@ -91,7 +91,7 @@ class Run:
 
     def table(self) -> list[list[Any]]:
         """Return the rows of the table that `export` writes, the names of the columns first."""
-        whole, listed = self.run.setting.whole_rows, self.run.setting.listed
+        whole, listed = self.run.feedback_model.full_feedback, self.run.feedback_model.n_listed_actions
         prices = cost_columns(self.run.budget)
         names = ["ticket", "id", "action", "probability", "loss", "amended", "cancelled", *prices]
         rows: list[list[Any]] = [names + [f"loss:{name}" for name in self.run.names[:listed] if whole]]
@@ -105,7 +105,7 @@ class Run:
             numbers: list[Any] = [None] * (len(prices) + listed * whole)
             if round_ in self.outcomes:
                 outcome = self.outcomes[round_]
-                numbers = [*self.run.setting.costs(action, outcome), *(outcome[:listed] if whole else ())]
+                numbers = [*self.run.feedback_model.costs(action, outcome), *(outcome[:listed] if whole else ())]
             loss = self.loss(round_) if round_ in self.outcomes else None
             rows.append([*row, loss, round_ in self.amended, round_ in self.cancelled, *numbers])
         return rows

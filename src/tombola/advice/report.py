@@ -78,7 +78,7 @@ class Answer:
     def feedback(self) -> str:
         """What those compared see: full for whole rows, bandit for what was played; mixed where they differ."""
         recipes: dict[str, Any] = dict(self.question.budgeted_recipes if self.runs.amounts else self.question.recipes)
-        whole = {feedback_type(learner).whole_rows for learner in recipes.values()}
+        whole = {feedback_type(learner).full_feedback for learner in recipes.values()}
         return "mixed" if len(whole) > 1 else "full" if True in whole else "bandit"
 
     @property

@@ -10,7 +10,7 @@ from tombola.delay import RowDelays
 from tombola.errors import ParameterError
 from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
-from tombola.order import model_of
+from tombola.order import as_order_model
 from tombola.readers.to_pool import Table
 
 
@@ -36,7 +36,7 @@ class CompareRequest:
                 f"write {option_text('feedback', 'bandit')}."
             )
         for order in self.orders:
-            model_of(order)
+            as_order_model(order)
         if len(set(self.orders)) != len(self.orders) or not self.orders:
             raise ParameterError(
                 f"{option_text('orders')}: expected different ones of random, iid and given, got "

@@ -25,8 +25,8 @@ from tombola._types import Floats, Rounds, Rows
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
-BITS = 52
-LEAST = float(np.finfo(np.float64).tiny)  # smaller numbers have fewer bits
+AMOUNT_BITS = 52
+MIN_AMOUNT = float(np.finfo(np.float64).tiny)  # smaller numbers have fewer bits
 Null: TypeAlias = int | Literal["add"] | None
 Stop: TypeAlias = Literal["strict", "fits"]
 
@@ -52,9 +52,9 @@ class Budget:
 
     >>> Budget(90.0, null="add").per_resource.tolist()
     [90.0]
-    >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).limits(actions=3, resources=1).worst.ravel().tolist()
+    >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).resolve(actions=3, resources=1).worst.ravel().tolist()
     [0.0, 3.0, 0.25]
-    >>> Budget(target=0.1, worst=[0.0, 2.0]).limits(actions=2, resources=1, horizon=9).amounts.tolist()
+    >>> Budget(target=0.1, worst=[0.0, 2.0]).resolve(actions=2, resources=1, horizon=9).amounts.tolist()
     [20.0]
     """
 
@@ -74,7 +74,7 @@ class Budget:
                 "write for example Budget([90.0, 5.0])."
             )
         if self.target is not None:
-            _validate.number("Budget", "target", self.target, least=0, most=1)
+            _validate.real("Budget", "target", self.target, least=0, most=1)
             if amounts.size > 1:
                 raise ParameterError(
                     f"Budget: a target needs costs of one resource, got {amounts.size} amounts; leave out the target."
@@ -116,12 +116,12 @@ class Budget:
         amounts = None if self.amounts is None else self.per_resource.tolist()
         return [amounts, worst, self.null, listed, *([] if self.target is None else [self.target])]
 
-    def limits(self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0) -> "ResolvedBudget":
+    def resolve(self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0) -> "ResolvedBudget":
         """Return the amounts, the worst costs and the null action, for these numbers of actions and resources.
 
         The horizon, if it is not that of the costs, says how much it takes at most where there are no amounts.
 
-        >>> Budget(5.0, worst=[0.0, 2.0]).limits(actions=2, resources=1).null
+        >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).null
         0
         """
         amounts = self.per_resource
@@ -234,7 +234,7 @@ class ResolvedBudget(NamedTuple):
     def relabelled(self, columns: Rounds) -> "ResolvedBudget":
         """Return the limits for actions that stand for these columns, an added null action last.
 
-        >>> Budget(5.0, worst=[0.0, 2.0]).limits(actions=2, resources=1).relabelled(np.array([1, 0])).null
+        >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).relabelled(np.array([1, 0])).null
         1
         """
         order = np.append(columns, columns.size) if self.added else columns
@@ -282,19 +282,21 @@ class Balance:
         return tuple(a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True))
 
 
-NOTHING = Balance((), (), ())  # where nothing costs anything
+NO_BALANCE = Balance((), (), ())  # where nothing costs anything
 
 
-def ticks_in_one(amounts: Floats) -> Floats:
+def ticks_per_unit(amounts: Floats) -> Floats:
     """Return how many ticks make one unit of each resource: the power of two that gives the amount 52 bits.
 
-    >>> ticks_in_one(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
+    >>> ticks_per_unit(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
     True
     """
-    return np.array([math.ldexp(1.0, min(1023, BITS - math.frexp(a)[1])) if a > 0 else 1.0 for a in amounts.tolist()])
+    return np.array(
+        [math.ldexp(1.0, min(1023, AMOUNT_BITS - math.frexp(a)[1])) if a > 0 else 1.0 for a in amounts.tolist()]
+    )
 
 
-def resources_of(pool: Pool) -> int:
+def n_resources(pool: Pool) -> int:
     """Return the number of resources of a pool, which must have costs."""
     if pool.costs is None:
         raise ParameterError("Budget: the pool must have costs, got none; write Pool(losses, costs=...).")
@@ -311,8 +313,8 @@ def _numbers(name: str, values: Any, shown: Any = None) -> Floats:
             f"Budget: {name} must be finite numbers, 0 or more, got {values if shown is None else shown!r}; "
             f"write for example {name}=10.0."
         )
-    if ((array > 0) & (array < LEAST)).any():
+    if ((array > 0) & (array < MIN_AMOUNT)).any():
         raise ParameterError(
-            f"Budget: {name} must be 0 or at least {LEAST:g}, got {array[array > 0].min():g}; count in smaller units."
+            f"Budget: {name} must be 0 or at least {MIN_AMOUNT:g}, got {array[array > 0].min():g}; count in smaller units."
         )
     return array

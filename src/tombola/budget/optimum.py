@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tombola._types import Floats
-from tombola.budget.budget import Budget, resources_of
+from tombola.budget.budget import Budget, n_resources
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
@@ -66,7 +66,7 @@ def optimum(pool: Pool, budget: Budget) -> Optimum:
     >>> best.mix.tolist(), best.cost.tolist(), best.prices.tolist()
     ([0.25, 0.75], [0.75], [1.0])
     """
-    limits = budget.limits(pool.k, resources_of(pool), pool.costs)
+    limits = budget.resolve(pool.k, n_resources(pool), pool.costs)
     rewards, costs = 1.0 - pool.means, mean_costs(pool)
     rates = limits.amounts / pool.rows
     if limits.target < math.inf:
@@ -125,9 +125,9 @@ def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
     >>> cost.round(9).tolist(), loss.round(9).tolist(), actions
     ([0.0, 0.2, 0.9], [1.0, 0.6, 0.1], [0, 1, 2])
     """
-    if resources_of(pool) != 1:
+    if n_resources(pool) != 1:
         raise ParameterError(
-            f"frontier: expected costs of one resource, got {resources_of(pool)}; give Pool one cost for each action."
+            f"frontier: expected costs of one resource, got {n_resources(pool)}; give Pool one cost for each action."
         )
     rewards, costs = 1.0 - pool.means, mean_costs(pool)[:, 0]
     corners: list[int] = []

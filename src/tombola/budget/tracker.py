@@ -17,14 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola._types import Floats, RngState
-from tombola.budget.budget import Balance, BudgetRun, ticks_in_one
+from tombola.budget.budget import Balance, BudgetRun, ticks_per_unit
 from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
 from tombola.rng import choice
 
 STOPPED, CLOSED, AMPLE = 0, 1, 2
-TINY = 5e-324  # the least positive number: no product loses more by underflow
-LENIENCE = 1e-6  # by which the shares of a mix may miss 1
+MIN_POSITIVE = 5e-324  # the least positive number: no product loses more by underflow
+MIX_TOLERANCE = 1e-6  # by which the shares of a mix may miss 1
 
 
 class BudgetTracker(NamedTuple):
@@ -51,14 +51,14 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
     limits, stop, mixed, _ = budget_run
     if stop not in ("strict", "fits"):
         raise ParameterError(f"play: stop must be 'strict' or 'fits', got {stop!r}; write stop='fits'.")
-    in_one = ticks_in_one(limits.amounts)
+    in_one = ticks_per_unit(limits.amounts)
     largest = limits.worst.max(axis=0)
     binds = (limits.amounts > 0) & (largest > 0)
     with np.errstate(over="ignore"):
         common = min([float(horizon), *(limits.amounts[binds] / largest[binds]).tolist()])
         scale = np.where(binds, common / np.where(binds, limits.amounts, 1.0), 0.0)
     scale = np.minimum(scale, np.finfo(np.float64).max)  # of an amount that is almost too small
-    worst = np.array([[ticks(cost, one) for cost, one in zip(row, in_one, strict=True)] for row in limits.worst])
+    worst = np.array([[to_ticks(cost, one) for cost, one in zip(row, in_one, strict=True)] for row in limits.worst])
     actions, resources = worst.shape
     tracker = BudgetTracker(
         amounts=np.floor(limits.amounts * in_one),
@@ -79,19 +79,19 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
     return tracker, common / horizon
 
 
-def ledger_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
+def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
     """Return the balance in the units of the costs; `spent` and `reserved` are rounded up by less than a tick a play."""
     spent, reserved = tracker.spent / tracker.in_one, tracker.reserved / tracker.in_one
     return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
 
 
-def left_of(tracker: BudgetTracker) -> Floats:
+def remaining(tracker: BudgetTracker) -> Floats:
     """Return what is not spent, in the common scale; without limit for a resource that no learner has to mind."""
     left = (tracker.amounts - tracker.spent) / tracker.in_one * tracker.scale
     return np.where(tracker.scale > 0, left, np.inf)
 
 
-def ticks(cost: float, in_one: float) -> float:
+def to_ticks(cost: float, in_one: float) -> float:
     """Return the whole ticks that cover a cost; the product is exact, for `in_one` is a power of two."""
     if cost > 0.0:
         return max(1.0, float(np.ceil(cost * in_one)))  # at least one: a product may be too small to be represented
@@ -99,7 +99,7 @@ def ticks(cost: float, in_one: float) -> float:
 
 
 @no_inline
-def cover(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
+def cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
     """Return the ticks that cover the cost of what is played: those of one action, or of a mix."""
     total, share, paid = 0.0, 0.0, 0
     for action in range(played.size):
@@ -108,11 +108,11 @@ def cover(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) 
             share += played[action]
             paid += 1
     if paid > 1 or share != 1.0:
-        total = total * (1.0 + tracker.slack) + paid * TINY  # what is lost by rounding, and by underflow
-    return ticks(total, tracker.in_one[resource])
+        total = total * (1.0 + tracker.slack) + paid * MIN_POSITIVE  # what is lost by rounding, and by underflow
+    return to_ticks(total, tracker.in_one[resource])
 
 
-def look(tracker: BudgetTracker) -> None:
+def update_affordable(tracker: BudgetTracker) -> None:
     """Find out which actions fit now.
 
     Strict: when less than one maximal cost is left it stops for good, and while plays in flight reserve that much it
@@ -131,12 +131,12 @@ def look(tracker: BudgetTracker) -> None:
         tracker.flags[CLOSED] = 0.0 if enough else 1.0
         tracker.flags[STOPPED] = 0.0 if wealthy else 1.0
     elif not ample or tracker.flags[AMPLE] == 0.0:
-        try_each(tracker)
+        check_actions(tracker)
     tracker.flags[AMPLE] = 1.0 if ample else 0.0
 
 
 @no_inline
-def try_each(tracker: BudgetTracker) -> None:
+def check_actions(tracker: BudgetTracker) -> None:
     """Write down which actions fit; with a fluid mix, all that cost no more than everything."""
     for action in range(tracker.fits.size):
         tracker.fits[action] = 1.0
@@ -146,7 +146,7 @@ def try_each(tracker: BudgetTracker) -> None:
                 tracker.fits[action] = 0.0
 
 
-def keep_what_fits(tracker: BudgetTracker, mix: Floats) -> None:
+def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
     """Move to the null action what must not be played; nothing, while there is room for any mix."""
     if tracker.flags[AMPLE] == 1.0:
         return
@@ -155,17 +155,17 @@ def keep_what_fits(tracker: BudgetTracker, mix: Floats) -> None:
             mix[tracker.null] += mix[action]
             mix[action] = 0.0
     if tracker.fluid:
-        shrink(tracker, mix)
+        scale_to_fit(tracker, mix)
 
 
 @no_inline
-def shrink(tracker: BudgetTracker, mix: Floats) -> None:
+def scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
     """Move from all actions to the null action until the worst cost of the mix fits."""
     for _ in range(3):
         share = 1.0
         for j in range(tracker.amounts.size):
             room = tracker.amounts[j] - tracker.spent[j] - tracker.reserved[j]
-            needed = cover(tracker, mix, tracker.worst_costs, j)
+            needed = cost_in_ticks(tracker, mix, tracker.worst_costs, j)
             if needed > room:
                 share = min(share, room / needed * (1.0 - 1e-12))
         if share == 1.0:
@@ -174,18 +174,20 @@ def shrink(tracker: BudgetTracker, mix: Floats) -> None:
             if action != tracker.null:
                 mix[tracker.null] += (1.0 - share) * mix[action]
                 mix[action] *= share
-    only_null(tracker, mix)
+    set_null_mix(tracker, mix)
 
 
 @no_inline
-def only_null(tracker: BudgetTracker, mix: Floats) -> None:
+def set_null_mix(tracker: BudgetTracker, mix: Floats) -> None:
     """Write the mix that plays the null action."""
     for action in range(mix.size):
         mix[action] = 0.0
     mix[tracker.null] = 1.0
 
 
-def commit(tracker: BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats) -> tuple[int, float]:
+def draw_and_reserve(
+    tracker: BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
+) -> tuple[int, float]:
     """Draw the action, unless play is fluid; write down what is played, and reserve its worst cost.
 
     This is the last moment: what is no mix, or does not fit, whatever the reason, is not played, but the null action.
@@ -198,12 +200,12 @@ def commit(tracker: BudgetTracker, mix: Floats, rng: RngState, played: Floats, r
         played[other] = mix[other] if tracker.fluid else 0.0
     if not tracker.fluid:
         played[action] = 1.0
-    fits = proper(mix)
+    fits = is_distribution(mix)
     for j in range(reserved.size):
-        reserved[j] = cover(tracker, played, tracker.worst_costs, j)
+        reserved[j] = cost_in_ticks(tracker, played, tracker.worst_costs, j)
         fits = fits and reserved[j] <= tracker.amounts[j] - tracker.spent[j] - tracker.reserved[j]
     if not fits:
-        only_null(tracker, played)
+        set_null_mix(tracker, played)
         action, probability = tracker.null, math.nan
     for j in range(reserved.size):
         reserved[j] = reserved[j] if fits else 0.0
@@ -211,18 +213,18 @@ def commit(tracker: BudgetTracker, mix: Floats, rng: RngState, played: Floats, r
     return action, probability
 
 
-def proper(mix: Floats) -> bool:
+def is_distribution(mix: Floats) -> bool:
     """Tell whether a mix is one: no share below 0 or NaN, and about 1 in all."""
     total = 0.0
     for action in range(mix.size):
         if not mix[action] >= 0.0:
             return False
         total += mix[action]
-    return abs(total - 1.0) <= LENIENCE
+    return abs(total - 1.0) <= MIX_TOLERANCE
 
 
-def settle(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
+def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
     """Spend what a play cost, and give back what was reserved for it."""
     for j in range(reserved.size):
-        tracker.spent[j] += cover(tracker, played, costs, j)
+        tracker.spent[j] += cost_in_ticks(tracker, played, costs, j)
         tracker.reserved[j] -= reserved[j]

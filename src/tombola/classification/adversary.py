@@ -14,7 +14,7 @@ from tombola.classification.dimension import MistakeTrees
 from tombola.classification.learner import LabelLearner, Predictor
 from tombola.classification.pool import LabelledPool
 from tombola.errors import ParameterError
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
     distinct = {tuple(row): index for index, row in reversed(list(enumerate(array.tolist())))}
     trees, alive = MistakeTrees(columns), sum(1 << index for index in distinct.values())
     rounds = trees.depth(alive)
-    predictor = learner.start(max(rounds, 1), 1, Streams(seed).learner(learner))
+    predictor = learner.start(max(rounds, 1), 1, RngStreams(seed).learner(learner))
     record: list[tuple[float, int, int]] = []
     for _ in range(rounds):
         point = trees.question(alive)
@@ -62,8 +62,8 @@ def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Atta
     >>> attack_thresholds(ERM(Thresholds()), 100, seed=0).mistakes
     100
     """
-    _validate.whole("attack_thresholds", "rounds", rounds, least=1)
-    predictor = learner.start(rounds, 1, Streams(seed).learner(learner))
+    _validate.integer("attack_thresholds", "rounds", rounds, least=1)
+    predictor = learner.start(rounds, 1, RngStreams(seed).learner(learner))
     low, high = 0, 1 << 53
     record: list[tuple[float, int, int]] = []
     for played in range(rounds):

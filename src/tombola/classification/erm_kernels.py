@@ -12,7 +12,7 @@ from tombola._types import Floats, Order, RngState, Rounds
 from tombola.classification.label_vectors import Words, leader_in, tree_in
 from tombola.classification.segment_tree import Tree, add, bits_of, charge, refresh
 from tombola.classification.switch_dp import MIDDLE, STALE, SwitchDP, label_of, lead
-from tombola.engine.arrivals import ArrivalSchedule, arrived, round_of
+from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
 
 LEVELS = 10
@@ -34,8 +34,8 @@ def predict_all(
     revealed = 0
     for t in range(order.size):
         look_ahead(tree, rows, order, t)
-        while arrived(arrivals, revealed, t):
-            learn(tree, leader, rows, order[round_of(arrivals, revealed)])
+        while has_arrived(arrivals, revealed, t):
+            learn(tree, leader, rows, order[next_round(arrivals, revealed)])
             revealed += 1
         labels[t] = predict_row(tree, leader, rng, rows.features[order[t]])
 

@@ -8,7 +8,7 @@ from tombola._types import Floats, RngState
 from tombola.classification.classes.finite import FiniteClass
 from tombola.classification.learner import LabelLearner
 from tombola.errors import ParameterError
-from tombola.feedback import Full, Live
+from tombola.feedback import FullFeedback, Live
 from tombola.learners.base import Learner
 
 
@@ -37,7 +37,7 @@ class Experts(LabelLearner):
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "ExpertsPredictor":
         """Start the base over the hypotheses."""
-        return ExpertsPredictor(self.hypotheses, Full(self.hypotheses.size, horizon).live(self.base, rng))
+        return ExpertsPredictor(self.hypotheses, FullFeedback(self.hypotheses.size, horizon).live(self.base, rng))
 
     def bound(self, horizon: int) -> float | None:
         """Bound the regret as that of the base."""

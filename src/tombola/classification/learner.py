@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 from tombola._types import Floats, RngState
 from tombola.classification.classes.base import HypothesisClass
-from tombola.classification.label_feedback import Labels
+from tombola.classification.label_feedback import LabelFeedback
 
 
 class Predictor(Protocol):
@@ -23,7 +23,7 @@ class Predictor(Protocol):
 class LabelLearner(ABC):
     """A learner of labels, compared with the best of its hypotheses."""
 
-    feedback: ClassVar[type[Labels]] = Labels
+    feedback: ClassVar[type[LabelFeedback]] = LabelFeedback
     plans: ClassVar[bool] = False
     mixes: ClassVar[bool] = False
 

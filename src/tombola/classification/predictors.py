@@ -9,7 +9,7 @@ from tombola.classification.classes.line import LineClass
 from tombola.classification.erm import ERM
 from tombola.classification.learner import LabelLearner, comparator
 from tombola.classification.pool import LabelledPool
-from tombola.engine.arrivals import ArrivalSchedule, arrived, round_of
+from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, Accumulators, new_accumulators
 from tombola.errors import LearnerError
 
@@ -22,7 +22,7 @@ def predict_all(
     rng: RngState,
     marks: Rounds,
     *,
-    kept: bool,
+    per_round: bool,
 ) -> Accumulators:
     """Predict the label of every row of an order; true labels come when the arrivals says. Return what happened."""
     if not isinstance(learner, LabelLearner):
@@ -33,7 +33,7 @@ def predict_all(
     comparator(learner).check(pool.dimensions)
     predictions, probabilities = _predictions(learner, pool, rows, arrivals, rng)
     losses = (predictions != pool.labels[rows]) * pool.weights[rows]
-    accumulators = new_accumulators(2, rows.size, marks, resources=0, kept=kept, expects=False)
+    accumulators = new_accumulators(2, rows.size, marks, resources=0, per_round=per_round, expects=False)
     sums = np.zeros((rows.size, accumulators.sums.size))
     sums[:, LOSS] = sums[:, EXPECTED] = np.cumsum(losses)
     sums[:, COMPARATOR] = np.cumsum(best_losses(learner, pool, rows)) if marks.size else 0.0
@@ -43,7 +43,7 @@ def predict_all(
     accumulators.shares[:, 0] = marks - accumulators.shares[:, 1]
     return (
         accumulators._replace(actions=predictions, probabilities=probabilities, losses=losses, expected=losses)
-        if kept
+        if per_round
         else accumulators
     )
 
@@ -64,8 +64,8 @@ def _predictions(
     predictor = learner.start(rows.size, pool.dimensions, rng)
     predictions, probabilities, revealed = np.zeros(rows.size, np.int64), np.zeros(rows.size), 0
     for t in range(rows.size):
-        while arrived(arrivals, revealed, t):
-            row = rows[round_of(arrivals, revealed)]
+        while has_arrived(arrivals, revealed, t):
+            row = rows[next_round(arrivals, revealed)]
             predictor.learn(pool.features[row], int(pool.labels[row]), float(pool.weights[row]))
             revealed += 1
         with np.errstate(over="ignore"):  # 64-bit rng overflow by design

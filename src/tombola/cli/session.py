@@ -123,9 +123,9 @@ def record(
             "write record FILE 17 --loss 0.25 (or --reward 0.75), or record FILE --csv outcomes.csv."
         )
     with _run(file) as run:
-        whole = run.setting.whole_rows
+        whole = run.feedback_model.full_feedback
         if csv is not None:
-            names = run.names[: run.setting.listed] if whole else None
+            names = run.names[: run.feedback_model.n_listed_actions] if whole else None
             outcomes = read_outcomes(
                 csv, names, run.round_of, play_of=run.play_of, costs=cost_columns(run.budget), rewards=rewards
             )
@@ -149,7 +149,7 @@ def amend(
 ) -> None:
     """Put a wrong outcome right: the old one stays in the history, and the learner goes through everything again."""
     with _run(file) as run:
-        whole = run.setting.whole_rows
+        whole = run.feedback_model.full_feedback
         before = run.amend(ticket, loss=_value(loss, whole=whole), reward=_value(reward, whole=whole))
     if as_json:
         typer.echo(json.dumps({"ticket": ticket, "loss before": before}))
@@ -251,8 +251,8 @@ def names_in(text: str) -> list[str]:
 
 def _order(run: "SessionFile", one: "Assignment") -> str:
     """Return what to do with a row."""
-    if run.budget is not None and run.names.index(one.action) >= run.setting.listed:
-        done = "" if run.setting.whole_rows else " (recorded)"
+    if run.budget is not None and run.names.index(one.action) >= run.feedback_model.n_listed_actions:
+        done = "" if run.feedback_model.full_feedback else " (recorded)"
         return f"leave {one.id} alone{done}"
     return f"play {one.action} on {one.id}"
 

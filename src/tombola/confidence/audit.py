@@ -153,7 +153,7 @@ class Audit:
                 "Audit: expected the size of the list, or the sizes of its strata, got both or neither; write "
                 "population=1000, or strata={'north': 400, 'south': 600}."
             )
-        share = _validate.number("Audit", "level", level, above=0, below=1) / len(assertions)
+        share = _validate.real("Audit", "level", level, above=0, below=1) / len(assertions)
         self.assertions, self.level = tuple(assertions), level
         self.population = float(population if strata is None else sum(strata.values()))  # type: ignore[arg-type]
         self._scales: list[list[Scale | StratifiedScale]] = [
@@ -229,7 +229,7 @@ def plan(
     SampleSize(median=..., most=...)
     """
     rng = np.random.default_rng(_validate.seed_sequence("plan", seed))
-    values = _typical(_validate.number("plan", "mean", mean, least=0, most=1), deviation, population)
+    values = _typical(_validate.real("plan", "mean", mean, least=0, most=1), deviation, population)
     bet = _against(threshold, population, level, at_most=mean > threshold, actions=shuffles)
     table = np.column_stack([rng.permutation(values) for _ in range(shuffles)])
     for start in range(0, population, 500):

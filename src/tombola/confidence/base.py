@@ -14,7 +14,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, Rounds
 from tombola.engine.compiler import Kernel, compile_loop
-from tombola.engine.state_vector import pack, viewer
+from tombola.engine.state_vector import flatten, unflattener
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:  # bound by `compile_loop`
@@ -45,10 +45,10 @@ class OnlineStatistic(ABC):
         """Check the sizes, and compile the kernel; what `init` needs must be there before."""
         name = type(self).__name__
         self.population = _population(name, population)
-        self.actions = _validate.whole(name, "actions", actions, least=1)
+        self.actions = _validate.integer(name, "actions", actions, least=1)
         state = self.init()
-        self._memory = pack(state, self.actions)
-        self._view = viewer(state)
+        self._memory = flatten(state, self.actions)
+        self._view = unflattener(state)
         self._state = self._view(self._memory)
         self._counts = [0] * self.actions
         kernels = {"view": self._view, "take": self.take}
@@ -85,7 +85,7 @@ class OnlineStatistic(ABC):
             if table.ndim != 2 or table.shape[1] != self.actions:
                 self._refuse("values", f"rows of {self.actions} numbers", f"shape {table.shape}", "or name the actions")
             actions = np.tile(np.arange(self.actions), table.shape[0])
-        which = _validate.indices(type(self).__name__, "actions", actions)
+        which = _validate.integer_array(type(self).__name__, "actions", actions)
         self._check_all(which, table.ravel())
         self._many(self._memory, which, np.ascontiguousarray(table.ravel()))
         self._counts = [int(count) for count in self._state.counts]
@@ -152,7 +152,7 @@ class Confidence(OnlineStatistic):
     uniform: ClassVar[bool]
 
     def __init__(self, population: float, level: float = 0.05, actions: int = 1) -> None:
-        self.level = _validate.number(type(self).__name__, "level", level, above=0, below=1)
+        self.level = _validate.real(type(self).__name__, "level", level, above=0, below=1)
         self._start(population, actions)
 
     def interval(self, action: int = 0) -> Interval:

@@ -87,14 +87,14 @@ class Certificate:
 
     def certified(self, within: float) -> bool:
         """Tell whether some action is within this much of the best: a rule to stop by."""
-        return self.within(self.best) <= _validate.number("Certificate.certified", "within", within, least=0)
+        return self.within(self.best) <= _validate.real("Certificate.certified", "within", within, least=0)
 
     def forecast(self, within: float) -> int | None:
         """Return about how many more rounds it takes to be certified, or None if the pool does not suffice.
 
         A guess, not a guarantee: the means stay as they are, and every action gets its share of rounds as so far.
         """
-        goal = _validate.number("Certificate.forecast", "within", within, least=0)
+        goal = _validate.real("Certificate.forecast", "within", within, least=0)
         left = int(self.population - self.rounds) if math.isfinite(self.population) else 1 << 40
         if left < 0 or self._after(left) > goal:
             return None

@@ -64,9 +64,9 @@ class EProcess(OnlineStatistic):
                 "at_most=0.5."
             )
         name, mean = ("at_least", at_least) if at_most is None else ("at_most", at_most)
-        self.mean = _validate.number("EProcess", name, mean, least=0, most=1)
+        self.mean = _validate.real("EProcess", name, mean, least=0, most=1)
         self.mirrored = at_most is None
-        self.level = _validate.number("EProcess", "level", level, above=0, below=1)
+        self.level = _validate.real("EProcess", "level", level, above=0, below=1)
         self._start(population, actions)
 
     def init(self) -> EProcessState:

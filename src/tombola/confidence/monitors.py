@@ -87,7 +87,7 @@ class ActionMonitor:
         level: float = 0.05,
         method: type[Confidence] = Betting,
     ) -> None:
-        if session.setting.context:
+        if session.feedback_model.n_features:
             raise _of_labels("ActionMonitor", session.learner)
         self.session = session
         size = float(session.horizon if population is None else population)
@@ -97,7 +97,7 @@ class ActionMonitor:
                 "give the number of rows of the pool."
             )
         self.level = level
-        full = session.setting.whole_rows
+        full = session.feedback_model.full_feedback
         self._seen: RowMonitor | Confidence = (
             RowMonitor(session.names[: session.actions], size, level, method)
             if full
@@ -116,9 +116,9 @@ class ActionMonitor:
         return _certificate(self.session.names[: self.session.actions], self._seen, self.level, *played)
 
     def _catch_up(self) -> None:
-        book, setting = self.session.book, self.session.setting
+        book, setting = self.session.book, self.session.feedback_model
         for round_ in range(self._scanned + 1, len(book) + 1):
-            place = 0 if setting.whole_rows else book.ticket(round_).action
+            place = 0 if setting.full_feedback else book.ticket(round_).action
             if place < len(self._waiting):  # an added null action has no mean that is worth watching
                 self._waiting[place].append(round_)
             self._pending.add(round_)
@@ -148,7 +148,7 @@ def certify(
     method: type[Confidence] = Betting,
 ) -> Certificate:
     """Return the certificate of a record: the action played in every round, and its loss."""
-    played = _validate.indices("certify", "actions_played", actions_played)
+    played = _validate.integer_array("certify", "actions_played", actions_played)
     values = np.asarray(losses, np.float64).ravel()
     confidence = _method("certify", method, population, level, actions)
     if played.size > population:
@@ -183,11 +183,11 @@ def certify_trace(
         )
     if not hasattr(pool, "losses"):
         raise _of_labels("certify_trace", trace.learner)
-    count = trace.horizon if rounds is None else _validate.whole("certify_trace", "rounds", rounds, least=0)
+    count = trace.horizon if rounds is None else _validate.integer("certify_trace", "rounds", rounds, least=0)
     count = min(count, trace.horizon)
     population = trace.model.population(pool.rows)
     loss = math.fsum(trace.losses[:count])
-    if trace.whole_rows:
+    if trace.full_feedback:
         watch = RowMonitor(pool.actions, population, level, method)
         watch.extend(np.asarray(pool.losses[trace.order[:count]], np.float64).reshape(count, pool.k))
         return watch.certificate(loss=loss)
@@ -213,8 +213,8 @@ def _method(
             f"{owner}: method must hold at all counts at once, since a learner chooses the counts from what it sees, "
             f"got {method.__name__}; take Betting, BernsteinSequence or HoeffdingSequence."
         )
-    whole_level = _validate.number(owner, "level", level, above=0, below=1) / (2.0 if whole else 1.0)
-    share = whole_level / _validate.whole(owner, "actions", actions, least=1)
+    whole_level = _validate.real(owner, "level", level, above=0, below=1) / (2.0 if whole else 1.0)
+    share = whole_level / _validate.integer(owner, "actions", actions, least=1)
     return method(population=population, level=share, actions=actions)
 
 

@@ -15,7 +15,7 @@ from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.confidence.permutation_test import look
 from tombola.engine.compiler import Kernel, compile_loop
-from tombola.engine.state_vector import pack, viewer
+from tombola.engine.state_vector import flatten, unflattener
 from tombola.errors import ParameterError
 from tombola.rng import new_rng, uniform
 
@@ -109,12 +109,12 @@ class RandomOrderTest:
     """
 
     def __init__(self, columns: int = 1, level: float = 0.01, *, seed: int) -> None:
-        self.columns = _validate.whole("RandomOrderTest", "columns", columns, least=1)
-        self.level = _validate.number("RandomOrderTest", "level", level, above=0, below=1)
+        self.columns = _validate.integer("RandomOrderTest", "columns", columns, least=1)
+        self.level = _validate.real("RandomOrderTest", "level", level, above=0, below=1)
         self._coins = new_rng(_validate.seed_sequence("RandomOrderTest", seed))
         state = _fresh(self.columns, math.log(self.columns / self.level))
-        self._memory = pack(state, 0)
-        view = viewer(state)
+        self._memory = flatten(state, 0)
+        view = unflattener(state)
         self._state = view(self._memory)
         none = (np.zeros(0, np.int64), np.zeros(0))
         self._many = compile_loop(watch, (self._memory, self._coins, *none), view=view)
@@ -139,7 +139,7 @@ class RandomOrderTest:
         which = (
             np.tile(np.arange(self.columns), len(table))
             if actions is None
-            else _validate.indices("RandomOrderTest", "actions", actions)
+            else _validate.integer_array("RandomOrderTest", "actions", actions)
         )
         if which.size != table.size or (which.size and not 0 <= which.min() <= which.max() < self.columns):
             _refuse("extend", f"one column in 0..{self.columns - 1} for each value", f"{which.size} for {table.size}")
@@ -187,7 +187,7 @@ def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
 
 def on_the_whole(is_interactive: RandomOrderTest, table: Floats, level: float, *, seed: int) -> OrderVerdict:
     """Return the verdict on a whole table that was is_interactive at its share of the level: of the look too, if need be."""
-    left = (1.0 - WATCHED) * _validate.number("check-order", "level", level, above=0, below=1)
+    left = (1.0 - WATCHED) * _validate.real("check-order", "level", level, above=0, below=1)
     verdict = is_interactive.verdict()
     if verdict.refuted:
         return verdict._replace(probability=min(1.0, verdict.probability / WATCHED))

@@ -134,7 +134,7 @@ def parse_statement(text: str, *, span: Span = UNIT) -> StatementTest:
 
 
 def _threshold(who: str, value: float, low: float, high: float) -> float:
-    number = _validate.number(who, "threshold", value)
+    number = _validate.real(who, "threshold", value)
     if not low <= number <= high:
         raise ParameterError(
             f"{who}: expected a threshold from {low:g} to {high:g}, got {number:g}; write one, or say what the numbers "
@@ -144,7 +144,7 @@ def _threshold(who: str, value: float, low: float, high: float) -> float:
 
 
 def _width(who: str, span: Span) -> float:
-    low, high = (_validate.number(who, "span", end) for end in span)
+    low, high = (_validate.real(who, "span", end) for end in span)
     if not 0.0 < high - low < float("inf"):
         raise ParameterError(f"{who}: span must be the smallest and the largest number, got {span!r}; write (0, 100).")
     return high - low
@@ -180,7 +180,7 @@ def _share(who: str, column: str, sign: str, value: str, compared: str, share: f
     if _number(value) is None and sign not in ("=", "!="):
         raise ParameterError(f"{who}: expected a number after {column} {sign}, got {value!r}; write one, or use '='.")
     part = Part(
-        lambda rows: _property(rows, column, sign, value), _validate.number(who, "share", share, least=0, most=1),
+        lambda rows: _property(rows, column, sign, value), _validate.real(who, "share", share, least=0, most=1),
         above=compared[0] == ">", strict=len(compared) == 1,
     )  # fmt: skip
     return StatementTest(f"share({column} {sign} {value}) {compared} {share:g}", (part,), (column,))

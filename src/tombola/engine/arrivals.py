@@ -15,14 +15,14 @@ class ArrivalSchedule(NamedTuple):
     arrivals: Rounds
 
 
-def arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
+def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
     """Tell whether, after so many pieces of feedback, another one is there at the start of round t."""
     if arrivals.delay >= 0:
         return bool(revealed + arrivals.delay + 1 <= t)
     return bool(revealed < arrivals.rounds.size and arrivals.arrivals[revealed] <= t)
 
 
-def round_of(arrivals: ArrivalSchedule, revealed: int) -> int:
+def next_round(arrivals: ArrivalSchedule, revealed: int) -> int:
     """Return the round whose feedback comes next, after so many pieces."""
     return int(revealed) if arrivals.delay >= 0 else int(arrivals.rounds[revealed])
 

@@ -82,7 +82,7 @@ class TolerantCache:
             _say_not_kept(error.strerror or str(error))
 
 
-def keep(dispatcher: Any) -> None:
+def enable_cache(dispatcher: Any) -> None:
     """Let a dispatcher keep its machine code on disk, if there is a place for it."""
     try:
         dispatcher.enable_caching()
@@ -93,7 +93,7 @@ def keep(dispatcher: Any) -> None:
     dispatcher._cache = TolerantCache(dispatcher._cache)
 
 
-def kept(dispatcher: Any) -> bool:
+def is_cached(dispatcher: Any) -> bool:
     """Tell whether code of this dispatcher is on disk."""
     file = getattr(dispatcher._cache, "_cache_file", None)
     return file is not None and os.path.exists(file._index_path)

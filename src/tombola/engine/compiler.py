@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tombola.engine.cache import keep, kept
+from tombola.engine.cache import enable_cache, is_cached
 from tombola.engine.fingerprint import fingerprint, globals_used, trusted
 from tombola.engine.intrinsics import NATIVE, NOT_INLINED
 from tombola.errors import LearnerError, TombolaWarning
@@ -36,7 +36,7 @@ def compiles() -> bool:
 
 
 @contextmanager
-def plain() -> Iterator[None]:
+def interpreted() -> Iterator[None]:
     """Run kernels as plain Python inside this block, as NUMBA_DISABLE_JIT=1 does for the whole process."""
     token = _plain.set(True)
     try:
@@ -85,7 +85,7 @@ def _compile(
     """Compile without reference counting, which is many times faster; kernels that make arrays need it, and get it."""
     lean = _dispatcher(function, kernels, digest, lean=True, brief=brief)
     rich = _dispatcher(function, kernels, digest, lean=False, brief=brief)
-    if kept(rich):
+    if is_cached(rich):
         return _ready(rich, arguments)
     try:
         return _ready(lean, arguments)
@@ -161,7 +161,7 @@ def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | N
     clone.__qualname__ = f"{function.__name__}_{digest}_{'lean' if lean else 'rich'}"
     dispatcher = njit(clone, **options)
     if _cacheable(function, digest):
-        keep(dispatcher)
+        enable_cache(dispatcher)
     return dispatcher
 
 

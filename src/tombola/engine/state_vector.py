@@ -19,12 +19,12 @@ from tombola._types import Floats
 from tombola.errors import LearnerError
 
 
-def blank(rows: int, columns: int) -> Floats:
+def lazy_zeros(rows: int, columns: int) -> Floats:
     """Return a matrix of zeros that takes up no room until it is packed, and there only what is written."""
     return np.broadcast_to(np.float64(0), (rows, columns))
 
 
-def pack(state: NamedTuple, actions: int) -> Floats:
+def flatten(state: NamedTuple, actions: int) -> Floats:
     """Return the memory that holds `state` for this number of actions."""
     fields = [np.asarray(value, dtype=np.float64) for value in state]
     for name, field in zip(state._fields, fields, strict=True):
@@ -46,7 +46,7 @@ def pack(state: NamedTuple, actions: int) -> Floats:
     return memory
 
 
-def viewer(state: NamedTuple) -> Callable[[Floats], Any]:
+def unflattener(state: NamedTuple) -> Callable[[Floats], Any]:
     """Return the kernel that gives a memory of this kind of state its names back."""
     return _viewer(type(state), tuple(np.ndim(value) for value in state))
 
@@ -69,6 +69,6 @@ def _part(at: int, dimensions: int) -> str:
     return cut if dimensions == 1 else f"{cut}.reshape((-1, int(memory[{at + 2}])))"
 
 
-def mix_of(memory: Floats) -> Floats:
+def mix_slice(memory: Floats) -> Floats:
     """Return the part of a memory in which a learner that mixes writes its mix."""
     return memory[memory.size - int(memory[0]) :]

@@ -6,7 +6,7 @@ twice, the same      ignored
 twice, different     FeedbackError, and everything is as it was: the first answer stands
 unknown ticket       FeedbackError, and everything is as it was
 
-The whole book is one matrix, `pages`, in which compiled steps write too: row 0 has the counts, row t has round t,
+The whole book is one matrix, `cells`, in which compiled steps write too: row 0 has the counts, row t has round t,
 
     action, probability, the place of its answer in the history (0: pending), the numbers of its outcome, what was shown
 
@@ -23,8 +23,8 @@ from tombola._types import Floats, Rounds
 from tombola.errors import FeedbackError
 
 ROUNDS, ANSWERED = 0, 1  # in row 0
-ACTION, CHANCE, TOLD, OUTCOME = 0, 1, 2, 3  # in the row of a round
-FIRST_ROOM = 64
+ACTION, PROBABILITY, ANSWER_INDEX, OUTCOME_START = 0, 1, 2, 3  # in the row of a round
+INITIAL_ROUNDS = 64
 
 
 class Ticket(NamedTuple):
@@ -58,20 +58,20 @@ class Ticket(NamedTuple):
 new_ticket = tuple.__new__  # what Ticket(...) does, without its Python function
 
 
-def has_room(pages: Floats) -> bool:
+def has_capacity(cells: Floats) -> bool:
     """Tell whether one more ticket has a row."""
-    return bool(pages[0, ROUNDS] < pages.shape[0] - 1)
+    return bool(cells[0, ROUNDS] < cells.shape[0] - 1)
 
 
-def write_ticket(pages: Floats, action: int, probability: float) -> int:
+def write_ticket(cells: Floats, action: int, probability: float) -> int:
     """Write down a ticket; return its round."""
-    round_ = int(pages[0, ROUNDS]) + 1
-    pages[round_, ACTION], pages[round_, CHANCE] = action, probability
-    pages[0, ROUNDS] = round_
+    round_ = int(cells[0, ROUNDS]) + 1
+    cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
+    cells[0, ROUNDS] = round_
     return round_
 
 
-def is_typed(ticket: Ticket) -> bool:
+def has_native_types(ticket: Ticket) -> bool:
     """Tell whether a ticket is made of what compiled code expects; one of another make may still be in the book."""
     return (
         type(ticket) is Ticket
@@ -80,122 +80,122 @@ def is_typed(ticket: Ticket) -> bool:
     )
 
 
-def is_issued(pages: Floats, round: int, action: int, probability: float) -> bool:
+def is_issued(cells: Floats, round: int, action: int, probability: float) -> bool:
     """Tell whether a ticket is in the book, to the last bit of its probability."""
-    if not 1 <= round <= pages[0, ROUNDS] or pages[round, ACTION] != action:
+    if not 1 <= round <= cells[0, ROUNDS] or cells[round, ACTION] != action:
         return False
-    written = float(pages[round, CHANCE])
-    return written == probability or (math.isnan(written) and math.isnan(probability))
+    ticket_cells = float(cells[round, PROBABILITY])
+    return ticket_cells == probability or (math.isnan(ticket_cells) and math.isnan(probability))
 
 
-def is_pending(pages: Floats, round: int, action: int, probability: float) -> bool:
+def is_pending(cells: Floats, round: int, action: int, probability: float) -> bool:
     """Tell whether a ticket was handed out, and nothing has been told of it yet."""
-    return is_issued(pages, round, action, probability) and pages[round, TOLD] == 0.0
+    return is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 
 
-def written(pages: Floats, round: int) -> tuple[int, float]:
+def ticket_cells(cells: Floats, round: int) -> tuple[int, float]:
     """Return the action of a round, and the probability it had."""
-    action, probability = pages[round, :TOLD].tolist()
+    action, probability = cells[round, :ANSWER_INDEX].tolist()
     return int(action), probability
 
 
-def mark_answered(pages: Floats, round: int) -> None:
+def mark_answered(cells: Floats, round: int) -> None:
     """Write down that the outcome of a round, which has been written, was told now."""
-    pages[0, ANSWERED] += 1.0
-    pages[round, TOLD] = pages[0, ROUNDS] + pages[0, ANSWERED]
+    cells[0, ANSWERED] += 1.0
+    cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, ANSWERED]
 
 
-def unmark_answered(pages: Floats, round: int) -> None:
+def unmark_answered(cells: Floats, round: int) -> None:
     """Take back that the outcome of a round was told, just now."""
-    pages[0, ANSWERED] -= 1.0
-    pages[round, TOLD] = 0.0
+    cells[0, ANSWERED] -= 1.0
+    cells[round, ANSWER_INDEX] = 0.0
 
 
 class TicketTable:
     """All tickets of a session of so many rounds, their outcomes and their history.
 
-    An outcome has a fixed number of numbers (`width`), and so has what is shown of a row (`context`).
+    An outcome has a fixed number of numbers (`outcome_width`), and so has what is shown of a row (`n_features`).
 
-    >>> book = TicketTable(horizon=10, width=1)
-    >>> round = book.known(book.hand_out(0, 1.0))
+    >>> book = TicketTable(horizon=10, outcome_width=1)
+    >>> round = book.round_of(book.issue(0, 1.0))
     >>> book.answer(round, (0.25,)), book.answer(round, (0.25,)), book.pending
     (True, False, [])
     """
 
-    def __init__(self, horizon: int, width: int, context: int = 0) -> None:
-        self.horizon, self.width, self.context = horizon, width, context
-        self.pages: Floats = np.zeros((1 + min(horizon, FIRST_ROOM), OUTCOME + width + context))
+    def __init__(self, horizon: int, outcome_width: int, n_features: int = 0) -> None:
+        self.horizon, self.outcome_width, self.n_features = horizon, outcome_width, n_features
+        self.cells: Floats = np.zeros((1 + min(horizon, INITIAL_ROUNDS), OUTCOME_START + outcome_width + n_features))
         self.last: Ticket | None = None
 
     def __len__(self) -> int:
-        return int(self.pages[0, ROUNDS])
+        return int(self.cells[0, ROUNDS])
 
     @property
     def answered(self) -> int:
         """The number of tickets whose outcome has been told."""
-        return int(self.pages[0, ANSWERED])
+        return int(self.cells[0, ANSWERED])
 
-    def grow(self) -> None:
+    def reserve(self) -> None:
         """Make room for twice as many tickets, in a new matrix: whoever looks at the old one may go on."""
         used = len(self) + 1
-        pages = np.zeros((1 + min(self.horizon, 2 * used), self.pages.shape[1]))
-        pages[:used] = self.pages[:used]
-        self.pages = pages
+        cells = np.zeros((1 + min(self.horizon, 2 * used), self.cells.shape[1]))
+        cells[:used] = self.cells[:used]
+        self.cells = cells
 
-    def hand_out(self, action: int, probability: float) -> Ticket:
+    def issue(self, action: int, probability: float) -> Ticket:
         """Write down a ticket, and return it."""
-        if not has_room(self.pages):
-            self.grow()
-        round_ = write_ticket(self.pages, action, probability)
+        if not has_capacity(self.cells):
+            self.reserve()
+        round_ = write_ticket(self.cells, action, probability)
         self.last = Ticket(round_, action, probability)
         return self.last
 
     def ticket(self, round: int) -> Ticket:
         """Return the ticket of a round."""
-        return Ticket(round, *written(self.pages, round))
+        return Ticket(round, *ticket_cells(self.cells, round))
 
     def outcome(self, round: int) -> tuple[float, ...] | None:
         """Return what has been told of a round, or None as long as it is pending."""
-        told, *rest = self.pages[round, TOLD : OUTCOME + self.width].tolist()
+        told, *rest = self.cells[round, ANSWER_INDEX : OUTCOME_START + self.outcome_width].tolist()
         return tuple(rest) if told else None
 
     def columns(self) -> dict[str, Floats | Rounds]:
         """Return flat columns: what is pending is NaN; the history has 0 for a ticket, its round for an answer."""
-        rows = self.pages[1 : len(self) + 1]
-        told = rows[:, TOLD].astype(np.int64)
+        rows = self.cells[1 : len(self) + 1]
+        told = rows[:, ANSWER_INDEX].astype(np.int64)
         history = np.zeros(len(self) + self.answered, np.int64)
         history[told[told > 0] - 1] = np.flatnonzero(told) + 1
-        outcomes = np.where(told[:, None] > 0, rows[:, OUTCOME : OUTCOME + self.width], math.nan)
+        outcomes = np.where(told[:, None] > 0, rows[:, OUTCOME_START : OUTCOME_START + self.outcome_width], math.nan)
         return {
             "actions": rows[:, ACTION].astype(np.int64),
-            "probabilities": rows[:, CHANCE].copy(),
+            "probabilities": rows[:, PROBABILITY].copy(),
             "outcomes": outcomes.ravel(),
-            "shown": rows[:, OUTCOME + self.width :].ravel(),
+            "shown": rows[:, OUTCOME_START + self.outcome_width :].ravel(),
             "history": history,
         }
 
     @property
     def actions(self) -> Rounds:
         """The actions of all rounds so far."""
-        return self.pages[1 : len(self) + 1, ACTION].astype(np.int64)
+        return self.cells[1 : len(self) + 1, ACTION].astype(np.int64)
 
     @property
     def tickets(self) -> list[Ticket]:
         """All tickets handed out so far."""
-        plays = self.pages[1 : len(self) + 1, :TOLD].tolist()
+        plays = self.cells[1 : len(self) + 1, :ANSWER_INDEX].tolist()
         return [Ticket(round_, int(action), probability) for round_, (action, probability) in enumerate(plays, 1)]
 
     @property
     def pending(self) -> list[Ticket]:
         """The tickets of which nothing has been told yet."""
-        waiting = np.flatnonzero(self.pages[1 : len(self) + 1, TOLD] == 0) + 1
+        waiting = np.flatnonzero(self.cells[1 : len(self) + 1, ANSWER_INDEX] == 0) + 1
         return [self.ticket(round_) for round_ in waiting.tolist()]
 
-    def known(self, ticket: Ticket) -> int:
+    def round_of(self, ticket: Ticket) -> int:
         """Return the round of a ticket that was handed out, to the last bit of its probability."""
         try:
             round_ = index(ticket.round)
-            if is_issued(self.pages, round_, ticket.action, ticket.probability):
+            if is_issued(self.cells, round_, ticket.action, ticket.probability):
                 return round_
         except (AttributeError, OverflowError, TypeError, ValueError):
             pass
@@ -206,9 +206,9 @@ class TicketTable:
 
     def is_new(self, round: int, outcome: tuple[float, ...]) -> bool:
         """Tell whether nothing has been told of a round yet; FeedbackError if it was something else."""
-        if not self.pages[round, TOLD]:
+        if not self.cells[round, ANSWER_INDEX]:
             return True
-        before = tuple(self.pages[round, OUTCOME : OUTCOME + self.width].tolist())
+        before = tuple(self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width].tolist())
         if before == outcome:
             return False
         raise FeedbackError(
@@ -225,8 +225,8 @@ class TicketTable:
 
     def write(self, round: int, outcome: tuple[float, ...]) -> None:
         """Write down what was told of a round that is pending."""
-        self.pages[round, OUTCOME : OUTCOME + self.width] = outcome
-        mark_answered(self.pages, round)
+        self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width] = outcome
+        mark_answered(self.cells, round)
 
 
 def _short(outcome: tuple[float, ...]) -> str:

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tombola._play import allowance_on
+from tombola._play import resolve_budget
 from tombola._types import Floats, RngState
 from tombola.budget.budget import Budget, Stop
 from tombola.classification.learner import LabelLearner
-from tombola.engine.state_vector import mix_of
+from tombola.engine.state_vector import mix_slice
 from tombola.errors import ParameterError
 from tombola.exact.distinct_rows import DistinctRows, LabelKinds, LossKinds
-from tombola.feedback import feedback_model, feedback_type
+from tombola.feedback import feedback_type, make_feedback_model
 from tombola.rng import new_rng
 
 THROWS = 10_000  # of a coin, to see all that it can do
@@ -77,15 +77,15 @@ class Actions(EnumerableLearner):
     ) -> None:
         super().__init__(owner, learner)
         pool = kinds.pooled
-        budget_run = allowance_on(pool, budget, stop)
-        self._setting = feedback_model(learner, horizon, actions=pool.k, budget_run=budget_run)
+        budget_run = resolve_budget(pool, budget, stop)
+        self._feedback_model = make_feedback_model(learner, horizon, actions=pool.k, budget_run=budget_run)
         self._coins = new_rng(np.random.SeedSequence(0))
-        self._live = self._setting.live(learner, self._coins)
+        self._live = self._feedback_model.live(learner, self._coins)
         self._arrays = [self._live.runner.memory, *_arrays(self._live.runner.workspace)]
         self._mixes = bool(learner.mixes)
         self._averages = self._mixes and budget_run is None  # nothing that it has depends on what its mix draws
-        self.forks = not (self._averages and self._setting.whole_rows)
-        self.fan = self._setting.actions if self.forks and self._mixes else 1
+        self.forks = not (self._averages and self._feedback_model.full_feedback)
+        self.fan = self._feedback_model.actions if self.forks and self._mixes else 1
         self._losses = np.column_stack([np.asarray(pool.losses, np.float64), np.ones(pool.rows)])  # a null loses 1
         self._costs = [None] * pool.rows if budget_run is None or pool.costs is None else np.asarray(pool.costs)
         self._k, self._moments = pool.k, 0
@@ -101,7 +101,7 @@ class Actions(EnumerableLearner):
         action, probability = self._live.act(self._moments)
         if self._averages:
             after = self._here()
-            mix = mix_of(self._live.runner.memory).tolist()
+            mix = mix_slice(self._live.runner.memory).tolist()
             return [Choice(other, share, after) for other, share in enumerate(mix) if share > 0.0]
         if probability == 1.0 and self._coins.tobytes() == thrown:
             return [Choice(action, 1.0, self._here())]
@@ -129,8 +129,8 @@ class Actions(EnumerableLearner):
     def told(self, moment: Snapshot, round: int, action: int, probability: float, kind: int) -> Snapshot:
         """Return the moment after it was told of an action and its row."""
         self._put(moment)
-        answer = self._setting.answer(self._losses[kind, : self._k], action, self._costs[kind])
-        self._live.learn(round, action, probability, self._setting.parse(round, action, answer))
+        answer = self._feedback_model.outcome_of_row(self._losses[kind, : self._k], action, self._costs[kind])
+        self._live.learn(round, action, probability, self._feedback_model.encode(round, action, answer))
         return self._here()
 
     def loss(self, action: int, kind: int) -> float:
@@ -167,7 +167,7 @@ class Labelling(EnumerableLearner):
     def __init__(self, owner: str, learner: LabelLearner, kinds: LabelKinds, horizon: int) -> None:
         super().__init__(owner, learner)
         self._learner, self._pool, self._horizon = learner, kinds.pooled, horizon
-        feedback_model(learner, horizon, actions=2, features=kinds.pooled.dimensions)
+        make_feedback_model(learner, horizon, actions=2, features=kinds.pooled.dimensions)
 
     def start(self) -> Snapshot:
         """Return the moment before the first round."""

@@ -141,7 +141,7 @@ def worst_case(
     >>> round(regrets.random, 9), regrets.adversarial, regrets.adversarial_input.losses.tolist()
     (1.333333333, 2.0, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     """
-    _validate.whole("worst_case", "grid", grid, least=1)
+    _validate.integer("worst_case", "grid", grid, least=1)
     kinds = kinds_of("worst_case", learner, kinds_of_rows, budget)
     if math.comb(grid + len(kinds) - 1, grid) > limit:
         raise ParameterError(
@@ -194,7 +194,7 @@ class _Walked(NamedTuple):
 
 def _walk(owner: str, learner: Any, kinds: DistinctRows, horizon: int, how: _How) -> _Walked:
     """Walk all sequences of so many rows of these kinds."""
-    T = _validate.whole(owner, "horizon", horizon, least=1)
+    T = _validate.integer(owner, "horizon", horizon, least=1)
     tree = _Tree(owner, learner, kinds, T, how)
     tree.afford(T * math.log(len(kinds)))
     losses: dict[Path, list[float]] = defaultdict(list)
@@ -255,8 +255,8 @@ class _Tree:
 
     def __init__(self, owner: str, learner: Any, kinds: DistinctRows, horizon: int, how: _How) -> None:
         self._owner, self._name = owner, type(learner).__name__
-        self._limit = _validate.whole(owner, "limit", how.limit, least=1)
-        self._delay = _validate.whole(owner, "delay", how.delay, least=0)
+        self._limit = _validate.integer(owner, "limit", how.limit, least=1)
+        self._delay = _validate.integer(owner, "delay", how.delay, least=0)
         self._kinds, self._horizon, self._nodes = len(kinds), horizon, 0
         self._actor = actor_of(owner, learner, kinds, horizon, how.budget, how.stop)
 

@@ -4,33 +4,33 @@ from typing import Any
 
 from tombola.budget.budget import BudgetRun
 from tombola.errors import LearnerError
-from tombola.feedback.bandit import Bandit
+from tombola.feedback.bandit import BanditFeedback
 from tombola.feedback.base import FeedbackModel, Live
-from tombola.feedback.budgeted import Budgeted
-from tombola.feedback.budgeted_bandit import BudgetedBandit
-from tombola.feedback.full import Full
+from tombola.feedback.budgeted import BudgetedFeedback
+from tombola.feedback.budgeted_bandit import BudgetedBanditFeedback
+from tombola.feedback.full import FullFeedback
 
 FEEDBACK_MODELS: dict[str, type[FeedbackModel]] = {
-    "full": Full,
-    "bandit": Bandit,
-    "budgeted": Budgeted,
-    "budgeted-bandit": BudgetedBandit,
+    "full": FullFeedback,
+    "bandit": BanditFeedback,
+    "budgeted": BudgetedFeedback,
+    "budgeted-bandit": BudgetedBanditFeedback,
 }
 
 __all__ = [
     "FEEDBACK_MODELS",
-    "Bandit",
-    "Budgeted",
-    "BudgetedBandit",
+    "BanditFeedback",
+    "BudgetedBanditFeedback",
+    "BudgetedFeedback",
     "FeedbackModel",
-    "Full",
+    "FullFeedback",
     "Live",
-    "feedback_model",
     "feedback_type",
+    "make_feedback_model",
 ]
 
 
-def feedback_model(
+def make_feedback_model(
     learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None = None, features: int | None = None
 ) -> FeedbackModel:
     """Return the setting of a learner: so many rounds and actions, what may be spent, how many features are shown.
@@ -38,10 +38,12 @@ def feedback_model(
     The feedback of a learner is one of the short names, or a kind of setting itself.
 
     >>> from tombola import UCB1
-    >>> feedback_model(UCB1(), 100, actions=3).width
+    >>> make_feedback_model(UCB1(), 100, actions=3).outcome_width
     1
     """
-    return feedback_type(learner).made(learner, horizon, actions=actions, budget_run=budget_run, features=features)
+    return feedback_type(learner).for_learner(
+        learner, horizon, actions=actions, budget_run=budget_run, features=features
+    )
 
 
 def feedback_type(learner: Any) -> type[FeedbackModel]:

@@ -10,20 +10,28 @@ import numpy as np
 from tombola._types import Floats, RngState, Rounds
 from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import Accumulators, RowStream, at_once, fetch, look_ahead_at, note_action, note_loss
+from tombola.engine.loop import (
+    Accumulators,
+    RowStream,
+    copy_row,
+    prefetch_row,
+    record_action,
+    record_loss,
+    reveal_immediately,
+)
 from tombola.engine.runner import Runner
-from tombola.engine.tickets import OUTCOME, Ticket, is_pending, mark_answered, written
+from tombola.engine.tickets import OUTCOME_START, Ticket, is_pending, mark_answered, ticket_cells
 from tombola.feedback.base import (
-    PAGES,
+    EMPTY_CELLS,
+    EncodedOutcome,
     FeedbackModel,
     LiveKernels,
-    Numbers,
-    either,
+    live_act,
+    loss_or_reward,
     make_choose,
     make_expected_loss,
-    make_needs_plan,
-    number_of,
-    step_act,
+    make_pauses,
+    parse_loss,
 )
 
 if TYPE_CHECKING:  # bound by `compile_loop`
@@ -41,11 +49,11 @@ class Workspace(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Bandit(FeedbackModel):
+class BanditFeedback(FeedbackModel):
     """The loss of the action played is seen."""
 
     @property
-    def width(self) -> int:
+    def outcome_width(self) -> int:
         """How many numbers an outcome has: one loss."""
         return 1
 
@@ -60,56 +68,56 @@ class Bandit(FeedbackModel):
         return {
             "look_ahead": look_ahead,
             "reveal": make_reveal(kernels.observe),
-            "halts": make_needs_plan(kernels.needs_plan),
+            "pauses": make_pauses(kernels.needs_plan),
             "turn": make_turn(choose, kernels.observe, make_expected_loss(kernels)),
             "choose": choose,
             "observe": kernels.observe,
             "needs_plan": kernels.needs_plan,
         }
 
-    def steps(self, learner: Any, rng: RngState) -> LiveKernels:
+    def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         """Return what a learner does live: one compiled call for a ticket, and one for its loss."""
         runner = Runner(learner, self, rng)
         memory = runner.memory
-        act = runner.step(step_act, memory, rng, PAGES)
-        step = runner.step(step_tell, memory, PAGES, 1, 0, 1.0, 0.0)
+        act = runner.step(live_act, memory, rng, EMPTY_CELLS)
+        step = runner.step(live_observe, memory, EMPTY_CELLS, 1, 0, 1.0, 0.0)
 
-        def quick(pages: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+        def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             if type(ticket) is not Ticket:
                 return False
             row, action, probability = ticket
             is_plain = type(row) is type(action) is int and type(probability) is type(loss) is float
-            return is_plain and cost is label is None and step(memory, pages, row, action, probability, loss)
+            return is_plain and cost is label is None and step(memory, cells, row, action, probability, loss)
 
-        def tell(pages: Floats, row: int, round: int, outcome: Numbers) -> bool:
-            return bool(step(memory, pages, row, *written(pages, row), outcome[0]))
+        def tell(cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> bool:
+            return bool(step(memory, cells, row, *ticket_cells(cells, row), outcome[0]))
 
-        return LiveKernels(partial(act, memory, rng), quick, tell, runner)
+        return LiveKernels(partial(act, memory, rng), observe_fast, tell, runner)
 
-    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
+    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         """Return the loss of the action played."""
-        return (number_of(*either(round, given)),)
+        return (parse_loss(*loss_or_reward(round, given)),)
 
-    def as_given(self, outcome: Numbers) -> dict[str, Any]:
+    def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         """Return what `observe` may be told to have this outcome."""
         return {"loss": outcome[0]}
 
-    def told(self, outcome: Numbers) -> float:
+    def decode(self, outcome: EncodedOutcome) -> float:
         """Return the loss."""
         return outcome[0]
 
-    def loss(self, action: int, outcome: Numbers) -> float:
+    def loss(self, action: int, outcome: EncodedOutcome) -> float:
         """Return the loss."""
         return outcome[0]
 
-    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+    def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the loss of the action."""
         return {"loss": float(losses[action])}
 
 
 def look_ahead(table: RowStream, t: int) -> None:
     """Ask for the beginning of the row of some rounds from now."""
-    look_ahead_at(table.losses, table.order, t, 1)
+    prefetch_row(table.losses, table.order, t, 1)
 
 
 def make_reveal(observe: Kernel) -> Kernel:
@@ -139,11 +147,11 @@ def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
         loss = float(table.losses[table.order[t], table.labels[action]])
         expected = loss
         if accumulators.expects:
-            fetch(table, t, workspace.row)
+            copy_row(table, t, workspace.row)
             expected = expect(workspace.row, action, mix)
-        note_action(accumulators, t, action, probability)
-        note_loss(accumulators, t, loss, expected, float(table.losses[table.order[t], table.labels[table.best]]))
-        if at_once(arrivals, accumulators, t):
+        record_action(accumulators, t, action, probability)
+        record_loss(accumulators, t, loss, expected, float(table.losses[table.order[t], table.labels[table.best]]))
+        if reveal_immediately(arrivals, accumulators, t):
             observe(state, action, probability, loss)
         else:
             slot = t % workspace.actions.size
@@ -152,11 +160,11 @@ def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     return turn
 
 
-def step_tell(memory: Floats, pages: Floats, row: int, action: int, probability: float, loss: float) -> bool:
+def live_observe(memory: Floats, cells: Floats, row: int, action: int, probability: float, loss: float) -> bool:
     """Take in one loss, live, and write it down, if it is one and its ticket is pending."""
-    if not is_pending(pages, row, action, probability) or not 0.0 <= loss <= 1.0:
+    if not is_pending(cells, row, action, probability) or not 0.0 <= loss <= 1.0:
         return False
     observe(view(memory), action, probability, loss)
-    pages[row, OUTCOME] = loss
-    mark_answered(pages, row)
+    cells[row, OUTCOME_START] = loss
+    mark_answered(cells, row)
     return True

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from tombola._types import Floats, RngState
-from tombola.budget.budget import NOTHING, Balance, BudgetRun
+from tombola.budget.budget import NO_BALANCE, Balance, BudgetRun
 from tombola.engine.compiler import Kernel
-from tombola.engine.state_vector import mix_of
-from tombola.engine.tickets import OUTCOME, ROUNDS, Ticket, has_room, write_ticket
+from tombola.engine.state_vector import mix_slice
+from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, has_capacity, write_ticket
 from tombola.engine.vectors import dot
 from tombola.errors import FeedbackError, ParameterError
 from tombola.rng import choice
@@ -27,34 +27,34 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     needs_plan: Kernel
 
 
-Numbers: TypeAlias = tuple[float, ...]
+EncodedOutcome: TypeAlias = tuple[float, ...]
 
 
 class LiveKernels(NamedTuple):
-    """What a learner does live, and the runner who does it, if there is one; tickets are written into pages of a book.
+    """What a learner does live, and the runner who does it, if there is one; tickets are written into cells of a book.
 
-    `act` takes the pages, and what is shown of the row; it returns round, action and probability, or DUE or FULL instead of
-    a round if it did nothing, because the learner has to plan, or the pages are full. `quick` takes the pages, a
+    `act` takes the cells, and what is shown of the row; it returns round, action and probability, or DUE or FULL instead of
+    a round if it did nothing, because the learner has to plan, or the cells are full. `observe_fast` takes the cells, a
     ticket, and what was given as loss, cost and label; it tells whether the ticket was handed out and is pending, and
     that is a valid outcome of it, and only then does anything; what is not as it mostly is, it leaves to others. `tell`
-    takes the pages, a row of them, its round, and an outcome, and tells the same.
+    takes the cells, a row of them, its round, and an outcome, and tells the same.
     """
 
     act: Callable[..., tuple[int, int, float]]
-    quick: Callable[[Floats, Ticket, Any, Any, Any], bool]
-    tell: Callable[[Floats, int, int, Numbers], bool]
+    observe_fast: Callable[[Floats, Ticket, Any, Any, Any], bool]
+    tell: Callable[[Floats, int, int, EncodedOutcome], bool]
     runner: Any
 
-    def learn(self, pages: Floats, row: int, round: int, outcome: Numbers) -> None:
+    def learn(self, cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> None:
         """Take in an outcome that must be a valid one of a pending round."""
-        if not self.tell(pages, row, round, outcome):
+        if not self.tell(cells, row, round, outcome):
             raise FeedbackError(
                 f"learn: expected the outcome of a pending round, got {outcome} for round {round}; parse it before."
             )
 
 
-DUE, FULL = -1, 0
-PAGES = np.zeros((1, 1))  # what pages look like to the compiler
+NEEDS_PLAN, TABLE_FULL = -1, 0
+EMPTY_CELLS = np.zeros((1, 1))  # what cells look like to the compiler
 
 
 class Live:
@@ -63,25 +63,25 @@ class Live:
     def __init__(self, steps: LiveKernels, width: int) -> None:
         self.runner = steps.runner
         self._act, self._learn = steps.act, steps.learn
-        self._pages = np.zeros((2, OUTCOME + width))  # of the ticket at hand
+        self._cells = np.zeros((2, OUTCOME_START + width))  # of the ticket at hand
 
     def act(self, played: int) -> tuple[int, float]:
         """Choose an action after so many rounds, however often the learner plans before; return it with its probability."""
-        self._pages[0, ROUNDS] = 0.0
-        while (found := self._act(self._pages))[0] == DUE:
+        self._cells[0, ROUNDS] = 0.0
+        while (found := self._act(self._cells))[0] == NEEDS_PLAN:
             self.runner.plan(played)
         return found[1:]
 
     def plan(self, played: int) -> None:
         """Let the learner plan, if it wants to."""
-        self._pages[0, ROUNDS] = 1.0
-        while self._act(self._pages)[0] == DUE:
+        self._cells[0, ROUNDS] = 1.0
+        while self._act(self._cells)[0] == NEEDS_PLAN:
             self.runner.plan(played)
 
-    def learn(self, round: int, action: int, probability: float, outcome: Numbers) -> None:
+    def learn(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
         """Take in what came of a ticket."""
-        self._pages[0, ROUNDS], self._pages[1, :OUTCOME] = 1.0, (action, probability, 0.0)
-        self._learn(self._pages, 1, round, outcome)
+        self._cells[0, ROUNDS], self._cells[1, :OUTCOME_START] = 1.0, (action, probability, 0.0)
+        self._learn(self._cells, 1, round, outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,21 +91,21 @@ class FeedbackModel(ABC):
     actions: int
     horizon: int
 
-    whole_rows: ClassVar[bool] = False  # whether an outcome tells the losses of all actions, whichever was played
-    amendable: ClassVar[bool] = True  # whether an answer may be corrected afterwards; money spent stays spent
+    full_feedback: ClassVar[bool] = False  # whether an outcome tells the losses of all actions, whichever was played
+    supports_amend: ClassVar[bool] = True  # whether an answer may be corrected afterwards; money spent stays spent
 
     @property
     @abstractmethod
-    def width(self) -> int:
+    def outcome_width(self) -> int:
         """How many numbers an outcome has."""
 
     @property
-    def context(self) -> int:
+    def n_features(self) -> int:
         """How many numbers of a row are shown before an action is chosen."""
         return 0
 
     @classmethod
-    def made(
+    def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
         """Return the setting of a learner with so many actions and rounds; most neither spend nor see features."""
@@ -127,19 +127,19 @@ class FeedbackModel(ABC):
         return None
 
     @property
-    def listed(self) -> int:
+    def n_listed_actions(self) -> int:
         """The number of actions that were listed, without a null action that was added."""
         return self.actions
 
     def balance(self, workspace: Any) -> Balance:
         """Return what is spent, reserved and left: in most settings nothing costs anything."""
-        return NOTHING
+        return NO_BALANCE
 
-    def holdings(self, workspace: Any) -> tuple[Floats, ...]:
+    def budget_arrays(self, workspace: Any) -> tuple[Floats, ...]:
         """Return what a workspace keeps from one round to the next, besides the learner: in most settings nothing."""
         return ()
 
-    def costs_told(self, who: str, action: int, cost: Any) -> Numbers:
+    def parse_costs(self, who: str, action: int, cost: Any) -> EncodedOutcome:
         """Return what was told of the costs of a play: in most settings nothing costs anything."""
         if cost is not None:
             raise FeedbackError(f"{who}: expected no cost, for there is no budget, got {cost!r}; leave it out.")
@@ -162,47 +162,47 @@ class FeedbackModel(ABC):
         learner.plan(state, rng)
 
     @abstractmethod
-    def steps(self, learner: Any, rng: RngState) -> LiveKernels:
+    def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         """Return what a learner does live."""
 
     def live(self, learner: Any, rng: RngState) -> Live:
         """Return a learner in live use by somebody who keeps the tickets."""
-        return Live(self.steps(learner, rng), self.width)
+        return Live(self.live_kernels(learner, rng), self.outcome_width)
 
-    def show(self, given: Any) -> Any:
+    def encode_features(self, given: Any) -> Any:
         """Return what is shown of a row before an action is chosen: in most settings nothing may be given."""
         raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
 
     @abstractmethod
-    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
+    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         """Return what was told of a round, and of the action played, as `width` numbers, or say why it cannot be so."""
 
     @abstractmethod
-    def as_given(self, outcome: Numbers) -> dict[str, Any]:
+    def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         """Return what `observe` may be told to have this outcome."""
 
-    def checked(self, action: int, outcome: Numbers) -> Numbers:
+    def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
         """Return an outcome of this action that comes from a file, if it is one."""
-        return self.parse(0, action, self.as_given(outcome))
+        return self.encode(0, action, self.to_observe_kwargs(outcome))
 
     @abstractmethod
-    def told(self, outcome: Numbers) -> Any:
+    def decode(self, outcome: EncodedOutcome) -> Any:
         """Return an outcome as people know it."""
 
     @abstractmethod
-    def loss(self, action: int, outcome: Numbers) -> float:
+    def loss(self, action: int, outcome: EncodedOutcome) -> float:
         """Return the loss of the action that was played."""
 
-    def costs(self, action: int, outcome: Numbers) -> Numbers:
+    def costs(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
         """Return what the action that was played cost, of each resource: in most settings nothing."""
         return ()
 
     @abstractmethod
-    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+    def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return what `observe` is told when these are the losses, and the costs, of the row."""
 
 
-def either(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
+def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
     """Return the loss or the reward that was given, and which it is; nothing but `others` may come with it."""
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
@@ -220,7 +220,7 @@ def either(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str
     return (loss, "loss") if reward is None else (reward, "reward")
 
 
-def filled(room: Floats, given: Any) -> bool:
+def copy_into(room: Floats, given: Any) -> bool:
     """Copy what is given into an array, if it has that shape; what numbers they are is not looked at."""
     try:
         numbers = np.asarray(given, dtype=np.float64)
@@ -240,10 +240,10 @@ def are_losses(losses: Floats) -> bool:
     return valid
 
 
-def row_of(actions: int, given: Any, name: str) -> Floats:
+def parse_row(actions: int, given: Any, name: str) -> Floats:
     """Return the losses of all actions, given as losses or as rewards."""
     row = np.zeros(actions)
-    if not filled(row, given) or not ((row >= 0) & (row <= 1)).all():
+    if not copy_into(row, given) or not ((row >= 0) & (row <= 1)).all():
         raise FeedbackError(
             f"Session.observe: {name} must be {actions} numbers in [0, 1], one for every action (this learner needs "
             f"the whole row), got {' '.join(repr(given).split())}; give the whole row."
@@ -251,7 +251,7 @@ def row_of(actions: int, given: Any, name: str) -> Floats:
     return row if name == "loss" else 1.0 - row
 
 
-def number_of(given: Any, name: str) -> float:
+def parse_loss(given: Any, name: str) -> float:
     """Return one loss, given as a loss or as a reward."""
     try:
         value = float(given)
@@ -297,20 +297,20 @@ def expect_plain(row: Floats, action: int, mix: Floats) -> float:
     return float(row[action])
 
 
-def make_needs_plan(needs_plan: Kernel) -> Kernel:
+def make_pauses(needs_plan: Kernel) -> Kernel:
     """Return the kernel that stops the loop when the learner is due to plan."""
 
-    def halts(state: Any, workspace: Any) -> bool:
+    def pauses(state: Any, workspace: Any) -> bool:
         return bool(needs_plan(state))
 
-    return halts
+    return pauses
 
 
-def step_act(memory: Floats, rng: RngState, pages: Floats) -> tuple[int, int, float]:
+def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, float]:
     """Choose one action, live, and write its ticket."""
     if needs_plan(view(memory)):
-        return DUE, 0, 0.0
-    if not has_room(pages):
-        return FULL, 0, 0.0
-    action, probability = choose(view(memory), mix_of(memory), rng)
-    return write_ticket(pages, action, probability), action, probability
+        return NEEDS_PLAN, 0, 0.0
+    if not has_capacity(cells):
+        return TABLE_FULL, 0, 0.0
+    action, probability = choose(view(memory), mix_slice(memory), rng)
+    return write_ticket(cells, action, probability), action, probability

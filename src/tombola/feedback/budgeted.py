@@ -18,29 +18,56 @@ from tombola.budget.tracker import (
     CLOSED,
     STOPPED,
     BudgetTracker,
-    commit,
-    keep_what_fits,
-    ledger_of,
-    left_of,
-    look,
+    balance_of,
+    charge,
+    draw_and_reserve,
+    mask_unaffordable,
     new_tracker,
-    only_null,
-    settle,
+    remaining,
+    set_null_mix,
+    update_affordable,
 )
 from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import SPENT, Accumulators, RowStream, at_once, look_ahead_at, note_action, note_loss
+from tombola.engine.loop import (
+    SPENT,
+    Accumulators,
+    RowStream,
+    prefetch_row,
+    record_action,
+    record_loss,
+    reveal_immediately,
+)
 from tombola.engine.runner import Runner
-from tombola.engine.state_vector import mix_of
-from tombola.engine.tickets import OUTCOME, Ticket, has_room, is_pending, is_typed, mark_answered, write_ticket, written
+from tombola.engine.state_vector import mix_slice
+from tombola.engine.tickets import (
+    OUTCOME_START,
+    Ticket,
+    has_capacity,
+    has_native_types,
+    is_pending,
+    mark_answered,
+    ticket_cells,
+    write_ticket,
+)
 from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback.base import DUE, FULL, PAGES, FeedbackModel, LiveKernels, Numbers, either, filled, row_of
+from tombola.feedback.base import (
+    EMPTY_CELLS,
+    NEEDS_PLAN,
+    TABLE_FULL,
+    EncodedOutcome,
+    FeedbackModel,
+    LiveKernels,
+    copy_into,
+    loss_or_reward,
+    parse_row,
+)
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
     decide: Kernel
     tell: Kernel
-    lay_out: Kernel
+    unpack_outcome: Kernel
     needs_plan: Kernel
 
 
@@ -62,20 +89,20 @@ class Workspace(NamedTuple):
     scaled: Floats
     shown: Floats
     told: Floats
-    listed: int
+    n_listed: int
     comparator: float
 
 
 @dataclass(frozen=True, eq=False)
-class Budgeted(FeedbackModel):
+class BudgetedFeedback(FeedbackModel):
     """The losses and costs of all actions are seen, and no more is spent than allowed.
 
     In fluid play every action is played a little, as the mix says. An added null action is the last one, and is never
     told of.
     """
 
-    whole_rows: ClassVar[bool] = True
-    amendable: ClassVar[bool] = False
+    full_feedback: ClassVar[bool] = True
+    supports_amend: ClassVar[bool] = False
 
     budget_run: BudgetRun
 
@@ -90,14 +117,14 @@ class Budgeted(FeedbackModel):
         return int(self.limits.worst.shape[1])
 
     @property
-    def listed(self) -> int:
+    def n_listed_actions(self) -> int:
         """The number of actions of the table, without an added null action."""
         return self.actions - self.limits.added
 
     @property
-    def width(self) -> int:
+    def outcome_width(self) -> int:
         """How many numbers an outcome has: the losses, and the costs, of all actions."""
-        return self.listed * (1 + self.resources)
+        return self.n_listed_actions * (1 + self.resources)
 
     @property
     def terms(self) -> BudgetTerms:
@@ -133,7 +160,7 @@ class Budgeted(FeedbackModel):
             scaled=np.zeros((k, m)),
             shown=np.zeros(k),
             told=np.zeros(k),
-            listed=self.listed,
+            n_listed=self.n_listed_actions,
             comparator=float(self.budget_run.comparator),
         )
 
@@ -143,18 +170,18 @@ class Budgeted(FeedbackModel):
         return {
             "look_ahead": look_ahead,
             "reveal": make_reveal(tell),
-            "halts": make_needs_plan(learner.needs_plan),
+            "pauses": make_pauses(learner.needs_plan),
             "turn": make_turn(decide, tell),
             "decide": decide,
             "tell": tell,
-            "lay_out": self.lay_out,
+            "unpack_outcome": self.unpack_outcome,
             "needs_plan": learner.needs_plan,
         }
 
     @property
-    def lay_out(self) -> Kernel:
+    def unpack_outcome(self) -> Kernel:
         """The kernel that writes a valid outcome into the row at hand."""
-        return lay_out_row
+        return unpack_row_outcome
 
     def make_observe(self, observe: Kernel) -> Kernel:
         """Return the kernel that tells a learner of a round: here the whole row."""
@@ -166,20 +193,20 @@ class Budgeted(FeedbackModel):
 
         return tell
 
-    def holdings(self, workspace: Workspace) -> tuple[Floats, ...]:
+    def budget_arrays(self, workspace: Workspace) -> tuple[Floats, ...]:
         """Return what the tracker holds."""
         return workspace.tracker.spent, workspace.tracker.reserved, workspace.tracker.fits, workspace.tracker.flags
 
     def balance(self, workspace: Workspace) -> Balance:
         """Return what is spent, reserved and left."""
-        return ledger_of(workspace.tracker, self.limits.amounts)
+        return balance_of(workspace.tracker, self.limits.amounts)
 
     def plan(self, learner: Any, state: Any, workspace: Workspace, rng: RngState) -> None:
         """Let the learner think, with what is left and what fits."""
-        learner.plan(state, left_of(workspace.tracker), workspace.tracker.fits.copy(), rng)
+        learner.plan(state, remaining(workspace.tracker), workspace.tracker.fits.copy(), rng)
 
     @classmethod
-    def made(
+    def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
         """Return the setting of a learner that may spend so much; an added null action is one more."""
@@ -189,41 +216,43 @@ class Budgeted(FeedbackModel):
             )
         return cls(actions + budget_run.limits.added, horizon, budget_run)
 
-    def steps(self, learner: Any, rng: RngState) -> LiveKernels:
+    def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         """Return what a learner does live: one compiled call for a ticket, and one for what came of it."""
         runner = Runner(learner, self, rng)
         memory, workspace, prices = runner.memory, runner.workspace, self.limits.prices
         hand = memory, rng, workspace.tracker, workspace.shown, workspace.played[0], workspace.reserved[0]
-        outcome = np.zeros(self.width)
-        losses, costs = self.rooms(outcome)
-        act = runner.step(step_act, *hand, PAGES)
-        step = runner.step(step_tell, memory, workspace, prices, outcome, PAGES, 1, 0, 1.0, 1)
+        outcome = np.zeros(self.outcome_width)
+        losses, costs = self.outcome_views(outcome)
+        act = runner.step(step_act, *hand, EMPTY_CELLS)
+        step = runner.step(live_observe, memory, workspace, prices, outcome, EMPTY_CELLS, 1, 0, 1.0, 1)
 
-        def quick(pages: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-            both = is_typed(ticket) and label is None and filled(losses, loss) and filled(costs, cost)
-            return both and step(memory, workspace, prices, outcome, pages, *ticket, ticket.round)
+        def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+            both = has_native_types(ticket) and label is None and copy_into(losses, loss) and copy_into(costs, cost)
+            return both and step(memory, workspace, prices, outcome, cells, *ticket, ticket.round)
 
-        def tell(pages: Floats, row: int, round: int, numbers: Numbers) -> bool:
+        def tell(cells: Floats, row: int, round: int, numbers: EncodedOutcome) -> bool:
             outcome[:] = numbers
-            return bool(step(memory, workspace, prices, outcome, pages, row, *written(pages, row), round))
+            return bool(step(memory, workspace, prices, outcome, cells, row, *ticket_cells(cells, row), round))
 
-        return LiveKernels(partial(act, *hand), quick, tell, runner)
+        return LiveKernels(partial(act, *hand), observe_fast, tell, runner)
 
-    def rooms(self, outcome: Floats) -> tuple[Floats, Floats]:
+    def outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
         """Return the places in an outcome for losses and for costs, as they are mostly given."""
-        costs = outcome[self.listed :]
-        return outcome[: self.listed], costs if self.resources == 1 else costs.reshape(self.listed, -1)
+        costs = outcome[self.n_listed_actions :]
+        return outcome[: self.n_listed_actions], costs if self.resources == 1 else costs.reshape(
+            self.n_listed_actions, -1
+        )
 
-    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
+    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         """Return the losses, then the costs, of all actions that are listed."""
-        losses = row_of(self.listed, *either(round, given, "cost"))
-        return (*losses.tolist(), *self.costs_told("Session.observe", action, given.get("cost")))
+        losses = parse_row(self.n_listed_actions, *loss_or_reward(round, given, "cost"))
+        return (*losses.tolist(), *self.parse_costs("Session.observe", action, given.get("cost")))
 
-    def costs_told(self, who: str, action: int, cost: Any) -> Numbers:
+    def parse_costs(self, who: str, action: int, cost: Any) -> EncodedOutcome:
         """Return the costs of all actions that are listed, one after the other."""
-        return self.costs_of(who, cost, slice(0, self.listed))
+        return self._parse_cost_table(who, cost, slice(0, self.n_listed_actions))
 
-    def costs_of(self, who: str, cost: Any, which: slice) -> Numbers:
+    def _parse_cost_table(self, who: str, cost: Any, which: slice) -> EncodedOutcome:
         """Return the costs of these actions, as given or, where nothing is given, as the price list has them."""
         worst, prices = self.limits.worst[which], self.limits.prices[which]
         if cost is None and not np.isnan(prices).any():
@@ -253,24 +282,27 @@ class Budgeted(FeedbackModel):
             )
         return tuple(table.ravel().tolist())
 
-    def as_given(self, outcome: Numbers) -> dict[str, Any]:
+    def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         """Return what `observe` may be told to have this outcome."""
-        return {"loss": outcome[: self.listed], "cost": np.reshape(outcome[self.listed :], (self.listed, -1))}
+        return {
+            "loss": outcome[: self.n_listed_actions],
+            "cost": np.reshape(outcome[self.n_listed_actions :], (self.n_listed_actions, -1)),
+        }
 
-    def told(self, outcome: Numbers) -> tuple[Any, Numbers]:
+    def decode(self, outcome: EncodedOutcome) -> tuple[Any, EncodedOutcome]:
         """Return the losses of all actions, and their costs one after the other."""
-        return outcome[: self.listed], outcome[self.listed :]
+        return outcome[: self.n_listed_actions], outcome[self.n_listed_actions :]
 
-    def loss(self, action: int, outcome: Numbers) -> float:
+    def loss(self, action: int, outcome: EncodedOutcome) -> float:
         """Return the loss of the action that was played; an added null action loses 1."""
-        return outcome[action] if action < self.listed else 1.0
+        return outcome[action] if action < self.n_listed_actions else 1.0
 
-    def costs(self, action: int, outcome: Numbers) -> Numbers:
+    def costs(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
         """Return what the action that was played cost, of each resource; an added null action nothing."""
-        first = self.listed + action * self.resources
-        return outcome[first : first + self.resources] if action < self.listed else (0.0,) * self.resources
+        first = self.n_listed_actions + action * self.resources
+        return outcome[first : first + self.resources] if action < self.n_listed_actions else (0.0,) * self.resources
 
-    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+    def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the whole row with its costs."""
         return {"loss": losses, "cost": costs}
 
@@ -281,8 +313,8 @@ def _count(number: int, what: str) -> str:
 
 def look_ahead(table: RowStream, t: int) -> None:
     """Ask for the losses and costs of some rounds from now."""
-    look_ahead_at(table.losses, table.order, t, table.losses.shape[1])
-    look_ahead_at(table.costs, table.order, t, table.costs.shape[1])
+    prefetch_row(table.losses, table.order, t, table.losses.shape[1])
+    prefetch_row(table.costs, table.order, t, table.costs.shape[1])
 
 
 def fetch(table: RowStream, workspace: Workspace, t: int) -> None:
@@ -298,15 +330,15 @@ def fetch(table: RowStream, workspace: Workspace, t: int) -> None:
             workspace.scaled[action, j] = cost * workspace.tracker.scale[j]
 
 
-def make_needs_plan(needs_plan: Kernel) -> Kernel:
+def make_pauses(needs_plan: Kernel) -> Kernel:
     """Return the kernel that looks into the tracker, and stops the loop when the learner is due to plan."""
 
-    def halts(state: Any, workspace: Workspace) -> bool:
-        look(workspace.tracker)
+    def pauses(state: Any, workspace: Workspace) -> bool:
+        update_affordable(workspace.tracker)
         show(workspace.tracker, workspace.shown)
         return bool(workspace.tracker.flags[STOPPED] == 0.0 and needs_plan(state, workspace.shown))
 
-    return halts
+    return pauses
 
 
 def show(tracker: BudgetTracker, shown: Floats) -> None:
@@ -321,7 +353,7 @@ def make_reveal(tell: Kernel) -> Kernel:
     def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
         slot = s % workspace.played.shape[0]
         fetch(table, workspace, s)
-        settle(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
+        charge(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
         tell(state, s + 1, workspace, slot)
 
     return reveal
@@ -347,8 +379,8 @@ def make_turn(decide: Kernel, tell: Kernel) -> Kernel:
         workspace.actions[slot], workspace.probabilities[slot] = action, probability
         fetch(table, workspace, t)
         note_play(accumulators, t, action, probability, workspace, slot)
-        if at_once(arrivals, accumulators, t):
-            settle(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
+        if reveal_immediately(arrivals, accumulators, t):
+            charge(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
             tell(state, t + 1, workspace, slot)
 
     return turn
@@ -360,7 +392,7 @@ def note_play(
     """Write down what was played in round t, what it cost and what it lost."""
     played, loss = workspace.played[slot], 0.0
     if not workspace.tracker.fluid:
-        note_action(accumulators, t, action, probability)
+        record_action(accumulators, t, action, probability)
     for other in range(played.size):
         share = played[other]
         if share > 0.0:
@@ -371,7 +403,7 @@ def note_play(
                 accumulators.sums[SPENT + j] += share * workspace.raw[other, j]
                 if accumulators.costs.size > 0:
                     accumulators.costs[t, j] += share * workspace.raw[other, j]
-    note_loss(accumulators, t, loss, loss, workspace.comparator)
+    record_loss(accumulators, t, loss, loss, workspace.comparator)
 
 
 def make_decide(propose: Kernel) -> Kernel:
@@ -383,9 +415,9 @@ def make_decide(propose: Kernel) -> Kernel:
         if tracker.flags[STOPPED] == 0.0:
             propose(state, mix)
         if tracker.flags[CLOSED] == 1.0:  # as it is whenever it has stopped
-            only_null(tracker, mix)
-        keep_what_fits(tracker, mix)
-        action, probability = commit(tracker, mix, rng, played, reserved)
+            set_null_mix(tracker, mix)
+        mask_unaffordable(tracker, mix)
+        action, probability = draw_and_reserve(tracker, mix, rng, played, reserved)
         return action, probability
 
     return decide
@@ -398,25 +430,25 @@ def step_act(
     shown: Floats,
     played: Floats,
     reserved: Floats,
-    pages: Floats,
+    cells: Floats,
 ) -> tuple[int, int, float]:
     """Look into the tracker, choose one action, live, and write its ticket."""
-    look(tracker)
+    update_affordable(tracker)
     show(tracker, shown)
     if tracker.flags[STOPPED] == 0.0 and needs_plan(view(memory), shown):
-        return DUE, 0, 0.0
-    if not has_room(pages):
-        return FULL, 0, 0.0
-    action, probability = decide(view(memory), mix_of(memory), rng, tracker, played, reserved)
-    return write_ticket(pages, action, probability), action, probability
+        return NEEDS_PLAN, 0, 0.0
+    if not has_capacity(cells):
+        return TABLE_FULL, 0, 0.0
+    action, probability = decide(view(memory), mix_slice(memory), rng, tracker, played, reserved)
+    return write_ticket(cells, action, probability), action, probability
 
 
-def step_tell(
+def live_observe(
     memory: Floats,
     workspace: Workspace,
     prices: Floats,
     outcome: Floats,
-    pages: Floats,
+    cells: Floats,
     row: int,
     action: int,
     probability: float,
@@ -426,22 +458,22 @@ def step_tell(
 
     A learner that falls over it comes first: then the ticket is still pending, and its worst cost reserved.
     """
-    if not is_pending(pages, row, action, probability) or not lay_out(workspace, prices, action, outcome):
+    if not is_pending(cells, row, action, probability) or not unpack_outcome(workspace, prices, action, outcome):
         return False
     for i in range(outcome.size):
-        pages[row, OUTCOME + i] = outcome[i]
+        cells[row, OUTCOME_START + i] = outcome[i]
     for other in range(workspace.played.shape[1]):
         workspace.played[0, other] = 1.0 if other == action else 0.0
     for j in range(workspace.reserved.shape[1]):
         workspace.reserved[0, j] = workspace.tracker.worst[action, j]
     workspace.actions[0], workspace.probabilities[0] = action, probability
     tell(view(memory), round, workspace, 0)
-    mark_answered(pages, row)
-    settle(workspace.tracker, workspace.played[0], workspace.reserved[0], workspace.raw)
+    mark_answered(cells, row)
+    charge(workspace.tracker, workspace.played[0], workspace.reserved[0], workspace.raw)
     return True
 
 
-def lay_out_row(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
+def unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
     """Write losses and costs of all actions into the row at hand; an added null action loses 1 and costs nothing."""
     resources = prices.shape[1]
     (
@@ -449,14 +481,14 @@ def lay_out_row(workspace: Workspace, prices: Floats, action: int, outcome: Floa
         workspace.raw[workspace.row.size - 1, :],
         workspace.scaled[workspace.row.size - 1, :],
     ) = 1.0, 0.0, 0.0
-    for other in range(workspace.listed):
-        first = workspace.listed + other * resources
-        if not place(workspace, prices, other, outcome[other], outcome[first : first + resources]):
+    for other in range(workspace.n_listed):
+        first = workspace.n_listed + other * resources
+        if not unpack_action(workspace, prices, other, outcome[other], outcome[first : first + resources]):
             return False
     return True
 
 
-def place(workspace: Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
+def unpack_action(workspace: Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
     """Write loss and costs of an action into the row at hand, if they are valid."""
     workspace.row[action] = loss
     valid = 0.0 <= loss <= 1.0

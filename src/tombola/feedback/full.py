@@ -10,22 +10,30 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import Accumulators, RowStream, at_once, fetch, look_ahead_at, note_action, note_loss
+from tombola.engine.loop import (
+    Accumulators,
+    RowStream,
+    copy_row,
+    prefetch_row,
+    record_action,
+    record_loss,
+    reveal_immediately,
+)
 from tombola.engine.runner import Runner
-from tombola.engine.tickets import OUTCOME, Ticket, is_pending, is_typed, mark_answered, written
+from tombola.engine.tickets import OUTCOME_START, Ticket, has_native_types, is_pending, mark_answered, ticket_cells
 from tombola.feedback.base import (
-    PAGES,
+    EMPTY_CELLS,
+    EncodedOutcome,
     FeedbackModel,
     LiveKernels,
-    Numbers,
     are_losses,
-    either,
-    filled,
+    copy_into,
+    live_act,
+    loss_or_reward,
     make_choose,
     make_expected_loss,
-    make_needs_plan,
-    row_of,
-    step_act,
+    make_pauses,
+    parse_row,
 )
 
 if TYPE_CHECKING:  # bound by `compile_loop`
@@ -40,13 +48,13 @@ class Workspace(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Full(FeedbackModel):
+class FullFeedback(FeedbackModel):
     """The losses of all actions are seen."""
 
-    whole_rows: ClassVar[bool] = True
+    full_feedback: ClassVar[bool] = True
 
     @property
-    def width(self) -> int:
+    def outcome_width(self) -> int:
         """How many numbers an outcome has: a loss for every action."""
         return self.actions
 
@@ -64,47 +72,47 @@ class Full(FeedbackModel):
         return {
             "look_ahead": look_ahead,
             "reveal": make_reveal(observe),
-            "halts": make_needs_plan(kernels.needs_plan),
+            "pauses": make_pauses(kernels.needs_plan),
             "turn": make_turn(choose, observe, make_expected_loss(kernels)),
             "choose": choose,
             "observe": observe,
             "needs_plan": kernels.needs_plan,
         }
 
-    def steps(self, learner: Any, rng: RngState) -> LiveKernels:
+    def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         """Return what a learner does live: one compiled call for a ticket, and one for its row."""
         runner = Runner(learner, self, rng)
         memory, losses = runner.memory, runner.workspace.row
-        act = runner.step(step_act, memory, rng, PAGES)
-        step = runner.step(step_tell, memory, losses, PAGES, 1, 0, 1.0, 1)
+        act = runner.step(live_act, memory, rng, EMPTY_CELLS)
+        step = runner.step(live_observe, memory, losses, EMPTY_CELLS, 1, 0, 1.0, 1)
 
-        def quick(pages: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-            whole = is_typed(ticket) and cost is label is None and filled(losses, loss)
-            return whole and step(memory, losses, pages, *ticket, ticket.round)
+        def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+            whole = has_native_types(ticket) and cost is label is None and copy_into(losses, loss)
+            return whole and step(memory, losses, cells, *ticket, ticket.round)
 
-        def tell(pages: Floats, row: int, round: int, outcome: Numbers) -> bool:
+        def tell(cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> bool:
             losses[:] = outcome
-            return bool(step(memory, losses, pages, row, *written(pages, row), round))
+            return bool(step(memory, losses, cells, row, *ticket_cells(cells, row), round))
 
-        return LiveKernels(partial(act, memory, rng), quick, tell, runner)
+        return LiveKernels(partial(act, memory, rng), observe_fast, tell, runner)
 
-    def parse(self, round: int, action: int, given: Mapping[str, Any]) -> Numbers:
+    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         """Return the losses of all actions."""
-        return tuple(row_of(self.actions, *either(round, given)).tolist())
+        return tuple(parse_row(self.actions, *loss_or_reward(round, given)).tolist())
 
-    def as_given(self, outcome: Numbers) -> dict[str, Any]:
+    def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         """Return what `observe` may be told to have this outcome."""
         return {"loss": outcome}
 
-    def told(self, outcome: Numbers) -> Numbers:
+    def decode(self, outcome: EncodedOutcome) -> EncodedOutcome:
         """Return the losses of all actions."""
         return outcome
 
-    def loss(self, action: int, outcome: Numbers) -> float:
+    def loss(self, action: int, outcome: EncodedOutcome) -> float:
         """Return the loss of the action that was played."""
         return outcome[action]
 
-    def answer(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+    def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the whole row."""
         return {"loss": losses}
 
@@ -120,14 +128,14 @@ def without_round(observe_row: Kernel) -> Kernel:
 
 def look_ahead(table: RowStream, t: int) -> None:
     """Ask for the whole row of some rounds from now."""
-    look_ahead_at(table.losses, table.order, t, table.labels.size)
+    prefetch_row(table.losses, table.order, t, table.labels.size)
 
 
 def make_reveal(observe: Kernel) -> Kernel:
     """Return the kernel that shows the learner the row of round s."""
 
     def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
-        fetch(table, s, workspace.row)
+        copy_row(table, s, workspace.row)
         observe(state, s + 1, workspace.row)
 
     return reveal
@@ -147,23 +155,25 @@ def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
         t: int,
     ) -> None:
         action, probability = choose(state, mix, rng)
-        fetch(table, t, workspace.row)
-        note_action(accumulators, t, action, probability)
-        note_loss(accumulators, t, workspace.row[action], expect(workspace.row, action, mix), workspace.row[table.best])
-        if at_once(arrivals, accumulators, t):
+        copy_row(table, t, workspace.row)
+        record_action(accumulators, t, action, probability)
+        record_loss(
+            accumulators, t, workspace.row[action], expect(workspace.row, action, mix), workspace.row[table.best]
+        )
+        if reveal_immediately(arrivals, accumulators, t):
             observe(state, t + 1, workspace.row)
 
     return turn
 
 
-def step_tell(
-    memory: Floats, losses: Floats, pages: Floats, row: int, action: int, probability: float, round: int
+def live_observe(
+    memory: Floats, losses: Floats, cells: Floats, row: int, action: int, probability: float, round: int
 ) -> bool:
     """Take in the losses of a round, live, and write them down, if they are losses and the ticket is pending."""
-    if not is_pending(pages, row, action, probability) or not are_losses(losses):
+    if not is_pending(cells, row, action, probability) or not are_losses(losses):
         return False
     for i in range(losses.size):
-        pages[row, OUTCOME + i] = losses[i]
+        cells[row, OUTCOME_START + i] = losses[i]
     observe(view(memory), round, losses)
-    mark_answered(pages, row)
+    mark_answered(cells, row)
     return True

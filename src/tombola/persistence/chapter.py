@@ -14,7 +14,7 @@ import numpy as np
 from tombola._types import Floats, Rounds
 from tombola.errors import SessionError
 from tombola.feedback import FeedbackModel
-from tombola.feedback.base import Numbers
+from tombola.feedback.base import EncodedOutcome
 from tombola.persistence.event_log import LogEvent
 from tombola.persistence.outcome import outcome_from
 
@@ -60,8 +60,8 @@ class Chapter(NamedTuple):
 def chapter_of(events: Iterable[LogEvent], setting: FeedbackModel, action_of: Callable[[int], int]) -> Chapter:
     """Return what events say; `action_of` knows the actions of tickets that were handed out before them."""
     tickets: dict[int, tuple[int, float]] = {}
-    answers: dict[int, Numbers] = {}
-    amendments: dict[int, Numbers] = {}
+    answers: dict[int, EncodedOutcome] = {}
+    amendments: dict[int, EncodedOutcome] = {}
     cancelled = []
     for event in events:
         if event.kind == "ticket":
@@ -79,11 +79,11 @@ def chapter_of(events: Iterable[LogEvent], setting: FeedbackModel, action_of: Ca
     return Chapter(
         np.array(actions, np.int64),
         np.array(probabilities, np.float64),
-        *_columns(answers, setting.width),
-        *_columns(amendments, setting.width),
+        *_columns(answers, setting.outcome_width),
+        *_columns(amendments, setting.outcome_width),
         np.array(cancelled, np.int64),
     )
 
 
-def _columns(told: dict[int, Numbers], width: int) -> tuple[Rounds, Floats]:
+def _columns(told: dict[int, EncodedOutcome], width: int) -> tuple[Rounds, Floats]:
     return np.array(list(told), np.int64), np.array(list(told.values()), np.float64).reshape(-1, width)

@@ -10,8 +10,8 @@ from tombola import __version__
 from tombola._types import Floats, Seed
 from tombola.budget.budget import Balance
 from tombola.feedback import FeedbackModel
-from tombola.feedback.base import Numbers
-from tombola.rng_streams import Streams
+from tombola.feedback.base import EncodedOutcome
+from tombola.rng import RngStreams
 
 if TYPE_CHECKING:
     from tombola.learners.base import Learner
@@ -23,8 +23,8 @@ class Mind:
     """A learner at work: `act` and `observe` go on from there, `save` and `load` keep it as bytes."""
 
     def __init__(self, learner: "Learner", setting: FeedbackModel, *, seed: Seed) -> None:
-        self.setting = setting
-        self._live = setting.live(learner, Streams(seed).learner(learner))
+        self.feedback_model = setting
+        self._live = setting.live(learner, RngStreams(seed).learner(learner))
         self.runner = self._live.runner
         self.round = 0
         self.marks = np.zeros(setting.horizon + 1, np.uint8)
@@ -36,7 +36,7 @@ class Mind:
         self.marks[self.round] = PENDING
         return int(action), float(probability)
 
-    def observe(self, round: int, action: int, probability: float, outcome: Numbers) -> None:
+    def observe(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
         """Take in what came of a ticket."""
         self._live.learn(round, action, probability, outcome)
         self.marks[round] = ANSWERED
@@ -49,12 +49,12 @@ class Mind:
     @property
     def balance(self) -> Balance:
         """What is spent, reserved and left, under a budget."""
-        return self.setting.balance(self.runner.workspace)
+        return self.feedback_model.balance(self.runner.workspace)
 
     @property
     def _arrays(self) -> list[Floats]:
         """All that changes from round to round, but for the marks."""
-        return [self.runner.rng, self.runner.memory, *self.setting.holdings(self.runner.workspace)]
+        return [self.runner.rng, self.runner.memory, *self.feedback_model.budget_arrays(self.runner.workspace)]
 
     def save(self) -> bytes:
         """Return everything as bytes."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from tombola.errors import FeedbackError
 from tombola.feedback import FeedbackModel
-from tombola.feedback.base import Numbers
+from tombola.feedback.base import EncodedOutcome
 
 Losses = float | tuple[float, ...]
 
@@ -23,16 +23,16 @@ class Outcome(NamedTuple):
     reward: Any = None
     cost: Any = None
 
-    def numbers(self, setting: FeedbackModel, action: int) -> Numbers:
+    def numbers(self, setting: FeedbackModel, action: int) -> EncodedOutcome:
         """Return the losses, and the costs if there are any, as the setting counts them; a reward is 1 - loss.
 
         >>> from tombola.feedback import Bandit, Full
-        >>> Outcome(3, reward=0.25).numbers(Bandit(2, 9), 0), Outcome(3, [0, "0.5"]).numbers(Full(2, 9), 0)
+        >>> Outcome(3, reward=0.25).numbers(BanditFeedback(2, 9), 0), Outcome(3, [0, "0.5"]).numbers(FullFeedback(2, 9), 0)
         ((0.75,), (0.0, 0.5))
         """
-        return (*self._losses(setting), *setting.costs_told("SessionFile.record", action, self.cost))
+        return (*self._losses(setting), *setting.parse_costs("SessionFile.record", action, self.cost))
 
-    def _losses(self, setting: FeedbackModel) -> Numbers:
+    def _losses(self, setting: FeedbackModel) -> EncodedOutcome:
         if (self.loss is None) == (self.reward is None):
             raise FeedbackError(
                 f"SessionFile.record: expected either a loss or a reward for ticket {self.round}, got "
@@ -40,15 +40,18 @@ class Outcome(NamedTuple):
             )
         given, name = (self.loss, "loss") if self.reward is None else (self.reward, "reward")
         if (
-            type(given) is float and 0.0 <= given <= 1.0 and not setting.whole_rows
+            type(given) is float and 0.0 <= given <= 1.0 and not setting.full_feedback
         ):  # what follows takes ten times as long
             return (given if self.reward is None else 1.0 - given,)
         values = _numbers(given)
-        wanted = (setting.listed,) if setting.whole_rows else ()
+        wanted = (setting.n_listed_actions,) if setting.full_feedback else ()
         if values.shape != wanted or not ((values >= 0) & (values <= 1)).all():
             one, advice = "one number in [0, 1]", "rescale it before you record it"
-            if setting.whole_rows:
-                one, advice = f"{setting.listed} numbers in [0, 1], one for every action", "give the whole row"
+            if setting.full_feedback:
+                one, advice = (
+                    f"{setting.n_listed_actions} numbers in [0, 1], one for every action",
+                    "give the whole row",
+                )
             raise FeedbackError(f"SessionFile.record: {name} must be {one}, got {given!r}; {advice}.")
         losses = values if self.reward is None else 1.0 - values
         return tuple(np.atleast_1d(losses).tolist())

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola._types import Floats, Rounds
-from tombola.engine.tickets import ACTION, ANSWERED, CHANCE, OUTCOME, ROUNDS, TOLD, Ticket, TicketTable
+from tombola.engine.tickets import (
+    ACTION,
+    ANSWER_INDEX,
+    ANSWERED,
+    OUTCOME_START,
+    PROBABILITY,
+    ROUNDS,
+    Ticket,
+    TicketTable,
+)
 from tombola.errors import SessionError
 from tombola.feedback import FeedbackModel
 from tombola.persistence.chapter import Chapter, chapter_of
@@ -36,10 +45,10 @@ class Record:
     """
 
     def __init__(self, about: Fact, rounds: int) -> None:
-        self.learner, self.names, self.setting, self.seed = about
-        self.horizon, self.actions = self.setting.horizon, self.setting.listed
-        self.book = TicketTable(self.horizon, self.setting.width)
-        self.book.pages = np.zeros((1 + rounds, OUTCOME + self.setting.width))
+        self.learner, self.names, self.feedback_model, self.seed = about
+        self.horizon, self.actions = self.feedback_model.horizon, self.feedback_model.n_listed_actions
+        self.book = TicketTable(self.horizon, self.feedback_model.outcome_width)
+        self.book.cells = np.zeros((1 + rounds, OUTCOME_START + self.feedback_model.outcome_width))
         self.amended: set[int] = set()
         self.cancelled: set[int] = set()
 
@@ -47,20 +56,20 @@ class Record:
         """Take in events that come after those taken in before."""
         coming = iter(events)
         while some := list(islice(coming, PIECE)):
-            self.enter(chapter_of(some, self.setting, lambda round_: int(self.book.pages[round_, ACTION])))
+            self.enter(chapter_of(some, self.feedback_model, lambda round_: int(self.book.cells[round_, ACTION])))
 
     def enter(self, chapter: Chapter) -> None:
         """Take in what comes after all that was taken in before."""
-        pages, first = self.book.pages, self.round + 1
+        pages, first = self.book.cells, self.round + 1
         end = first + len(chapter.actions)
         if end > len(pages):
             raise SessionError(f"SessionFile: expected {len(pages) - 1} tickets, got more; take a backup of the file.")
-        pages[first:end, ACTION], pages[first:end, CHANCE] = chapter.actions, chapter.probabilities
+        pages[first:end, ACTION], pages[first:end, PROBABILITY] = chapter.actions, chapter.probabilities
         pages[0, ROUNDS] = end - 1
-        pages[chapter.answered, TOLD] = np.arange(len(chapter.answered)) + (end + self.answered)
+        pages[chapter.answered, ANSWER_INDEX] = np.arange(len(chapter.answered)) + (end + self.answered)
         pages[0, ANSWERED] += len(chapter.answered)
-        pages[chapter.answered, OUTCOME:] = chapter.answers
-        pages[chapter.amended, OUTCOME:] = chapter.amendments
+        pages[chapter.answered, OUTCOME_START:] = chapter.answers
+        pages[chapter.amended, OUTCOME_START:] = chapter.amendments
         self.amended.update(chapter.amended.tolist())
         self.cancelled.update(chapter.cancelled.tolist())
 
@@ -81,8 +90,8 @@ class Record:
 
     def plays(self, rounds: Rounds) -> Iterator[tuple[int, float]]:
         """Return the actions and probabilities of some tickets."""
-        pages = self.book.pages
-        return zip(pages[rounds, ACTION].astype(np.int64).tolist(), pages[rounds, CHANCE].tolist(), strict=True)
+        pages = self.book.cells
+        return zip(pages[rounds, ACTION].astype(np.int64).tolist(), pages[rounds, PROBABILITY].tolist(), strict=True)
 
     def _tickets(self, rounds: Rounds) -> list[Ticket]:
         return [Ticket(round_, *play) for round_, play in zip(rounds.tolist(), self.plays(rounds), strict=True)]
@@ -90,14 +99,14 @@ class Record:
     @property
     def outcomes(self) -> list[Losses | None]:
         """The loss of each ticket, or the losses of all actions if feedback is full; None if it has none."""
-        full, listed = self.setting.whole_rows, self.actions
+        full, listed = self.feedback_model.full_feedback, self.actions
         found = [self.book.outcome(round_) for round_ in range(1, self.round + 1)]
         return [None if outcome is None else outcome[:listed] if full else outcome[0] for outcome in found]
 
     @property
     def waiting(self) -> Rounds:
         """The rounds of the tickets that wait for an outcome."""
-        told = self.book.pages[: self.round + 1, TOLD] > 0
+        told = self.book.cells[: self.round + 1, ANSWER_INDEX] > 0
         told[[0, *self.cancelled]] = True
         return np.flatnonzero(~told)
 
@@ -109,11 +118,11 @@ class Record:
     @property
     def known(self) -> Rounds:
         """The rounds of the tickets with an outcome."""
-        return np.flatnonzero(self.book.pages[1 : self.round + 1, TOLD]) + 1
+        return np.flatnonzero(self.book.cells[1 : self.round + 1, ANSWER_INDEX]) + 1
 
     def unbroken(self, rounds: Rounds) -> Rounds:
         """Return these rounds up to the first that has no outcome."""
-        missing = np.flatnonzero(self.book.pages[rounds, TOLD] == 0)
+        missing = np.flatnonzero(self.book.cells[rounds, ANSWER_INDEX] == 0)
         return rounds[: missing[0]] if missing.size else rounds
 
     @property
@@ -128,27 +137,29 @@ class Record:
 
     def losses_of(self, rounds: Rounds) -> Floats:
         """Return the losses of rounds that have an outcome."""
-        losses: Floats = self._picked(rounds, lambda action, outcome: (self.setting.loss(action, outcome),))[0]
+        losses: Floats = self._picked(rounds, lambda action, outcome: (self.feedback_model.loss(action, outcome),))[0]
         return losses
 
     @property
     def costs(self) -> Floats:
         """What the tickets with an outcome cost: a row for each resource."""
-        return self._picked(self.known, self.setting.costs)
+        return self._picked(self.known, self.feedback_model.costs)
 
     @property
     def rows(self) -> Floats:
         """The losses that are known of the tickets with an outcome: a row for each, of one action or of all."""
-        wide = self.actions if self.setting.whole_rows else 1
-        return self.book.pages[self.known, OUTCOME : OUTCOME + wide]
+        wide = self.actions if self.feedback_model.full_feedback else 1
+        return self.book.cells[self.known, OUTCOME_START : OUTCOME_START + wide]
 
     def _picked(self, rounds: Rounds, pick: Any) -> Floats:
         """Return what a setting picks out of outcomes; it picks from columns of them as it does from numbers."""
         played = self.book.actions[rounds - 1]
-        found = np.empty((len(pick(0, np.zeros(self.setting.width))), len(rounds)))
+        found = np.empty((len(pick(0, np.zeros(self.feedback_model.outcome_width))), len(rounds)))
         for action in np.flatnonzero(np.bincount(played)).tolist():
             those = played == action
-            for column, numbers in zip(found, pick(action, self.book.pages[rounds[those], OUTCOME:].T), strict=True):
+            for column, numbers in zip(
+                found, pick(action, self.book.cells[rounds[those], OUTCOME_START:].T), strict=True
+            ):
                 column[those] = numbers
         return found
 

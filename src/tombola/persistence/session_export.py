@@ -38,7 +38,7 @@ def kinds(run: "SessionFile") -> dict[str, str]:
     """Return the columns, one for each property of a ticket, and the kind of each."""
     found = {"ticket": "int64", "id": "string", "action": "string", "probability": "float64", "loss": "float64"}
     found |= {"amended": "bool_", "cancelled": "bool_"}
-    listed = run.names[: run.setting.listed] if run.setting.whole_rows else ()
+    listed = run.names[: run.feedback_model.n_listed_actions] if run.feedback_model.full_feedback else ()
     return found | dict.fromkeys([*cost_columns(run.budget), *(f"loss:{name}" for name in listed)], "float64")
 
 
@@ -47,7 +47,7 @@ def pieces(run: "SessionFile") -> Iterator[Columns]:
     book = run.book()
     told = np.full(book.round, -1)  # where the numbers of a ticket are among those known
     told[book.known - 1] = np.arange(book.answered)
-    numbers = [book.losses, *book.costs, *(book.rows.T if book.setting.whole_rows else ())]
+    numbers = [book.losses, *book.costs, *(book.rows.T if book.feedback_model.full_feedback else ())]
     with closing(run.each_id()) as ids:
         for first in range(0, book.round, PIECE):
             rounds = range(first + 1, min(first + PIECE, book.round) + 1)

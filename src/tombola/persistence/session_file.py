@@ -29,19 +29,19 @@ from tombola import __version__, _validate
 from tombola._formatting import is_encodable
 from tombola._process_bound import ProcessBound
 from tombola.budget.budget import Budget, BudgetRun
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, ParameterError, SessionError
-from tombola.feedback import FeedbackModel, feedback_model
-from tombola.feedback.base import Numbers
+from tombola.feedback import FeedbackModel, make_feedback_model
+from tombola.feedback.base import EncodedOutcome
 from tombola.learners.spec import from_spec, to_spec
-from tombola.order import rows_in
+from tombola.order import draw_order
 from tombola.persistence.chapter import Chapter, chapter_of
 from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.persistence.mind import ANSWERED, CANCELLED, PENDING, Mind
 from tombola.persistence.outcome import Losses, Outcome, outcome_from
 from tombola.persistence.record import Fact, Record
 from tombola.persistence.session_events import is_event
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams
 
 if TYPE_CHECKING:
     from tombola.learners.base import Learner
@@ -105,7 +105,7 @@ class SessionFile(ProcessBound):
         self.horizon, self.seed = journal.length, int(journal.about["seed"])
         budget = journal.about.get("budget")  # older files have none
         self.budget = None if budget is None else Budget(*budget)
-        self.setting = live_setting(learner, len(self.names), self.horizon, self.budget)
+        self.feedback_model = live_setting(learner, len(self.names), self.horizon, self.budget)
         journal.fits = lambda event: is_event(event, len(self.names), self.horizon)
         self._journal, self._lock = journal, RLock()
         self._own = str(journal.about["learner"]["name"]).startswith("own ")
@@ -130,12 +130,12 @@ class SessionFile(ProcessBound):
         A learner that minds a `budget` gets one that says its worst costs, or its prices.
         """
         rows, names = [str(one) for one in ids], [str(name) for name in actions]
-        seed = _validate.whole("SessionFile.start", "seed", seed, least=0)
+        seed = _validate.integer("SessionFile.start", "seed", seed, least=0)
         check_names("SessionFile.start", "rows", rows)
         names = [*names, NULL] if budget is not None and budget.null == "add" else names
         check_names("SessionFile.start", "actions", names)
         live_setting(learner, len(names), len(rows), budget).init(learner)  # refuses what does not fit, without a file
-        order = [rows[row] for row in rows_in("random", len(rows), Streams(seed).order())]
+        order = [rows[row] for row in draw_order("random", len(rows), RngStreams(seed).order())]
         recipe = to_spec(learner)
         about = {"kind": "session", "tombola": __version__, "learner": recipe, "actions": names, "seed": seed}
         about |= {} if budget is None else {"budget": budget.to_json()}
@@ -166,7 +166,7 @@ class SessionFile(ProcessBound):
 
     def next(self, count: int = 1) -> list[Assignment]:
         """Hand out the next tickets, `count` of them or as many as there are rows left; never one twice."""
-        count = _validate.whole("SessionFile.next", "count", count, least=1)
+        count = _validate.integer("SessionFile.next", "count", count, least=1)
         with self._writing() as mind:
             left = self.horizon - mind.round
             if left == 0:
@@ -191,12 +191,12 @@ class SessionFile(ProcessBound):
         What was played stays played, and the wrong outcome stays in the history.
         """
         outcome = Outcome(round, loss, reward)
-        if not self.setting.amendable:
+        if not self.feedback_model.supports_amend:
             raise FeedbackError(
                 "SessionFile.amend: expected a run without a budget, got one with: money spent stays spent; record "
                 "what comes next."
             )
-        outcome.numbers(self.setting, 0)
+        outcome.numbers(self.feedback_model, 0)
         with self._writing() as mind:
             if self._mark(mind, "SessionFile.amend", outcome.round) != ANSWERED:
                 raise FeedbackError(
@@ -208,7 +208,7 @@ class SessionFile(ProcessBound):
             again = 0 if last is None else last.again + 1
             self._journal.append("amend", outcome.round, outcome.to_json(), again)
             self._replay()
-            told: Losses = self.setting.told(before)
+            told: Losses = self.feedback_model.decode(before)
             return told
 
     def cancel(self, round: int) -> bool:
@@ -362,7 +362,7 @@ class SessionFile(ProcessBound):
         return mind
 
     def _new_record(self, mind: Mind) -> Record:
-        return Record(Fact(self.learner, self.names, self.setting, self.seed), mind.round)
+        return Record(Fact(self.learner, self.names, self.feedback_model, self.seed), mind.round)
 
     def _recalled(self, mind: Mind) -> Record:
         book, end = self._new_record(mind), None
@@ -378,19 +378,19 @@ class SessionFile(ProcessBound):
         return book
 
     def _retold(self, events: list[LogEvent]) -> bytes:
-        return chapter_of(events, self.setting, lambda round_: self._ticket(round_)[0]).save()
+        return chapter_of(events, self.feedback_model, lambda round_: self._ticket(round_)[0]).save()
 
     def _assignments(self, rounds: list[int], plays: Iterable[tuple[int, float]]) -> Iterator[Assignment]:
         for round_, id_, (action, probability) in zip(rounds, self._journal.ids_of(rounds), plays, strict=True):
             yield Assignment(round_, id_, self.names[action], _chance(_plain(probability)))
 
     def _new_mind(self) -> Mind:
-        return Mind(self.learner, self.setting, seed=self.seed)
+        return Mind(self.learner, self.feedback_model, seed=self.seed)
 
     def _resume(self) -> Mind:
         """Take up the learner at the checkpoint, or at the start."""
         body = self._journal.rewind()
-        with plain() if self._few else nullcontext():
+        with interpreted() if self._few else nullcontext():
             mind = self._new_mind()
         self._fresh, self._size = 0, len(body or b"")
         if body is not None and not (not self._own and mind.load(body)):
@@ -416,7 +416,7 @@ class SessionFile(ProcessBound):
                 event = event._replace(value=amended[event.key].value)
             if event.kind != "amend":
                 self._repeat(mind, event, check=right or event.number > last)
-            elif not self.setting.amendable or mind.marks[event.key] != ANSWERED:
+            elif not self.feedback_model.supports_amend or mind.marks[event.key] != ANSWERED:
                 raise self._misfit(event)
         self._fresh = max(self._fresh, EVENTS)
         self._size = 0
@@ -450,20 +450,22 @@ class SessionFile(ProcessBound):
 
     def _observe(self, mind: Mind, outcome: Outcome) -> None:
         action, probability = self._ticket(outcome.round)
-        mind.observe(outcome.round, action, probability, outcome.numbers(self.setting, action))
+        mind.observe(outcome.round, action, probability, outcome.numbers(self.feedback_model, action))
         self._tickets.pop(outcome.round, None)
 
     def _hand_out(self, mind: Mind) -> Assignment:
         action, probability = mind.act()
         self._append("ticket", mind.round, [action, _plain(probability)])
         self._tickets[mind.round] = action, probability
-        if action >= self.setting.listed and not self.setting.whole_rows:  # the added null action: nothing to wait for
+        if (
+            action >= self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback
+        ):  # the added null action: nothing to wait for
             self._take_in(mind, Outcome(mind.round, loss=1.0))
         return self._assignment(mind.round, action, probability)
 
     def _take_in(self, mind: Mind, outcome: Outcome) -> bool:
         mark = self._mark(mind, "SessionFile.record", outcome.round)
-        numbers = outcome.numbers(self.setting, self._ticket(outcome.round)[0])
+        numbers = outcome.numbers(self.feedback_model, self._ticket(outcome.round)[0])
         if mark == PENDING:
             self._append("outcome", outcome.round, outcome.to_json())
             self._observe(mind, outcome)
@@ -474,8 +476,8 @@ class SessionFile(ProcessBound):
             )
         before = self._known(outcome.round)
         if before != numbers:
-            first, now = self.setting.told(before), self.setting.told(numbers)
-            advice = "amend it if it was wrong" if self.setting.amendable else "record what comes next"
+            first, now = self.feedback_model.decode(before), self.feedback_model.decode(numbers)
+            advice = "amend it if it was wrong" if self.feedback_model.supports_amend else "record what comes next"
             raise FeedbackError(
                 f"SessionFile.record: ticket {outcome.round} has been answered with {first!r}, got {now!r} now, "
                 f"and the first answer stands; {advice}."
@@ -488,7 +490,7 @@ class SessionFile(ProcessBound):
 
     def _mark(self, mind: Mind, owner: str, round_: int) -> int:
         """Return what has become of a ticket that was handed out."""
-        round_ = _validate.whole(owner, "round", round_, least=1)
+        round_ = _validate.integer(owner, "round", round_, least=1)
         if round_ > mind.round:
             raise FeedbackError(
                 f"{owner}: expected a ticket that has been handed out (1..{mind.round}), got {round_}; "
@@ -496,13 +498,13 @@ class SessionFile(ProcessBound):
             )
         return int(mind.marks[round_])
 
-    def _known(self, round_: int) -> Numbers:
+    def _known(self, round_: int) -> EncodedOutcome:
         event = self._journal.find("amend", round_) or self._journal.find("outcome", round_)
         if event is None:
             raise SessionError(
                 f"SessionFile: {self._journal.path} lacks the outcome of ticket {round_}; take a backup of it."
             )
-        return outcome_from(round_, event.value).numbers(self.setting, self._ticket(round_)[0])
+        return outcome_from(round_, event.value).numbers(self.feedback_model, self._ticket(round_)[0])
 
     def _ticket(self, round_: int) -> tuple[int, float]:
         """Return the action and the probability of a ticket."""
@@ -521,10 +523,10 @@ class SessionFile(ProcessBound):
 def live_setting(learner: Any, names: int, horizon: int, budget: Budget | None) -> FeedbackModel:
     """Return the setting of a run with so many names of actions, an added null action among them."""
     if budget is None:
-        return feedback_model(learner, horizon, actions=names)
+        return make_feedback_model(learner, horizon, actions=names)
     listed = names - (budget.null == "add")
-    budget_run = BudgetRun(budget.limits(listed, budget.per_resource.size, horizon=horizon))
-    return feedback_model(learner, horizon, actions=listed, budget_run=budget_run)
+    budget_run = BudgetRun(budget.resolve(listed, budget.per_resource.size, horizon=horizon))
+    return make_feedback_model(learner, horizon, actions=listed, budget_run=budget_run)
 
 
 def check_names(owner: str, what: str, names: list[str]) -> None:

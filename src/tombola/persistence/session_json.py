@@ -35,7 +35,7 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
         "learner": to_spec(session.learner),
         "actions": list(session.names[: session.actions]),
         "horizon": session.horizon,
-        "features": session.setting.context or None,
+        "features": session.feedback_model.n_features or None,
         "budget": None if budget is None else budget.to_json(),
         "stop": session.stop,
         **_summary(session),
@@ -105,7 +105,7 @@ def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Se
 
 def _go_through(session: "Session", columns: dict[str, Any]) -> None:
     """Let everything happen again, in the order in which it happened."""
-    width, context = session.setting.width, session.setting.context
+    width, context = session.feedback_model.outcome_width, session.feedback_model.n_features
     outcomes, shown = columns["outcomes"], columns["shown"]
     for event in columns["history"].tolist():
         if event == 0:
@@ -115,8 +115,8 @@ def _go_through(session: "Session", columns: dict[str, Any]) -> None:
             at = (event - 1) * width
             if not 1 <= event <= session.round:
                 raise ValueError("an answer before its ticket")
-            action = int(session.book.pages[event, ACTION])
-            outcome = session.setting.checked(action, tuple(outcomes[at : at + width].tolist()))
+            action = int(session.book.cells[event, ACTION])
+            outcome = session.feedback_model.validate(action, tuple(outcomes[at : at + width].tolist()))
             session._observe(event, outcome)
 
 

@@ -170,7 +170,7 @@ def _shares(book: Record, mix: Floats) -> tuple[tuple[str, float], ...]:
 def certificate_of(book: Record, level: float) -> Certificate:
     """Return what a `ActionMonitor` would say of a run, at once: it takes losses up to the first that is missing."""
     names, played = book.names[: book.actions], (book.round, book.answered, _running(book.losses))
-    if book.setting.whole_rows:
+    if book.feedback_model.full_feedback:
         watch = RowMonitor(names, book.horizon, level)
         watch.extend(book.rows[: len(book.unbroken(np.arange(1, book.round + 1)))])
         return watch.certificate(*played)
@@ -184,7 +184,7 @@ def certificate_of(book: Record, level: float) -> Certificate:
 def _losses(book: Record) -> list[Floats]:
     """Return the losses known of every action that was listed."""
     rows, played = book.rows, book.played
-    if book.setting.whole_rows:
+    if book.feedback_model.full_feedback:
         return list(rows.T)
     return [rows[played == action, 0] for action in range(book.actions)]
 

@@ -25,9 +25,9 @@ from optuna.trial import FrozenTrial, TrialState
 from tombola import _validate
 from tombola._types import Floats
 from tombola.errors import FeedbackError, ParameterError
-from tombola.order import rows_in
+from tombola.order import draw_order
 from tombola.racing.best import Best
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams
 
 
 class RacePruner(BasePruner):
@@ -38,10 +38,10 @@ class RacePruner(BasePruner):
     """
 
     def __init__(self, rows: int, trials: int, *, seed: int, level: float = 0.05) -> None:
-        self._rows = _validate.whole("RacePruner", "rows", rows, least=1)
-        self._trials = _validate.whole("RacePruner", "trials", trials, least=2)
-        self._level = _validate.number("RacePruner", "level", level, above=0, below=1)
-        self.order: list[int] = [int(row) for row in rows_in("random", rows, Streams(seed).order())]
+        self._rows = _validate.integer("RacePruner", "rows", rows, least=1)
+        self._trials = _validate.integer("RacePruner", "trials", trials, least=2)
+        self._level = _validate.real("RacePruner", "level", level, above=0, below=1)
+        self.order: list[int] = [int(row) for row in draw_order("random", rows, RngStreams(seed).order())]
         self._pairs: dict[tuple[int, int], Best] = {}
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:

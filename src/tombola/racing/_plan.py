@@ -10,12 +10,12 @@ import numpy as np
 from tombola import _validate
 from tombola._parallel import parallel_map
 from tombola._types import Floats, Rows, Seed
-from tombola.order import rows_in
+from tombola.order import draw_order
 from tombola.pool import Pool
 from tombola.racing.options import Settings
 from tombola.racing.truth import is_wrong
 from tombola.racing.verdict import answer_of, proved_by
-from tombola.rng_streams import Streams, repetitions
+from tombola.rng import RngStreams, repetition_seeds
 
 RANGE = (0.05, 0.95)
 
@@ -102,8 +102,8 @@ def plan(
     >>> one.answers, one.wrong, one.share < 0.2
     ([(('a',), 20)], 0.0, True)
     """
-    count = _validate.whole("plan", "shuffles", shuffles, least=1)
-    table, orders = np.ascontiguousarray(pool.losses), repetitions(seed, count)
+    count = _validate.integer("plan", "shuffles", shuffles, least=1)
+    table, orders = np.ascontiguousarray(pool.losses), repetition_seeds(seed, count)
     question = Settings(pool.actions, 0, within=within, top=top, baseline=baseline)
     plans = []
     for level in levels:
@@ -116,6 +116,6 @@ def plan(
 
 def _race(settings: Settings, table: Rows, totals: Floats, seed: Seed) -> SimulatedRace:
     field = settings.field(len(table))
-    calls = field.play(table, rows_in("random", len(table), Streams(seed).order()))
+    calls = field.play(table, draw_order("random", len(table), RngStreams(seed).order()))
     answer = tuple(settings.candidates[a] for a in answer_of(field))
     return SimulatedRace(calls, field.seen, answer, proved_by(field) is not None, is_wrong(field, totals))

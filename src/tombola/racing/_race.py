@@ -20,12 +20,12 @@ import numpy as np
 from tombola import _validate
 from tombola._process_bound import ProcessBound
 from tombola.errors import FeedbackError
-from tombola.order import rows_in
+from tombola.order import draw_order
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.forecast import rows_needed
 from tombola.racing.options import Asked, Settings, asking, distinct
 from tombola.racing.verdict import answer_of, proved_by, verdict_of
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams
 
 WORST = 1.0
 
@@ -68,11 +68,11 @@ class Race(ProcessBound):
         self._bind_to_process()
         self.settings = settings
         self.candidates = settings.candidates
-        names: Any = rows if hasattr(rows, "__len__") else range(_validate.whole("Race", "rows", rows, least=1))
+        names: Any = rows if hasattr(rows, "__len__") else range(_validate.integer("Race", "rows", rows, least=1))
         self.rows = distinct("rows", names)
         self._cells = len(self.rows) * len(self.candidates)
         self.field = settings.field(len(self.rows))
-        self._order = rows_in("random", len(self.rows), Streams(settings.seed).order()).tolist()
+        self._order = draw_order("random", len(self.rows), RngStreams(settings.seed).order()).tolist()
         self._row = np.zeros(len(self.candidates))
         self._answers: dict[int, Event] = {}
         self._pending: dict[int, Call] = {}
@@ -87,7 +87,7 @@ class Race(ProcessBound):
         More than the next row needs looks ahead, and some of it is for nothing if candidates drop out meanwhile.
         """
         if count is not None:
-            _validate.whole("Race.calls", "count", count, least=1)
+            _validate.integer("Race.calls", "count", count, least=1)
         handed: list[Call] = []
         with self._locked():
             for ticket in self._upcoming():
@@ -286,7 +286,7 @@ class Race(ProcessBound):
                 f"Race.record: expected a loss in [0, 1] for ticket {ticket}, got {loss!r}; "
                 "rescale it, and give 1 - score if more is better."
             )
-        spent = _validate.number("Race.record", "cost", cost, least=0)
+        spent = _validate.real("Race.record", "cost", cost, least=0)
         return Event("answer", ticket, None if loss is None else float(loss), spent, bool(failed))
 
     def _take_in(self, event: Event) -> None:

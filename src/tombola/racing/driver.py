@@ -65,7 +65,7 @@ def race(
     def ask(call: Call) -> Any:
         return evaluate(named[call.candidate], places[call.place])
 
-    count = _validate.whole("race", "workers", workers, least=1)
+    count = _validate.integer("race", "workers", workers, least=1)
     if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(getattr(evaluate, "__call__", None)):  # noqa: B004
         _finish(run, run.drive(ask, count))
     else:

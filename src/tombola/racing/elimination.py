@@ -13,7 +13,7 @@ import numpy as np
 
 from tombola._types import Floats, Order, Rows
 from tombola.engine.compiler import Kernel, compile_loop
-from tombola.engine.state_vector import pack, viewer
+from tombola.engine.state_vector import flatten, unflattener
 from tombola.racing.bets import STAKE
 
 if TYPE_CHECKING:  # bound by `compile_loop`
@@ -65,9 +65,9 @@ class Elimination(ABC):
     def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
         self.candidates, self.rows, self.population, self.level = candidates, rows, population, level
         state = self.init()
-        self._first = pack(state, candidates)
+        self._first = flatten(state, candidates)
         self._memory, self._row = self._first.copy(), np.zeros(candidates)
-        self._view = viewer(state)
+        self._view = unflattener(state)
         self.state = self._view(self._memory)
         self._kernels = {"view": self._view, "take": type(self).take}
         self._loops: dict[Any, Kernel] = {}

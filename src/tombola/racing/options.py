@@ -52,17 +52,17 @@ class Settings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "candidates", distinct("candidates", self.candidates))
         plain: dict[str, float] = {
-            "seed": _validate.whole("Race", "seed", self.seed, least=0),
-            "level": _validate.number("Race", "level", self.level, above=0, below=1),
-            "within": _validate.number("Race", "within", self.within, least=0, below=1),
-            "top": _validate.whole("Race", "top", self.top, least=1),
+            "seed": _validate.integer("Race", "seed", self.seed, least=0),
+            "level": _validate.real("Race", "level", self.level, above=0, below=1),
+            "within": _validate.real("Race", "within", self.within, least=0, below=1),
+            "top": _validate.integer("Race", "top", self.top, least=1),
         }
         if self.max_calls is not None:
-            if not (calls := _validate.number("Race", "max_calls", self.max_calls, least=0)).is_integer():
+            if not (calls := _validate.real("Race", "max_calls", self.max_calls, least=0)).is_integer():
                 _refuse("max_calls", "a whole number", self.max_calls, f"max_calls={int(calls)}")
             plain["max_calls"] = int(calls)
         if self.max_cost is not None:
-            plain["max_cost"] = _validate.number("Race", "max_cost", self.max_cost, least=0)
+            plain["max_cost"] = _validate.real("Race", "max_cost", self.max_cost, least=0)
         for name, value in plain.items():  # numbers of NumPy's cannot be written down
             object.__setattr__(self, name, value)
         self._check_question()

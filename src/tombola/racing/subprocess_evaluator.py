@@ -58,8 +58,8 @@ class SubprocessEvaluator:
             )
         for name in ("cap", "timeout"):
             if getattr(self, name) is not None:
-                _validate.number("race run", name, getattr(self, name), above=0)
-        _validate.whole("race run", "retries", self.retries, least=0)
+                _validate.real("race run", name, getattr(self, name), above=0)
+        _validate.integer("race run", "retries", self.retries, least=0)
 
     def check(self) -> None:
         """Refuse commands that cannot run, before the first call is made."""

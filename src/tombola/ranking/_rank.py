@@ -56,7 +56,7 @@ def rank(
             2  b              0.6667     0.6667 to 0.6667
 
     """
-    level = _validate.number("rank", "level", level, above=0, below=1)
+    level = _validate.real("rank", "level", level, above=0, below=1)
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
         shared = level / len(table)
         found = {

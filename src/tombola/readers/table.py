@@ -98,8 +98,8 @@ def _limits(rescale: Any) -> bool | tuple[float, float]:
         raise ParameterError(
             f"read_table: rescale must be True or two numbers, got {rescale!r}; write rescale=(0, 100)."
         )
-    low = _validate.number("read_table", "rescale[0]", rescale[0])
-    return low, _validate.number("read_table", "rescale[1]", rescale[1], above=low)
+    low = _validate.real("read_table", "rescale[0]", rescale[0])
+    return low, _validate.real("read_table", "rescale[1]", rescale[1], above=low)
 
 
 def _parts(source: Any, wanted: ReadOptions) -> ParsedTable:
@@ -160,7 +160,7 @@ def _price(source: str, prices: Mapping[str, float], name: str) -> float:
         raise TableError(
             f"{source}: costs must name every action, got {join_names(list(prices))}; add one for {name!r}."
         )
-    return _validate.number("read_table", "costs", prices[name], least=0)
+    return _validate.real("read_table", "costs", prices[name], least=0)
 
 
 def _matched(parts: ParsedTable, other: ParsedTable) -> NDArray[Any]:

@@ -23,7 +23,7 @@ class AllLabellings(HypothesisClass):
     ties: ClassVar[tuple[Ties, ...]] = ("first", "last")
 
     def __post_init__(self) -> None:
-        _validate.whole("AllLabellings", "points", self.points, least=1)
+        _validate.integer("AllLabellings", "points", self.points, least=1)
 
     @property
     def vc(self) -> int | None:

@@ -27,7 +27,7 @@ class Estimator(HypothesisClass):
     dimension: int | None = None
 
     def __post_init__(self) -> None:
-        _validate.number("Estimator", "growth_factor", self.growth_factor, least=1)
+        _validate.real("Estimator", "growth_factor", self.growth_factor, least=1)
         if not (callable(getattr(self.model, "fit", None)) and callable(getattr(self.model, "predict", None))):
             raise ParameterError(
                 f"Estimator: model must have the methods fit and predict, got {self.model!r}; "

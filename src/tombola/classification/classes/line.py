@@ -158,8 +158,8 @@ class Unions(LineClass):
     intervals: int
 
     def __post_init__(self) -> None:
-        _validate.whole("Unions", "intervals", self.intervals, least=1)
-        _validate.number("Unions", "intervals", self.intervals, most=20)
+        _validate.integer("Unions", "intervals", self.intervals, least=1)
+        _validate.real("Unions", "intervals", self.intervals, most=20)
 
     @property
     def switches(self) -> int:

@@ -23,7 +23,7 @@ class Stumps(LineClass):
     entries: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        _validate.whole("Stumps", "features", self.features, least=1)
+        _validate.integer("Stumps", "features", self.features, least=1)
 
     @property
     def dimensions(self) -> int | None:

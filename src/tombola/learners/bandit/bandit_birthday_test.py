@@ -48,7 +48,7 @@ class BanditBirthdayTest(Learner):
 
     def __post_init__(self) -> None:
         if self.grid is not None:
-            _validate.whole("BanditBirthdayTest", "grid", self.grid, least=1)
+            _validate.integer("BanditBirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start the test."""

@@ -47,7 +47,7 @@ class EpsilonGreedy(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("EpsilonGreedy", "c", self.c, least=0)
+        _validate.real("EpsilonGreedy", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing."""

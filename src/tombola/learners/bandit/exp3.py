@@ -59,7 +59,7 @@ class Exp3(MixedLearner):
 
     def __post_init__(self) -> None:
         if self.rate is not None:
-            _validate.number("Exp3", "rate", self.rate, above=0)
+            _validate.real("Exp3", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with equal weights."""

@@ -47,7 +47,7 @@ class ExploreThenCommit(Learner):
 
     def __post_init__(self) -> None:
         if self.rounds is not None:
-            _validate.whole("ExploreThenCommit", "rounds", self.rounds, least=1)
+            _validate.integer("ExploreThenCommit", "rounds", self.rounds, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with the turn of action 0."""

@@ -75,7 +75,7 @@ class KLUCB(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("KLUCB", "c", self.c, least=0)
+        _validate.real("KLUCB", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing."""

@@ -44,7 +44,7 @@ class UCB1(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("UCB1", "scale", self.scale, least=0)
+        _validate.real("UCB1", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing."""

@@ -75,7 +75,7 @@ class UCB2(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("UCB2", "alpha", self.alpha, least=LEAST, below=1)
+        _validate.real("UCB2", "alpha", self.alpha, least=LEAST, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing, with r = 0 for every action."""

@@ -87,6 +87,6 @@ class BudgetedBanditLearner(BudgetedBase):
 def check_growth(learner: Any) -> None:
     """Raise ParameterError unless the growth after which it plans again is above 1, and its delta, if any, a probability."""
     name = type(learner).__name__
-    _validate.number(name, "growth", learner.growth, above=1)
+    _validate.real(name, "growth", learner.growth, above=1)
     if hasattr(learner, "delta"):
-        _validate.number(name, "delta", learner.delta, above=0, below=1)
+        _validate.real(name, "delta", learner.delta, above=0, below=1)

@@ -48,7 +48,7 @@ class DualDescent(BudgetedLearner):
 
     def __post_init__(self) -> None:
         if self.step is not None:
-            _validate.number("DualDescent", "step", self.step, above=0)
+            _validate.real("DualDescent", "step", self.step, above=0)
 
     def init(self, terms: BudgetTerms) -> State:
         """Start with prices of 0."""

@@ -70,7 +70,7 @@ class AdaHedge(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def __post_init__(self) -> None:
-        _validate.number("AdaHedge", "kappa", self.kappa, above=0)
+        _validate.real("AdaHedge", "kappa", self.kappa, above=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with everyone in the lead."""

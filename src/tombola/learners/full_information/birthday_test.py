@@ -55,7 +55,7 @@ class BirthdayTest(Learner):
 
     def __post_init__(self) -> None:
         if self.grid is not None:
-            _validate.whole("BirthdayTest", "grid", self.grid, least=1)
+            _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start the test."""

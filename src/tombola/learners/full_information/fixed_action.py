@@ -28,7 +28,7 @@ class FixedAction(Learner):
     feedback: ClassVar[Feedback] = "full"
 
     def __post_init__(self) -> None:
-        _validate.whole("FixedAction", "action", self.action, least=0)
+        _validate.integer("FixedAction", "action", self.action, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Check that there is such an action."""

@@ -68,7 +68,7 @@ class Hedge(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def __post_init__(self) -> None:
-        _validate.whole("Hedge", "delay", self.delay, least=0)
+        _validate.integer("Hedge", "delay", self.delay, least=0)
         if self.order not in ("random", "given"):
             raise ParameterError(f"Hedge: order must be 'random' or 'given', got {self.order!r}; write order='random'.")
         if self.order == "random" and self.delay > 0:
@@ -77,7 +77,7 @@ class Hedge(MixedLearner):
                 f"Hedge(order='given', delay={self.delay}) for the worst order."
             )
         if self.rate is not None:
-            _validate.number("Hedge", "rate", self.rate, above=0)
+            _validate.real("Hedge", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with no loss for anyone."""

@@ -14,9 +14,9 @@ from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.budget import budget_epsilon, budget_first_play
 from tombola.budget.budget import BudgetRun, BudgetTerms, ResolvedBudget
-from tombola.engine.state_vector import blank
+from tombola.engine.state_vector import lazy_zeros
 from tombola.errors import ParameterError
-from tombola.feedback import Budgeted
+from tombola.feedback import BudgetedFeedback
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.primal_dual import PrimalDual
 from tombola.learners.reductions.blocks import belongs, in_block
@@ -65,9 +65,9 @@ class BudgetSimulation(BudgetedLearner):
     delay: int = 0
 
     def __post_init__(self) -> None:
-        _validate.number("BudgetSimulation", "delta", self.delta, above=0, below=1)
-        _validate.number("BudgetSimulation", "margin", self.margin, least=0)
-        _validate.whole("BudgetSimulation", "delay", self.delay, least=0)
+        _validate.real("BudgetSimulation", "delta", self.delta, above=0, below=1)
+        _validate.real("BudgetSimulation", "margin", self.margin, least=0)
+        _validate.integer("BudgetSimulation", "delay", self.delay, least=0)
         if not isinstance(self.base, BudgetedLearner):
             raise ParameterError(
                 f"BudgetSimulation: base must be a budgeted learner, got {self.base!r}; "
@@ -94,8 +94,8 @@ class BudgetSimulation(BudgetedLearner):
             starts=blocks.starts,
             lengths=blocks.lengths,
             played=np.eye(k)[terms.null],
-            losses=blank(T, k),
-            costs=blank(T, k * m),
+            losses=lazy_zeros(T, k),
+            costs=lazy_zeros(T, k * m),
         )
 
     @staticmethod
@@ -149,5 +149,5 @@ def average_mix(
     worst[null] = 0.0
     prices = np.where(worst == 0, 0.0, np.nan)
     limits = ResolvedBudget(np.full(resources, rate * rounds), worst, null, added=False, prices=prices)
-    setting = Budgeted(actions, rounds, BudgetRun(limits, "strict", mixed=True))
+    setting = BudgetedFeedback(actions, rounds, BudgetRun(limits, "strict", mixed=True))
     return train(base, setting, losses, rng, costs) / rounds

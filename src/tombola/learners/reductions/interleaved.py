@@ -12,7 +12,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.limits import capped
-from tombola.engine.state_vector import pack, viewer
+from tombola.engine.state_vector import flatten, unflattener
 from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, Kernels, Learner
 
@@ -41,7 +41,7 @@ class Interleaved(Learner):
     needs_round: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _validate.whole("Interleaved", "delay", self.delay, least=0)
+        _validate.integer("Interleaved", "delay", self.delay, least=0)
         if getattr(self.base, "feedback", None) != "full" or self.base.needs_round or self.base.plans:
             raise ParameterError(
                 f"Interleaved: base must be a full-information learner that acts round by round, got {self.base!r}; "
@@ -56,13 +56,13 @@ class Interleaved(Learner):
     def init(self, actions: int, horizon: int) -> State:
         """Start d+1 copies, each for its share of the horizon."""
         count = min(self.delay + 1, horizon)
-        memory = pack(self.base.init(actions, -(-horizon // count)), actions)
+        memory = flatten(self.base.init(actions, -(-horizon // count)), actions)
         return State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
         """Return the kernels of the base, each applied to the copy whose turn it is."""
         base = self.base.kernels(actions, horizon)
-        view = viewer(self.base.init(actions, horizon))
+        view = unflattener(self.base.init(actions, horizon))
         base_act, base_mix, base_observe = base.act, base.mix, base.observe
 
         def act(state: State, rng: RngState) -> tuple[int, float]:

@@ -16,7 +16,7 @@ from tombola._types import Floats, RngState
 from tombola.bounds import by_indices
 from tombola.bounds.limits import capped
 from tombola.engine.compiler import Kernel, compile_loop, compiles
-from tombola.engine.state_vector import blank, mix_of, pack, viewer
+from tombola.engine.state_vector import flatten, lazy_zeros, mix_slice, unflattener
 from tombola.errors import ParameterError
 from tombola.feedback.base import make_choose
 from tombola.learners.bandit.counts import learn, least_tried
@@ -78,7 +78,7 @@ class SimulatedHistory(NamedTuple):
 
 def simulate_feedback(memory: Floats, rng: RngState, tale: SimulatedHistory, rounds: int, plays: Floats) -> int:
     """Let the base play simulated rounds, count what it plays, and return the last action."""
-    state, mix = view(memory), mix_of(memory)
+    state, mix = view(memory), mix_slice(memory)
     last = 0
     for _ in range(rounds):
         action, probability = choose(state, mix, rng)
@@ -95,9 +95,9 @@ def simulate_feedback(memory: Floats, rng: RngState, tale: SimulatedHistory, rou
 def fresh(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
     """Return the first memory of a base for so many rounds, and `simulate_feedback` specialised to it, compiled or plain."""
     state, kernels = base.init(actions, rounds), base.kernels(actions, rounds)
-    memory, row = pack(state, actions), np.zeros(actions)
+    memory, row = flatten(state, actions), np.zeros(actions)
     arguments = (memory, new_rng(np.random.SeedSequence(0)), SimulatedHistory(np.zeros((actions, 1)), row, row), 1, row)
-    names = {"view": viewer(state), "choose": make_choose(kernels), "observe": kernels.observe}
+    names = {"view": unflattener(state), "choose": make_choose(kernels), "observe": kernels.observe}
     return memory, compile_loop(simulate_feedback, arguments, **names)
 
 
@@ -158,7 +158,7 @@ class OptimisticSimulation(Learner):
             levels=levels,
             played=played,
             due_at=due_at,
-            past=blank(actions, horizon),
+            past=lazy_zeros(actions, horizon),
         )
 
     @staticmethod

@@ -44,7 +44,7 @@ class LemmaSchedule(Schedule):
     delay: int = 0
 
     def __post_init__(self) -> None:
-        _validate.whole("LemmaSchedule", "delay", self.delay, least=0)
+        _validate.integer("LemmaSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
         """Return t_i and 2^i for all i with t_i <= T."""
@@ -66,7 +66,7 @@ class PaperSchedule(Schedule):
     delay: int = 0
 
     def __post_init__(self) -> None:
-        _validate.whole("PaperSchedule", "delay", self.delay, least=0)
+        _validate.integer("PaperSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
         """Return t_i and 2^i for all i >= 1 with t_i <= T."""
@@ -85,7 +85,7 @@ class GrowingSchedule(Schedule):
     growth: float = 2.0
 
     def __post_init__(self) -> None:
-        _validate.number("GrowingSchedule", "growth", self.growth, above=1)
+        _validate.real("GrowingSchedule", "growth", self.growth, above=1)
 
     def blocks(self, horizon: int) -> Blocks:
         """Return no blocks."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.engine.state_vector import blank
+from tombola.engine.state_vector import lazy_zeros
 from tombola.errors import ParameterError
-from tombola.feedback import Full
+from tombola.feedback import FullFeedback
 from tombola.learners.base import Feedback, Learner, MixedLearner
 from tombola.learners.reductions.blocks import belongs, in_block
 from tombola.learners.reductions.python_learner import PythonLearner
@@ -68,8 +68,8 @@ class Simulation(MixedLearner):
     needs_round: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _validate.whole("Simulation", "trainings", self.trainings, least=1)
-        _validate.whole("Simulation", "free_action", self.free_action, least=0)
+        _validate.integer("Simulation", "trainings", self.trainings, least=1)
+        _validate.integer("Simulation", "free_action", self.free_action, least=0)
         if not isinstance(self.base, PythonLearner) and getattr(self.base, "feedback", None) != "full":
             raise ParameterError(
                 f"Simulation: base must be a full-information learner, got {self.base!r}; "
@@ -101,7 +101,7 @@ class Simulation(MixedLearner):
             starts=blocks.starts,
             lengths=blocks.lengths,
             played=np.eye(actions)[self.free_action],
-            past=blank(horizon, actions),
+            past=lazy_zeros(horizon, actions),
         )
 
     @staticmethod
@@ -153,7 +153,7 @@ def frequencies(base: Learner | PythonLearner, past: Floats, rounds: int, rng: R
     """Return how often `base` plays each action in `rounds` independent uniform draws from the rows of `past`."""
     if isinstance(base, PythonLearner):
         return base.train(past, rounds, rng)
-    return train(base, Full(past.shape[1], rounds), past, rng)
+    return train(base, FullFeedback(past.shape[1], rounds), past, rng)
 
 
 def next_training(state: State) -> int:

@@ -10,7 +10,7 @@ from tombola.engine.compiler import compile_loop
 from tombola.engine.loop import ROUND, RowStream, new_accumulators
 from tombola.engine.runner import Runner
 from tombola.feedback import FeedbackModel
-from tombola.rng import draws
+from tombola.rng import iid_indices
 
 CHUNK = 1 << 14  # draws at a time, so that training needs no memory besides the past
 
@@ -25,14 +25,14 @@ def train(base: Any, setting: FeedbackModel, losses: Floats, rng: RngState, cost
     runner = Runner(base, setting, rng)
     resources = prices.shape[1] // setting.actions
     accumulators = new_accumulators(
-        setting.actions, 0, np.zeros(0, np.int64), resources=resources, kept=False, expects=False
+        setting.actions, 0, np.zeros(0, np.int64), resources=resources, per_round=False, expects=False
     )
     order = np.zeros(min(rounds, CHUNK), np.uint32)
-    draw_rows = compile_loop(draws, (order, past.shape[0], rng))
+    draw_rows = compile_loop(iid_indices, (order, past.shape[0], rng))
     for begun in range(0, rounds, CHUNK):
         chunk = order[: rounds - begun]
         draw_rows(chunk, past.shape[0], rng)
-        accumulators.place[ROUND] = 0
+        accumulators.cursor[ROUND] = 0
         runner.play(RowStream(past, prices, np.arange(setting.actions), chunk, 0), from_delays(0), accumulators)
     return accumulators.plays
 

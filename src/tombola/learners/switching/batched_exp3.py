@@ -50,9 +50,9 @@ class BatchedExp3(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("BatchedExp3", "price", self.price, least=0, most=1e12)
+        _validate.real("BatchedExp3", "price", self.price, least=0, most=1e12)
         if self.block is not None:
-            _validate.whole("BatchedExp3", "block", self.block, least=1)
+            _validate.integer("BatchedExp3", "block", self.block, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with equal probabilities, before the first block."""

@@ -61,7 +61,7 @@ class BettingElimination(Learner):
 
     def __post_init__(self) -> None:
         if self.delta is not None:
-            _validate.number("BettingElimination", "delta", self.delta, least=1e-200, below=1)
+            _validate.real("BettingElimination", "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> Any:
         """Start with all actions active, and gamblers that have not yet bet."""

@@ -83,7 +83,7 @@ class BlockUCB(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("BlockUCB", "scale", self.scale, least=0)
+        _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing, before the first frame."""

@@ -79,8 +79,8 @@ class FrugalUCB(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("FrugalUCB", "price", self.price, least=0, most=1e12)
-        _validate.number("FrugalUCB", "scale", self.scale, least=0)
+        _validate.real("FrugalUCB", "price", self.price, least=0, most=1e12)
+        _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing."""

@@ -60,7 +60,7 @@ class SimulationSuccessiveElimination(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
+        _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with all actions active, before the rounds that try each once."""

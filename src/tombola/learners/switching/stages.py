@@ -65,9 +65,9 @@ class StagedElimination(Learner):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        _validate.number(name, "price", self.price, least=0, most=1e12)
+        _validate.real(name, "price", self.price, least=0, most=1e12)
         if self.delta is not None:
-            _validate.number(name, "delta", self.delta, least=1e-200, below=1)
+            _validate.real(name, "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with all actions active."""

@@ -175,7 +175,7 @@ class Thrifty(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("Thrifty", "price", self.price, least=0, most=1e12)
+        _validate.real("Thrifty", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing, with no action being played."""

@@ -51,7 +51,7 @@ class TsallisSwitching(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("TsallisSwitching", "price", self.price, least=0, most=1e12)
+        _validate.real("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start with equal probabilities, before the first block."""

@@ -25,7 +25,7 @@ class UCB2WithoutReplacement(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.number("UCB2WithoutReplacement", "alpha", self.alpha, least=LEAST, below=1)
+        _validate.real("UCB2WithoutReplacement", "alpha", self.alpha, least=LEAST, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         """Start knowing nothing but how many rows there are."""

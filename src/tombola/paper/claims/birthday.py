@@ -20,7 +20,7 @@ from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, b
 from tombola.paper.curves import lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Birthday(Claim, name="birthday", expected="holds", luck=5e-4, judging=("me
         """Measure the round in which the test fires, in plays of the learner itself."""
         T = unit["T"]
         rows = year(T)
-        taus = (fired(self.test(T), rows, self.order, child) for child in repetitions(seed, unit["plays"]))
+        taus = (fired(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"]))
         return [{"T": T, "play": r, "tau": tau} for r, tau in enumerate(taus)]
 
     def verdict(self, rows: Measures) -> Verdict:

@@ -26,7 +26,7 @@ from tombola.paper import pvalues
 from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
 from tombola.paper.curves import lines
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 
@@ -84,7 +84,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         if unit["plays"] == 0:
             return [self._near_the_horizon(unit["T"], seed)]
         rows: list[Measure] = []
-        for repetition, child in enumerate(repetitions(seed, unit["plays"])):
+        for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             for kind, pool in pools(unit["T"], np.random.default_rng(child)).items():
                 regret = play(self.learner, pool, self.order, self.delay, seed=child).regret
                 rows.append({"T": unit["T"], "kind": kind, "play": repetition, "regret": float(regret)})

@@ -25,7 +25,7 @@ from tombola.paper import pvalues
 from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
 from tombola.pool import Pool
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 RATE, DELTA, ACTIONS = 0.8, 0.05, 3
 WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
@@ -134,7 +134,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", luck
         """Play the learners with a proof in fluid play with the strict stop, and the practical one as a user would."""
         T = unit["T"]
         rows: list[Measure] = []
-        for repetition, child in enumerate(repetitions(seed, unit["plays"])):
+        for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             pool = POOLS[unit["pool"]](T, seed=child)
             for name, learner in self.learners.items():
                 about = {"T": T, "pool": unit["pool"], "learner": name, "play": repetition}

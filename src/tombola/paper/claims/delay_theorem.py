@@ -23,7 +23,7 @@ from tombola.paper.base import Claim, Measure, Measures, Parts, Ruling, Unit, Ve
 from tombola.paper.claims.delay_parts import LEARNERS, Learners, against, bound_of, measure
 from tombola.paper.curves import lines
 from tombola.report.chart import Band, Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 EASY, LATE = ("split", "gap", "balanced"), (3, 7, 15)
 WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
@@ -94,7 +94,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", luck=5e-4):
         T, d = unit["T"], unit["d"]
         order = self.order if unit["order"] == "random" else "given"
         rows: list[Measure] = []
-        for r, child in enumerate(repetitions(seed, unit["plays"])):
+        for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             pool = instances.delay_trap(T, d, seed=child)
             for name, learner in self.learners.items():
                 prompt = learner(0) if name == "Simulation" else learner(d)

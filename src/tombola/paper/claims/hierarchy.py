@@ -18,7 +18,7 @@ from tombola.paper import pvalues
 from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels, pick
 from tombola.paper.curves import exactly
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
 KINDS = list(itertools.product([0.0, 1.0], repeat=2))
@@ -56,7 +56,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", luck=5e-4):
         regrets = self.exact(learner, KINDS, unit["T"])
         values: dict[str, Any] = {model: float(getattr(regrets, model)) for model in MODELS}
         rows: list[Measure] = [{**about, "kind": "exact", **values}]
-        for child in repetitions(seed, unit["plays"]):
+        for child in repetition_seeds(seed, unit["plays"]):
             trace = play(learner, regrets.random_input, order=self.order, seed=child)
             rows.append({**about, "kind": "play", "regret": trace.expected_regret})
         return rows

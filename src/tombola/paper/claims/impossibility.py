@@ -24,7 +24,7 @@ from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, b
 from tombola.paper.claims.constraints import Idle
 from tombola.paper.curves import lines
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 LEARNERS: dict[str, BudgetedLearner] = {
     "empirical LP": EmpiricalLP(),
@@ -104,7 +104,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", luck=5e-4, ju
         if unit["plays"] == 0:
             return [{"T": T, "kind": "least", "learner": "all", "play": 0, "regret": least_regret(T)}]
         rows: list[Measure] = []
-        for repetition, child in enumerate(repetitions(seed, unit["plays"])):
+        for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             for kind, order in (("given", "given"), ("random", self.order)):
                 for name, learner in self.learners.items():
                     traces = [

@@ -23,7 +23,7 @@ from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, b
 from tombola.paper.curves import lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 FRUGAL, SPREAD = "FrugalUCB", 0.25
 LEARNERS: dict[str, Learner] = {
@@ -83,7 +83,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", luck=5e-4):
     def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
         """Play on walks in their given order, and shuffled."""
         rows: list[Measure] = []
-        for play, child in enumerate(repetitions(seed, unit["walks"])):
+        for play, child in enumerate(repetition_seeds(seed, unit["walks"])):
             pool = self.walk(unit["T"], child)
             for kind, order in (("given", self.given), ("random", self.order)):
                 runs = compare(pool, self.learners, order, repetitions=1, switching_price=1.0, seed=child)

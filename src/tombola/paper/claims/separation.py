@@ -22,7 +22,7 @@ from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, b
 from tombola.paper.curves import lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 FAMILY = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
 ZERO = "zero"
@@ -108,7 +108,7 @@ class Separation(Claim, name="separation", expected="holds", luck=5e-4, judging=
         }
         pools |= {"birthday": (instances.birthday(T), self.order), "twice": (twice(T), self.order)}
         rows: list[Measure] = []
-        for (kind, (pool, order)), child in zip(pools.items(), repetitions(seed, len(pools)), strict=True):
+        for (kind, (pool, order)), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
             plays = 3 * count if kind == "twice" else count
             rows += [
                 {"T": T, "kind": kind, "play": r, "regret": x}

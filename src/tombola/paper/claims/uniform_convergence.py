@@ -17,12 +17,12 @@ import numpy as np
 
 from tombola import bounds
 from tombola._types import Floats, Seed
-from tombola.order import OrderLike, rows_in
+from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
 from tombola.paper.curves import lines
 from tombola.report.chart import Chart
-from tombola.rng_streams import Streams, repetitions
+from tombola.rng import RngStreams, repetition_seeds
 
 DELTA, SHORT, RICH = 0.05, (14, 7), (1024, 190)
 Radius: TypeAlias = Callable[[int, int, int, float], float]  # rows seen, rows of the pool, dimension, delta
@@ -101,8 +101,8 @@ class UniformConvergence(
         """Measure the largest error over all thresholds, on coin labels."""
         T, n = unit["T"], unit["n"]
         rows: list[Measure] = []
-        for play, child in enumerate(repetitions(seed, unit["plays"])):
-            first = rows_in(self.order, T, Streams(child).order())[:n]
+        for play, child in enumerate(repetition_seeds(seed, unit["plays"])):
+            first = draw_order(self.order, T, RngStreams(child).order())[:n]
             rows.append({"n": n, "T": T, "play": play, "largest": largest_error(first, T)})
         return rows
 

@@ -18,7 +18,7 @@ from tombola.paper.claims.constraints import ACTIONS, DELTA, POOLS, RATE, Idle, 
 from tombola.paper.curves import lines
 from tombola.paper.extensions.base import Beyond
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 GROWTH = 2.0
 WAYS = ("sampled", "fluid")
@@ -66,7 +66,7 @@ class PracticalLP(Beyond, name="empirical-lp", expected="holds", luck=1e-4, judg
         return [
             {**about, "play": r}
             | spent(self.learner, make(seed=child), self.order, self.overdraft, child, fluid=unit["way"] == "fluid")
-            for r, child in enumerate(repetitions(seed, unit["plays"]))
+            for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
         ]
 
     def verdict(self, rows: Measures) -> Verdict:

@@ -16,7 +16,7 @@ from tombola.paper.extensions.frugal import as_proved
 from tombola.paper.extensions.traps import trap
 from tombola.paper.pvalues import at_most
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 GAP = 0.8
 T = 2**13
@@ -54,7 +54,7 @@ class LateElimination(Beyond, name="late-elimination", expected="holds", luck=1e
         k, d = unit["k"], unit["d"]
         pool = trap(T, k, GAP)
         found: list[Measure] = []
-        for r, child in enumerate(repetitions(seed, unit["plays"])):
+        for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             late, prompt = (
                 play(SuccessiveElimination(), pool, order=self.order, delay=delay, seed=child).regret
                 for delay in (self.late(d), 0)

@@ -18,7 +18,7 @@ from tombola.paper.curves import lines
 from tombola.paper.extensions.base import Beyond
 from tombola.paper.pvalues import at_most, exact
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 
 def birthday_test(T: int) -> Learner:
@@ -76,7 +76,7 @@ class Optimistic(Beyond, name="bandit-repair", expected="holds", luck=1e-5, judg
                 "direct": play(direct, pool, order=self.order, seed=child).regret,
                 "regret": play(learner, pool, order=self.order, seed=child).regret,
             }
-            for r, child in enumerate(repetitions(seed, unit["plays"]))
+            for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
         ]
 
     def verdict(self, rows: Measures) -> Verdict:

@@ -26,7 +26,7 @@ from tombola.paper.extensions.traps import trap
 from tombola.paper.pvalues import ROUNDING, at_most, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
-from tombola.rng_streams import repetitions
+from tombola.rng import repetition_seeds
 
 GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
 
@@ -105,7 +105,7 @@ class BudgetTracker(Beyond, name="thrifty", expected="holds", luck=1e-5, judging
         T, k, price = unit["T"], unit["k"], unit["price"]
         pool, learner = pool_of(unit["pool"], T, k), self.learner(price)
         rows: list[Measure] = []
-        for r, child in enumerate(repetitions(seed, unit["plays"])):
+        for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             trace = play(learner, pool, order=self.order, switching_price=price, seed=child)
             own = {"regret": trace.regret, "switches": trace.switches}
             own["astray"] = astray(trace.actions, trace.losses, k, price)
