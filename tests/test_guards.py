@@ -29,7 +29,6 @@ from tombola.budget.tracker import (
     update_affordable,
 )
 from tombola.cli import app as cli
-from tombola.confidence import RandomOrderTest, certify
 from tombola.delay import RowDelays
 from tombola.engine.runner import MAX_PLANS
 from tombola.errors import LearnerError, SessionError, TombolaError
@@ -70,24 +69,6 @@ def test_names_are_text_on_the_page_of_a_run(tmp_path: Path) -> None:
 def test_a_run_waits_for_the_disk(tmp_path: Path) -> None:
     ((level,),) = Database(tmp_path / "calls.run", "SessionFile", "rwc").rows("PRAGMA synchronous")
     assert level == 3, "EXTRA: what is written is on the disk, and so is its name"
-
-
-@pytest.mark.parametrize("actions", [2, 5])
-def test_the_level_of_a_certificate_is_shared_by_its_actions(actions: int) -> None:
-    losses = np.random.default_rng(0).random(60)
-    alone = certify([0] * 60, losses, actions=1, population=200, level=0.05 / actions).interval(0)
-    shared = certify([0] * 60, losses, actions=actions, population=200, level=0.05).interval(0)
-    assert (shared.low, shared.high) == pytest.approx((alone.low, alone.high), abs=1e-12)
-
-
-@pytest.mark.parametrize("columns", [2, 7])
-def test_the_level_of_the_order_test_is_shared_by_its_columns(columns: int) -> None:
-    alone, shared = RandomOrderTest(level=0.01 / columns, seed=3), RandomOrderTest(columns, level=0.01, seed=3)
-    for t in range(300):
-        alone.update(t / 300)
-        shared.update(t / 300, 0)
-    assert shared.verdict().values == alone.verdict().values > 0
-    assert shared.probability == pytest.approx(min(1.0, columns * alone.probability))
 
 
 @pytest.mark.parametrize("action", [0, 1])

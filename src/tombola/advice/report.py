@@ -116,7 +116,7 @@ class Answer:
         drifting = self.pool.actions[self.verdict.column]
         return (
             f"not random: the losses of {drifting} drift, which shows after {self.verdict.values:,} rows (a shuffled "
-            f"table looks so with probability {max(self.verdict.probability, 1e-99):.0e} at most); results in random order "
+            f"table looks so with probability {max(self.verdict.p_value, 1e-99):.0e} at most); results in random order "
             "hold if the rows are shuffled first, not for the table as it is listed"
         )
 
@@ -190,7 +190,7 @@ class Answer:
             "repetitions": self.question.repetitions,
             "seed": self.question.seed,
             "random_order": {
-                "refuted": self.verdict.refuted, "probability": self.verdict.probability, "meaning": self.order_words
+                "refuted": self.verdict.refuted, "probability": self.verdict.p_value, "meaning": self.order_words
             },
             "rankings": {order: self._lines(order) for order in self.runs.orders},
             "advice": {

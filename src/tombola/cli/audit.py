@@ -17,7 +17,7 @@ from tombola.cli.row_source import DOUBT, Arriving, Readable, in_disorder
 from tombola.cli.units import limits
 
 if TYPE_CHECKING:
-    from tombola.confidence import Audit, AuditResult, RunningMean, StatementTest
+    from tombola.confidence import Audit, AuditResult, RunningMean, Statement
     from tombola.errors import TableError
     from tombola.report.evidence_page import Shown
 
@@ -83,8 +83,10 @@ def audit(
         raise ParameterError(f"audit: expected at least one row, got none in {arriving.source}; add rows.")
     if readable.bad is None:
         arriving.check_size(int(checked.population))
-    findings = checked.findings()
-    guesses = [_more(one, rows, level / len(findings), assertions[i].parts, seed) for i, one in enumerate(findings)]
+    findings = checked.results()
+    guesses = [
+        _more(one, rows, level / len(findings), assertions[i].inequalities, seed) for i, one in enumerate(findings)
+    ]
     if out is not None:
         _write(out, findings, taken, checked, courses, Path(arriving.source).name)
     if as_json:
@@ -96,7 +98,7 @@ def audit(
         _show(findings, guesses)
     readable.check()
     outcomes = {one.outcome for one in findings}
-    raise typer.Exit(3 if "refuted" in outcomes else 1 if "open" in outcomes else 0)
+    raise typer.Exit(3 if "refuted" in outcomes else 1 if "undecided" in outcomes else 0)
 
 
 def _known(facts: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def _check_columns(arriving: Arriving, names: list[str]) -> None:
 
 
 def _check(
-    assertions: "list[StatementTest]", header: list[str], strata: str, sizes: dict[str, int] | None
+    assertions: "list[Statement]", header: list[str], strata: str, sizes: dict[str, int] | None
 ) -> Callable[[Rows], None]:
     """Return what refuses rows of which a statement cannot be read, or whose stratum has no size."""
     from tombola.errors import TableError
@@ -122,7 +124,7 @@ def _check(
     def check(batch: Rows) -> None:
         columns = _columns(batch, header)
         for one in assertions:
-            one.parts[0].values(columns)
+            one.inequalities[0].values(columns)
         if sizes is not None and (strange := [name for name in columns[strata] if name.strip() not in sizes]):
             known = ", ".join(sizes)
             raise TableError(f"audit: expected a stratum of {known}, got {strange[0]!r}; add its size to --sizes.")
@@ -196,7 +198,7 @@ def _sizes(text: str) -> dict[str, int]:
 class OrderGuard:
     """Lets rows pass for as long as nothing speaks against their being in random order."""
 
-    def __init__(self, assertions: "list[StatementTest]", source: str, seed: int) -> None:
+    def __init__(self, assertions: "list[Statement]", source: str, seed: int) -> None:
         from tombola.confidence import RandomOrderTest
 
         self._assertions, self._source = assertions, source
@@ -206,9 +208,9 @@ class OrderGuard:
         """Take in rows."""
         import numpy as np
 
-        if self._test.extend(np.column_stack([one.parts[0].values(rows) for one in self._assertions])):
+        if self._test.extend(np.column_stack([one.inequalities[0].values(rows) for one in self._assertions])):
             verdict = self._test.verdict()
-            raise in_disorder(self._source, self._assertions[verdict.column].words, verdict)
+            raise in_disorder(self._source, self._assertions[verdict.column].text, verdict)
 
 
 def _feed(
@@ -222,7 +224,7 @@ def _feed(
             for one in (*others, checked):
                 one.extend(columns, [cell.strip() for cell in columns[strata]] if strata else None)
             taken += len(batch)
-        if all(one.outcome != "open" for one in checked.findings()):
+        if all(one.outcome != "undecided" for one in checked.results()):
             break
     return taken
 
@@ -231,8 +233,13 @@ def _more(finding: "AuditResult", rows: int | None, level: float, parts: Any, se
     """Return how many rows in all an open assertion will probably take, if the mean stays as it is."""
     from tombola.confidence import plan
 
-    mean, spread = parts[0].inner(finding.mean), finding.deviation / parts[0].unit
-    if finding.outcome != "open" or rows is None or math.isnan(mean) or any(mean == part.threshold for part in parts):
+    mean, spread = parts[0].from_units(finding.mean), finding.deviation / parts[0].unit
+    if (
+        finding.outcome != "undecided"
+        or rows is None
+        or math.isnan(mean)
+        or any(mean == part.threshold for part in parts)
+    ):
         return None
     guesses = [
         plan(part.threshold, mean, population=rows, deviation=spread, level=level, shuffles=50, seed=seed).median
@@ -247,7 +254,7 @@ def _show(findings: list["AuditResult"], guesses: list[int | None]) -> None:
         rows = f"{one.rows:,}" + (f" (probably {guess:,} in all)" if guess is not None else "")
         mean = "-" if math.isnan(one.mean) else f"{one.mean:.5g}"
         listed.add_row(
-            one.assertion, one.outcome, rows, "-" if one.outcome == "open" else _chance(one.probability), mean
+            one.statement, one.outcome, rows, "-" if one.outcome == "undecided" else _chance(one.p_value), mean
         )
     show(listed)
 
@@ -263,7 +270,7 @@ def _picture(course: "RunningMean", finding: "AuditResult", share: float) -> "Sh
     from tombola.report.chart import Band, Chart, Line
     from tombola.report.evidence_page import Shown
 
-    near = [stop for stop in course.stops if finding.rows / 20 <= stop.rows <= 2 * finding.rows]
+    near = [stop for stop in course.points if finding.rows / 20 <= stop.rows <= 2 * finding.rows]
     every = np.unique(np.linspace(0, len(near) - 1, POINTS).round().astype(int))
     x, mean, low, high = np.array(near, np.float64)[every].T
     mean = np.where(np.isnan(mean), (low + high) / 2, mean)
@@ -271,15 +278,15 @@ def _picture(course: "RunningMean", finding: "AuditResult", share: float) -> "Sh
     alt = (
         f"{finding}; the mean after {int(x[-1]):,} rows is {mean[-1]:.3g}, for all rows {low[-1]:.3g} to {high[-1]:.3g}"
     )
-    name = "difference" if course.assertion.difference else "mean"
-    chart = Chart(course.assertion.words, "rows taken", name, (Band(name, x, mean, low, high),), lines,
+    name = "difference" if course.statement.is_difference else "mean"
+    chart = Chart(course.statement.text, "rows taken", name, (Band(name, x, mean, low, high),), lines,
                   log_x=False, log_y=False, alt=alt)  # fmt: skip
     words = (
         f"{finding.outcome.capitalize()} after {finding.rows:,} rows. The band holds the {name} of the whole list at "
         f"all times at once with probability {1 - share:.3g}; dashed: what it is compared with. A finding looks at one "
         "side only, so it may come a little before the band has left the line."
     )
-    return Shown(course.assertion.words, words, chart)
+    return Shown(course.statement.text, words, chart)
 
 
 def _write(
@@ -289,11 +296,11 @@ def _write(
     from tombola.report.evidence_page import Listing, Statement, evidence_page
 
     bad = [one for one in findings if one.outcome == "refuted"]
-    left = [one for one in findings if one.outcome == "open"]
+    left = [one for one in findings if one.outcome == "undecided"]
     tone = "bad" if bad else "fair" if left else "good"
     verdict = f"{len(findings) - len(bad) - len(left)} proved, {len(bad)} refuted, {len(left)} open."
     rows = tuple(
-        (one.assertion, one.outcome, f"{one.rows:,}", "-" if one.outcome == "open" else _chance(one.probability),
+        (one.statement, one.outcome, f"{one.rows:,}", "-" if one.outcome == "undecided" else _chance(one.p_value),
          "-" if math.isnan(one.mean) else f"{one.mean:.5g}")
         for one in findings
     )  # fmt: skip
@@ -311,7 +318,7 @@ def _write(
         pictures=tuple(
             _picture(*pair, checked.level / len(findings))
             for pair in zip(courses, findings, strict=False)
-            if pair[0].stops
+            if pair[0].points
         ),
         command=shlex.join(["tombola", *sys.argv[1:]]),
     )

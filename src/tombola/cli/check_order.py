@@ -34,19 +34,19 @@ def check_order(
 
     Exit status 0: nothing speaks against it; 1: they are not.
     """
-    from tombola.confidence.order_test import WATCHED, RandomOrderTest, on_the_whole
+    from tombola.confidence.order_test import MARTINGALE_SHARE, RandomOrderTest, combined_verdict
 
     check_level(level)
     check_page(out, table)
     arriving = Arriving(table)
     names, values, skipped = _numbers(arriving, words(columns))
-    test = RandomOrderTest(len(names), WATCHED * level, seed=seed)
+    test = RandomOrderTest(len(names), MARTINGALE_SHARE * level, seed=seed)
     path = _watched(test, values)
-    verdict = on_the_whole(test, values, level, seed=seed)
-    said = _said(verdict, names, len(values), is_interactive=test.alarm)
+    verdict = combined_verdict(test, values, level, seed=seed)
+    said = _said(verdict, names, len(values), sequential=test.alarm)
     facts = {
         "random": not verdict.refuted, "column": names[verdict.column] if verdict.refuted else None,
-        "row": verdict.values if verdict.refuted else None, "probability": verdict.probability, "level": level,
+        "row": verdict.values if verdict.refuted else None, "probability": verdict.p_value, "level": level,
         "rows": len(values), "columns": names, "left out": list(skipped),
     }  # fmt: skip
     if out is not None:
@@ -135,18 +135,18 @@ def _many(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def _said(verdict: "OrderVerdict", names: list[str], rows: int, *, is_interactive: bool) -> str:
+def _said(verdict: "OrderVerdict", names: list[str], rows: int, *, sequential: bool) -> str:
     if not verdict.refuted:
         return f"nothing speaks against random order in {_many(rows, 'row')} of {_many(len(names), 'column')}"
     column = names[verdict.column]
     seen = (
         f"column {column} made it clear by row {verdict.values:,} of {rows:,}"
-        if is_interactive
+        if sequential
         else f"column {column} is unlike its shuffles, all {rows:,} rows together"
     )
     return (
         f"not in random order: {seen}; by "
-        f"probability this happens with probability {verdict.probability:.2g} at most; shuffle the rows before you sample from "
+        f"probability this happens with probability {verdict.p_value:.2g} at most; shuffle the rows before you sample from "
         "them"
     )
 
@@ -155,7 +155,7 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
     import numpy as np
 
     from tombola._files import write_atomic
-    from tombola.confidence.order_test import WATCHED
+    from tombola.confidence.order_test import MARTINGALE_SHARE
     from tombola.report.chart import Band, Chart, Line
     from tombola.report.evidence_page import Shown, Statement, evidence_page
 
@@ -164,7 +164,7 @@ def _write(out: Path, said: str, facts: dict[str, Any], path: list[tuple[int, "F
     named = [facts["columns"].index(facts["column"])] if facts["column"] else []
     others = (int(j) for j in np.argsort(-table.max(axis=0), kind="stable") if j not in named)
     ranked = [*named, *others][:SHOWN]
-    goal = np.log10(len(facts["columns"]) / (WATCHED * facts["level"]))
+    goal = np.log10(len(facts["columns"]) / (MARTINGALE_SHARE * facts["level"]))
     bands = tuple(Band(facts["columns"][j], x, table[:, j], table[:, j], table[:, j]) for j in ranked)
     line = Line("an alarm", np.array([x[0], x[-1]]), np.full(2, goal))
     alt = f"The evidence against random order, row by row; {said}"

@@ -139,6 +139,6 @@ def in_disorder(source: str, name: str, verdict: "OrderVerdict") -> OrderError:
     """Return the error for rows that are not in random order."""
     return OrderError(
         f"{source}: expected rows in random order, got others: {name} shows it by row {verdict.values:,} (by probability "
-        f"with probability {verdict.probability:.2g} at most); take them from a shuffled list, or leave out --rows if the "
+        f"with probability {verdict.p_value:.2g} at most); take them from a shuffled list, or leave out --rows if the "
         "table is the whole list, and it will be shuffled."
     )

@@ -1,18 +1,16 @@
-"""Confidence for the mean of a pool drawn without replacement, certificates, audits, and a test of random order."""
+"""Confidence intervals and sequences without replacement, certificates, audits and the random-order test."""
 
-from tombola.confidence.audit import Audit, AuditResult, SampleSize, plan
+from tombola.confidence.audit import Audit, AuditResult, RunningMean, SampleSize, plan
 from tombola.confidence.base import Confidence, Interval
 from tombola.confidence.betting import Betting
 from tombola.confidence.certificate import Certificate
 from tombola.confidence.e_process import EProcess
 from tombola.confidence.intervals import EmpiricalBernsteinSerfling, Hoeffding, Serfling
-from tombola.confidence.monitors import ActionMonitor, RowMonitor, certify, certify_trace
+from tombola.confidence.monitors import ActionMonitor, PairedDifferences, RowMonitor, certify, certify_trace
 from tombola.confidence.order_test import OrderVerdict, RandomOrderTest, check_order
-from tombola.confidence.paired import PairedDifferences
-from tombola.confidence.running_mean import RunningMean
 from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence
 from tombola.confidence.statement import (
-    StatementTest,
+    Statement,
     differ_at_most,
     mean_above,
     mean_below,
@@ -41,7 +39,7 @@ __all__ = [
     "RunningMean",
     "SampleSize",
     "Serfling",
-    "StatementTest",
+    "Statement",
     "Strata",
     "certify",
     "certify_trace",

@@ -1,4 +1,4 @@
-"""Audit: assertions about one list, checked together on its rows as they come."""
+"""Audit: sequential tests of several statements about one list, on the same rows."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,46 +8,57 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats
+from tombola.confidence.base import Interval
+from tombola.confidence.betting import Betting
 from tombola.confidence.e_process import EProcess
-from tombola.confidence.statement import Batch, Part, StatementTest
+from tombola.confidence.statement import Batch, Inequality, Statement
 from tombola.confidence.strata import Strata
 from tombola.errors import ParameterError
 
-Settled = Literal["proved", "refuted", "open"]
+Outcome = Literal["proved", "refuted", "undecided"]
+
+# Rows per update of the simulated audits in `plan`.
+PLAN_BATCH = 500
 
 
 class AuditResult(NamedTuple):
-    """What an audit says of an assertion, after how many rows, and the mean so far, of a difference if it is about one.
+    """Result of the test of one statement.
 
-    `probability` is the probability, at most, of so much evidence if the finding is wrong. `deviation` is that of single
-    rows so far; nan where they come from strata.
+    statement: its text.
+    outcome: proved, refuted or undecided.
+    rows: the row at which the outcome was reached; if undecided, the rows so far.
+    p_value: P(evidence as strong as this), at most, if the outcome is wrong; 1 if undecided, 0 if certain.
+    mean: the sample mean, in the units of the statement (of the difference, if it compares two columns).
+    deviation: the sample standard deviation of single rows, same units; nan for a list in strata.
     """
 
-    assertion: str
-    outcome: Settled
+    statement: str
+    outcome: Outcome
     rows: int
-    probability: float
+    p_value: float
     mean: float
     deviation: float = math.nan
 
     def __str__(self) -> str:
-        if self.outcome == "open":
-            return f"{self.assertion}: open after {self.rows:,} rows"
-        by_chance = "certain" if self.probability == 0 else f"wrong with probability {self.probability:.2g} at most"
-        return f"{self.assertion}: {self.outcome} after {self.rows:,} rows; {by_chance}"
+        if self.outcome == "undecided":
+            return f"{self.statement}: undecided after {self.rows:,} rows"
+        error = "certain" if self.p_value == 0 else f"wrong with probability {self.p_value:.2g} at most"
+        return f"{self.statement}: {self.outcome} after {self.rows:,} rows; {error}"
 
 
-class Scale:
-    """Weighs one part of an assertion: a bet against its contrary, and one against itself."""
+class InequalityTest:
+    """Test of one inequality by two e-processes: one against its negation (a proof), one against itself."""
 
-    def __init__(self, part: Part, population: float, prove: float, refute: float) -> None:
-        self.part, self.population, self.total, self.squares, self.rows = part, population, 0.0, 0.0, 0
-        self._contrary = _against(part.threshold, population, prove, at_most=part.above)
-        self._itself = _against(part.threshold, population, refute, at_most=not part.above)
+    def __init__(self, inequality: Inequality, population: float, proof_level: float, refutation_level: float) -> None:
+        self.inequality, self.population = inequality, population
+        self.total, self.squares, self.rows = 0.0, 0.0, 0
+        at_most = inequality.above
+        self._negation = _e_process(inequality.threshold, population, proof_level, at_most=at_most)
+        self._itself = _e_process(inequality.threshold, population, refutation_level, at_most=not at_most)
 
-    def extend(self, values: Floats, where: Any) -> None:
-        """Take in values; it does not matter where they come from."""
-        self._contrary.extend(values)
+    def extend(self, values: Floats, strata: Any) -> None:
+        """Add values; `strata` is ignored."""
+        self._negation.extend(values)
         self._itself.extend(values)
         self.total += float(values.sum())
         self.squares += float((values * values).sum())
@@ -55,157 +66,160 @@ class Scale:
 
     @property
     def mean(self) -> float:
-        """The mean so far."""
+        """The sample mean in [0, 1]; nan without values."""
         return self.total / self.rows if self.rows else math.nan
 
     @property
     def deviation(self) -> float:
-        """The standard deviation so far."""
+        """The sample standard deviation; nan without values."""
         return math.sqrt(max(self.squares / self.rows - self.mean * self.mean, 0.0)) if self.rows else math.nan
 
     @property
-    def proved(self) -> tuple[int, float]:
-        """After how many rows the part is proved (0: not yet), and the probability of as much evidence if it is wrong."""
-        return self._settled(self._contrary, wanted=True)
+    def proof(self) -> tuple[int, float]:
+        """The row at which the inequality was proved (0: not proved), and the p-value of its negation."""
+        return self._decision(self._negation, holds=True)
 
     @property
-    def refuted(self) -> tuple[int, float]:
-        """The same for its being refuted."""
-        return self._settled(self._itself, wanted=False)
+    def refutation(self) -> tuple[int, float]:
+        """The row at which the inequality was refuted (0: not refuted), and its p-value."""
+        return self._decision(self._itself, holds=False)
 
-    def _settled(self, bet: EProcess, *, wanted: bool) -> tuple[int, float]:
-        rows, wealth = int(bet.rows[0]), float(bet.wealth[0])
+    def _decision(self, process: EProcess, *, holds: bool) -> tuple[int, float]:
+        rows, wealth = int(process.rows[0]), float(process.wealth[0])
+        # The whole list was read: the mean is known, no probability is involved.
         if not rows and self.rows == self.population:
-            return (self.rows, 0.0) if self.part.holds(self.mean, self.rows) is wanted else (0, 1.0)
+            return (self.rows, 0.0) if self.inequality.holds(self.mean, self.rows) is holds else (0, 1.0)
         return rows, 0.0 if math.isinf(wealth) else 1.0 / wealth
 
 
-class StratifiedScale:
-    """Weighs one part on a list in strata, by an interval for its mean."""
+class StratifiedInequalityTest:
+    """Test of one inequality about a list in strata, by a confidence sequence for its mean."""
 
-    def __init__(self, part: Part, sizes: Mapping[str, int], level: float) -> None:
-        self.part, self.level, self.rows = part, level, 0
+    def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
+        self.inequality, self.level, self.rows = inequality, level, 0
         self._strata = Strata(sizes, level)
-        self._when = [0, 0]
+        self._proved_at = self._refuted_at = 0
 
-    def extend(self, values: Floats, where: Any) -> None:
-        """Take in values, with the stratum of each."""
-        self._strata.extend(values, where)
+    def extend(self, values: Floats, strata: Any) -> None:
+        """Add values with the stratum of each."""
+        self._strata.extend(values, strata)
         self.rows += values.size
         low, high = self._strata.interval()
-        over, under = (low, high) if self.part.above else (-high, -low)
-        line = self.part.threshold if self.part.above else -self.part.threshold
-        if over > line and not self._when[0]:
-            self._when[0] = self.rows
-        if under < line and not self._when[1]:
-            self._when[1] = self.rows
+        threshold = self.inequality.threshold
+        # "mean < t" is the same as "-mean > -t".
+        if not self.inequality.above:
+            low, high, threshold = -high, -low, -threshold
+        if low > threshold and not self._proved_at:
+            self._proved_at = self.rows
+        if high < threshold and not self._refuted_at:
+            self._refuted_at = self.rows
 
     @property
     def mean(self) -> float:
-        """The mean so far, each stratum with its weight."""
+        """The stratified estimate of the mean; nan while a stratum has no values."""
         return self._strata.mean
 
     @property
     def deviation(self) -> float:
-        """Not known: rows come from strata."""
+        """Always nan: the deviation of single rows is not estimated in strata."""
         return math.nan
 
     @property
-    def proved(self) -> tuple[int, float]:
-        """After how many rows the part is proved (0: not yet), and the level."""
-        return self._when[0], self.level
+    def proof(self) -> tuple[int, float]:
+        """The row at which the inequality was proved (0: not proved), and the level."""
+        return self._proved_at, self.level
 
     @property
-    def refuted(self) -> tuple[int, float]:
-        """The same for its being refuted."""
-        return self._when[1], self.level
+    def refutation(self) -> tuple[int, float]:
+        """The row at which the inequality was refuted (0: not refuted), and the level."""
+        return self._refuted_at, self.level
 
 
 class Audit:
-    """Checks assertions about a list of `population` rows, drawn from it in random order.
+    """Sequential test of statements about a list of `population` rows, sampled in random order.
 
-    With probability 1 - level no finding is ever wrong, however often one looks: each assertion has its share of the
-    level. All parts of a proved assertion were proved; one part that is refuted refutes it, so these share again.
+    With probability 1 - level no outcome is ever wrong, at any number of rows: each statement has its share of the
+    level. A statement is proved when all its inequalities are proved, each at the full share. It is refuted when one of
+    them is refuted, so these divide the share.
 
     >>> from tombola.confidence import parse_statement
     >>> audit = Audit([parse_statement("mean(score) > 0.5"), parse_statement("share(ok = yes) >= 0.9")], population=1000)
     >>> audit.extend({"score": [0.7, 0.8] * 30, "ok": ["yes", "no"] * 30})
-    >>> for finding in audit.findings():
-    ...     print(finding)
+    >>> for result in audit.results():
+    ...     print(result)
     mean(score) > 0.5: proved after ... rows; wrong with probability ... at most
     share(ok = yes) >= 0.9: refuted after ... rows; wrong with probability ... at most
     """
 
     def __init__(
         self,
-        assertions: Sequence[StatementTest],
+        statements: Sequence[Statement],
         population: float | None = None,
         level: float = 0.05,
         *,
         strata: Mapping[str, int] | None = None,
     ) -> None:
-        if not assertions:
+        if not statements:
             raise ParameterError(
-                "Audit: expected at least one assertion, got none; write for example parse_statement(...)."
+                "Audit: expected at least one statement, got none; write for example parse_statement(...)."
             )
         if (population is None) == (strata is None):
             raise ParameterError(
                 "Audit: expected the size of the list, or the sizes of its strata, got both or neither; write "
                 "population=1000, or strata={'north': 400, 'south': 600}."
             )
-        share = _validate.real("Audit", "level", level, above=0, below=1) / len(assertions)
-        self.assertions, self.level = tuple(assertions), level
+        share = _validate.real("Audit", "level", level, above=0, below=1) / len(statements)
+        self.statements, self.level = tuple(statements), level
         self.population = float(population if strata is None else sum(strata.values()))  # type: ignore[arg-type]
-        self._scales: list[list[Scale | StratifiedScale]] = [
-            [_scale(part, self.population, strata, share, len(one.parts)) for part in one.parts] for one in assertions
+        self._tests: list[list[InequalityTest | StratifiedInequalityTest]] = [
+            [
+                StratifiedInequalityTest(inequality, strata, share / len(statement.inequalities))
+                if strata
+                else InequalityTest(inequality, self.population, share, share / len(statement.inequalities))
+                for inequality in statement.inequalities
+            ]
+            for statement in statements
         ]
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Take in rows, as columns of cells, and the stratum of each if the list is in strata: all of them, or none."""
-        weighed = [(scale, scale.part.values(rows)) for scales in self._scales for scale in scales]
-        sizes = {values.size for _, values in weighed}
+        """Add rows, given as columns of cells, and the stratum of each; or none of them if one is invalid."""
+        values = [(test, test.inequality.values(rows)) for tests in self._tests for test in tests]
+        sizes = {column.size for _, column in values}
         if len(sizes) > 1:
             raise ParameterError(
                 f"Audit: expected as many cells in every column, got {min(sizes)} and {max(sizes)}; give whole rows."
             )
-        for scale, values in weighed:
-            scale.extend(values, strata)
+        for test, column in values:
+            test.extend(column, strata)
 
-    def findings(self) -> list[AuditResult]:
-        """Return what is known of every assertion now."""
-        return [_finding(one.words, scales) for one, scales in zip(self.assertions, self._scales, strict=True)]
+    def results(self) -> list[AuditResult]:
+        """Return the current result of every statement."""
+        return [_result(one.text, tests) for one, tests in zip(self.statements, self._tests, strict=True)]
 
 
-def _against(mean: float, population: float, level: float, *, at_most: bool, actions: int = 1) -> EProcess:
-    """Return a bet against a mean of at most, or at least, so much."""
+def _e_process(mean: float, population: float, level: float, *, at_most: bool, actions: int = 1) -> EProcess:
     if at_most:
         return EProcess(at_most=mean, population=population, level=level, actions=actions)
     return EProcess(at_least=mean, population=population, level=level, actions=actions)
 
 
-def _scale(
-    part: Part, population: float, strata: Mapping[str, int] | None, share: float, parts: int
-) -> Scale | StratifiedScale:
-    return StratifiedScale(part, strata, share / parts) if strata else Scale(part, population, share, share / parts)
-
-
-def _finding(words: str, scales: Sequence[Scale | StratifiedScale]) -> AuditResult:
-    first = scales[0]
-    facts = first.part.natural(first.mean), first.deviation * first.part.unit
-    wrong = [scale.refuted for scale in scales if scale.refuted[0]]
-    right = [scale.proved for scale in scales]
-    if wrong:
-        rows, probability = min(wrong)
-        return AuditResult(words, "refuted", rows, min(1.0, probability * len(scales)), *facts)
-    if all(rows for rows, _ in right):
+def _result(text: str, tests: Sequence[InequalityTest | StratifiedInequalityTest]) -> AuditResult:
+    first = tests[0]
+    sample = first.inequality.to_units(first.mean), first.deviation * first.inequality.unit
+    refutations = [test.refutation for test in tests if test.refutation[0]]
+    proofs = [test.proof for test in tests]
+    if refutations:
+        rows, p_value = min(refutations)
+        return AuditResult(text, "refuted", rows, min(1.0, p_value * len(tests)), *sample)
+    if all(rows for rows, _ in proofs):
         return AuditResult(
-            words, "proved", max(rows for rows, _ in right), max(probability for _, probability in right), *facts
+            text, "proved", max(rows for rows, _ in proofs), max(p_value for _, p_value in proofs), *sample
         )
-    return AuditResult(words, "open", first.rows, 1.0, *facts)
+    return AuditResult(text, "undecided", first.rows, 1.0, *sample)
 
 
 class SampleSize(NamedTuple):
-    """How many rows an audit will probably take: at most `median` half of the time, `most` nine times of ten."""
+    """Rows needed by an audit: at most `median` in half of the shuffles, at most `most` in nine of ten."""
 
     median: int
     most: int
@@ -221,30 +235,90 @@ def plan(
     shuffles: int = 200,
     seed: int,
 ) -> SampleSize:
-    """Return how many rows it will probably take to prove that a mean is on its side of the threshold.
+    """Estimate the rows needed to prove on which side of the threshold a mean is, by simulation.
 
-    It is tried out on shuffles of a list with this mean and standard deviation (the largest, if none is given).
+    threshold, mean: in [0, 1].
+    population: the number of rows of the list.
+    deviation: the standard deviation of rows; the largest possible one if None.
+    level: the error probability of the audit.
+    shuffles: the number of simulated audits.
+    seed: of the shuffles.
 
     >>> plan(0.5, 0.6, population=20_000, seed=0)
     SampleSize(median=..., most=...)
     """
     rng = np.random.default_rng(_validate.seed_sequence("plan", seed))
-    values = _typical(_validate.real("plan", "mean", mean, least=0, most=1), deviation, population)
-    bet = _against(threshold, population, level, at_most=mean > threshold, actions=shuffles)
+    values = _typical_values(_validate.real("plan", "mean", mean, least=0, most=1), deviation, population)
+    # One action per shuffle: all simulated audits run in one compiled call.
+    process = _e_process(threshold, population, level, at_most=mean > threshold, actions=shuffles)
     table = np.column_stack([rng.permutation(values) for _ in range(shuffles)])
-    for start in range(0, population, 500):
-        bet.extend(table[start : start + 500])
-        if bet.refuted.all():
+    for start in range(0, population, PLAN_BATCH):
+        process.extend(table[start : start + PLAN_BATCH])
+        if process.refuted.all():
             break
-    needed = np.where(bet.refuted, bet.rows, population)
+    needed = np.where(process.refuted, process.rows, population)
     return SampleSize(int(np.quantile(needed, 0.5)), int(np.quantile(needed, 0.9)))
 
 
-def _typical(mean: float, deviation: float | None, rows: int) -> Floats:
-    """Return a list with this mean in which as many values are 0 or 1 as the deviation asks."""
+def _typical_values(mean: float, deviation: float | None, rows: int) -> Floats:
+    """Return values with this mean and deviation: some are 0 or 1, the others equal the mean."""
     largest = mean * (1 - mean)
     share = 1.0 if deviation is None or not largest else min(1.0, deviation * deviation / largest)
     values = np.full(rows, mean)
     extreme = round(share * rows)
     values[:extreme] = np.arange(extreme) < round(mean * extreme)
     return values
+
+
+class Point(NamedTuple):
+    """A point of a running mean: rows so far, sample mean, and the interval for the mean of the list."""
+
+    rows: int
+    mean: float
+    low: float
+    high: float
+
+
+class RunningMean:
+    """Sample mean of a statement and its confidence sequence, in the units of the statement; for a chart.
+
+    The intervals hold at all points simultaneously with probability 1 - level.
+
+    >>> from tombola.confidence import parse_statement
+    >>> running = RunningMean(parse_statement("|mean(a) - mean(b)| <= 0.1"), population=1000)
+    >>> running.extend({"a": [0.4] * 50, "b": [0.4] * 50})
+    >>> running.thresholds, [round(x, 2) for x in running.points[-1]][2:]
+    ((0.1, -0.1), [-0.11, 0.11])
+    """
+
+    def __init__(
+        self,
+        statement: Statement,
+        population: float | None = None,
+        level: float = 0.05,
+        *,
+        strata: Mapping[str, int] | None = None,
+    ) -> None:
+        self.statement = statement
+        self.points: list[Point] = []
+        self._sequence = Strata(strata, level) if strata else Betting(population=population or 0, level=level)
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The thresholds of the inequalities, in the units of the statement."""
+        return tuple(round(one.to_units(one.threshold), 12) for one in self.statement.inequalities)
+
+    def extend(self, rows: Batch, strata: Any = None) -> None:
+        """Add rows, and the stratum of each for a list in strata, and append one point."""
+        inequality = self.statement.inequalities[0]
+        values = inequality.values(rows)
+        before = self.points[-1].rows if self.points else 0
+        mean, (low, high) = self._update(values, strata)
+        self.points.append(Point(before + len(values), *(inequality.to_units(x) for x in (mean, low, high))))
+
+    def _update(self, values: Floats, strata: Any) -> tuple[float, Interval]:
+        if isinstance(self._sequence, Strata):
+            self._sequence.extend(values, strata)
+            return self._sequence.mean, self._sequence.interval()
+        self._sequence.extend(values)
+        return float(self._sequence.means[0]), self._sequence.interval()

@@ -1,13 +1,13 @@
-"""Confidence: an interval for the mean loss of every action, from the losses seen so far.
+"""Base classes of online statistics and of confidence intervals for the mean loss of every action.
 
-By the predictable-sampling lemma (docs/theory/confidence.md) the losses seen of an action, played at rounds chosen from
-the past only, are a sample without replacement of the pool. So what holds for such a sample holds under adaptive play.
+By the predictable-sampling lemma (docs/theory/confidence.md), the losses of an action that is played at rounds chosen
+from the past only are a sample of the pool without replacement. Guarantees for such a sample hold under adaptive play.
 """
 
 import math
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from tombola.errors import ParameterError
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
-    take: Kernel
+    update_state: Kernel
 
 
 class Interval(NamedTuple):
-    """The ends of an interval that holds a mean loss."""
+    """A closed interval for a mean."""
 
     low: float
     high: float
@@ -35,26 +35,26 @@ class Interval(NamedTuple):
 
 
 class OnlineStatistic(ABC):
-    """Values in [0, 1] of one or more actions, taken in one at a time, or many at once, by a compiled kernel.
+    """Statistic of values in [0, 1] for one or more actions, updated by a compiled kernel.
 
-    A subclass gives the first state, a named tuple with the fields counts and total (one entry an action), and the
-    kernel `take(state, action, value)`.
+    A subclass implements `init`, which returns the initial state (a named tuple with the fields `counts` and `total`,
+    one entry per action), and the kernel `update_state(state, action, value)`.
     """
 
     def _start(self, population: float, actions: int) -> None:
-        """Check the sizes, and compile the kernel; what `init` needs must be there before."""
+        """Validate the sizes, allocate the state, compile the kernel. Call it last in the constructor."""
         name = type(self).__name__
-        self.population = _population(name, population)
+        self.population = _check_population(name, population)
         self.actions = _validate.integer(name, "actions", actions, least=1)
         state = self.init()
         self._memory = flatten(state, self.actions)
         self._view = unflattener(state)
         self._state = self._view(self._memory)
         self._counts = [0] * self.actions
-        kernels = {"view": self._view, "take": self.take}
-        self._one = compile_loop(step, (self._memory, 0, 0.0), **kernels)
-        some = (np.zeros(0, np.int64), np.zeros(0))
-        self._many = compile_loop(steps, (self._memory, *some), **kernels)
+        kernels = {"view": self._view, "update_state": self.update_state}
+        self._update_one = compile_loop(update_one, (self._memory, 0, 0.0), **kernels)
+        no_values = (np.zeros(0, np.int64), np.zeros(0))
+        self._update_many = compile_loop(update_many, (self._memory, *no_values), **kernels)
 
     @abstractmethod
     def init(self) -> Any:
@@ -62,42 +62,47 @@ class OnlineStatistic(ABC):
 
     @staticmethod
     @abstractmethod
-    def take(state: Any, action: int, value: float) -> None:
-        """Take in one value of one action."""
+    def update_state(state: Any, action: int, value: float) -> None:
+        """Update the state with one value of one action; a kernel."""
 
     def update(self, x: Any, action: int | None = None) -> None:
-        """Take in one value of an action, or one value of every action if none is named."""
+        """Add one value of `action`; without `action`, add one value of every action."""
         if action is None and self.actions > 1:
             self.extend(np.asarray(x, np.float64).reshape(1, -1))
             return
         at = 0 if action is None else action
-        quick = type(x) is float and type(at) is int  # ten times quicker to ask than what numbers.Real says
-        if not (quick and 0.0 <= x <= 1.0 and 0 <= at < self.actions and self._counts[at] < self.population):
+        # Exact types first: isinstance with numbers.Real takes ten times as long.
+        exact = type(x) is float and type(at) is int
+        if not (exact and 0.0 <= x <= 1.0 and 0 <= at < self.actions and self._counts[at] < self.population):
             self._check(x, at)
-        self._one(self._memory, at, float(x))
+        self._update_one(self._memory, at, float(x))
         self._counts[at] += 1
 
     def extend(self, values: Any, actions: Any = None) -> None:
-        """Take in many values: those of `actions`, one each; or one row for every action; or all of one action."""
+        """Add many values, or none of them if one is invalid.
+
+        With `actions`, value i belongs to `actions[i]`. Without, `values` has shape (rows, actions); with a single
+        action, shape (rows,) will do.
+        """
         table = np.asarray(values, np.float64)
         if actions is None:
             table = table.reshape(-1, 1) if table.ndim == 1 and self.actions == 1 else table
             if table.ndim != 2 or table.shape[1] != self.actions:
-                self._refuse("values", f"rows of {self.actions} numbers", f"shape {table.shape}", "or name the actions")
+                self._reject("values", f"rows of {self.actions} numbers", f"shape {table.shape}", "or name the actions")
             actions = np.tile(np.arange(self.actions), table.shape[0])
-        which = _validate.integer_array(type(self).__name__, "actions", actions)
-        self._check_all(which, table.ravel())
-        self._many(self._memory, which, np.ascontiguousarray(table.ravel()))
+        indices = _validate.integer_array(type(self).__name__, "actions", actions)
+        self._check_all(indices, table.ravel())
+        self._update_many(self._memory, indices, np.ascontiguousarray(table.ravel()))
         self._counts = [int(count) for count in self._state.counts]
 
     @property
     def counts(self) -> Rounds:
-        """How many values have been seen of every action."""
+        """The number of values of every action, shape (actions,)."""
         return np.array(self._counts, np.int64)
 
     @property
     def means(self) -> Floats:
-        """The mean of the values seen of every action; 1/2 where there are none."""
+        """The sample mean of every action, shape (actions,); 1/2 for an action without values."""
         return np.where(self._state.counts > 0, self._state.total / np.maximum(self._state.counts, 1.0), 0.5)
 
     def __repr__(self) -> str:
@@ -106,50 +111,51 @@ class OnlineStatistic(ABC):
 
     def _check(self, x: Any, action: Any) -> None:
         if not (isinstance(action, Integral) and 0 <= int(action) < self.actions):
-            self._refuse("action", f"a number in 0..{self.actions - 1}", repr(action), "count actions from 0")
+            self._reject("action", f"a number in 0..{self.actions - 1}", repr(action), "count actions from 0")
         if not (isinstance(x, Real) and 0.0 <= float(x) <= 1.0):
-            self._refuse("x", "a number in [0, 1]", repr(x), "rescale the values before you update")
+            self._reject("x", "a number in [0, 1]", repr(x), "rescale the values before you update")
         if self._counts[action] >= self.population:
-            self._full(action)
+            self._reject_surplus(int(action))
 
     def _check_all(self, actions: Rounds, values: Floats) -> None:
         if actions.size != values.size:
-            self._refuse("actions", f"one for each of the {values.size} values", str(actions.size), "give as many")
+            self._reject("actions", f"one for each of the {values.size} values", str(actions.size), "give as many")
         if actions.size and not (0 <= int(actions.min()) and int(actions.max()) < self.actions):
             wrong = actions[(actions < 0) | (actions >= self.actions)][0]
-            self._refuse("action", f"a number in 0..{self.actions - 1}", str(wrong), "count actions from 0")
+            self._reject("action", f"a number in 0..{self.actions - 1}", str(wrong), "count actions from 0")
         inside = (values >= 0.0) & (values <= 1.0)
         if not inside.all():
             wrong = values[~inside][0]
-            self._refuse("values", "numbers in [0, 1]", str(wrong), "rescale the values before you extend")
+            self._reject("values", "numbers in [0, 1]", str(wrong), "rescale the values before you extend")
         after = self.counts + np.bincount(actions, minlength=self.actions)
         if (after > self.population).any():
-            self._full(int(np.argmax(after > self.population)))
+            self._reject_surplus(int(np.argmax(after > self.population)))
 
-    def _full(self, action: int) -> None:
+    def _reject_surplus(self, action: int) -> NoReturn:
         population = f"{self.population:.0f}"
-        self._refuse(
+        self._reject(
             f"action {action}",
             f"at most {population} values from a pool of {population} rows",
             "one more",
             "give the size of the whole pool as population, or math.inf if rows come back",
         )
 
-    def _refuse(self, what: str, expected: str, came: str, remedy: str) -> None:
-        raise ParameterError(f"{type(self).__name__}: {what} must be {expected}, got {came}; {remedy}.")
+    def _reject(self, parameter: str, expected: str, got: str, fix: str) -> NoReturn:
+        raise ParameterError(f"{type(self).__name__}: {parameter} must be {expected}, got {got}; {fix}.")
 
 
 class Confidence(OnlineStatistic):
-    """Intervals for the mean of values in [0, 1], updated one value at a time.
+    """Confidence intervals for the mean of values in [0, 1], updated online.
 
-    `population` is the number of rows of the pool, or math.inf for independent draws. Each action's interval misses
-    its mean with probability at most `level`; for all k actions at once, give level / k. A class that is `uniform`
-    holds at all counts at once, and its intervals are nested; others hold at one count that was fixed in advance.
+    `population` is the number of rows of the pool N, or math.inf for independent draws. The interval of each action
+    misses its mean with probability at most `level`. For simultaneous coverage of k actions, pass level / k.
+    If `anytime_valid`, the coverage holds at all sample sizes simultaneously (a confidence sequence), and the
+    intervals are nested; otherwise it holds at one sample size fixed in advance.
 
-    The state of a subclass starts with the fields counts, total, low and high, one entry an action.
+    The state of a subclass starts with the fields counts, total, low and high, one entry per action.
     """
 
-    uniform: ClassVar[bool]
+    anytime_valid: ClassVar[bool]
 
     def __init__(self, population: float, level: float = 0.05, actions: int = 1) -> None:
         self.level = _validate.real(type(self).__name__, "level", level, above=0, below=1)
@@ -161,16 +167,16 @@ class Confidence(OnlineStatistic):
 
     @property
     def lows(self) -> Floats:
-        """The lower end of every action."""
+        """The lower confidence bound of every action, shape (actions,)."""
         return np.array(self._state.low)
 
     @property
     def highs(self) -> Floats:
-        """The upper end of every action."""
+        """The upper confidence bound of every action, shape (actions,)."""
         return np.array(self._state.high)
 
 
-def _population(owner: str, value: Any) -> float:
+def _check_population(owner: str, value: Any) -> float:
     size = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not (size == math.inf or (size >= 1 and size % 1 == 0)):
         raise ParameterError(
@@ -180,27 +186,28 @@ def _population(owner: str, value: Any) -> float:
     return size
 
 
-def step(memory: Floats, action: int, value: float) -> None:
-    """Take in one value."""
-    take(view(memory), action, value)  # noqa: F821
+def update_one(memory: Floats, action: int, value: float) -> None:
+    """Update the state vector with one value."""
+    update_state(view(memory), action, value)  # noqa: F821
 
 
-def steps(memory: Floats, actions: Rounds, values: Floats) -> None:
-    """Take in many values."""
+def update_many(memory: Floats, actions: Rounds, values: Floats) -> None:
+    """Update the state vector with `values[i]` of `actions[i]`, in order."""
     state = view(memory)  # noqa: F821
     for i in range(values.size):
-        take(state, actions[i], values[i])  # noqa: F821
+        update_state(state, actions[i], values[i])  # noqa: F821
 
 
-def narrow(state: Any, action: int, low: float, high: float, population: float) -> None:
-    """Intersect the interval of an action with [low, high], and with what is certain about a pool partly seen.
+def intersect(state: Any, action: int, low: float, high: float, population: float) -> None:
+    """Intersect the interval of an action with [low, high] and with the range its finite pool still allows.
 
-    Certainty comes last: where a miss has emptied the intersection, what is left is the nearest possible mean.
+    After n of N values with sum S, the mean lies in [S / N, (S + N - n) / N] with certainty. This range is applied
+    last, so that an empty intersection (after a miss) becomes the nearest possible mean.
     """
-    seen = state.total[action] / population
-    room = (population - state.counts[action]) / population if population < math.inf else 1.0
-    most = min(1.0, seen + max(room, 0.0))
-    state.low[action] = min(max(state.low[action], low, seen), most)
-    state.high[action] = max(min(state.high[action], high, most), seen)
+    least = state.total[action] / population
+    unseen = (population - state.counts[action]) / population if population < math.inf else 1.0
+    most = min(1.0, least + max(unseen, 0.0))
+    state.low[action] = min(max(state.low[action], low, least), most)
+    state.high[action] = max(min(state.high[action], high, most), least)
     if state.low[action] > state.high[action]:
         state.low[action] = state.high[action]

@@ -1,26 +1,108 @@
-"""Betting: intervals that hold at all counts at once, by bets against every mean (Waudby-Smith and Ramdas 2024).
+"""Betting confidence sequences for a finite population (Waudby-Smith and Ramdas 2024), and the bets behind them.
 
-Against every mean m of a grid four gamblers bet that values are above it (`bets`), and four that they are below. Where
-their wealth together passes 2 / level, all means between that m and the one before it are given up.
+Null hypothesis: the mean of the pool is at most m. After n of N values with sum S, the next value then has mean at
+most m_i = (N m - S) / (N - n). A wealth that is multiplied by 1 + b (x - m_i), with a bet 0 <= b < 1 / m_i chosen from
+the past, is a supermartingale with mean at most 1, and so is any average of such wealths. Four strategies are mixed:
+the first estimates the distance of the mean from m, shrunk towards 0 and bounded below (ALPHA: Stark 2023); the others
+assume a fixed distance in standard deviations. Bets are scaled to the unseen rows (docs/theory/confidence.md).
 """
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from tombola._types import Floats
-from tombola.confidence.base import Confidence, narrow
-from tombola.confidence.bet_sizes import BETS, guess, place, reach, spread, tracker
+from tombola.confidence.base import Confidence, intersect
 from tombola.engine.intrinsics import no_inline
 
-POINTS = 256
-FINEST = 1e-9
+# Fixed distances from the null, in standard deviations: large, medium and small effects.
+FIXED_GAPS = (0.35, 0.125, 0.04)
+# Pseudo-count of values without any effect, towards which the estimated distance is shrunk.
+PRIOR_ROWS = 30.0
+# Lower bound of the estimated distance before the first value, in standard deviations.
+MIN_GAP = 0.2
+N_STRATEGIES = 1 + len(FIXED_GAPS)
+STRATEGY_WEIGHTS = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
+# Largest share of the wealth that a single bet may lose.
+MAX_LOSS = 0.95
+# Means more than this many standard errors above the estimate are not bet against: such bets lose.
+REACH = 2.0
+# Wealth below this is rounded to 0, which keeps denormal numbers (slow) out of the loop.
+MIN_WEALTH = 1e-200
+
+# Means per side of a grid.
+GRID_POINTS = 256
+# A grid is not refined below this width.
+MIN_GRID_WIDTH = 1e-9
+
+
+def finite_gain(population: float, count: float) -> float:
+    """Return N / (N - count): the weight of the next value as evidence about the mean of the pool."""
+    return population / (population - count) if population < math.inf else 1.0
+
+
+def variance_estimate(squares: float, count: float) -> float:
+    """Return the regularised variance, from the sum of squared distances to the mean estimates so far."""
+    return (0.25 + squares) / (1.0 + count)
+
+
+def mean_estimate(total: float, count: float) -> float:
+    """Return the regularised mean: one pseudo-value of 1/2."""
+    return (0.5 + total) / (1.0 + count)
+
+
+def largest_target(total: float, count: float, variance: float) -> float:
+    """Return the largest mean that is worth betting against."""
+    return mean_estimate(total, count) + REACH * math.sqrt(variance / (1.0 + count))
+
+
+@no_inline
+def update_wealth(
+    points: Floats, wealth: Any, row: int, first: int, last: int,
+    value: float, total: float, count: float, population: float, variance: float,
+) -> None:  # fmt: skip
+    """Multiply the wealth of the four strategies against each of points[first:last] by the outcome of one bet.
+
+    The strategies are in wealth[row : row + 4]; all bet that `value` is above the point. `points` is sorted. The bets
+    depend on the past only, through `total`, `count` and `variance`, which exclude `value`.
+    """
+    means = points[first:last]
+    g, spent = finite_gain(population, count), total / (population - count)
+    cap = MAX_LOSS / max(g * means[means.size - 1] - spent, 1e-12)
+    deviation, shrinkage = math.sqrt(variance), 1.0 / (PRIOR_ROWS + count)
+    least = MIN_GAP * deviation * math.sqrt(PRIOR_ROWS * shrinkage)
+    own = wealth[row][first:last]
+    for j in range(means.size):
+        gap = (total - count * means[j]) * shrinkage
+        gap = gap if gap > least else least
+        # Kelly's bet for a small edge: gap / (variance + gap^2).
+        size = variance + gap * gap
+        bet = g * gap / (size if size > MIN_WEALTH else MIN_WEALTH)
+        bet = bet if bet < cap else cap
+        left = own[j] * (1.0 + bet * (value + spent - g * means[j]))
+        own[j] = left if left > MIN_WEALTH else 0.0
+    for q in range(len(FIXED_GAPS)):
+        bet, own = min(g * FIXED_GAPS[q] / deviation, cap), wealth[row + 1 + q][first:last]
+        rise, slope = 1.0 + bet * (value + spent), bet * g
+        for j in range(means.size):
+            left = own[j] * (rise - slope * means[j])
+            own[j] = left if left > MIN_WEALTH else 0.0
+
+
+def total_wealth(wealth: Any, row: int, at: int) -> float:
+    """Return the weighted wealth of the four strategies at one point."""
+    total = 0.0
+    for q in range(N_STRATEGIES):
+        total += STRATEGY_WEIGHTS[q] * wealth[row + q, at]
+    return total
 
 
 class BettingGrid(NamedTuple):
-    """For every action a row of means to bet against, and (k rows on) one for its values mirrored; wealth in four rows.
+    """Grid of e-processes, one per candidate mean.
 
-    The means that are not given up are head..tail-1, in rising order.
+    Row a of `points` holds the means tested from below for action a, row k + a those of its mirrored values 1 - x.
+    Row r has its four wealths in rows 4 r .. 4 r + 3 of `wealth`. The means not yet refuted are head..tail-1, sorted.
     """
 
     counts: Floats
@@ -34,35 +116,34 @@ class BettingGrid(NamedTuple):
     tail: Floats
     floor: Floats
     population: float
-    goal: float
+    threshold: float
 
 
 class Betting(Confidence):
-    """Holds at all counts at once, and needs no tuning: gamblers bet against every mean, the rich ones are right.
+    """Betting confidence sequence for a finite population (Waudby-Smith and Ramdas 2024).
 
-    The ends are those of a grid that is refined as the interval shrinks: a new mean between two others starts with the
-    wealth of the upper one, which errs on the safe side. The table in docs/theory/confidence.md compares the widths.
+    Valid at all sample sizes simultaneously; no tuning parameter. A mean m is excluded once the wealth of the bets
+    against m reaches 2 / level. The bounds are points of a grid that is refined as the interval shrinks; a new point
+    starts with the wealth of its upper neighbour, which is conservative. docs/theory/confidence.md compares widths.
 
-    >>> seen = Betting(population=2000)
-    >>> seen.extend([0.5, 0.51] * 500)
-    >>> round(seen.interval().width, 3)
+    >>> sequence = Betting(population=2000)
+    >>> sequence.extend([0.5, 0.51] * 500)
+    >>> round(sequence.interval().width, 3)
     0.003
     """
 
-    uniform: ClassVar[bool] = True
+    anytime_valid: ClassVar[bool] = True
 
     def init(self) -> BettingGrid:
-        """Return the state before the first value."""
-        return gamblers(self.population, self.level, self.actions)
+        return new_grid(self.population, self.level, self.actions)
 
     @staticmethod
-    def take(state: BettingGrid, action: int, value: float) -> None:
-        """Take in one value of one action, and write its interval."""
-        gamble(state, action, value)
+    def update_state(state: BettingGrid, action: int, value: float) -> None:
+        update_grid(state, action, value)
 
 
-def gamblers(population: float, level: float, actions: int) -> BettingGrid:
-    """Return the state before the first value."""
+def new_grid(population: float, level: float, actions: int) -> BettingGrid:
+    """Return the grid before the first value."""
     empty, sides = np.zeros(actions), np.zeros(2 * actions)
     return BettingGrid(
         counts=empty,
@@ -70,35 +151,36 @@ def gamblers(population: float, level: float, actions: int) -> BettingGrid:
         low=empty,
         high=np.ones(actions),
         squares=empty,
-        points=np.tile(np.arange(1, POINTS + 1) / POINTS, (2 * actions, 1)),
-        wealth=np.ones((2 * actions * BETS, POINTS)),
+        points=np.tile(np.arange(1, GRID_POINTS + 1) / GRID_POINTS, (2 * actions, 1)),
+        wealth=np.ones((2 * actions * N_STRATEGIES, GRID_POINTS)),
         head=sides,
-        tail=np.full(2 * actions, float(POINTS)),
+        tail=np.full(2 * actions, float(GRID_POINTS)),
         floor=sides,
         population=population,
-        goal=2.0 / level,
+        threshold=2.0 / level,
     )
 
 
-def gamble(state: Any, action: int, value: float) -> None:
-    """Let all gamblers of an action bet on its next value, and write its interval."""
+def update_grid(state: Any, action: int, value: float) -> None:
+    """Bet on the next value of an action against all its candidate means, and write its interval."""
     n, total, k = state.counts[action], state.total[action], state.counts.size
-    variance, off = spread(state.squares[action], n), value - guess(total, n)
-    wager(state, action, value, total, n, variance)
-    wager(state, action + k, 1.0 - value, n - total, n, variance)
-    state.squares[action] += off * off
+    variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
+    place_bets(state, action, value, total, n, variance)
+    place_bets(state, action + k, 1.0 - value, n - total, n, variance)
+    state.squares[action] += error * error
     state.counts[action] += 1.0
     state.total[action] += value
-    give_up(state, action, state.total[action], state.high[action])
-    give_up(state, action + k, state.counts[action] - state.total[action], 1.0 - state.low[action])
-    narrow(state, action, state.floor[action], 1.0 - state.floor[action + k], state.population)
+    drop_refuted(state, action, state.total[action], state.high[action])
+    drop_refuted(state, action + k, state.counts[action] - state.total[action], 1.0 - state.low[action])
+    intersect(state, action, state.floor[action], 1.0 - state.floor[action + k], state.population)
 
 
 @no_inline
-def wager(state: Any, row: int, value: float, total: float, n: float, variance: float) -> None:
-    """Let the gamblers of a row bet against all means that are not out of reach."""
+def place_bets(state: Any, row: int, value: float, total: float, n: float, variance: float) -> None:
+    """Bet against all live means of a row up to `largest_target`."""
     first, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
-    top, last, end = reach(total, n, variance), first, tail
+    top, last, end = largest_target(total, n, variance), first, tail
+    # Binary search for the first point at or above `top`.
     while last < end:
         middle = (last + end) // 2
         if points[middle] < top:
@@ -107,38 +189,42 @@ def wager(state: Any, row: int, value: float, total: float, n: float, variance: 
             end = middle
     last = min(last + 1, tail)
     if first < last:
-        place(points, state.wealth, BETS * row, first, last, value, total, n, state.population, variance)
+        update_wealth(
+            points, state.wealth, N_STRATEGIES * row, first, last, value, total, n, state.population, variance
+        )
 
 
 @no_inline
-def give_up(state: Any, row: int, total: float, ceiling: float) -> None:
-    """Give up the means against which the goal has been reached, forget those beyond the ceiling, refine the grid."""
+def drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
+    """Drop the means with wealth at the threshold and those above `ceiling`, and refine a half-empty grid."""
     head, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
-    sure = total / state.population
-    while head < tail and (points[head] < sure or tracker(state.wealth, BETS * row, head) >= state.goal):
+    certain = total / state.population
+    while head < tail and (
+        points[head] < certain or total_wealth(state.wealth, N_STRATEGIES * row, head) >= state.threshold
+    ):
         state.floor[row] = points[head]
         head += 1
     while tail - head > 2 and points[tail - 2] >= ceiling:
         tail -= 1
     state.head[row], state.tail[row] = head, tail
-    if 0 < 2 * (tail - head) <= POINTS and points[tail - 1] - state.floor[row] > FINEST:
-        halve(points, head, tail, state.floor[row])
-        for q in range(BETS):
-            double(state.wealth[BETS * row + q], head, tail)
+    if 0 < 2 * (tail - head) <= GRID_POINTS and points[tail - 1] - state.floor[row] > MIN_GRID_WIDTH:
+        refine(points, head, tail, state.floor[row])
+        for q in range(N_STRATEGIES):
+            repeat_twice(state.wealth[N_STRATEGIES * row + q], head, tail)
         state.head[row], state.tail[row] = 0.0, 2.0 * (tail - head)
 
 
-def halve(points: Floats, head: int, tail: int, below: float) -> None:
-    """Put a point half-way below every live one, and move them all to the front."""
-    double(points, head, tail)
+def refine(points: Floats, head: int, tail: int, below: float) -> None:
+    """Insert a midpoint below every live point, and move all points to the front."""
+    repeat_twice(points, head, tail)
     for j in range(0, 2 * (tail - head), 2):
         points[j] = (below + points[j + 1]) / 2.0
         below = points[j + 1]
 
 
 @no_inline
-def double(values: Floats, head: int, tail: int) -> None:
-    """Write every live value twice, from the front."""
+def repeat_twice(values: Floats, head: int, tail: int) -> None:
+    """Write every value of values[head:tail] twice, in place, from the front."""
     for j in range(tail - head):
         values[j] = values[head + j]
     for j in range(tail - head - 1, -1, -1):

@@ -1,8 +1,8 @@
-"""Certificate: what the losses seen so far say about the pool, with a stated probability over the shuffle.
+"""Certificate: simultaneous confidence statements about all actions of a pool.
 
-Its target is the least mean loss over all rows of the pool. Two kinds of evidence may reach it: paired, from
-differences of losses on the same rows, and unpaired, from an interval for each action. Where whole rows are seen each
-has half of the level, so that either may speak; else the intervals have all of it.
+The comparator is the least mean loss over all rows of the pool. Two kinds of evidence bound the distance from it:
+paired (differences of losses on the same rows) and unpaired (one interval per action). If whole rows are observed,
+each kind gets half of the level, so that the better one may be used; otherwise the intervals get all of it.
 """
 
 import math
@@ -18,11 +18,15 @@ from tombola.confidence.base import Interval
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What is known of all actions, which holds all at once with probability 1 - level.
+    """Confidence statements about all actions, simultaneously valid with probability 1 - level.
 
-    `rounds` is the number of rows played, `answered` that of the losses known, `loss` their sum; it is nan where rows
-    were only looked at. `paired` says how far each action is from the best, at most, by differences on the same rows,
-    and is infinite where an action was not compared.
+    names: the actions.
+    population: the number of rows of the pool, or math.inf.
+    level: the error probability.
+    rounds, answered: rows played, and rows with a known loss.
+    loss: the sum of the known losses; nan if rows were only observed, not played.
+    counts, means, lows, highs: per action, the sample size, sample mean and interval, shape (actions,).
+    paired: per action, the largest possible distance from the best by paired differences; inf if not compared.
 
     >>> from tombola.confidence import certify
     >>> first, second = [0.0] * 60, [1.0] * 60
@@ -44,88 +48,88 @@ class Certificate:
     paired: Floats
 
     def interval(self, action: int) -> Interval:
-        """Return the interval that holds the mean loss of this action."""
+        """Return the interval for the mean loss of an action."""
         return Interval(float(self.lows[action]), float(self.highs[action]))
 
     def within(self, action: int) -> float:
-        """Return by how much, at most, the mean loss of this action exceeds that of the best action."""
-        return min(_apart(self.lows, self.highs, action), float(self.paired[action]))
+        """Return an upper bound on the mean loss of this action minus that of the best action."""
+        return min(_unpaired_distance(self.lows, self.highs, action), float(self.paired[action]))
 
     @property
     def best(self) -> int:
-        """The action that is certified to be nearest to the best, the lowest index among equals."""
+        """The action with the smallest `within`; the lowest index among equals."""
         return min(range(self.lows.size), key=self.within)
 
     @property
     def method(self) -> Literal["paired", "unpaired"]:
-        """Which evidence says how near the best action is: differences on the same rows, or an interval for each."""
-        return "paired" if self.paired[self.best] <= _apart(self.lows, self.highs, self.best) else "unpaired"
+        """The kind of evidence that gives `within(best)`."""
+        return (
+            "paired" if self.paired[self.best] <= _unpaired_distance(self.lows, self.highs, self.best) else "unpaired"
+        )
 
     @property
     def target(self) -> str:
-        """What actions are compared with."""
+        """The comparator, in words."""
         rows = f"all {self.population:,.0f} rows" if math.isfinite(self.population) else "the rows drawn from"
         return f"the least mean loss over {rows}"
 
     @property
     def pending(self) -> int:
-        """The rounds that are not yet answered."""
+        """The number of rounds without a known loss."""
         return self.rounds - self.answered
 
     @property
     def regret(self) -> float:
-        """At most this much was lost in the rounds answered against the best action at its mean loss.
-
-        Switches are not counted.
-        """
+        """Upper bound on the regret of the answered rounds against the least mean loss; switches are not counted."""
         return self.loss - self.answered * float(self.lows.min())
 
     @property
     def worst_regret(self) -> float:
-        """At most this much will have been lost in all rounds so far, if all that are pending fail."""
+        """Upper bound on the regret of all rounds, with loss 1 for every pending one."""
         return self.loss + self.pending - self.rounds * float(self.lows.min())
 
     def certified(self, within: float) -> bool:
-        """Tell whether some action is within this much of the best: a rule to stop by."""
+        """Return whether some action is proved to be within this distance of the best: a stopping rule."""
         return self.within(self.best) <= _validate.real("Certificate.certified", "within", within, least=0)
 
     def forecast(self, within: float) -> int | None:
-        """Return about how many more rounds it takes to be certified, or None if the pool does not suffice.
+        """Estimate the number of rounds until `certified(within)`; None if the pool is too small.
 
-        A guess, not a guarantee: the means stay as they are, and every action gets its share of rounds as so far.
+        An extrapolation, not a guarantee: constant means, and constant shares of the rounds per action.
         """
-        goal = _validate.real("Certificate.forecast", "within", within, least=0)
+        target = _validate.real("Certificate.forecast", "within", within, least=0)
         left = int(self.population - self.rounds) if math.isfinite(self.population) else 1 << 40
-        if left < 0 or self._after(left) > goal:
+        if left < 0 or self._within_after(left) > target:
             return None
         low, high = -1, left
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._after(middle) <= goal else (middle, high)
+            low, high = (low, middle) if self._within_after(middle) <= target else (middle, high)
         return high
 
-    def _after(self, more: int) -> float:
-        """Return the certified distance of the best action after `more` rounds, if intervals shrink as roots do."""
+    def _within_after(self, more: int) -> float:
+        """Extrapolate `within(best)` to `more` rounds later: half widths shrink like sqrt(1/n - 1/N)."""
         if more == 0:
             return self.within(self.best)
         counts = self.counts + more * self.counts / max(self.rounds, 1)
-        before, after = _root(self.counts, self.population), _root(counts, self.population)
+        before, after = _relative_width(self.counts, self.population), _relative_width(counts, self.population)
         shrink = np.where(before > 0, after / np.where(before > 0, before, 1.0), 1.0)
         lows = self.means - (self.means - self.lows) * shrink
         highs = self.means + (self.highs - self.means) * shrink
         return min(
-            min(_apart(lows, highs, action), self._nearer(action, float(shrink[action]))) for action in range(lows.size)
+            min(_unpaired_distance(lows, highs, action), self._paired_after(action, float(shrink[action])))
+            for action in range(lows.size)
         )
 
-    def _nearer(self, action: int, shrink: float) -> float:
-        """Return the paired distance of an action once what is uncertain about it has shrunk."""
+    def _paired_after(self, action: int, shrink: float) -> float:
+        """Extrapolate the paired distance of an action: its excess over the estimate shrinks by this factor."""
         if not math.isfinite(self.paired[action]) or self.means.size == 1:
             return float(self.paired[action])
-        ahead = float(self.means[action] - np.delete(self.means, action).min())
-        return max(0.0, ahead + (float(self.paired[action]) - ahead) * shrink)
+        difference = float(self.means[action] - np.delete(self.means, action).min())
+        return max(0.0, difference + (float(self.paired[action]) - difference) * shrink)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the certificate as plain data; what is not known is null."""
+        """Return the certificate as JSON data; unknown values are None."""
         best = self.best
         actions = [
             {"name": name, "rows": int(count), "mean": float(mean), "low": float(low), "high": float(high)}
@@ -150,23 +154,23 @@ class Certificate:
 
     def __str__(self) -> str:
         best = self.best
-        said = (
+        sentence = (
             f"after {self.rounds:,} rows, with probability {1 - self.level:g}: action {self.names[best]} is within "
             f"{self.within(best):.4g} of {self.target} ({self.method})"
         )
         if math.isnan(self.loss):
-            return said
+            return sentence
         more = f", {self.worst_regret:.4g} if all {self.pending:,} pending fail" if self.pending else ""
-        return f"{said}, and the regret so far is at most {self.regret:.4g}{more}"
+        return f"{sentence}, and the regret so far is at most {self.regret:.4g}{more}"
 
 
-def _apart(lows: Floats, highs: Floats, action: int) -> float:
-    """Return by how much the mean of an action may exceed the least of the others, by their intervals."""
+def _unpaired_distance(lows: Floats, highs: Floats, action: int) -> float:
+    """Return the largest difference of an action to the best other one that the intervals allow."""
     others = np.delete(lows, action)
     return max(0.0, float(highs[action] - others.min())) if others.size else 0.0
 
 
-def _root(counts: Any, population: float) -> Floats:
-    """Return sqrt(1/n - 1/N), to which the widths are about proportional; 0 for an action never or fully seen."""
+def _relative_width(counts: Any, population: float) -> Floats:
+    """Return sqrt(1/n - 1/N), roughly proportional to the width of an interval; 0 if n is 0 or N."""
     inverse = np.where(counts > 0, 1.0 / np.where(counts > 0, counts, 1.0), 0.0)
     return np.sqrt(np.maximum(inverse - 1.0 / population, 0.0))

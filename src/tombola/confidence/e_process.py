@@ -1,4 +1,4 @@
-"""EProcess: evidence against one statement about a mean, one value at a time, at all counts at once."""
+"""E-process against one hypothesis about a mean, valid at all sample sizes simultaneously."""
 
 import math
 from typing import Any, NamedTuple
@@ -8,17 +8,27 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, Rounds
 from tombola.confidence.base import OnlineStatistic
-from tombola.confidence.bet_sizes import BETS, guess, place, reach, spread, tracker
+from tombola.confidence.betting import (
+    N_STRATEGIES,
+    largest_target,
+    mean_estimate,
+    total_wealth,
+    update_wealth,
+    variance_estimate,
+)
 from tombola.errors import ParameterError
 
-ROUNDING = 1e-9  # of the mean of the pool
-RICH = 1e150  # nobody bets on
+# Rounding error of a mean: a hypothesis is impossible only if the values exceed it by more.
+ROUNDING = 1e-9
+# Betting stops at this wealth, long before an overflow.
+MAX_WEALTH = 1e150
 
 
 class EProcessState(NamedTuple):
-    """For every action the mean it is said to have, at most, and the wealth of four gamblers against that.
+    """State per action; `points` holds the hypothesised largest mean, `wealth` its four strategies.
 
-    `mirrored` is 1 where the statement is about the least, and 1 - value is taken for a value.
+    `mirrored` is 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x. `refuted_at` is
+    the count at which `max_wealth` reached the threshold, 0 before.
     """
 
     counts: Floats
@@ -26,26 +36,26 @@ class EProcessState(NamedTuple):
     squares: Floats
     points: Floats
     wealth: Floats
-    record: Floats
-    when: Floats
+    max_wealth: Floats
+    refuted_at: Floats
     mirrored: float
     population: float
-    goal: float
+    threshold: float
 
 
 class EProcess(OnlineStatistic):
-    """A bet against the statement that a mean is at most, or at least, so much.
+    """E-process against the hypothesis that a mean is at most, or at least, a given number.
 
-    If the statement is true, the wealth ever reaches 1 / level with probability at most `level`, however often one
-    looks; so when it does, the statement is refuted. Once the values leave no room for it the wealth is infinite: that
-    is certain. Each action has a wealth of its own; to trust all of them at once, divide the level by their number.
+    If the hypothesis is true, the wealth ever reaches 1 / level with probability at most `level`; so once it does, the
+    hypothesis is refuted. The wealth is infinite once the values make the hypothesis impossible for a pool of this
+    size. Each action has its own wealth; for simultaneous validity divide the level by the number of actions.
 
-    >>> bet = EProcess(at_most=0.5, population=1000)
-    >>> bet.extend([1.0] * 20)
-    >>> bool(bet.refuted[0]), int(bet.rows[0])
+    >>> process = EProcess(at_most=0.5, population=1000)
+    >>> process.extend([1.0] * 20)
+    >>> bool(process.refuted[0]), int(process.rows[0])
     (True, 10)
-    >>> bet.extend([0.0] * 400 + [1.0] * 500)
-    >>> float(bet.wealth[0])
+    >>> process.extend([0.0] * 400 + [1.0] * 500)
+    >>> float(process.wealth[0])
     inf
     """
 
@@ -70,57 +80,57 @@ class EProcess(OnlineStatistic):
         self._start(population, actions)
 
     def init(self) -> EProcessState:
-        """Return the state before the first value."""
         empty = np.zeros(self.actions)
         return EProcessState(
             counts=empty,
             total=empty,
             squares=empty,
             points=np.full((self.actions, 1), 1.0 - self.mean if self.mirrored else self.mean),
-            wealth=np.ones((BETS * self.actions, 1)),
-            record=np.ones(self.actions),
-            when=empty,
+            wealth=np.ones((N_STRATEGIES * self.actions, 1)),
+            max_wealth=np.ones(self.actions),
+            refuted_at=empty,
             mirrored=float(self.mirrored),
             population=self.population,
-            goal=1.0 / self.level,
+            threshold=1.0 / self.level,
         )
 
     @staticmethod
-    def take(state: EProcessState, action: int, value: float) -> None:
-        """Take in one value of one action."""
+    def update_state(state: EProcessState, action: int, value: float) -> None:
         n, total = state.counts[action], state.total[action]
-        variance, off = spread(state.squares[action], n), value - guess(total, n)
+        variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
         if state.mirrored > 0.0:
-            stake(state, action, 1.0 - value, n - total, variance)
+            place_bet(state, action, 1.0 - value, n - total, variance)
         else:
-            stake(state, action, value, total, variance)
-        state.squares[action] += off * off
+            place_bet(state, action, value, total, variance)
+        state.squares[action] += error * error
         state.counts[action] += 1.0
         state.total[action] += value
-        if state.when[action] == 0.0 and state.record[action] >= state.goal:
-            state.when[action] = state.counts[action]
+        if state.refuted_at[action] == 0.0 and state.max_wealth[action] >= state.threshold:
+            state.refuted_at[action] = state.counts[action]
 
     @property
     def wealth(self) -> Floats:
-        """The largest wealth so far, of every action: 1 over the probability of so much if the statement is true."""
-        return np.array(self._state.record)
+        """The largest wealth so far of every action; its inverse is an anytime-valid p-value."""
+        return np.array(self._state.max_wealth)
 
     @property
     def refuted(self) -> Any:
-        """Whether the statement is refuted, of every action."""
-        return np.array(self._state.when > 0)
+        """For every action, whether the hypothesis is refuted."""
+        return np.array(self._state.refuted_at > 0)
 
     @property
     def rows(self) -> Rounds:
-        """The number of values after which the statement was refuted, of every action; 0 if it is not."""
-        return np.array(self._state.when, np.int64)
+        """For every action, the number of values at which the hypothesis was refuted; 0 if it is not."""
+        return np.array(self._state.refuted_at, np.int64)
 
 
-def stake(state: Any, action: int, value: float, total: float, variance: float) -> None:
-    """Let the gamblers of an action bet that the value is above the mean, and note their wealth."""
+def place_bet(state: Any, action: int, value: float, total: float, variance: float) -> None:
+    """Bet that the value is above the hypothesised mean, and update the largest wealth."""
     n, mean = state.counts[action], state.points[action, 0]
+    # The sum alone exceeds N times the hypothesised mean: impossible, whatever the unseen rows are.
     if (total + value) / state.population > mean + ROUNDING:
-        state.record[action] = math.inf
-    elif mean <= reach(total, n, variance) and state.record[action] < RICH:
-        place(state.points[action], state.wealth, BETS * action, 0, 1, value, total, n, state.population, variance)
-        state.record[action] = max(state.record[action], tracker(state.wealth, BETS * action, 0))
+        state.max_wealth[action] = math.inf
+    elif mean <= largest_target(total, n, variance) and state.max_wealth[action] < MAX_WEALTH:
+        row = N_STRATEGIES * action
+        update_wealth(state.points[action], state.wealth, row, 0, 1, value, total, n, state.population, variance)
+        state.max_wealth[action] = max(state.max_wealth[action], total_wealth(state.wealth, row, 0))

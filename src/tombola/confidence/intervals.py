@@ -1,16 +1,73 @@
-"""Intervals for a number of values fixed in advance (Hoeffding 1963, Serfling 1974, Bardenet and Maillard 2015)."""
+"""Confidence intervals for one sample size fixed in advance, and their half widths as kernels.
 
+Hoeffding (1963), Serfling (1974), Bardenet and Maillard (2015). All are two-sided, for values in [0, 1].
+"""
+
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from tombola._types import Floats
-from tombola.confidence.base import Confidence, narrow
-from tombola.confidence.radius import bernstein_serfling, hoeffding, serfling
+from tombola.confidence.base import Confidence, intersect
+
+# Bardenet and Maillard (2015): two Bernstein tails of two events each, three events for the deviation.
+BERNSTEIN_EVENTS = 7.0
+BERNSTEIN_LINEAR = 7 / 3 + 3 / math.sqrt(2.0)
+
+
+def hoeffding_radius(count: float, level: float) -> float:
+    """Return the half width sqrt(ln(2 / level) / (2 count)), with or without replacement.
+
+    >>> round(hoeffding_radius(100.0, 0.05), 4)
+    0.1358
+    """
+    if count < 1.0:
+        return 1.0
+    return min(1.0, math.sqrt(math.log(2.0 / level) / (2.0 * count)))
+
+
+def serfling_factor(count: float, population: float) -> float:
+    """Return the variance factor f of sampling without replacement: about 1 - count / population, 0 at the end.
+
+    The minimum of 1 - (n - 1) / N (Serfling 1974) and (1 - n / N)(1 + 1 / n) (Bardenet and Maillard 2015), which is
+    the first form applied to the unseen rows.
+    """
+    return min(1.0 - (count - 1.0) / population, (1.0 - count / population) * (1.0 + 1.0 / count))
+
+
+def serfling_radius(count: float, population: float, level: float) -> float:
+    """Return the half width sqrt(f ln(2 / level) / (2 count)), f = `serfling_factor`.
+
+    >>> round(serfling_radius(100.0, 1000.0, 0.05), 4)
+    0.1289
+    """
+    if count < 1.0:
+        return 1.0
+    if count >= population:
+        return 0.0
+    return min(1.0, math.sqrt(serfling_factor(count, population) * math.log(2.0 / level) / (2.0 * count)))
+
+
+def bernstein_serfling_radius(count: float, population: float, variance: float, level: float) -> float:
+    """Return the half width sqrt(2 f v l / count) + c l / count, l = ln(7 / level), c = 7/3 + 3/sqrt(2).
+
+    f is `serfling_factor`; `variance` is the empirical variance v with divisor `count`.
+
+    >>> round(bernstein_serfling_radius(1000.0, 10000.0, 0.01, 0.05), 4)
+    0.0314
+    """
+    if count < 1.0:
+        return 1.0
+    if count >= population:
+        return 0.0
+    log_term = math.log(BERNSTEIN_EVENTS / level)
+    deviation = math.sqrt(2.0 * serfling_factor(count, population) * max(variance, 0.0) * log_term / count)
+    return min(1.0, deviation + BERNSTEIN_LINEAR * log_term / count)
 
 
 class Moments(NamedTuple):
-    """What has been seen of every action."""
+    """Count, sum, interval and centred sum of squares of every action."""
 
     counts: Floats
     total: Floats
@@ -21,8 +78,11 @@ class Moments(NamedTuple):
     level: float
 
 
-def add(state: Any, action: int, value: float) -> None:
-    """Count a value, and its squared distance from the mean (Welford 1962); forget the interval before it."""
+def add_value(state: Any, action: int, value: float) -> None:
+    """Update count, sum and centred squares (Welford 1962), and reset the interval to [0, 1].
+
+    Without the reset the intervals of several counts would be intersected, which only confidence sequences allow.
+    """
     before = state.total[action] / max(state.counts[action], 1.0)
     state.counts[action] += 1.0
     state.total[action] += value
@@ -30,67 +90,66 @@ def add(state: Any, action: int, value: float) -> None:
     state.low[action], state.high[action] = 0.0, 1.0
 
 
-def settle(state: Any, action: int, half: float) -> None:
-    """Write the interval of this half width around the mean."""
+def set_interval(state: Any, action: int, radius: float) -> None:
+    """Write the interval with this half width around the sample mean."""
     mean = state.total[action] / state.counts[action]
-    narrow(state, action, mean - half, mean + half, state.population)
+    intersect(state, action, mean - radius, mean + radius, state.population)
 
 
 class FixedCount(Confidence):
-    """Holds at one count, which was fixed in advance."""
+    """Base of intervals with coverage at one sample size, fixed in advance."""
 
-    uniform: ClassVar[bool] = False
+    anytime_valid: ClassVar[bool] = False
 
     def init(self) -> Moments:
-        """Return the state before the first value."""
         empty = np.zeros(self.actions)
         return Moments(empty, empty, empty, np.ones(self.actions), empty, self.population, self.level)
 
 
 class Hoeffding(FixedCount):
-    """mean +- sqrt(ln(2 / level) / (2 n)), the same with and without replacement.
+    """Hoeffding interval: mean +- sqrt(ln(2 / level) / (2 n)), with or without replacement.
 
-    >>> seen = Hoeffding(population=1000)
-    >>> seen.extend([0.0, 1.0] * 50)
-    >>> seen.interval()
+    >>> interval = Hoeffding(population=1000)
+    >>> interval.extend([0.0, 1.0] * 50)
+    >>> interval.interval()
     Interval(low=0.364..., high=0.635...)
     """
 
     @staticmethod
-    def take(state: Moments, action: int, value: float) -> None:
-        """Take in one value of one action, and write its interval."""
-        add(state, action, value)
-        settle(state, action, hoeffding(state.counts[action], state.level))
+    def update_state(state: Moments, action: int, value: float) -> None:
+        add_value(state, action, value)
+        set_interval(state, action, hoeffding_radius(state.counts[action], state.level))
 
 
 class Serfling(FixedCount):
-    """mean +- sqrt(f ln(2 / level) / (2 n)) with f about the share of the pool that is not yet seen.
+    """Hoeffding-Serfling interval: mean +- sqrt(f ln(2 / level) / (2 n)), f = `serfling_factor`.
 
-    >>> seen = Serfling(population=200)
-    >>> seen.extend([0.0, 1.0] * 50)
-    >>> seen.interval()
+    >>> interval = Serfling(population=200)
+    >>> interval.extend([0.0, 1.0] * 50)
+    >>> interval.interval()
     Interval(low=0.403..., high=0.596...)
     """
 
     @staticmethod
-    def take(state: Moments, action: int, value: float) -> None:
-        """Take in one value of one action, and write its interval."""
-        add(state, action, value)
-        settle(state, action, serfling(state.counts[action], state.population, state.level))
+    def update_state(state: Moments, action: int, value: float) -> None:
+        add_value(state, action, value)
+        set_interval(state, action, serfling_radius(state.counts[action], state.population, state.level))
 
 
 class EmpiricalBernsteinSerfling(FixedCount):
-    """mean +- sqrt(2 f v l / n) + 4.45 l / n with the empirical variance v and l = ln(7 / level): for small v.
+    """Empirical Bernstein-Serfling interval, narrow where the empirical variance v is small.
 
-    >>> seen = EmpiricalBernsteinSerfling(population=2000)
-    >>> seen.extend([0.5, 0.51] * 500)
-    >>> seen.interval()
+    The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level).
+
+    >>> interval = EmpiricalBernsteinSerfling(population=2000)
+    >>> interval.extend([0.5, 0.51] * 500)
+    >>> interval.interval()
     Interval(low=0.482..., high=0.527...)
     """
 
     @staticmethod
-    def take(state: Moments, action: int, value: float) -> None:
-        """Take in one value of one action, and write its interval."""
-        add(state, action, value)
+    def update_state(state: Moments, action: int, value: float) -> None:
+        add_value(state, action, value)
         variance = state.squares[action] / state.counts[action]
-        settle(state, action, bernstein_serfling(state.counts[action], state.population, variance, state.level))
+        radius = bernstein_serfling_radius(state.counts[action], state.population, variance, state.level)
+        set_interval(state, action, radius)

@@ -1,8 +1,8 @@
-"""Certificates that follow rows as they come, a session, a trace or a record.
+"""Monitors: certificates that are updated with rows, a session, a trace or a record of rounds.
 
-Valid for adaptive play by the predictable-sampling lemma (docs/theory/confidence.md), at any time and at all times at
-once. An action's losses are taken in the order in which it was played, up to the first one not yet answered: so it does
-not matter whether bad news takes longer.
+Valid under adaptive play by the predictable-sampling lemma (docs/theory/confidence.md), at all times simultaneously.
+The losses of an action are used in the order of play, up to the first unknown one, so a delay that depends on the loss
+introduces no bias.
 """
 
 import math
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tombola import _validate
+from tombola._types import Floats
 from tombola.confidence.base import Confidence
 from tombola.confidence.betting import Betting
 from tombola.confidence.certificate import Certificate
-from tombola.confidence.paired import PairedDifferences
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,12 +25,54 @@ if TYPE_CHECKING:
     from tombola.trace import Trace
 
 
-class RowMonitor:
-    """A certificate that follows whole rows of losses, one for every action, in random order.
+class PairedDifferences:
+    """Upper bounds on the distance of actions from the best, from differences of losses on the same rows.
 
-    >>> watch = RowMonitor(["a", "b"], population=1000)
-    >>> watch.extend([[0.0, 1.0], [0.4, 0.5]] * 20)
-    >>> print(watch.certificate())
+    All bounds for all actions hold simultaneously with probability 1 - level. If b is a best action, the mean of the
+    differences a - b is bounded above for each of the k - 1 others, at level / (k - 1); b need not be known
+    (docs/theory/confidence.md). The differences of an action are computed when its distance is requested.
+
+    >>> rows = [[0.0, 0.1], [0.8, 0.9]] * 100
+    >>> pairs = PairedDifferences(population=1000, level=0.05, actions=2)
+    >>> pairs.extend(rows)
+    >>> pairs.distance(0), round(pairs.distance(1), 2)
+    (0.0, 0.12)
+    """
+
+    def __init__(self, population: float, level: float, actions: int) -> None:
+        self.actions = actions
+        self._population = population
+        # Only the upper bound of each two-sided interval is used: twice the level.
+        self._share = min(2.0 * level / max(actions - 1, 1), 1 - 1e-9)
+        self._batches: list[Floats] = []
+        # Per requested action: its confidence sequence, and the number of batches it has read.
+        self._sequences: dict[int, tuple[Betting, int]] = {}
+
+    def extend(self, rows: Any) -> None:
+        """Add whole rows of losses in [0, 1], shape (rows, actions)."""
+        self._batches.append(np.asarray(rows, np.float64).reshape(-1, self.actions))
+
+    def distance(self, action: int) -> float:
+        """Return an upper bound on the mean loss of this action minus that of a best one."""
+        if self.actions == 1:
+            return 0.0
+        sequence, n_read = self._sequences.get(action) or (self._new_sequence(), 0)
+        if n_read < len(self._batches):
+            rows = np.concatenate(self._batches[n_read:])
+            sequence.extend((1.0 + rows[:, [action]] - np.delete(rows, action, axis=1)) / 2.0)
+        self._sequences[action] = sequence, len(self._batches)
+        return max(0.0, float(2.0 * sequence.highs.max() - 1.0))
+
+    def _new_sequence(self) -> Betting:
+        return Betting(population=self._population, level=self._share, actions=self.actions - 1)
+
+
+class RowMonitor:
+    """Certificate of whole rows of losses, one per action, in random order.
+
+    >>> monitor = RowMonitor(["a", "b"], population=1000)
+    >>> monitor.extend([[0.0, 1.0], [0.4, 0.5]] * 20)
+    >>> print(monitor.certificate())
     after 40 rows, with probability 0.95: action a is within 0 of the least mean loss over all 1,000 rows (paired)
     """
 
@@ -39,12 +81,12 @@ class RowMonitor:
     ) -> None:
         self.names = tuple(actions)
         self.level = level
-        self._confidence = _method("RowMonitor", method, population, level, len(self.names), whole=True)
+        self._confidence = _new_confidence("RowMonitor", method, population, level, len(self.names), whole_rows=True)
         self._pairs = PairedDifferences(self._confidence.population, level / 2.0, len(self.names))
         self.rows = 0
 
     def extend(self, rows: Any) -> None:
-        """Take in whole rows of losses in [0, 1]."""
+        """Add whole rows of losses in [0, 1], shape (rows, actions)."""
         table = np.asarray(rows, np.float64)
         self._confidence.extend(table)
         self._pairs.extend(table)
@@ -53,30 +95,30 @@ class RowMonitor:
     def certificate(
         self, rounds: int | None = None, answered: int | None = None, loss: float = math.nan
     ) -> Certificate:
-        """Return the certificate for what is known now; of rounds that were played too, if their loss is told."""
-        seen, k = self._confidence, len(self.names)
-        paired = np.full(k, np.inf)
-        leader = int(np.argmin(seen.means))
+        """Return the current certificate; with `loss`, also for the regret of the rounds played."""
+        paired = np.full(len(self.names), np.inf)
+        # Only the leader is compared: k - 1 sequences instead of k (k - 1).
+        leader = int(np.argmin(self._confidence.means))
         paired[leader] = self._pairs.distance(leader)
         rounds = self.rows if rounds is None else rounds
         return _certificate(
-            self.names, seen, self.level, rounds, rounds if answered is None else answered, loss, paired
+            self.names, self._confidence, self.level, rounds, rounds if answered is None else answered, loss, paired
         )
 
 
 class ActionMonitor:
-    """A certificate that follows a session: each call takes in what has been answered since the last one.
+    """Certificate of a session: each call reads the outcomes since the last call.
 
-    `population` is the number of rows of the pool that the rounds are drawn from: the horizon, unless told.
+    `population` is the number of rows of the pool that the rounds are drawn from; the horizon by default.
 
     >>> from tombola import Session
     >>> from tombola.learners import SuccessiveElimination
     >>> session = Session(SuccessiveElimination(), actions=["a", "b"], horizon=1000, seed=0)
-    >>> watch = ActionMonitor(session)
-    >>> while not watch.certificate().certified(within=0.1):
+    >>> monitor = ActionMonitor(session)
+    >>> while not monitor.certificate().certified(within=0.1):
     ...     ticket = session.act()
     ...     _ = session.observe(ticket, loss=0.1 if ticket.action == 0 else 0.9)
-    >>> session.round < 100, watch.certificate().names[watch.certificate().best]
+    >>> session.round < 100, monitor.certificate().names[monitor.certificate().best]
     (True, 'a')
     """
 
@@ -88,7 +130,7 @@ class ActionMonitor:
         method: type[Confidence] = Betting,
     ) -> None:
         if session.feedback_model.n_features:
-            raise _of_labels("ActionMonitor", session.learner)
+            raise _labels_error("ActionMonitor", session.learner)
         self.session = session
         size = float(session.horizon if population is None else population)
         if size < session.horizon:
@@ -98,44 +140,45 @@ class ActionMonitor:
             )
         self.level = level
         full = session.feedback_model.full_feedback
-        self._seen: RowMonitor | Confidence = (
+        self._statistic: RowMonitor | Confidence = (
             RowMonitor(session.names[: session.actions], size, level, method)
             if full
-            else _method("ActionMonitor", method, size, level, session.actions)
+            else _new_confidence("ActionMonitor", method, size, level, session.actions)
         )
         self._waiting: list[deque[int]] = [deque() for _ in range(1 if full else session.actions)]
         self._pending: set[int] = set()
         self._scanned, self._loss = 0, 0.0
 
     def certificate(self) -> Certificate:
-        """Return the certificate for what is known now."""
+        """Return the current certificate."""
         self._catch_up()
         played = self._scanned, self._scanned - len(self._pending), self._loss
-        if isinstance(self._seen, RowMonitor):
-            return self._seen.certificate(*played)
-        return _certificate(self.session.names[: self.session.actions], self._seen, self.level, *played)
+        if isinstance(self._statistic, RowMonitor):
+            return self._statistic.certificate(*played)
+        return _certificate(self.session.names[: self.session.actions], self._statistic, self.level, *played)
 
     def _catch_up(self) -> None:
-        book, setting = self.session.book, self.session.feedback_model
+        book, feedback_model = self.session.book, self.session.feedback_model
         for round_ in range(self._scanned + 1, len(book) + 1):
-            place = 0 if setting.full_feedback else book.ticket(round_).action
-            if place < len(self._waiting):  # an added null action has no mean that is worth watching
+            place = 0 if feedback_model.full_feedback else book.ticket(round_).action
+            # The null action of a budget has no mean to estimate.
+            if place < len(self._waiting):
                 self._waiting[place].append(round_)
             self._pending.add(round_)
         self._scanned = len(book)
         for round_ in sorted(self._pending):
             outcome = book.outcome(round_)
             if outcome is not None:
-                self._loss += setting.loss(book.ticket(round_).action, outcome)
+                self._loss += feedback_model.loss(book.ticket(round_).action, outcome)
                 self._pending.remove(round_)
         for action, arrivals in enumerate(self._waiting):
             known = []
             while arrivals and (outcome := book.outcome(arrivals[0])) is not None:
                 known.append((arrivals.popleft(), outcome))
-            if known and isinstance(self._seen, Confidence):
-                self._seen.extend([setting.loss(action, outcome) for _, outcome in known], [action] * len(known))
+            if known and isinstance(self._statistic, Confidence):
+                self._statistic.extend([feedback_model.loss(action, outcome) for _, outcome in known], [action] * len(known))
             elif known:
-                self._seen.extend([outcome[: self.session.actions] for _, outcome in known])
+                self._statistic.extend([outcome[: self.session.actions] for _, outcome in known])
 
 
 def certify(
@@ -147,10 +190,17 @@ def certify(
     level: float = 0.05,
     method: type[Confidence] = Betting,
 ) -> Certificate:
-    """Return the certificate of a record: the action played in every round, and its loss."""
+    """Return the certificate of a record of rounds.
+
+    actions_played, losses: the action of every round and its loss, shape (rounds,).
+    actions: the number of actions.
+    population: the number of rows of the pool, or math.inf.
+    level: the error probability of the certificate.
+    method: the confidence sequence.
+    """
     played = _validate.integer_array("certify", "actions_played", actions_played)
     values = np.asarray(losses, np.float64).ravel()
-    confidence = _method("certify", method, population, level, actions)
+    confidence = _new_confidence("certify", method, population, level, actions)
     if played.size > population:
         raise ParameterError(
             f"certify: a pool of {population} rows has at most as many rounds, got {played.size}; "
@@ -169,7 +219,7 @@ def certify_trace(
     level: float = 0.05,
     method: type[Confidence] = Betting,
 ) -> Certificate:
-    """Return the certificate of the first `rounds` of a trace, from the feedback that its learner was entitled to.
+    """Return the certificate of the first `rounds` of a trace, from the feedback of its learner only.
 
     >>> from tombola import FollowTheLeader, Pool, play
     >>> pool = Pool([[0.0, 1.0]] * 500)
@@ -178,59 +228,66 @@ def certify_trace(
     """
     if not trace.model.exchangeable:
         raise ParameterError(
-            f"certify_trace: expected an order that is exchangeable, got {trace.model} order, of which a sample "
-            "says nothing about the rest; play the pool with order='random'."
+            f"certify_trace: expected an exchangeable order, got {trace.model} order, in which a sample is "
+            "not representative of the rest; play the pool with order='random'."
         )
     if not hasattr(pool, "losses"):
-        raise _of_labels("certify_trace", trace.learner)
+        raise _labels_error("certify_trace", trace.learner)
     count = trace.horizon if rounds is None else _validate.integer("certify_trace", "rounds", rounds, least=0)
     count = min(count, trace.horizon)
     population = trace.model.population(pool.rows)
     loss = math.fsum(trace.losses[:count])
     if trace.full_feedback:
-        watch = RowMonitor(pool.actions, population, level, method)
-        watch.extend(np.asarray(pool.losses[trace.order[:count]], np.float64).reshape(count, pool.k))
-        return watch.certificate(loss=loss)
-    confidence = _method("certify_trace", method, population, level, pool.k)
-    listed = trace.actions[:count] < pool.k  # an added null action has no mean that is worth watching
-    confidence.extend(trace.losses[:count][listed], trace.actions[:count][listed])
+        monitor = RowMonitor(pool.actions, population, level, method)
+        monitor.extend(np.asarray(pool.losses[trace.order[:count]], np.float64).reshape(count, pool.k))
+        return monitor.certificate(loss=loss)
+    confidence = _new_confidence("certify_trace", method, population, level, pool.k)
+    # The null action of a budget has no mean to estimate.
+    in_pool = trace.actions[:count] < pool.k
+    confidence.extend(trace.losses[:count][in_pool], trace.actions[:count][in_pool])
     return _certificate(pool.actions, confidence, level, count, count, loss)
 
 
-def _of_labels(owner: str, learner: Any) -> ParameterError:
+def _labels_error(owner: str, learner: Any) -> ParameterError:
     return ParameterError(
-        f"{owner}: expected a learner of losses, got {learner!r}, which plays a label where the features say so, so "
-        "that its rounds are no random rows; write compare(...) for its regret against the best hypothesis."
+        f"{owner}: expected a learner of losses, got {learner!r}, which chooses labels by features, so that "
+        "its rounds are not random rows; write compare(...) for its regret against the best hypothesis."
     )
 
 
-def _method(
-    owner: str, method: type[Confidence], population: float, level: float, actions: int, *, whole: bool = False
+def _new_confidence(
+    owner: str, method: type[Confidence], population: float, level: float, actions: int, *, whole_rows: bool = False
 ) -> Confidence:
-    """Return the intervals, each with its share of the level; half of it goes to the pairs where rows are whole."""
-    if not method.uniform:
+    """Return the intervals at level / k each; with whole rows, half of the level is left for paired differences."""
+    if not method.anytime_valid:
         raise ParameterError(
-            f"{owner}: method must hold at all counts at once, since a learner chooses the counts from what it sees, "
+            f"{owner}: method must hold at all sample sizes, since a learner chooses them adaptively, "
             f"got {method.__name__}; take Betting, BernsteinSequence or HoeffdingSequence."
         )
-    whole_level = _validate.real(owner, "level", level, above=0, below=1) / (2.0 if whole else 1.0)
-    share = whole_level / _validate.integer(owner, "actions", actions, least=1)
+    total_level = _validate.real(owner, "level", level, above=0, below=1) / (2.0 if whole_rows else 1.0)
+    share = total_level / _validate.integer(owner, "actions", actions, least=1)
     return method(population=population, level=share, actions=actions)
 
 
 def _certificate(
-    names: Sequence[str], seen: Confidence, level: float, rounds: int, answered: int, loss: float, paired: Any = None
+    names: Sequence[str],
+    confidence: Confidence,
+    level: float,
+    rounds: int,
+    answered: int,
+    loss: float,
+    paired: Any = None,
 ) -> Certificate:
     return Certificate(
         names=tuple(names),
-        population=seen.population,
+        population=confidence.population,
         level=level,
         rounds=rounds,
         answered=answered,
         loss=loss,
-        counts=seen.counts,
-        means=seen.means,
-        lows=seen.lows,
-        highs=seen.highs,
+        counts=confidence.counts,
+        means=confidence.means,
+        lows=confidence.lows,
+        highs=confidence.highs,
         paired=np.full(len(names), np.inf) if paired is None else paired,
     )

@@ -1,4 +1,4 @@
-"""Strata: the mean of a list in parts of known size, each of which is drawn from in random order of its own."""
+"""Stratified mean: a list in strata of known size, each sampled in random order."""
 
 import math
 from collections import Counter
@@ -13,9 +13,9 @@ from tombola.errors import ParameterError
 
 
 class Strata:
-    """An interval for the mean of a list in strata, which holds at all counts at once; rows may be drawn from any.
+    """Confidence sequence for the mean of a list in strata; rows may be drawn from any stratum at any time.
 
-    Each of s strata has a betting interval at level / s; weighted by their sizes they add up.
+    Each of s strata has a betting confidence sequence at level / s; the bounds are averaged by stratum size.
 
     >>> strata = Strata({"north": 100, "south": 300})
     >>> strata.extend([0.0] * 60 + [1.0] * 60, ["north"] * 60 + ["south"] * 60)
@@ -27,42 +27,42 @@ class Strata:
         if not sizes:
             raise ParameterError("Strata: expected the size of every stratum, got none; write {'north': 400}.")
         self.sizes = dict(sizes)
-        self._seen = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
+        self._sequences = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
 
     def extend(self, values: Any, strata: Any) -> None:
-        """Take in values in [0, 1], with the stratum of each: all of them, or none."""
+        """Add values in [0, 1] with the stratum of each, or none of them if one is invalid."""
         numbers, names = np.asarray(values, np.float64), np.asarray(strata, dtype=object)
         if numbers.ndim != 1 or names.shape != numbers.shape:
             raise ParameterError(
                 f"Strata: expected a stratum for each of {numbers.size} values, got {names.size}; name one for each."
             )
-        found = Counter(names.tolist())
-        for name, count in found.items():
-            if name not in self._seen:
+        counts = Counter(names.tolist())
+        for name, count in counts.items():
+            if name not in self._sequences:
                 known = ", ".join(self.sizes)
                 raise ParameterError(f"Strata: expected a stratum of {known}, got {name!r}; give its size too.")
-            if self._seen[name].counts[0] + count > self.sizes[name]:
+            if self._sequences[name].counts[0] + count > self.sizes[name]:
                 raise ParameterError(
-                    f"Strata: expected at most {self.sizes[name]:,} rows of {name}, as was said, got more; give its "
+                    f"Strata: expected at most {self.sizes[name]:,} rows of {name}, its given size, got more; give its "
                     "true size."
                 )
         if not ((numbers >= 0.0) & (numbers <= 1.0)).all():
             raise ParameterError("Strata: expected values in [0, 1], got others; rescale the values.")
-        for name in found:
-            self._seen[name].extend(numbers[names == name])
+        for name in counts:
+            self._sequences[name].extend(numbers[names == name])
 
     def interval(self) -> Interval:
-        """Return the interval that holds the mean of the list."""
+        """Return the interval for the mean of the list."""
         return Interval(self._weighted(0), self._weighted(1))
 
     @property
     def mean(self) -> float:
-        """The estimate of the mean of the list; nan if a stratum has not been seen."""
-        seen = [(size, self._seen[name]) for name, size in self.sizes.items()]
-        if not all(one.counts[0] for _, one in seen):
+        """The stratified estimate of the mean; nan while a stratum has no values."""
+        samples = [(size, self._sequences[name]) for name, size in self.sizes.items()]
+        if not all(sequence.counts[0] for _, sequence in samples):
             return math.nan
-        return sum(size * float(one.means[0]) for size, one in seen) / sum(self.sizes.values())
+        return sum(size * float(sequence.means[0]) for size, sequence in samples) / sum(self.sizes.values())
 
     def _weighted(self, end: int) -> float:
-        ends = [size * self._seen[name].interval()[end] for name, size in self.sizes.items()]
+        ends = [size * self._sequences[name].interval()[end] for name, size in self.sizes.items()]
         return sum(ends) / sum(self.sizes.values())

@@ -8,7 +8,7 @@ import numpy as np
 
 from tombola import _validate, bounds
 from tombola._types import Floats, RngState
-from tombola.confidence.radius import unseen
+from tombola.confidence.intervals import serfling_factor
 from tombola.learners.bandit.counts import learn, least_tried
 from tombola.learners.base import Feedback, Learner
 
@@ -41,7 +41,7 @@ def most_promising(state: State) -> int:
     for action in range(state.seen.size):
         seen = state.seen[action]
         depth = (1.0 + state.alpha) * (1.0 + math.log(state.answered[0] / seen))
-        radius = math.sqrt(max(0.0, unseen(seen, state.population)) * depth / (2.0 * seen))
+        radius = math.sqrt(max(0.0, serfling_factor(seen, state.population)) * depth / (2.0 * seen))
         if state.means[action] - radius < least:
             best, least = action, state.means[action] - radius
     return best

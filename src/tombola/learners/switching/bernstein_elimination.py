@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tombola.bounds import switching
 from tombola.bounds.limits import capped
-from tombola.confidence.radius import bernstein_serfling, serfling
+from tombola.confidence.intervals import bernstein_serfling_radius, serfling_radius
 from tombola.learners.switching.stages import StagedElimination, State
 
 
@@ -28,7 +28,10 @@ class BernsteinElimination(StagedElimination):
         """Return the smaller of the two radii, each at half the level."""
         seen, level = state.seen[action], 0.5 * state.level
         variance = state.squares[action] / max(seen, 1.0)
-        return min(serfling(seen, state.population, level), bernstein_serfling(seen, state.population, variance, level))
+        return min(
+            serfling_radius(seen, state.population, level),
+            bernstein_serfling_radius(seen, state.population, variance, level),
+        )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Bound the regret as for Serfling's at half the level; none is known with delay."""

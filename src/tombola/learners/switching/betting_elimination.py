@@ -10,7 +10,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import RngState
 from tombola.bounds.switching import elimination_counts
-from tombola.confidence.betting import BettingGrid, gamble, gamblers
+from tombola.confidence.betting import BettingGrid, new_grid, update_grid
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.stages import next_play, next_stage, stage_over
 
@@ -72,7 +72,7 @@ class BettingElimination(Learner):
             np.full(1, float(actions)),
             np.arange(actions, dtype=np.float64),
         )
-        betting: tuple[Any, ...] = gamblers(float(horizon), delta / actions, actions)
+        betting: tuple[Any, ...] = new_grid(float(horizon), delta / actions, actions)
         return State._make((*lengths, np.zeros(1), left, everyone, *betting))
 
     @staticmethod
@@ -88,4 +88,4 @@ class BettingElimination(Learner):
     def observe(state: Any, action: int, probability: float, loss: float) -> None:
         """Let the gamblers of the action bet, as long as there is anything to find out."""
         if state.left[0] > 1.0:
-            gamble(state, action, loss)
+            update_grid(state, action, loss)

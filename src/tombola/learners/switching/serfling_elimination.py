@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tombola.bounds import switching
-from tombola.confidence.radius import serfling
+from tombola.confidence.intervals import serfling_radius
 from tombola.learners.switching.stages import StagedElimination, State
 
 
@@ -26,7 +26,7 @@ class SerflingElimination(StagedElimination):
     @staticmethod
     def radius(state: State, action: int) -> float:
         """Return Serfling's radius."""
-        return serfling(state.seen[action], state.population, state.level)
+        return serfling_radius(state.seen[action], state.population, state.level)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Bound the regret in random order, with the price of the switches; none is known with delay."""

@@ -16,7 +16,7 @@ from tombola import bounds, instances
 from tombola._compare import compare
 from tombola._types import Seed
 from tombola.bounds.switching import elimination_counts
-from tombola.confidence.radius import serfling
+from tombola.confidence.intervals import serfling_radius
 from tombola.engine.loop import SWITCHES
 from tombola.learners import UCB1, UCB2, FrugalUCB, SerflingElimination, SimulationSuccessiveElimination
 from tombola.learners.base import Learner
@@ -46,7 +46,7 @@ class Narrow(SerflingElimination):
     @staticmethod
     def radius(state: State, action: int) -> float:
         """Return 0.3 of Serfling's radius."""
-        return 0.3 * serfling(state.seen[action], state.population, state.level)
+        return 0.3 * serfling_radius(state.seen[action], state.population, state.level)
 
 
 def listed(T: int, gap: float, seed: Seed) -> Pool:

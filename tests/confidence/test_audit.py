@@ -12,7 +12,7 @@ from tombola.confidence import (
     Audit,
     Betting,
     RunningMean,
-    StatementTest,
+    Statement,
     Strata,
     differ_at_most,
     mean_above,
@@ -24,14 +24,14 @@ from tombola.confidence import (
 from tombola.errors import TombolaError
 
 
-def outcomes(assertion: StatementTest, columns: dict[str, Any], level: float = 0.2) -> list[str]:
+def outcomes(statement: Statement, columns: dict[str, Any], level: float = 0.2) -> list[str]:
     """Return the outcome after every row of a whole list."""
     rows = len(next(iter(columns.values())))
-    audit = Audit([assertion], rows, level)
+    audit = Audit([statement], rows, level)
     found: list[str] = []
     for i in range(rows):
         audit.extend({name: cells[i : i + 1] for name, cells in columns.items()})
-        found.append(audit.findings()[0].outcome)
+        found.append(audit.results()[0].outcome)
     return found
 
 
@@ -44,7 +44,7 @@ def test_statements_and_their_words() -> None:
         (differ_at_most("a", "b", 0.1), "| mean(a) - mean(b) | <= 0.1"),
     ]
     for made, text in same:
-        assert parse_statement(text).words == made.words
+        assert parse_statement(text).text == made.text
 
 
 def test_a_list_that_has_been_seen_to_its_end_is_settled() -> None:
@@ -92,7 +92,7 @@ def test_a_span_is_another_unit_and_nothing_else() -> None:
             one, two = Audit([parse_statement(text, span=span)], 90), Audit([parse_statement(other)], 90)
             one.extend({"a": cells[:, 0], "b": cells[:, 1]})
             two.extend({"a": share[:, 0], "b": share[:, 1]})
-            found, expected = one.findings()[0], two.findings()[0]
+            found, expected = one.results()[0], two.results()[0]
             assert found[1:4] == expected[1:4]
             assert found.mean == pytest.approx(width * expected.mean + (0 if "|" in text else low))
             assert found.deviation == pytest.approx(width * expected.deviation)
@@ -101,13 +101,13 @@ def test_a_span_is_another_unit_and_nothing_else() -> None:
 @pytest.mark.parametrize("text", ["mean(a) > 0.5", "mean(a) <= 0.5", "share(a = 1) >= 0.6", "mean(a) < 0.3"])
 def test_exact_risk_of_a_wrong_finding_on_small_lists(text: str) -> None:
     """All orders of all lists of nine values 0 and 1: the share that is ever given a wrong finding is within level."""
-    level, assertion = 0.3, parse_statement(text)
+    level, statement = 0.3, parse_statement(text)
     for ones in range(10):
-        truth = "proved" if assertion.parts[0].holds(ones / 9, 9) else "refuted"
+        truth = "proved" if statement.inequalities[0].holds(ones / 9, 9) else "refuted"
         wrong = total = 0
         for places in combinations(range(9), ones):
             cells = np.isin(np.arange(9), places).astype(float)
-            wrong += any(outcome not in (truth, "open") for outcome in outcomes(assertion, {"a": cells}, level))
+            wrong += any(outcome not in (truth, "undecided") for outcome in outcomes(statement, {"a": cells}, level))
             total += 1
         assert wrong / total <= level
 
@@ -125,7 +125,7 @@ def wrong_findings(level: float, runs: int, shared: bool) -> float:
         for group in groups:
             audit = Audit(group, 80, level)
             audit.extend(rows)
-            failed |= any(finding.outcome == "refuted" for finding in audit.findings())
+            failed |= any(finding.outcome == "refuted" for finding in audit.results())
         wrong += failed
     return wrong / runs
 
@@ -140,7 +140,7 @@ def test_few_rows_suffice_and_the_finding_says_how_many() -> None:
     rng = np.random.default_rng(0)
     audit = Audit([parse_statement("mean(a) > 0.5"), parse_statement("mean(a) < 0.6")], 5000)
     audit.extend({"a": rng.beta(8, 2, 200)})
-    first, second = audit.findings()
+    first, second = audit.results()
     assert (first.outcome, second.outcome) == ("proved", "refuted")
     assert 0 < first.rows < 60
     assert "wrong with probability" in str(first)
@@ -177,7 +177,7 @@ def test_a_batch_that_is_refused_was_not_taken_in() -> None:
             audit.extend(bad)
         audit.extend(good)
         fresh.extend(good)
-        assert audit.findings() == fresh.findings()
+        assert audit.results() == fresh.results()
     refused: list[tuple[list[float], list[str]]] = [
         ([0.5, 0.5], ["x", "z"]), ([0.5] * 4, ["y", *"xxx"]), ([0.5, 2.0], ["y", "x"]), ([0.5, 0.5], ["y"])
     ]  # fmt: skip
@@ -193,7 +193,7 @@ def test_a_batch_that_is_refused_was_not_taken_in() -> None:
 def test_an_audit_in_strata() -> None:
     audit = Audit([parse_statement("mean(a) > 0.5")], strata={"x": 100, "y": 300})
     audit.extend({"a": [0.0] * 10 + [0.9] * 200}, ["x"] * 10 + ["y"] * 200)
-    assert audit.findings()[0].outcome == "proved"
+    assert audit.results()[0].outcome == "proved"
 
 
 def test_the_course_of_a_mean_is_that_of_its_interval() -> None:
@@ -204,13 +204,13 @@ def test_the_course_of_a_mean_is_that_of_its_interval() -> None:
         course.extend({name: cells[start : start + 20] for name, cells in rows.items()})
         seen.extend((1 + rows["a"][start : start + 20] - rows["b"][start : start + 20]) / 2)
         expected = [2 * x - 1 for x in (seen.means[0], *seen.interval())]
-        assert course.stops[-1] == pytest.approx((start + 20, *expected))
+        assert course.points[-1] == pytest.approx((start + 20, *expected))
     assert course.thresholds == (0.1, -0.1)
     parts = RunningMean(mean_above("a", 0.5), level=0.1, strata={"x": 50, "y": 50})
     parts.extend({"a": rows["a"][:10]}, ["x"] * 10)
-    assert math.isnan(parts.stops[0].mean)
+    assert math.isnan(parts.points[0].mean)
     parts.extend({"a": rows["a"][10:20]}, ["y"] * 10)
-    assert parts.stops[1].low <= parts.stops[1].mean <= parts.stops[1].high
+    assert parts.points[1].low <= parts.points[1].mean <= parts.points[1].high
 
 
 def test_the_plan_is_about_right() -> None:

@@ -289,3 +289,11 @@ def test_what_cannot_be_certified_is_refused(one_sentence: Callable[[object], st
         with pytest.raises(ParameterError) as error:
             case()
         one_sentence(error.value)
+
+
+@pytest.mark.parametrize("actions", [2, 5])
+def test_certificate_divides_level_by_actions(actions: int) -> None:
+    losses = np.random.default_rng(0).random(60)
+    alone = certify([0] * 60, losses, actions=1, population=200, level=0.05 / actions).interval(0)
+    shared = certify([0] * 60, losses, actions=actions, population=200, level=0.05).interval(0)
+    assert (shared.low, shared.high) == pytest.approx((alone.low, alone.high), abs=1e-12)

@@ -20,8 +20,7 @@ from tombola.confidence import (
     HoeffdingSequence,
     Serfling,
 )
-from tombola.confidence.bet_sizes import BETS, WEIGHTS
-from tombola.confidence.betting import POINTS, double
+from tombola.confidence.betting import GRID_POINTS, N_STRATEGIES, STRATEGY_WEIGHTS, repeat_twice
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 from tombola.learners import SuccessiveElimination
@@ -82,8 +81,8 @@ def test_betting_is_the_source_on_its_grid() -> None:
     for values in (*(values[:40] for values in ugly()), np.random.default_rng(5).beta(1, 12, 80)):
         for N, level in ((values.size + 5, 0.05), (math.inf, 0.2)):
             found = ends(Betting, values, N, level)
-            lows = naive.betting_floors(values.tolist(), N, level, [high for _, high in found], POINTS)
-            mirrored = naive.betting_floors((1 - values).tolist(), N, level, [1 - low for low, _ in found], POINTS)
+            lows = naive.betting_floors(values.tolist(), N, level, [high for _, high in found], GRID_POINTS)
+            mirrored = naive.betting_floors((1 - values).tolist(), N, level, [1 - low for low, _ in found], GRID_POINTS)
             low, high = naive.intersect([(lows[-1], 1 - mirrored[-1])] * values.size, values.tolist(), N)
             if low <= high:  # else a miss: rows in rising order are not in random order
                 assert found[-1] == pytest.approx((low, high), abs=1e-6)
@@ -130,7 +129,7 @@ def wealth_of_all_paths(N: int, mean: float, population: float) -> Values:
     found = [np.ones(2**N)]
     for column in paths.T:
         bet.extend(column, np.arange(2**N))
-        now = np.array(WEIGHTS) @ bet._state.wealth.reshape(-1, BETS).T
+        now = np.array(STRATEGY_WEIGHTS) @ bet._state.wealth.reshape(-1, N_STRATEGIES).T
         found.append(np.where(np.isinf(bet.wealth), np.inf, now))
     return np.array(found)
 
@@ -171,7 +170,7 @@ def test_the_intervals_are_those_that_the_tables_were_measured_with() -> None:
 
 def test_a_grid_is_doubled_in_place_without_a_place_too_many() -> None:
     values = np.array([9.0, 1.0, 2.0, 3.0, 9.0, 9.0])
-    double(values, 1, 4)
+    repeat_twice(values, 1, 4)
     assert values.tolist() == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
 
 

@@ -13,10 +13,9 @@ import pytest
 from naive.confidence import order_wealth, rank_among, ranks, striking
 from pools import REAL, npz_of
 from tombola import Pool
-from tombola.confidence import RandomOrderTest, check_order
-from tombola.confidence import order_test as exchangeability
-from tombola.confidence.order_test import BEST, BOLDEST, GAMBLERS, JUMP, YOUNG
-from tombola.confidence.permutation_test import KEPT, look, prepared
+from tombola.confidence import RandomOrderTest, check_order, order_test
+from tombola.confidence.order_test import BET_PER_MEAN, MAX_BET, MIXING_RATE, STRATEGIES, WARMUP_ROWS
+from tombola.confidence.permutation_test import EXCEEDING_LIMIT, permutation_test, standardise
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 from tombola.rng import integers, new_rng, uniform
@@ -43,11 +42,11 @@ def test_does_what_the_source_says() -> None:
         rng = new_rng(np.random.SeedSequence(5))
         with np.errstate(over="ignore"):
             thrown = [uniform(rng) for _ in values]
-        wealth = order_wealth(ranks(values.tolist(), thrown), GAMBLERS.tolist(), JUMP, YOUNG)
-        assert test._state.record[0] == pytest.approx(max(0.0, math.log(max(wealth))), abs=1e-9)
+        wealth = order_wealth(ranks(values.tolist(), thrown), STRATEGIES.tolist(), MIXING_RATE, WARMUP_ROWS)
+        assert test._state.max_log_wealth[0] == pytest.approx(max(0.0, math.log(max(wealth))), abs=1e-9)
         alarms = [n for n, w in enumerate(wealth, start=1) if w >= 100]
         assert test.alarm == bool(alarms)
-        assert test._state.when[0] == (alarms[0] if alarms else 0)
+        assert test._state.alarm_at[0] == (alarms[0] if alarms else 0)
 
 
 @pytest.mark.usefixtures("plainly")
@@ -63,10 +62,10 @@ def test_the_bets_are_those_that_the_tables_were_measured_with() -> None:
     for values in lists:
         test = RandomOrderTest(level=0.01, seed=5)
         test.extend(values)
-        found += [float(test._state.record[0]), float(test._state.when[0])]
+        found += [float(test._state.max_log_wealth[0]), float(test._state.alarm_at[0])]
     assert found == pytest.approx(MEASURED, rel=1e-9)
-    assert GAMBLERS[:, 2].sum() == pytest.approx(1.0, abs=1e-12)
-    assert set(GAMBLERS[GAMBLERS[:, 3] == 0.0][:, 4].tolist()) == {0.0}
+    assert STRATEGIES[:, 2].sum() == pytest.approx(1.0, abs=1e-12)
+    assert set(STRATEGIES[STRATEGIES[:, 3] == 0.0][:, 4].tolist()) == {0.0}
 
 
 @pytest.mark.usefixtures("plainly")
@@ -79,10 +78,10 @@ def test_watching_and_looking_share_the_level(monkeypatch: pytest.MonkeyPatch) -
 
     def looked(table: Any, left: float, seed: Any) -> tuple[float, int]:
         shares.append(left)
-        return look(table, left, seed)
+        return permutation_test(table, left, seed)
 
-    monkeypatch.setattr(exchangeability, "RandomOrderTest", watch)
-    monkeypatch.setattr(exchangeability, "look", looked)
+    monkeypatch.setattr(order_test, "RandomOrderTest", watch)
+    monkeypatch.setattr(order_test, "permutation_test", looked)
     check_order(np.random.default_rng(0).random(50), level=0.04, seed=1)
     assert len(shares) == 2
     assert min(shares) > 0
@@ -90,34 +89,34 @@ def test_watching_and_looking_share_the_level(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_smallest_and_the_largest_rank_yield_a_number() -> None:
-    from tombola.confidence.order_test import shape
+    from tombola.confidence.order_test import payoffs
 
     for rank in (0.0, 1.0):
-        found = np.zeros(len(BEST))
-        shape(found, rank, 1.0)
+        found = np.zeros(len(BET_PER_MEAN))
+        payoffs(found, rank, 1.0)
         assert np.isfinite(found).all()
 
 
 def test_every_bet_is_fair() -> None:
     """The mean yield of every shape over uniform ranks is 0, and no gambler can be left with less than nothing."""
-    from tombola.confidence.order_test import shape
+    from tombola.confidence.order_test import payoffs
 
-    kinds = len(BEST)
+    kinds = len(BET_PER_MEAN)
     points, found = (np.arange(150_000) + 0.5) / 150_000, np.zeros((150_000, kinds))
     for yields, p in zip(found, points.tolist(), strict=True):
-        shape(yields, p, 1.0)
+        payoffs(yields, p, 1.0)
     assert found.mean(axis=0) == pytest.approx(np.zeros(kinds), abs=1e-4)
     least, most = found.min(axis=0), found.max(axis=0)
-    for kind, stake, _, rate, _, _ in GAMBLERS:
+    for kind, stake, _, rate, _, _ in STRATEGIES:
         on = int(kind)
-        for largest in (BOLDEST[on], -BOLDEST[on]) if rate else (stake,):
+        for largest in (MAX_BET[on], -MAX_BET[on]) if rate else (stake,):
             assert 1 + largest * (least if largest > 0 else most)[on] > 0
         if rate:
-            assert BEST[on] * found[:, on].var() == pytest.approx(1.0, abs=1e-4)
-    assert GAMBLERS[:, 2].sum() == pytest.approx(1.0)
+            assert BET_PER_MEAN[on] * found[:, on].var() == pytest.approx(1.0, abs=1e-4)
+    assert STRATEGIES[:, 2].sum() == pytest.approx(1.0)
 
 
-HASTY = GAMBLERS.copy()  # the same, but followers remember little but the last ranks: a few show what they do
+HASTY = STRATEGIES.copy()  # the same, but followers remember little but the last ranks: a few show what they do
 HASTY[:, 3:5] = np.where(HASTY[:, 3:4] > 0, 0.5, 0.0)
 
 
@@ -126,14 +125,14 @@ def wealths(values: tuple[float, ...], pieces: int, gamblers: Any, third: float 
     rng, plan = [(i + 0.5) / pieces for i in range(pieces)], gamblers.tolist()
     return np.array(
         [
-            order_wealth(ranks(order, thrown), plan, JUMP, YOUNG, third)
+            order_wealth(ranks(order, thrown), plan, MIXING_RATE, WARMUP_ROWS, third)
             for order in permutations(values)
             for thrown in product(rng, repeat=len(values))
         ]
     )
 
 
-@pytest.mark.parametrize("gamblers", [GAMBLERS, HASTY], ids=["as they are", "hasty"])
+@pytest.mark.parametrize("gamblers", [STRATEGIES, HASTY], ids=["as they are", "hasty"])
 @pytest.mark.parametrize("values", [(0.1, 0.5), (1.0, 1.0), (0.0, 0.0, 1.0), (0.2, 0.4, 0.6)])
 def test_the_mean_wealth_is_one_over_all_orders_and_coins(values: tuple[float, ...], gamblers: Any) -> None:
     """Exact up to the width of the pieces, with and without ties, at every row; thirds of them are whole."""
@@ -151,7 +150,7 @@ def passed(found: np.ndarray[Any, Any]) -> float:
 @pytest.mark.parametrize("values", [(0.0, 0.0, 1.0), (0.2, 0.4, 0.6)])
 def test_the_level_is_exact_over_all_orders_and_coins(values: tuple[float, ...]) -> None:
     """A wealth ever reaches any goal with a probability of at most 1 / goal; up to the width of the pieces."""
-    for gamblers in (GAMBLERS, HASTY):
+    for gamblers in (STRATEGIES, HASTY):
         assert passed(wealths(values, 6, gamblers)) <= 1.01
 
 
@@ -189,14 +188,16 @@ def test_a_look_does_what_the_source_says() -> None:
     ):
         for level in (0.3, 0.05):
             rng, order, shuffled = new_rng(np.random.SeedSequence(8)), list(range(len(values))), []
-            for _ in range(math.ceil(KEPT / level) - 1):
+            for _ in range(math.ceil(EXCEEDING_LIMIT / level) - 1):
                 for i in range(len(order) - 1, 0, -1):
                     with np.errstate(over="ignore"):
                         j = integers(rng, i + 1)
                     order[i], order[j] = order[j], order[i]
                 shuffled.append(striking(values[order].tolist()))
-            expected = rank_among(striking(values.tolist()), shuffled, KEPT)
-            assert look(values.reshape(-1, 1), level, np.random.SeedSequence(8))[0] == pytest.approx(expected)
+            expected = rank_among(striking(values.tolist()), shuffled, EXCEEDING_LIMIT)
+            assert permutation_test(values.reshape(-1, 1), level, np.random.SeedSequence(8))[0] == pytest.approx(
+                expected
+            )
 
 
 @pytest.mark.parametrize("kept", [1, 2, 5])
@@ -222,18 +223,18 @@ def test_a_list_that_is_not_counted_among_its_shuffles_is_caught() -> None:
 def test_a_look_at_a_long_list_takes_means_of_rows_in_a_row() -> None:
     table = np.random.default_rng(0).random((25_001, 2))
     table[12_000:, 1] += 0.05
-    short = prepared(table)
+    short = standardise(table)
     assert short.shape == (8333, 2)
     assert short.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
-    probability, column = look(table, 0.01, np.random.SeedSequence(0))
+    probability, column = permutation_test(table, 0.01, np.random.SeedSequence(0))
     assert (probability <= 0.01, column) == (True, 1)
-    assert look(np.zeros((5, 1)), 1e-9, np.random.SeedSequence(0)) == (1.0, 0)
+    assert permutation_test(np.zeros((5, 1)), 1e-9, np.random.SeedSequence(0)) == (1.0, 0)
 
 
 @pytest.mark.parametrize("kind", ["step", "drift", "alternating"])
 def test_the_look_sees_what_is_too_small_for_the_gamblers(kind: str) -> None:
     """20 lists of 2000 at level .01: at least half are seen, fewer by watching alone."""
-    n, found, is_interactive = np.arange(2000), 0, 0
+    n, found, watched = np.arange(2000), 0, 0
     share = {
         "step": np.where(n < 1000, 0.3, 0.38),
         "drift": 0.3 + 0.14 * n / 2000,
@@ -242,9 +243,9 @@ def test_the_look_sees_what_is_too_small_for_the_gamblers(kind: str) -> None:
     for seed in range(20):
         values = (np.random.default_rng(seed).random(2000) < share).astype(float)
         found += check_order(values, seed=seed).refuted
-        is_interactive += RandomOrderTest(seed=seed).extend(values)
+        watched += RandomOrderTest(seed=seed).extend(values)
     assert found >= 10
-    assert found > is_interactive
+    assert found > watched
 
 
 @pytest.mark.parametrize("kind", ["continuous", "two values", "two columns", "one value"])
@@ -299,7 +300,7 @@ def test_calls_are_not_in_random_order_but_their_shuffles_are(name: str, tmp_pat
     losses = np.load(npz_of(name, tmp_path))["loss"].astype(float)
     given = check_order(Pool(losses), level=0.01, seed=0)
     assert given.refuted
-    assert given.probability < (1e-100 if name == "bank_calls" else 1e-6)
+    assert given.p_value < (1e-100 if name == "bank_calls" else 1e-6)
     assert "certificates do not apply" in str(given)
     generator = np.random.default_rng(1)
     alarms = sum(check_order(generator.permutation(losses), level=0.01, seed=seed).refuted for seed in range(200))
@@ -324,14 +325,14 @@ def test_the_wealth_may_be_astronomical() -> None:
     test = RandomOrderTest(seed=0)
     test.extend(np.repeat([0.0, 1.0], 50_000))
     assert test.alarm
-    assert 0.0 < test.probability < 1e-290
+    assert 0.0 < test.p_value < 1e-290
     assert np.isfinite(test._memory).all()
 
 
 def test_a_quiet_stream_says_nothing() -> None:
     test = RandomOrderTest(seed=0)
-    assert str(test.verdict()) == "nothing speaks against random order"
-    assert test.probability == 1.0
+    assert str(test.verdict()) == "no evidence against random order"
+    assert test.p_value == 1.0
 
 
 def test_bad_input_is_refused(one_sentence: Callable[[object], str]) -> None:
@@ -359,17 +360,27 @@ def test_bad_input_is_refused(one_sentence: Callable[[object], str]) -> None:
 def test_what_the_look_at_the_whole_list_shows_refutes_its_order() -> None:
     """A list that is too short for those who watch row by row: what is said, and the probability, are those of the look."""
     values = np.repeat([0.0, 1.0], 10)
-    is_interactive = RandomOrderTest(1, exchangeability.WATCHED * 0.05, seed=3)
-    is_interactive.extend(values.reshape(-1, 1))
-    assert not is_interactive.verdict().refuted
+    watched = RandomOrderTest(1, order_test.MARTINGALE_SHARE * 0.05, seed=3)
+    watched.extend(values.reshape(-1, 1))
+    assert not watched.verdict().refuted
     verdict = check_order(values, level=0.05, seed=3)
     assert verdict.refuted
     assert verdict.values == 20
-    assert verdict.probability <= 0.05
+    assert verdict.p_value <= 0.05
     shuffled = check_order(np.random.default_rng(1).permutation(values), level=0.05, seed=3)
     assert not shuffled.refuted
-    assert shuffled.probability > 0.05
+    assert shuffled.p_value > 0.05
 
 
 def test_a_level_that_would_take_too_many_shuffles_is_not_looked_at() -> None:
-    assert look(np.repeat([[0.0], [1.0]], 50, axis=0), 1e-12, np.random.SeedSequence(0)) == (1.0, 0)
+    assert permutation_test(np.repeat([[0.0], [1.0]], 50, axis=0), 1e-12, np.random.SeedSequence(0)) == (1.0, 0)
+
+
+@pytest.mark.parametrize("columns", [2, 7])
+def test_order_test_divides_level_by_columns(columns: int) -> None:
+    alone, shared = RandomOrderTest(level=0.01 / columns, seed=3), RandomOrderTest(columns, level=0.01, seed=3)
+    for t in range(300):
+        alone.update(t / 300)
+        shared.update(t / 300, 0)
+    assert shared.verdict().values == alone.verdict().values > 0
+    assert shared.p_value == pytest.approx(min(1.0, columns * alone.p_value))

@@ -9,7 +9,7 @@ import pytest
 
 from naive.confidence import renumber
 from tombola.confidence import Confidence, EmpiricalBernsteinSerfling, Hoeffding, Serfling
-from tombola.confidence.radius import bernstein_serfling, hoeffding, serfling
+from tombola.confidence.intervals import bernstein_serfling_radius, hoeffding_radius, serfling_radius
 from tombola.engine.compiler import interpreted
 
 FIXED: list[type[Confidence]] = [Hoeffding, Serfling, EmpiricalBernsteinSerfling]
@@ -66,20 +66,24 @@ def test_the_coverage_check_can_fail() -> None:
 
 
 def test_radii() -> None:
-    assert hoeffding(50.0, 0.1) == pytest.approx(math.sqrt(math.log(20) / 100))
-    assert serfling(50.0, 200.0, 0.1) == pytest.approx(math.sqrt((1 - 49 / 200) * math.log(20) / 100))
-    assert serfling(150.0, 200.0, 0.1) == pytest.approx(math.sqrt((1 - 0.75) * (1 + 1 / 150) * math.log(20) / 300))
+    assert hoeffding_radius(50.0, 0.1) == pytest.approx(math.sqrt(math.log(20) / 100))
+    assert serfling_radius(50.0, 200.0, 0.1) == pytest.approx(math.sqrt((1 - 49 / 200) * math.log(20) / 100))
+    assert serfling_radius(150.0, 200.0, 0.1) == pytest.approx(
+        math.sqrt((1 - 0.75) * (1 + 1 / 150) * math.log(20) / 300)
+    )
     deep = math.log(70)
     half = math.sqrt(2 * (1 - 499 / 2000) * 0.02 * deep / 500) + (7 / 3 + 3 / math.sqrt(2)) * deep / 500
-    assert bernstein_serfling(500.0, 2000.0, 0.02, 0.1) == pytest.approx(half)
+    assert bernstein_serfling_radius(500.0, 2000.0, 0.02, 0.1) == pytest.approx(half)
 
 
 @pytest.mark.parametrize("N", [1.0, 2.0, 7.0, math.inf])
 def test_radii_at_the_edges(N: float) -> None:
-    assert hoeffding(0.0, 0.1) == serfling(0.0, N, 0.1) == bernstein_serfling(0.0, N, 0.0, 0.1) == 1.0
+    assert (
+        hoeffding_radius(0.0, 0.1) == serfling_radius(0.0, N, 0.1) == bernstein_serfling_radius(0.0, N, 0.0, 0.1) == 1.0
+    )
     if N < math.inf:
-        assert serfling(N, N, 0.1) == bernstein_serfling(N, N, 0.25, 0.1) == 0.0
-    assert 0.0 <= serfling(1.0, N, 0.1) <= hoeffding(1.0, 0.1) <= 1.0
+        assert serfling_radius(N, N, 0.1) == bernstein_serfling_radius(N, N, 0.25, 0.1) == 0.0
+    assert 0.0 <= serfling_radius(1.0, N, 0.1) <= hoeffding_radius(1.0, 0.1) <= 1.0
 
 
 @each
