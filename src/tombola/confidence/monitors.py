@@ -176,7 +176,9 @@ class ActionMonitor:
             while arrivals and (outcome := book.outcome(arrivals[0])) is not None:
                 known.append((arrivals.popleft(), outcome))
             if known and isinstance(self._statistic, Confidence):
-                self._statistic.extend([feedback_model.loss(action, outcome) for _, outcome in known], [action] * len(known))
+                self._statistic.extend(
+                    [feedback_model.loss(action, outcome) for _, outcome in known], [action] * len(known)
+                )
             elif known:
                 self._statistic.extend([outcome[: self.session.actions] for _, outcome in known])
 
