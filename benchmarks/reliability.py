@@ -97,7 +97,7 @@ def kept_chunks() -> tuple[bytes, bytes, Runs]:
 def told_of(runs: Runs) -> str:
     """Return all that runs hold, to the bit."""
     cells = [(entry, *(array.tobytes() for array in cell)) for entry, cell in runs.cells.items()]
-    return repr([cells, runs.switching_price, runs.actions, runs.amounts, runs.bounds, runs.aims])
+    return repr([cells, runs.switching_price, runs.actions, runs.amounts, runs.bounds, runs.target_regrets])
 
 
 KINDS: dict[str, tuple[Check | None, int, str]] = {

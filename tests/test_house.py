@@ -208,21 +208,6 @@ def test_delays_of_rows_work_for_labels() -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_compare_knows_labels_and_its_curves_are_those_of_play() -> None:
-    pool = LabelledPool(np.arange(60), [0] * 30 + [1] * 30)
-    chain = FiniteClass(Thresholds().on_points(60))
-    runs = compare(pool, {"erm": ERM(Thresholds()), "halving": Halving(chain)}, repetitions=3, delay=2, seed=4)
-    assert set(runs.ranking()) == {"erm", "halving"}
-    rounds, curves = runs.curve("erm")
-    from tombola.rng import repetition_seeds
-
-    for curve, seed in zip(curves, repetition_seeds(4, 3), strict=True):
-        trace = play(ERM(Thresholds()), pool, delay=2, seed=seed)
-        assert curve.tolist() == trace.curve[rounds - 1].tolist()
-    assert runs.actions == ("0", "1")
-
-
-@pytest.mark.usefixtures("plainly")
 def test_watch_follows_a_session_with_a_budget() -> None:
     session = Session(EmpiricalLP(), 2, 400, budget=Budget(1e6, worst=1.0, null="add"), seed=0)
     watch = ActionMonitor(session)
@@ -384,31 +369,6 @@ def test_the_trace_of_labels_has_the_chances_of_its_tickets() -> None:
     assert np.isnan(play(ERM(Thresholds(), ties="random"), pool, seed=0).probabilities).all()
     experts = Experts(FiniteClass([[0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]), Hedge(rate=0.5))
     assert ((play(experts, pool, seed=0).probabilities > 0) & (play(experts, pool, seed=0).probabilities < 1)).any()
-
-
-@dataclass(frozen=True)
-class FirstListed(BudgetedLearner):
-    """Plays whatever is listed first."""
-
-    def init(self, terms: BudgetTerms) -> Nothing:
-        return Nothing(np.zeros(1))
-
-    @staticmethod
-    def mix(state: Nothing, mix: Floats) -> None:
-        mix[:] = 0.0
-        mix[0] = 1.0
-
-    @staticmethod
-    def observe(state: Nothing, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        pass
-
-
-@pytest.mark.usefixtures("plainly")
-def test_compare_relabels_actions_under_a_budget_too() -> None:
-    """Whoever plays what is listed first plays another action in another repetition (all alike: probability 3^-11)."""
-    pool = Pool(np.eye(3)[[0, 1, 2] * 3], costs=np.full((9, 3), 0.5))
-    runs = compare(pool, {"first": FirstListed()}, repetitions=12, budget=Budget(100.0, null="add"), seed=0)
-    assert len({tuple(plays) for plays in runs.cell("first").plays[:, :3].tolist()}) > 1
 
 
 LOSSES, COSTS = np.random.default_rng(0).integers(0, 3, (2, 6, 2)) / 2

@@ -10,7 +10,7 @@ import pytest
 
 from pools import OWN, REAL, npz_of
 from tombola import Pool, compare, demo, play
-from tombola._compare import bound_of
+from tombola._compare import regret_bound
 from tombola._formatting import format_estimate
 from tombola.advice.default_learners import Conditions, default_budgeted_learners, default_learners
 from tombola.advice.learner_list import listing
@@ -183,14 +183,14 @@ def test_the_bound_is_that_of_the_learner_and_is_left_out_where_it_does_not_hold
     for met in (Conditions("full"), Conditions(), Conditions("bandit", 0, 3.0)):
         for name, learner in default_learners(met).items():
             dear = met.switching_price > 0 and not hasattr(learner, "price")
-            bound = bound_of(learner, 4, 500, met.delay, met.switching_price)
+            bound = regret_bound(learner, 4, 500, met.delay, met.switching_price)
             assert bound == (None if dear else learner.bound(4, 500)), name
     leader = default_learners(Conditions("full"))["FollowTheLeader"]
-    late = bound_of(leader, 4, 500, 9, 0.0)
+    late = regret_bound(leader, 4, 500, 9, 0.0)
     assert late is not None
     assert late == leader.bound(4, 500, 9)
-    assert bound_of(default_learners(Conditions())["TsallisInf"], 4, 500, 9, 0.0) is None
-    assert bound_of(leader, 4, 500, 0, 1.0) is None
+    assert regret_bound(default_learners(Conditions())["TsallisInf"], 4, 500, 9, 0.0) is None
+    assert regret_bound(leader, 4, 500, 0, 1.0) is None
 
 
 def test_one_action_picked_blindly_has_its_exact_place() -> None:

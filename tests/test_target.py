@@ -108,7 +108,7 @@ def test_learners_come_near_the_target_at_near_its_cost(learner: Any) -> None:
     runs = compare(pool, {"it": learner, "careless": Careless()}, budget=budget, repetitions=12, seed=3)
     aim = target_regret(pool, budget)
     assert aim is not None
-    assert runs.aims == {2000: aim}
+    assert runs.target_regrets == {2000: aim}
     end = runs.cell("it").sums[:, -1]
     assert abs(end[:, 0].mean() / 2000 - 0.25) < 0.01
     assert end[:, -1].mean() < 1.6 * 2000 * aim.cost

@@ -1,11 +1,11 @@
-"""Compare: many plays of several learners, on the same orders, in parallel, in any setting."""
+"""Compare learners: many plays of each on the same orders, in parallel, for every kind of feedback."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,38 +14,29 @@ from tombola import _validate
 from tombola._formatting import option_text
 from tombola._parallel import parallel_map
 from tombola._play import log_spaced, resolve_budget, run_learner
-from tombola._types import Floats, Rounds, Seed
+from tombola._types import Rounds, Seed
 from tombola.budget.budget import Budget, BudgetRun, Stop
 from tombola.budget.target import TargetRegret, target_regret
 from tombola.classification.pool import LabelledPool
 from tombola.delay import DelayLike, RowDelays
-from tombola.engine.loop import Accumulators
 from tombola.errors import ParameterError
 from tombola.feedback import feedback_type
 from tombola.order import ORDER_MODELS, OrderLike, OrderModel, as_order_model, random_order
 from tombola.pool import Pool, as_pool
 from tombola.rng import RngStreams, repetition_seeds
-from tombola.runs import Cell, Entry, Runs, slices
+from tombola.runs import Cell, Entry, Runs, slice_ends
 
-LearnerLike: TypeAlias = Any  # a learner, or a function of the horizon that makes one
-Named: TypeAlias = Mapping[str, LearnerLike] | Sequence[Any] | LearnerLike
 AnyPool: TypeAlias = Pool | LabelledPool
 PoolLike: TypeAlias = AnyPool | ArrayLike
-
-
-class Kept(NamedTuple):
-    """What is kept of one play: the marked rounds, the sums and plays at each, and all plays."""
-
-    marks: Rounds
-    curve: Floats
-    shares: Floats
-    plays: Floats
+LearnerLike: TypeAlias = Any  # a learner, or a function of the horizon that returns one
+Learners: TypeAlias = Mapping[str, LearnerLike] | Sequence[LearnerLike] | LearnerLike
+Orders: TypeAlias = Sequence[OrderLike] | OrderLike
 
 
 def compare(
     pool: PoolLike | Sequence[AnyPool],
-    learners: Named,
-    orders: Sequence[OrderLike] | OrderLike = "random",
+    learners: Learners,
+    orders: Orders = "random",
     *,
     repetitions: int = 20,
     first: int = 0,
@@ -58,14 +49,22 @@ def compare(
     workers: int = 1,
     seed: Seed,
 ) -> Runs:
-    """Play every learner on the same orders of the pool (or of several pools), and return all runs.
+    """Play every learner on the same orders of the pool, and return all runs.
 
-    A learner may be a function of the horizon. The actions are relabelled at random in every repetition, because real
-    tables often list their best action first and ties go to the lowest index; `relabel=False` keeps the labels.
-    With a `budget`, the comparator is the best fixed mix within it, with a target the cheapest mix that reaches it. The
-    result does not depend on the number of workers. Sums are kept at the rounds in `marks` (about twelve in every power
-    of ten, if left out), at the end, and after each fortieth of the rounds. `first` leaves out as many repetitions at
-    the beginning: those of `first=40` are further ones of the same comparison. Arrays of losses will do as pools.
+    - `pool`: a pool, an array of losses, or several pools of different sizes.
+    - `learners`: learners, or functions of the horizon that return one; a dict gives them names.
+    - `orders`: input models "random", "iid" or "given", or several of them.
+    - `repetitions`, `first`: number of repetitions, and index of the first; `first=40` continues 40 repetitions.
+    - `delay`: rounds until feedback arrives, for all rounds or for each row.
+    - `switching_price`: loss added for each change of the action.
+    - `budget`, `stop`: budget of costs, and the rule that enforces it (see `play`). The comparator is then the best
+      fixed mix within the budget; with a target, the cheapest mix that reaches it.
+    - `relabel`: permute the actions in every repetition, because real tables often list their best action first and
+      ties go to the lowest index.
+    - `marks`: rounds at which sums are recorded, besides the end and every fortieth of the rounds; about twelve per
+      power of ten if left out.
+    - `workers`: number of threads; the result does not depend on it.
+    - `seed`: the only source of randomness.
 
     >>> from tombola import FollowTheLeader
     >>> from tombola.learners import Uniform
@@ -76,7 +75,7 @@ def compare(
     count = _validate.integer("compare", "repetitions", repetitions, least=1)
     first = _validate.integer("compare", "first", first, least=0)
     workers = _validate.integer("compare", "workers", workers, least=1)
-    comparison = Comparison.of(
+    comparison = Comparison(
         pool, learners, orders, delay=delay, switching_price=switching_price, budget=budget, stop=stop, relabel=relabel,
         marks=marks, seed=seed,
     )  # fmt: skip
@@ -86,143 +85,139 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What is compared, checked: every repetition of it can be played by itself, anywhere, to the same bit."""
+    """Validated parameters of `compare`; any repetition can be played by itself, anywhere, to the same bit.
 
-    pools: Sequence[AnyPool]
-    allowances: Sequence[BudgetRun | None]
-    models: Sequence[OrderModel]
-    recipes: Mapping[str, LearnerLike]
-    delay: DelayLike | RowDelays
-    price: float
-    amounts: tuple[float, ...]
-    relabel: bool
-    marks: tuple[int, ...] | None
-    seed: Seed
-    aims: Mapping[int, TargetRegret]
+    `pools`, `models` and `recipes` are the normalised `pool`, `orders` and `learners`. `budget_runs` has the budget on
+    each pool, `target_regrets` the regret under a loss target by horizon; both are empty without a budget.
+    """
 
-    @classmethod
-    def of(
-        cls,
-        pool: PoolLike | Sequence[AnyPool],
-        learners: Named,
-        orders: Sequence[OrderLike] | OrderLike = "random",
-        *,
-        delay: DelayLike | RowDelays = 0,
-        switching_price: float = 0.0,
-        budget: Budget | None = None,
-        stop: Stop = "fits",
-        relabel: bool = True,
-        marks: Sequence[int] | None = None,
-        seed: Seed,
-    ) -> "Comparison":
-        """Return the comparison that is asked for in the words of `compare`."""
+    pool: InitVar[PoolLike | Sequence[AnyPool]]
+    learners: InitVar[Learners]
+    orders: InitVar[Orders] = "random"
+    delay: DelayLike | RowDelays = 0
+    switching_price: float = 0.0
+    budget: Budget | None = None
+    stop: Stop = "fits"
+    relabel: bool = True
+    marks: Sequence[int] | None = None
+    seed: Seed = field(kw_only=True)
+    pools: Sequence[AnyPool] = field(init=False)
+    models: Sequence[OrderModel] = field(init=False)
+    recipes: Mapping[str, LearnerLike] = field(init=False)
+    budget_runs: Sequence[BudgetRun | None] = field(init=False)
+    target_regrets: Mapping[int, TargetRegret] = field(init=False)
+
+    def __post_init__(self, pool: PoolLike | Sequence[AnyPool], learners: Learners, orders: Orders) -> None:
         pools = _pools(pool)
-        price = _validate.real("compare", "switching_price", switching_price, least=0)
-        allowances = [resolve_budget(p, budget, stop, best=True) for p in pools]
-        chosen = (
-            None if marks is None else tuple(_validate.integer("compare", "marks", mark, least=1) for mark in marks)
-        )
-        amounts = () if allowances[0] is None else tuple(allowances[0].limits.amounts.tolist())
-        aims = {p.rows: aim for p in pools if (aim := target_regret(p, budget)) is not None}
-        if aims and price > 0:
+        price = _validate.real("compare", "switching_price", self.switching_price, least=0)
+        budget_runs = [resolve_budget(one, self.budget, self.stop, best=True) for one in pools]
+        marks = self.marks and tuple(_validate.integer("compare", "marks", mark, least=1) for mark in self.marks)
+        targets = {one.rows: regret for one in pools if (regret := target_regret(one, self.budget)) is not None}
+        if targets and price > 0:
             raise ParameterError(
-                "compare: expected no price of a switch with a target, where what counts is what is spent, "
+                "compare: expected no switching price with a target, which counts costs and not losses, "
                 f"got {price:g}; leave out {option_text('switching_price')}, or the target."
             )
-        return cls(
-            pools, allowances, _orders(orders), _names(learners), delay, price, amounts, relabel, chosen, seed, aims
-        )  # fmt: skip
+        values = {
+            "pools": pools, "models": _models(orders), "recipes": _named(learners), "budget_runs": budget_runs,
+            "switching_price": price, "marks": marks, "target_regrets": targets,
+        }  # fmt: skip
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
-    def play(self, parts: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
-        """Yield the runs of every part (the first repetition, how many), each when it is done; all are in work."""
-        seeds = repetition_seeds(self.seed, max((first + count for first, count in parts), default=0))
+    @property
+    def amounts(self) -> tuple[float, ...]:
+        """The budget of each resource; empty without a budget."""
+        budget_run = self.budget_runs[0]
+        return () if budget_run is None else tuple(budget_run.limits.amounts.tolist())
+
+    def play(self, blocks: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
+        """Yield the runs of every block (first repetition, number of repetitions), each as soon as it is done."""
+        seeds = repetition_seeds(self.seed, max((first + count for first, count in blocks), default=0))
         cases = [(p, m) for p in range(len(self.pools)) for m in range(len(self.models))]
-        pieces = [(*case, seeds[first + r]) for first, count in parts for case in cases for r in range(count)]
-        names = _action_names(self.pools[0], self.allowances[0])
+        pieces = [(*case, seeds[first + r]) for first, count in blocks for case in cases for r in range(count)]
+        names, bounds = _action_names(self.pools[0], self.budget_runs[0]), self._bounds()
         with closing(parallel_map(partial(_repetition, self), pieces, workers=workers, label="compare")) as results:
-            for _, count in parts:
+            for _, count in blocks:
                 cells = {}
                 for p, m in cases:
                     entries = [Entry(self.pools[p].rows, str(self.models[m]), name) for name in self.recipes]
                     cells.update(_collect(entries, islice(results, count), count))
-                yield Runs(cells, self.price, names, self.amounts, self._bounds(), self.aims)
+                yield Runs(cells, self.switching_price, names, self.amounts, bounds, self.target_regrets)
 
     def _bounds(self) -> dict[Entry, float]:
-        """Return what is proved of the expected regret in random order, where anything is."""
+        """Return the proved bounds on the expected regret in random order, where there are any."""
         if self.amounts or not isinstance(self.delay, int) or "random" not in map(str, self.models):
             return {}
-        found = {}
+        bounds = {}
         for pool in (one for one in self.pools if isinstance(one, Pool)):
             for name, recipe in self.recipes.items():
-                bound = bound_of(_made(recipe, pool.rows), pool.k, pool.rows, self.delay, self.price)
-                found.update({} if bound is None else {Entry(pool.rows, "random", name): bound})
-        return found
+                learner = _learner(recipe, pool.rows)
+                bound = regret_bound(learner, pool.k, pool.rows, self.delay, self.switching_price)
+                if bound is not None:
+                    bounds[Entry(pool.rows, "random", name)] = bound
+        return bounds
 
 
-def _repetition(comparison: Comparison, which: int, how: int, seed: Seed) -> list[Kept]:
-    """Play all learners on one order of one pool."""
-    pool, budget_run = comparison.pools[which], comparison.allowances[which]
+def _repetition(comparison: Comparison, pool_index: int, model_index: int, seed: Seed) -> list[Cell]:
+    """Play all learners on one order of one pool; return a cell of one repetition for each."""
+    pool, budget_run = comparison.pools[pool_index], comparison.budget_runs[pool_index]
     streams = RngStreams(seed)
-    rows = comparison.models[how].arrange(pool.rows, streams.order())
+    rows = comparison.models[model_index].arrange(pool.rows, streams.order())
     columns = _columns(pool, streams, relabel=comparison.relabel)
-    marks = np.union1d(_marks(comparison.marks, rows.size), slices(rows.size))
-    found = []
+    marks = np.union1d(_marks(comparison.marks, rows.size), slice_ends(rows.size))
+    cells = []
     for recipe in comparison.recipes.values():
-        learner = _made(recipe, rows.size)
-        accumulators, _ = run_learner(
+        learner = _learner(recipe, rows.size)
+        sums, _ = run_learner(
             learner, pool, rows, columns, comparison.delay, streams, budget_run, marks=marks, per_round=False
         )
-        found.append(_kept(accumulators, columns))
-    return found
+        # Back from the learner's labels to the columns of the table; an added null action comes last.
+        added = np.arange(columns.size, sums.plays.size)
+        back = np.argsort(np.append(columns, added), kind="stable")
+        cells.append(Cell(sums.marks, sums.curve[None], sums.plays[None, back], sums.shares[:, back]))
+    return cells
 
 
-def bound_of(learner: Any, actions: int, horizon: int, delay: int, price: float) -> float | None:
-    """Return the proved bound on the expected regret of a learner in random order, or None where none is proved.
+def regret_bound(learner: Any, actions: int, horizon: int, delay: int, price: float) -> float | None:
+    """Return the proved bound on the expected regret of a learner in random order; None if there is none.
 
     >>> from tombola import FollowTheLeader
-    >>> round(bound_of(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)
+    >>> round(regret_bound(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)
     47.0
     """
+    # A bound on regret with switching costs is proved only for learners that know the price.
     if price > 0 and getattr(learner, "price", None) != price:
         return None
-    found: float | None = learner.bound(actions, horizon, delay)
-    return found
+    bound: float | None = learner.bound(actions, horizon, delay)
+    return bound
 
 
-def _marks(chosen: tuple[int, ...] | None, horizon: int) -> Rounds:
-    return log_spaced(horizon) if chosen is None else np.array([m for m in chosen if m <= horizon], np.int64)
+def _marks(marks: Sequence[int] | None, horizon: int) -> Rounds:
+    return log_spaced(horizon) if marks is None else np.array([mark for mark in marks if mark <= horizon], np.int64)
 
 
 def _columns(pool: AnyPool, streams: RngStreams, *, relabel: bool) -> Rounds:
-    """Return the column that each action stands for; labels are what they are."""
+    """Return the column of each action of the learner; the two labels of a labelled pool are never permuted."""
     if isinstance(pool, Pool):
         return random_order(pool.k, streams.labels()).astype(np.int64) if relabel else np.arange(pool.k)
     return np.arange(2)
 
 
-def _made(recipe: LearnerLike, horizon: int) -> Any:
+def _learner(recipe: LearnerLike, horizon: int) -> Any:
     return recipe if hasattr(recipe, "feedback") else recipe(horizon)
 
 
-def _kept(accumulators: Accumulators, columns: Rounds) -> Kept:
-    """Return what is kept of a play, by columns; an added null action comes last."""
-    added = np.arange(columns.size, accumulators.plays.size)
-    back = np.argsort(np.append(columns, added), kind="stable")
-    return Kept(accumulators.marks, accumulators.curve, accumulators.shares[:, back], accumulators.plays[back])
-
-
-def _collect(entries: Sequence[Entry], results: Iterable[list[Kept]], count: int) -> dict[Entry, Cell]:
-    """Gather the repetitions of a pool and an order, each as it comes."""
+def _collect(entries: Sequence[Entry], results: Iterable[list[Cell]], count: int) -> dict[Entry, Cell]:
+    """Gather the repetitions of one pool and one order into one cell per learner, as they arrive."""
     cells: dict[Entry, Cell] = {}
-    for repetition, kept in enumerate(results):
-        for entry, one in zip(entries, kept, strict=True):
+    for repetition, single in enumerate(results):
+        for entry, one in zip(entries, single, strict=True):
             if entry not in cells:
-                shape = one.curve.shape
-                cells[entry] = Cell(
-                    one.marks, np.zeros((count, *shape)), np.zeros((count, one.plays.size)), np.zeros(one.shares.shape)
-                )
+                sums, plays = np.zeros((count, *one.sums.shape[1:])), np.zeros((count, one.plays.shape[1]))
+                cells[entry] = Cell(one.rounds, sums, plays, np.zeros(one.shares.shape))
             cell = cells[entry]
-            cell.sums[repetition], cell.plays[repetition] = one.curve, one.plays
+            cell.sums[repetition], cell.plays[repetition] = one.sums[0], one.plays[0]
             cell.shares[:] += one.shares / count
     return cells
 
@@ -243,7 +238,7 @@ def _action_names(pool: AnyPool, budget_run: BudgetRun | None) -> tuple[str, ...
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
 
-def _orders(orders: Sequence[OrderLike] | OrderLike) -> list[OrderModel]:
+def _models(orders: Orders) -> list[OrderModel]:
     many: Any = orders
     single = isinstance(orders, str | np.ndarray | OrderModel) or (bool(many) and isinstance(many[0], int))
     given: list[Any] = [orders] if single else list(many)
@@ -256,28 +251,29 @@ def _orders(orders: Sequence[OrderLike] | OrderLike) -> list[OrderModel]:
     return models
 
 
-def _names(learners: Named) -> dict[str, LearnerLike]:
+def _named(learners: Learners) -> dict[str, LearnerLike]:
+    """Return learners by name: their class, or their text where two are of one class."""
     if isinstance(learners, Mapping):
         named = dict(learners)
     else:
         learners = [learners] if isinstance(learners, str) or not isinstance(learners, Sequence) else learners
-        kinds = [type(learner).__name__ for learner in learners]
+        classes = [type(learner).__name__ for learner in learners]
         named = {
-            kind if kinds.count(kind) == 1 else repr(learner): learner
-            for kind, learner in zip(kinds, learners, strict=True)
+            name if classes.count(name) == 1 else repr(learner): learner
+            for name, learner in zip(classes, learners, strict=True)
         }
-        if len(named) != len(kinds):
+        if len(named) != len(classes):
             raise ParameterError(f"compare: expected different learners, got {learners!r}; name them with a dict.")
     for value in named.values():
         if isinstance(value, str | type):
-            feedback_type(value)  # says what to write
-    if not named or not all(_plays(value) for value in named.values()):
+            feedback_type(value)  # raises, with the text to write instead
+    if not named or not all(_is_learner_like(value) for value in named.values()):
         raise ParameterError(
-            f"compare: expected at least one learner, or a function of the horizon that makes one, got {learners!r}; "
+            f"compare: expected at least one learner, or a function of the horizon that returns one, got {learners!r}; "
             "write for example [FollowTheLeader()]."
         )
     return named
 
 
-def _plays(value: Any) -> bool:
+def _is_learner_like(value: Any) -> bool:
     return not isinstance(value, type) and (hasattr(value, "feedback") or callable(value))

@@ -1,4 +1,4 @@
-"""Statistics: means with intervals, and slopes on logarithmic axes."""
+"""Estimates with confidence intervals: means, and slopes on logarithmic axes."""
 
 import math
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from tombola.errors import ParameterError
 
 
 class Estimate(NamedTuple):
-    """A number with its confidence interval."""
+    """An estimate with its confidence interval, from a number of independent repetitions."""
 
     value: float
     low: float
@@ -22,19 +22,19 @@ class Estimate(NamedTuple):
         """Half the length of the interval."""
         return (self.high - self.low) / 2
 
-    def more(self, half_width: float) -> int:
-        """Return how many more repetitions would bring the interval down to this half width, roughly.
+    def additional_repetitions(self, half_width: float) -> int:
+        """Estimate the number of further repetitions until the interval has this half width.
 
-        >>> Estimate(10.0, 8.0, 12.0, 25).more(half_width=1.0)
+        >>> Estimate(10.0, 8.0, 12.0, 25).additional_repetitions(half_width=1.0)
         75
         """
         if not half_width > 0:
             raise ParameterError(
-                f"Estimate.more: half_width must be above 0, got {half_width!r}; write for example 0.1."
+                f"Estimate.additional_repetitions: half_width must be above 0, got {half_width!r}; write for example 0.1."
             )
         if not math.isfinite(self.half_width):
             raise ParameterError(
-                f"Estimate.more: expected an interval from two repetitions or more, got {self.repetitions}; "
+                f"Estimate.additional_repetitions: expected an interval from two repetitions or more, got {self.repetitions}; "
                 "repeat it first."
             )
         return max(0, math.ceil(self.repetitions * (self.half_width / half_width) ** 2) - self.repetitions)
@@ -62,8 +62,8 @@ def mean(values: Floats, level: float = 0.95) -> Estimate:
 def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estimate:
     """Return the slope of log mean regret on log horizon, by weighted regression, with its interval.
 
-    Every point weighs by the error of its mean (delta method). Where the points scatter more than these errors
-    explain (the curve is not a straight line), the interval widens accordingly.
+    The weight of a point is the inverse variance of its log mean (delta method). If the points scatter more than these
+    variances explain (the curve is not a straight line), the interval is widened by the square root of the ratio.
 
     >>> slope(np.array([10.0, 100.0, 1000.0]), [np.full(5, x) for x in (1.0, 10.0, 100.0)]).value
     1.0
@@ -78,6 +78,7 @@ def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estim
         )
     errors = np.array([float(np.std(r, ddof=1)) / math.sqrt(r.size) if r.size > 1 else 0.0 for r in regrets])
     relative = errors / means
+    # Floors: exact points (error 0) must not take all the weight.
     weights = 1.0 / np.square(np.maximum(relative, max(1e-3, float(relative.max()) / 30)))
     x, y = np.log(horizons), np.log(means)
     centre = float(np.average(x, weights=weights))

@@ -1,4 +1,4 @@
-"""Runs: many plays of several learners on the same orders, and their statistics."""
+"""Runs: repeated plays of several learners on the same orders, and their statistics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
     from tombola.report.chart import Band, Chart, Line
 
-SLICES = 40
+# Parts of the horizon in which the share of each action is measured.
+N_SLICES = 40
 
 
 class Entry(NamedTuple):
-    """What was played: the rows of the pool, the input model, and the learner by name."""
+    """Key of one cell: number of rows, input model, and name of the learner."""
 
     horizon: int
     order: str
@@ -31,9 +32,11 @@ class Entry(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """The repetitions of one entry: sums at the marked rounds (repetition x mark x sum), and plays of each action.
+    """Repetitions of one learner on one pool in one input model.
 
-    `shares` has the plays of each action up to the marked rounds, averaged over the repetitions.
+    `rounds` has the recorded rounds (marks). `sums` has shape (repetitions, marks, sums): loss, expected loss, loss of
+    the comparator, switches, then costs of each resource. `plays` has shape (repetitions, actions): plays at the end.
+    `shares` has shape (marks, actions): plays up to each mark, averaged over the repetitions.
     """
 
     rounds: Rounds
@@ -46,10 +49,10 @@ class Cell(NamedTuple):
 class Runs:
     """Learners x repetitions, with means, intervals, paired differences and slopes.
 
-    Without `order` or `horizon`, the first order and the largest horizon are meant. Regret includes the switching
-    price; `expected=True` averages over the learner's own rng. `actions` are their names, an added null action among
-    them; `amounts` what could be spent, if there was a budget; `bounds` what is proved of the expected regret. With a
-    target, by horizon in `aims`, regret is that of `TargetRegret`, in the unit of the costs.
+    `order` and `horizon` default to the first order and the largest horizon. Regret includes the switching price;
+    `expected=True` replaces the loss of the action by its expectation over the learner's own randomness. `actions` has
+    the names of the actions, including an added null action; `amounts` the budget of each resource; `bounds` the proved
+    bounds on the expected regret. With a loss target, `target_regrets` (by horizon) defines regret, in units of cost.
     """
 
     cells: dict[Entry, Cell]
@@ -57,46 +60,46 @@ class Runs:
     actions: tuple[str, ...] = ()
     amounts: tuple[float, ...] = ()
     bounds: Mapping[Entry, float] = field(default_factory=dict)
-    aims: Mapping[int, TargetRegret] = field(default_factory=dict)
+    target_regrets: Mapping[int, TargetRegret] = field(default_factory=dict)
 
     @property
     def learners(self) -> list[str]:
-        """The names of the learners."""
+        """The names of the learners, in the order given."""
         return list(dict.fromkeys(s.learner for s in self.cells))
 
     @property
     def orders(self) -> list[str]:
-        """The input models."""
+        """The names of the input models."""
         return list(dict.fromkeys(s.order for s in self.cells))
 
     @property
     def horizons(self) -> list[int]:
-        """The horizons, from small to large."""
+        """The horizons, in increasing order."""
         return sorted({s.horizon for s in self.cells})
 
     def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
-        """Return the repetitions of one entry."""
-        wanted = Entry(
+        """Return the repetitions of one learner."""
+        entry = Entry(
             self.horizons[-1] if horizon is None else horizon, self.orders[0] if order is None else order, learner
         )
-        if wanted not in self.cells:
+        if entry not in self.cells:
             raise ParameterError(
                 f"Runs: expected a learner of {self.learners}, an order of {self.orders} and a horizon of "
-                f"{self.horizons}, got {tuple(wanted)}; write one of those."
+                f"{self.horizons}, got {tuple(entry)}; write one of those."
             )
-        return self.cells[wanted]
+        return self.cells[entry]
 
     def curve(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> tuple[Rounds, Floats]:
-        """Return the marked rounds and the regret at each of them, repetition by repetition."""
+        """Return the recorded rounds and the regret at each of them, of shape (repetitions, rounds)."""
         cell = self.cell(learner, order, horizon)
         sums = cell.sums
-        if self.aims:
-            aim = self.aims[int(cell.rounds[-1])]
-            return cell.rounds, aim.regret(cell.rounds, sums[:, :, EXPECTED if expected else LOSS], sums[:, :, SPENT])
-        suffered = sums[:, :, EXPECTED if expected else LOSS] + self.switching_price * sums[:, :, SWITCHES]
-        return cell.rounds, suffered - sums[:, :, COMPARATOR]
+        losses = sums[:, :, EXPECTED if expected else LOSS]
+        if self.target_regrets:
+            target = self.target_regrets[int(cell.rounds[-1])]
+            return cell.rounds, target.regret(cell.rounds, losses, sums[:, :, SPENT])
+        return cell.rounds, losses + self.switching_price * sums[:, :, SWITCHES] - sums[:, :, COMPARATOR]
 
     def regrets(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
@@ -115,14 +118,14 @@ class Runs:
         return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
     def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
-        """Return the marked rounds, and what was spent up to each (repetition x mark x resource)."""
+        """Return the recorded rounds and the costs up to each, of shape (repetitions, rounds, resources)."""
         cell = self.cell(learner, order, horizon)
         return cell.rounds, cell.sums[:, :, SPENT:]
 
     def shares(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
-        """Return the last rounds of successive slices, and the share of each action in a slice (slice x action)."""
+        """Return the last rounds of successive slices, and the shares of the actions, of shape (slices, actions)."""
         cell = self.cell(learner, order, horizon)
-        ends = slices(int(cell.rounds[-1]))
+        ends = slice_ends(int(cell.rounds[-1]))
         plays = np.vstack([np.zeros(cell.shares.shape[1]), cell.shares[np.searchsorted(cell.rounds, ends)]])
         return ends, np.diff(plays, axis=0) / np.diff(ends, prepend=0)[:, None]
 
@@ -136,7 +139,7 @@ class Runs:
         return sorted(self.learners, key=lambda name: self.regret(name, order, horizon).value)
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return everything as columns: one line for each entry, repetition and marked round."""
+        """Return all sums as columns: one line per entry, repetition and recorded round."""
         parts: dict[str, list[Any]] = {name: [] for name in (*Entry._fields, "repetition", "round", *_SUMS, "regret")}
         for entry, cell in self.cells.items():
             _, regrets = self.curve(entry.learner, entry.order, entry.horizon)
@@ -171,8 +174,8 @@ class Runs:
     ) -> "Chart":
         """Return the mean regret of every learner with its band: over three horizons or more, else over rounds.
 
-        `orders` puts several orders into one chart; `learners` says which learners, and in which sequence. `bound` adds
-        what is proved of the expected regret at the end, where anything is.
+        `orders` draws several orders into one chart; `learners` selects learners and their sequence; `bound` adds the
+        proved bounds on the expected regret.
         """
         from tombola.report.chart import Chart
 
@@ -180,23 +183,23 @@ class Runs:
         cases = [(name, one) for name in (self.learners if learners is None else learners) for one in which]
         over_horizons = len(self.horizons) > 2
         bands = [self._band(name, one, f"{name}, {one}" if len(which) > 1 else name) for name, one in cases]
-        found = [self._bound_line(name, one) for name, one in cases] if bound else []
+        bound_lines = [self._bound_line(name, one) for name, one in cases] if bound else []
         return Chart(
             title=f"Regret in {' and '.join(which)} order",
             x_label="rows of the pool, T" if over_horizons else "round",
             y_label=f"regret: {self._regret_words()}",
             bands=tuple(bands),
-            lines=tuple(line for line in found if line is not None),
+            lines=tuple(line for line in bound_lines if line is not None),
             log_x=over_horizons,
             log_y=over_horizons and all((b.middle > 0).all() for b in bands),
         )
 
     def _regret_words(self) -> str:
-        if self.aims:
+        if self.target_regrets:
             return "spent above the cheapest mix, and losses too many"
         return "loss above the best fixed mix" if self.amounts else "loss above the best fixed action"
 
-    def _band(self, learner: str, order: str, called: str) -> "Band":
+    def _band(self, learner: str, order: str, label: str) -> "Band":
         from tombola.report.chart import Band
 
         if len(self.horizons) > 2:
@@ -205,17 +208,17 @@ class Runs:
         else:
             rounds, regrets = self.curve(learner, order)
             x, estimates = rounds.astype(np.float64), [_statistics.mean(column) for column in regrets.T]
-        return Band(called, x, *(np.array([estimate[i] for estimate in estimates]) for i in range(3)))
+        return Band(label, x, *(np.array([estimate[i] for estimate in estimates]) for i in range(3)))
 
     def _bound_line(self, learner: str, order: str) -> "Line | None":
-        """Return the proved bounds over the horizons, or the one at the end as a level; None where there is none."""
+        """Return the proved bounds over the horizons, or a level at the last one; None if there is none."""
         from tombola.report.chart import Line
 
-        known = {T: self.bounds[entry] for T in self.horizons if (entry := Entry(T, order, learner)) in self.bounds}
+        bounds = {T: self.bounds[entry] for T in self.horizons if (entry := Entry(T, order, learner)) in self.bounds}
         if len(self.horizons) > 2:
-            x, y = list(known), list(known.values())
+            x, y = list(bounds), list(bounds.values())
         else:
-            x, y = [1, self.horizons[-1]], 2 * [known.get(self.horizons[-1], np.nan)]
+            x, y = [1, self.horizons[-1]], 2 * [bounds.get(self.horizons[-1], np.nan)]
         usable = bool(y) and bool(np.isfinite(y).all())
         return Line(f"bound, {learner}", np.array(x, np.float64), np.array(y)) if usable else None
 
@@ -228,7 +231,7 @@ class Runs:
         learners: Sequence[str] | None = None,
         bound: bool = False,
     ) -> "Figure":
-        """Draw `chart(...)`: a figure of its own, or into `ax`, axes of matplotlib; return the figure.
+        """Draw `chart(...)` into `ax` (Matplotlib axes), or into a new figure; return the figure.
 
         >>> from tombola import UCB2, compare, instances
         >>> runs = compare(instances.gap(100, 2, 0.2, seed=0), [UCB2()], ["random", "given"], repetitions=3, seed=1)
@@ -252,13 +255,13 @@ class Runs:
         return "\n".join(lines)
 
 
-def slices(horizon: int) -> Rounds:
-    """Return the last rounds of about `SLICES` slices of equal length.
+def slice_ends(horizon: int) -> Rounds:
+    """Return the last rounds of at most `N_SLICES` slices of equal length.
 
-    >>> slices(3).tolist()
+    >>> slice_ends(3).tolist()
     [1, 2, 3]
     """
-    return np.unique(np.linspace(0, horizon, SLICES + 1).astype(np.int64))[1:]
+    return np.unique(np.linspace(0, horizon, N_SLICES + 1).astype(np.int64))[1:]
 
 
 _SUMS = ("loss", "expected_loss", "comparator_loss", "switches")

@@ -164,7 +164,7 @@ def spend_pictures(answer: Answer, order: str) -> list[Picture]:
             rounds, spent = answer.runs.spent(name, order)
             bands.append(_band(name, rounds.astype(np.float64), spent[:, :, resource]))
         which = f", resource {resource + 1}" if len(amounts) > 1 else ""
-        aim = answer.runs.aims.get(horizon)
+        aim = answer.runs.target_regrets.get(horizon)
         pace, meant, words = "an even pace", amount, f"The budget is {format_number(amount)}; it is never exceeded."
         if aim is not None:
             pace, meant = "the cheapest mix", horizon * aim.cost

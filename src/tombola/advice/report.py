@@ -254,7 +254,7 @@ def answer_to(
     budget = budget_asked(pool, question)
     learners: dict[str, Any] = dict(question.recipes if budget is None else question.budgeted_recipes)
 
-    comparison = Comparison.of(
+    comparison = Comparison(
         pool, learners, list(question.orders), delay=late(table, question),
         switching_price=question.met.switching_price, budget=budget, seed=question.seed,
     )  # fmt: skip

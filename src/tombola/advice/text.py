@@ -133,7 +133,7 @@ def _reached(answer: Answer) -> str:
     runs, advice, rows = answer.runs, answer.advice, answer.pool.rows
     end = runs.cell(advice.learner, advice.order).sums[:, -1]
     loss, spent = _statistics.mean(end[:, LOSS] / rows), _statistics.mean(end[:, SPENT])
-    cheapest = rows * runs.aims[rows].cost
+    cheapest = rows * runs.target_regrets[rows].cost
     share = f", {spent.value / cheapest:.0%} of that mix".replace("%", " %") if cheapest > 0 else ""
     return (
         f"you have it whole; on the next list like this one {advice.learner} would have a mean loss of "

@@ -181,7 +181,7 @@ def _encode(runs: Runs) -> bytes:
         "actions": runs.actions,
         "amounts": runs.amounts,
         "bounds": [(*entry, bound) for entry, bound in runs.bounds.items()],
-        "aims": list(runs.aims.items()),
+        "target_regrets": list(runs.target_regrets.items()),
     }
     buffer = io.BytesIO()
     np.savez(buffer, facts=np.array(json.dumps(facts)), **arrays)
@@ -196,5 +196,5 @@ def _decode(payload: bytes) -> Runs:
             for i, entry in enumerate(facts["entries"])
         }
     bounds = {Entry(*entry): bound for *entry, bound in facts["bounds"]}
-    aims = {horizon: TargetRegret(*aim) for horizon, aim in facts["aims"]}
-    return Runs(cells, facts["price"], tuple(facts["actions"]), tuple(facts["amounts"]), bounds, aims)
+    targets = {horizon: TargetRegret(*values) for horizon, values in facts["target_regrets"]}
+    return Runs(cells, facts["price"], tuple(facts["actions"]), tuple(facts["amounts"]), bounds, targets)

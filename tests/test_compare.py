@@ -1,0 +1,248 @@
+"""compare: independent of the number of workers, paired orders, relabelled actions."""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from tombola import (
+    UCB1,
+    Exp3,
+    FixedAction,
+    FollowTheLeader,
+    Hedge,
+    Pool,
+    Runs,
+    Session,
+    check_learner,
+    compare,
+    play,
+)
+from tombola._types import Floats
+from tombola.budget.budget import Budget, BudgetTerms
+from tombola.classification import ERM, FiniteClass, Halving, LabelledPool, Thresholds
+from tombola.errors import LearnerError, OrderError, ParameterError, PoolError
+from tombola.learners import BudgetedLearner, Uniform
+from tombola.rng import RngStreams, repetition_seeds
+
+ROWS, K = 30, 3
+TWO = [FollowTheLeader(), Exp3()]
+
+
+def pool(seed: int = 0, rows: int = ROWS) -> Pool:
+    return Pool(np.random.default_rng(seed).integers(0, 9, (rows, K)) / 8)
+
+
+def same(one: Runs, two: Runs) -> bool:
+    if one.cells.keys() != two.cells.keys():
+        return False
+    pairs = [(one.cells[s], two.cells[s]) for s in one.cells]
+    return all(np.array_equal(a, b) for x, y in pairs for a, b in zip(x, y, strict=True))
+
+
+def test_workers_do_not_change_a_bit() -> None:
+    alone, together = (
+        compare(pool(), TWO, ["random", "iid", "given"], repetitions=5, delay=2, workers=w, seed=3) for w in (1, 2)
+    )
+    assert same(alone, together)
+    assert not same(alone, compare(pool(), TWO, ["random", "iid", "given"], repetitions=5, delay=2, seed=4))
+
+
+def test_first_repetitions_do_not_depend_on_their_number() -> None:
+    few, many = (compare(pool(), TWO, repetitions=r, seed=3) for r in (3, 8))
+    for name in few.learners:
+        assert np.array_equal(few.cell(name).sums, many.cell(name).sums[:3])
+        assert np.array_equal(few.cell(name).plays, many.cell(name).plays[:3])
+
+
+def test_runs_do_not_depend_on_other_learners() -> None:
+    learners = {"a": Exp3(), "b": Uniform(), "c": FollowTheLeader(ties="random")}
+    together = compare(pool(), learners, repetitions=4, seed=3)
+    for name, learner in learners.items():
+        alone = compare(pool(), {"another name": learner}, repetitions=4, seed=3)
+        assert np.array_equal(alone.cell("another name").sums, together.cell(name).sums)
+
+
+def test_repetitions_differ() -> None:
+    sums = compare(pool(), [Uniform()], repetitions=6, seed=0).cell("Uniform").sums[:, -1, 0]
+    assert len(set(sums.tolist())) == 6
+
+
+def test_compare_without_relabelling_equals_play() -> None:
+    runs = compare(pool(), TWO, repetitions=3, switching_price=0.5, delay=1, relabel=False, seed=8)
+    for name, learner in zip(runs.learners, TWO, strict=True):
+        traces = [play(learner, pool(), delay=1, switching_price=0.5, seed=s) for s in repetition_seeds(8, 3)]
+        assert runs.regrets(name).tolist() == pytest.approx([trace.regret for trace in traces])
+        assert runs.cell(name).sums[:, -1, 3].tolist() == [trace.switches for trace in traces]
+        plays = [np.bincount(trace.actions, minlength=K).tolist() for trace in traces]
+        assert runs.cell(name).plays.tolist() == plays
+
+
+def test_relabelling_hides_the_first_action() -> None:
+    first_is_best = Pool([[0.0, 1.0, 1.0]] * 10)
+    told = compare(first_is_best, [FixedAction(0)], repetitions=20, relabel=False, seed=0)
+    assert told.regrets("FixedAction").tolist() == [0.0] * 20
+    hidden = compare(first_is_best, [FixedAction(0)], repetitions=20, seed=0)
+    assert set(hidden.regrets("FixedAction").tolist()) == {0.0, 10.0}
+    assert (hidden.cell("FixedAction").plays.sum(axis=1) == 10).all()
+    played_best = hidden.cell("FixedAction").plays[:, 0] == 10
+    assert np.array_equal(played_best, hidden.regrets("FixedAction") == 0.0)
+
+
+def test_labels_are_uniform() -> None:
+    """The share of 1/3 is left by 5 standard deviations with probability below 1e-6."""
+    runs = compare(Pool([[0.0, 1.0, 1.0]]), [FixedAction(1)], repetitions=900, seed=1)
+    counts = runs.cell("FixedAction").plays.sum(axis=0)
+    assert np.abs(counts - 300).max() < 5 * math.sqrt(900 * 2 / 9)
+
+
+def test_comparator_does_not_depend_on_labels() -> None:
+    runs = compare(pool(), TWO, repetitions=5, seed=0)
+    assert runs.cell("Exp3").sums[:, -1, 2].tolist() == pytest.approx([pool().totals.min()] * 5)
+
+
+def test_curve_equals_play_at_the_marks() -> None:
+    runs = compare(pool(), [Exp3()], repetitions=2, relabel=False, seed=5)
+    rounds, curve = runs.curve("Exp3")
+    for r, seed in enumerate(repetition_seeds(5, 2)):
+        trace = play(Exp3(), pool(), seed=seed)
+        steps = np.cumsum(trace.losses - trace.comparator_losses)
+        assert curve[r].tolist() == pytest.approx(steps[rounds - 1].tolist())
+
+
+def test_learner_as_function_of_the_horizon() -> None:
+    pools = [pool(rows=rows) for rows in (10, 20)]
+    runs = compare(pools, {"hedge": lambda T: Hedge(rate=1 / T)}, repetitions=2, seed=0)
+    fixed = compare(pools[1], [Hedge(rate=1 / 20)], repetitions=2, seed=0)
+    assert runs.horizons == [10, 20]
+    assert np.array_equal(runs.cell("hedge", horizon=20).sums, fixed.cell("Hedge").sums)
+
+
+def test_learners_of_one_class_have_different_names() -> None:
+    runs = compare(pool(), [Hedge(), Hedge(rate=0.5), UCB1()], repetitions=1, seed=0)
+    assert runs.learners[2] == "UCB1"
+    assert "rate=0.5" in runs.learners[1]
+
+
+BAD: dict[str, Callable[[], object]] = {
+    "no learner": lambda: compare(pool(), [], seed=0),
+    "no learner by name": lambda: compare(pool(), {}, seed=0),
+    "the same learner twice": lambda: compare(pool(), [UCB1(), UCB1()], seed=0),
+    "not a learner": lambda: compare(pool(), {"a": 3}, seed=0),
+    "no pool": lambda: compare([], TWO, seed=0),
+    "pools of one size": lambda: compare([pool(0), pool(1)], TWO, seed=0),
+    "no repetition": lambda: compare(pool(), TWO, repetitions=0, seed=0),
+    "half a repetition": lambda: compare(pool(), TWO, repetitions=1.5, seed=0),  # type: ignore[arg-type]
+    "no worker": lambda: compare(pool(), TWO, workers=0, seed=0),
+    "a negative price": lambda: compare(pool(), TWO, switching_price=-1, seed=0),
+    "an order twice": lambda: compare(pool(), TWO, ["random", "random"], seed=0),
+    "no order": lambda: compare(pool(), TWO, [], seed=0),
+    "an unknown learner": lambda: compare(pool(), TWO, repetitions=1, seed=0).regret("Hedge"),
+    "an unknown order": lambda: compare(pool(), TWO, repetitions=1, seed=0).regret("Exp3", order="iid"),
+    "an unknown horizon": lambda: compare(pool(), TWO, repetitions=1, seed=0).regret("Exp3", horizon=7),
+    "a slope of two points": lambda: compare([pool(0, 9), pool()], [Uniform()], repetitions=1, seed=0).slope("Uniform"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_arguments_are_rejected(what: str, one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(ParameterError) as caught:
+        BAD[what]()
+    one_sentence(caught.value)
+
+
+def test_unknown_order_is_rejected() -> None:
+    with pytest.raises(OrderError, match="'shuffled'"):
+        compare(pool(), TWO, "shuffled", seed=0)
+
+
+def test_rng_of_a_learner_depends_on_its_parameters_only() -> None:
+    streams = RngStreams(3)
+    words: list[Any] = [
+        tuple(rng.tolist())
+        for rng in (streams.order(), streams.labels(), streams.learner(UCB1()), streams.learner(UCB1(scale=1)))
+    ]
+    assert len(set(words)) == 4
+    assert tuple(RngStreams(3).learner(UCB1(scale=2.0)).tolist()) == words[2]
+
+
+def test_arrays_as_pools() -> None:
+    losses = np.random.default_rng(0).random((12, 2))
+    pool = Pool(losses)
+    for given in (losses, losses.tolist()):
+        assert play(UCB1(), given, seed=1).loss == play(UCB1(), pool, seed=1).loss
+        assert (
+            compare(given, UCB1(), repetitions=2, seed=1).columns()
+            == compare(pool, [UCB1()], repetitions=2, seed=1).columns()
+        )
+    assert compare([losses, losses[:5]], [UCB1()], repetitions=2, seed=1).horizons == [5, 12]
+    with pytest.raises(PoolError, match=r"got int; write tombola\.Pool"):
+        play(UCB1(), 5, seed=1)
+
+
+@pytest.mark.parametrize(("given", "write"), [(UCB1, "UCB1()"), ("UCB1", "tombola.UCB1()")])
+def test_class_or_name_instead_of_learner_is_rejected(given: Any, write: str) -> None:
+    for use in (
+        lambda: play(given, [[0.0, 1.0]], seed=1),
+        lambda: compare([[0.0, 1.0]], [given], seed=1),
+        lambda: compare([[0.0, 1.0]], given, seed=1),
+        lambda: Session(given, actions=2, horizon=3, seed=1),
+        lambda: check_learner(given),
+    ):
+        with pytest.raises(LearnerError, match=re.escape(f"write {write}")):
+            use()
+
+
+def test_marks() -> None:
+    losses = np.random.default_rng(0).random((1000, 2))
+    rounds, _ = compare(losses, UCB1(), repetitions=2, marks=[7, 33, 5000], seed=1).curve("UCB1")
+    evenly = np.arange(25, 1001, 25)
+    assert rounds.tolist() == np.union1d([7, 33], evenly).tolist()
+    with pytest.raises(ParameterError, match="marks"):
+        compare(losses, UCB1(), marks=[0], seed=1)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_labels_curve_equals_play() -> None:
+    pool = LabelledPool(np.arange(60), [0] * 30 + [1] * 30)
+    chain = FiniteClass(Thresholds().on_points(60))
+    runs = compare(pool, {"erm": ERM(Thresholds()), "halving": Halving(chain)}, repetitions=3, delay=2, seed=4)
+    assert set(runs.ranking()) == {"erm", "halving"}
+    rounds, curves = runs.curve("erm")
+    for curve, seed in zip(curves, repetition_seeds(4, 3), strict=True):
+        trace = play(ERM(Thresholds()), pool, delay=2, seed=seed)
+        assert curve.tolist() == trace.curve[rounds - 1].tolist()
+    assert runs.actions == ("0", "1")
+
+
+class Empty(NamedTuple):
+    unused: Floats
+
+
+@dataclass(frozen=True)
+class FirstListed(BudgetedLearner):
+    """Plays the first action."""
+
+    def init(self, terms: BudgetTerms) -> Empty:
+        return Empty(np.zeros(1))
+
+    @staticmethod
+    def mix(state: Empty, mix: Floats) -> None:
+        mix[:] = 0.0
+        mix[0] = 1.0
+
+    @staticmethod
+    def observe(state: Empty, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("plainly")
+def test_relabelling_under_a_budget() -> None:
+    """The first action differs between repetitions; all alike has probability 3^-11."""
+    pool = Pool(np.eye(3)[[0, 1, 2] * 3], costs=np.full((9, 3), 0.5))
+    runs = compare(pool, {"first": FirstListed()}, repetitions=12, budget=Budget(100.0, null="add"), seed=0)
+    assert len({tuple(plays) for plays in runs.cell("first").plays[:, :3].tolist()}) > 1
