@@ -114,7 +114,7 @@ class NeverReady(Learner):
         return 0, 1.0
 
     @staticmethod
-    def observe(state: Always, row: Floats) -> None:
+    def observe(state: Always, losses: Floats) -> None:
         return
 
 
@@ -270,17 +270,15 @@ def test_a_connection_that_cannot_be_set_up_is_closed(monkeypatch: pytest.Monkey
 class Dated(NeverReady):
     """A learner that is told of every round in its turn."""
 
-    needs_round: ClassVar = True
-
     @staticmethod
     def needs_plan(state: Always) -> bool:
         return False
 
     @staticmethod
-    def observe(state: Always, round: int, row: Floats) -> None:  # type: ignore[override]
+    def observe(state: Always, round: int, losses: Floats) -> None:  # type: ignore[override]
         state.plans[0] += 1.0
         assert round == state.plans[0]
-        assert row[0] == round / 4
+        assert losses[0] == round / 4
 
 
 @pytest.mark.usefixtures("plainly")

@@ -147,7 +147,7 @@ class FeedbackModel(ABC):
 
     def init(self, learner: Any) -> Any:
         """Return the first state of a learner."""
-        return learner.init(self.actions, self.horizon)
+        return learner.init(actions=self.actions, horizon=self.horizon)
 
     @abstractmethod
     def workspace(self, ring: int) -> Any:
@@ -159,7 +159,7 @@ class FeedbackModel(ABC):
 
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
         """Let the learner think."""
-        learner.plan(state, rng)
+        learner.plan(state=state, rng=rng)
 
     @abstractmethod
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:

@@ -166,16 +166,17 @@ class BudgetedFeedback(FeedbackModel):
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         """Return the kernels of the loop and of the live steps."""
-        decide, tell = make_decide(learner.mix), self.make_observe(learner.observe)
+        kernels = learner.kernels(self.actions, self.horizon)
+        decide, tell = make_decide(kernels.mix), self.make_observe(kernels.observe)
         return {
             "look_ahead": look_ahead,
             "reveal": make_reveal(tell),
-            "pauses": make_pauses(learner.needs_plan),
+            "pauses": make_pauses(kernels.needs_plan),
             "turn": make_turn(decide, tell),
             "decide": decide,
             "tell": tell,
             "unpack_outcome": self.unpack_outcome,
-            "needs_plan": learner.needs_plan,
+            "needs_plan": kernels.needs_plan,
         }
 
     @property
@@ -203,7 +204,9 @@ class BudgetedFeedback(FeedbackModel):
 
     def plan(self, learner: Any, state: Any, workspace: Workspace, rng: RngState) -> None:
         """Let the learner think, with what is left and what fits."""
-        learner.plan(state, remaining(workspace.tracker), workspace.tracker.fits.copy(), rng)
+        learner.plan(
+            state=state, left=remaining(workspace.tracker), fits=workspace.tracker.fits.copy(), rng=rng
+        )
 
     @classmethod
     def for_learner(

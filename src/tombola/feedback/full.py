@@ -65,10 +65,7 @@ class FullFeedback(FeedbackModel):
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         """Return the kernels of the loop and of the live steps."""
         kernels = learner.kernels(self.actions, self.horizon)
-        choose, observe = (
-            make_choose(kernels),
-            kernels.observe if learner.needs_round else without_round(kernels.observe),
-        )
+        choose, observe = make_choose(kernels), kernels.observe
         return {
             "look_ahead": look_ahead,
             "reveal": make_reveal(observe),
@@ -115,15 +112,6 @@ class FullFeedback(FeedbackModel):
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return the whole row."""
         return {"loss": losses}
-
-
-def without_round(observe_row: Kernel) -> Kernel:
-    """Return the kernel for a learner that does not ask which round a row belongs to."""
-
-    def observe(state: Any, round: int, row: Floats) -> None:
-        observe_row(state, row)
-
-    return observe
 
 
 def look_ahead(table: RowStream, t: int) -> None:

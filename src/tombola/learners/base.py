@@ -1,31 +1,39 @@
-"""What a learner is: an immutable recipe with a first state and a few kernels.
+"""Base classes of learners.
 
-A learner is a frozen dataclass of parameters. `init` gives the first state, a named tuple of numbers and arrays; the
-kernels are plain functions over that state which compile under Numba and run unchanged without it:
+A learner is a frozen dataclass of parameters. `init` returns its first state, a named tuple of numbers and arrays.
+The kernels are static methods over that state; Numba compiles them, and they also run as plain Python:
 
-    act(state, rng) -> (action, probability)      a Learner says which action, and the probability it had
-    mix(state, mix)                            a MixedLearner fills in the probability of every action instead
-    observe(state, losses)                     feedback "full": the whole row
-    observe(state, round, losses)              the same, for a learner that is `needs_round`: also the round it was played in
-    observe(state, action, probability, loss)       feedback "bandit": the loss of the action, with the ticket's own probability
+    act(state, rng) -> (action, probability)     Learner: the action of the round and its probability
+    mix(state, mix)                              MixedLearner: write the probability of every action into `mix`
+    observe(state, losses)                       feedback "full": the losses of all actions, shape (k,)
+    observe(state, round, losses)                the same, with the round in which the row was played, from 1
+    observe(state, action, probability, loss)    feedback "bandit": the loss of the action played
+    needs_plan(state) -> bool                    optional: call `plan` before the next round
 
-Every number of the state is float64 inside; what changes is an array, also when it is a single number. Feedback may
-come late, out of order or never, so `act` must not count on having been answered.
+Arguments are passed by name: a kernel lists those it needs, in any order, and other names are rejected.
+Every number of the state is float64 inside. Values that change are arrays, even single numbers.
+Feedback may be late, out of order or missing, so `act` must not assume that earlier rounds were answered.
 """
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from tombola._types import Floats, RngState
+from tombola.errors import LearnerError
 
 Feedback = Literal["full", "bandit"]
 Kernel: TypeAlias = Callable[..., Any]
 
 
 class Kernels(NamedTuple):
-    """The functions that the engine compiles for a learner; one of `act` and `mix` is None."""
+    """Functions that the engine compiles for a learner; one of `act` and `mix` is None.
+
+    They take their arguments in the order of `KERNEL_PARAMETERS`.
+    """
 
     act: Kernel | None
     mix: Kernel | None
@@ -33,16 +41,29 @@ class Kernels(NamedTuple):
     needs_plan: Kernel
 
 
+# The order in which the engine passes arguments, by kernel; `observe` depends on the feedback.
+KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "act": ("state", "rng"),
+    "mix": ("state", "mix"),
+    "needs_plan": ("state",),
+    "observe full": ("state", "round", "losses"),
+    "observe bandit": ("state", "action", "probability", "loss"),
+    "needs_plan budgeted": ("state", "fits"),
+    "observe budgeted": ("state", "round", "played", "losses", "costs"),
+    "observe budgeted-bandit": ("state", "round", "action", "probability", "loss", "costs"),
+}
+
+
 @dataclass(frozen=True)
 class Learner(ABC):
-    """A learner that says which action it plays.
+    """Base class of learners that return one action.
 
     Subclass it as a frozen dataclass with the class attribute `feedback` ("full" or "bandit"), `init`, and the
-    static methods `act` and `observe`. CONTRIBUTING.md shows one in twenty lines.
+    static methods `act` and `observe`. CONTRIBUTING.md has a complete example.
     """
 
     feedback: ClassVar[Feedback]
-    needs_round: ClassVar[bool] = False
+    learns: ClassVar[bool] = True  # False for a baseline that ignores its feedback
 
     @abstractmethod
     def init(self, actions: int, horizon: int) -> Any:
@@ -51,62 +72,103 @@ class Learner(ABC):
     @staticmethod
     @abstractmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Return the action of this round and the probability it had (1 if no coin was thrown, NaN if it has no formula)."""
+        """Return the action of this round and its probability: 1 if it is not random, NaN if there is no formula."""
 
     @staticmethod
     @abstractmethod
     def observe(state: Any, *feedback: Any) -> None:
-        """Learn from the losses of a row, or from the action, probability and loss of a ticket."""
+        """Update the state with the feedback of one round."""
 
     @staticmethod
     def needs_plan(state: Any) -> bool:
-        """Tell whether `plan` is wanted before the next round; most learners never plan."""
+        """Return whether `plan` must run before the next round."""
         return False
 
     def plan(self, state: Any, rng: RngState) -> None:  # noqa: B027 - most learners never plan
-        """Think in plain Python, between two rounds, and write the outcome into `state`."""
+        """Compute in plain Python between two rounds, and write the result into `state`."""
 
     @property
     def plans(self) -> bool:
-        """Whether this learner ever plans."""
+        """Whether this learner overrides `needs_plan`."""
         return type(self).needs_plan is not Learner.needs_plan
 
     @property
+    def needs_round(self) -> bool:
+        """Whether `observe` takes the round."""
+        return "round" in inspect.signature(self.observe).parameters
+
+    @property
     def mixes(self) -> bool:
-        """Whether this learner gives the probability of every action, rather than naming one."""
+        """Whether this learner returns the probability of every action."""
         return False
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the functions to compile; a reduction makes them from those of its base."""
-        return Kernels(act=self.act, mix=None, observe=self.observe, needs_plan=self.needs_plan)
+        """Return the functions to compile; a reduction builds them from the kernels of its base."""
+        return Kernels(
+            act=kernel_by_name(self, "act"),
+            mix=None,
+            observe=kernel_by_name(self, "observe", str(self.feedback)),
+            needs_plan=kernel_by_name(self, "needs_plan"),
+        )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return the proved bound on the regret for every pool in random order, or None where none is known.
+        """Return the proved regret bound for every pool in random order, or None if none is known.
 
-        `delay` is that of the feedback, the same for all rounds.
+        `delay` is the constant delay of the feedback, in rounds.
         """
         return None
 
 
 @dataclass(frozen=True)
 class MixedLearner(Learner):
-    """A learner that gives the probability of every action; the coin is thrown for it."""
+    """Base class of learners that return the probability of every action; the engine draws from it."""
 
     @staticmethod
     @abstractmethod
     def mix(state: Any, mix: Floats) -> None:
-        """Write the probability of every action into `mix`."""
+        """Write the probability of every action into `mix`, shape (k,)."""
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Never called: the engine draws from `mix`."""
-        raise AssertionError("a MixedLearner acts through its mix")
+        raise AssertionError("the engine draws the action of a MixedLearner from its mix")
 
     @property
     def mixes(self) -> bool:
-        """Whether this learner gives the probability of every action: it does."""
         return True
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the functions to compile."""
-        return Kernels(act=None, mix=self.mix, observe=self.observe, needs_plan=self.needs_plan)
+        return super().kernels(actions, horizon)._replace(act=None, mix=kernel_by_name(self, "mix"))
+
+
+def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
+    """Return a method of `learner` as a function of the parameters in `KERNEL_PARAMETERS`, in that order."""
+    key = f"{method} {feedback}".strip()
+    kernel: Kernel = getattr(learner, method)
+    # A kind of feedback defined elsewhere passes its arguments by position.
+    return (
+        _reorder(type(learner).__name__, method, kernel, KERNEL_PARAMETERS[key]) if key in KERNEL_PARAMETERS else kernel
+    )
+
+
+@lru_cache(maxsize=1024)
+def _reorder(owner: str, method: str, kernel: Kernel, parameters: tuple[str, ...]) -> Kernel:
+    """Return `kernel` itself if it takes `parameters` in this order, otherwise a wrapper that passes them by name.
+
+    Numba inlines the wrapper, so another order costs nothing. Equal kernels share one wrapper, so that the
+    fingerprint of the compiled loop stays the same.
+    """
+    signature = inspect.signature(kernel).parameters.values()
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in signature):
+        return kernel
+    names = tuple(p.name for p in signature if p.name in parameters or p.default is p.empty)
+    if names == parameters:
+        return kernel
+    if unknown := [name for name in names if name not in parameters]:
+        raise LearnerError(
+            f"{owner}.{method}: expected parameters among {', '.join(parameters)}, got {', '.join(unknown)}; arguments "
+            f"are passed by name, write for example def {method}({', '.join(parameters)})."
+        )
+    # Generated source, because Numba cannot compile a call with keywords from a dictionary.
+    source = f"lambda kernel: lambda {', '.join(parameters)}: kernel({', '.join(names)})"
+    wrapper: Kernel = eval(source, {"__name__": __name__})(kernel)
+    return wrapper

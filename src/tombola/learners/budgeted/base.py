@@ -1,20 +1,15 @@
-"""What a learner under budgets is: an immutable recipe like any learner, which sees costs beside losses.
+"""Base classes of learners under budgets.
 
-It gives a mix in every round; the kernels are plain functions over its state, which compile under Numba:
+They are frozen dataclasses like every learner, and observe costs besides losses. Kernels, as in `learners.base`:
 
-    mix(state, mix)                                write the probability of every action
-    needs_plan(state, fits)                               tell whether `plan` is wanted; fits[a] is 1 if action a may be played
+    mix(state, mix)                                           write the probability of every action
+    needs_plan(state, fits)                                   optional; fits[a] is 1 if action a is affordable
+    observe(state, round, played, losses, costs)              BudgetedLearner: losses (k,), costs (k, m)
+    observe(state, round, action, probability, loss, costs)   BudgetedBanditLearner: costs (m,)
 
-and one of these two, by what it sees of a round:
-
-    observe(state, round, played, losses, costs)   learn from a row: what was played in that round (a mix in fluid play,
-                                                   all on one action when the action was drawn), the losses of all
-                                                   actions, and their costs, actions x resources
-    observe(state, round, action, probability, loss, costs)   learn from a play: the action, the probability it had, its loss, and
-                                                   its cost for every resource
-
-Costs are in the common scale of `Budget`: in [0, 1], and every resource has the same rate. Learners do not enforce the
-budget: the loop does, for all of them alike, so none can overspend. Feedback may come late, out of order or never.
+`played` is the mix of the round in fluid play, otherwise 1 at the action drawn. Costs are in the common scale of
+`Budget`: in [0, 1], with the same rate for all m resources. The engine enforces the budget, so no learner can
+overspend. Feedback may be late, out of order or missing.
 """
 
 from abc import ABC, abstractmethod
@@ -24,14 +19,17 @@ from typing import Any, ClassVar
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
+from tombola.learners.base import Kernels, kernel_by_name
 
 
 @dataclass(frozen=True)
 class BudgetedBase(ABC):
-    """A learner under budgets, whatever it sees: `init` and the static `mix`, and `needs_plan` and `plan` if it plans."""
+    """Base class of learners under budgets, for both kinds of feedback."""
 
+    feedback: ClassVar[str]
     mixes: ClassVar[bool] = True
-    supports_target: ClassVar[bool] = False  # whether it minds a target
+    learns: ClassVar[bool] = True  # False for a baseline that ignores its feedback
+    supports_target: ClassVar[bool] = False  # whether it can minimise costs under a loss target
 
     @abstractmethod
     def init(self, terms: BudgetTerms) -> Any:
@@ -40,52 +38,61 @@ class BudgetedBase(ABC):
     @staticmethod
     @abstractmethod
     def mix(state: Any, mix: Floats) -> None:
-        """Write the probability of every action into `mix`."""
+        """Write the probability of every action into `mix`, shape (k,)."""
 
     @staticmethod
     def needs_plan(state: Any, fits: Floats) -> bool:
-        """Tell whether `plan` is wanted before the next round; some learners never plan."""
+        """Return whether `plan` must run before the next round."""
         return False
 
     def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:  # noqa: B027 - some never plan
-        """Think in plain Python between two rounds; `left` is what is not spent, in the common scale."""
+        """Compute in plain Python between two rounds; `left` is the unspent budget in the common scale, shape (m,)."""
 
     @property
     def plans(self) -> bool:
-        """Whether this learner ever plans."""
+        """Whether this learner overrides `needs_plan`."""
         return type(self).needs_plan is not BudgetedBase.needs_plan
 
+    def kernels(self, actions: int, horizon: int) -> Kernels:
+        """Return the functions to compile."""
+        return Kernels(
+            act=None,
+            mix=kernel_by_name(self, "mix"),
+            observe=kernel_by_name(self, "observe", self.feedback),
+            needs_plan=kernel_by_name(self, "needs_plan", "budgeted"),
+        )
+
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the proved bound on the regret in random order, of probability 1 - delta, or None if none is known."""
+        """Return the regret bound in random order with probability 1 - delta, or None if none is known."""
         return None
 
 
 @dataclass(frozen=True)
 class BudgetedLearner(BudgetedBase):
-    """A learner under budgets that sees whole rows: subclass it as a frozen dataclass."""
+    """Base class of learners under budgets that observe whole rows."""
 
     feedback: ClassVar[str] = "budgeted"
 
     @staticmethod
     @abstractmethod
     def observe(state: Any, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Learn from the row of a round."""
+        """Update the state with the row of a round."""
 
 
 @dataclass(frozen=True)
 class BudgetedBanditLearner(BudgetedBase):
-    """A learner under budgets that sees what came of the action played: subclass it as a frozen dataclass."""
+    """Base class of learners under budgets that observe only the action played."""
 
     feedback: ClassVar[str] = "budgeted-bandit"
 
     @staticmethod
     @abstractmethod
     def observe(state: Any, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Learn from the play of a round."""
+        """Update the state with the loss and the costs of the action played in a round."""
 
 
 def check_growth(learner: Any) -> None:
-    """Raise ParameterError unless the growth after which it plans again is above 1, and its delta, if any, a probability."""
+    """Raise ParameterError unless `growth` > 1 and `delta`, if the learner has one, is in (0, 1)."""
     name = type(learner).__name__
     _validate.real(name, "growth", learner.growth, above=1)
     if hasattr(learner, "delta"):

@@ -38,7 +38,6 @@ class Interleaved(Learner):
     delay: int
 
     feedback: ClassVar[Feedback] = "full"
-    needs_round: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.integer("Interleaved", "delay", self.delay, least=0)
@@ -56,13 +55,13 @@ class Interleaved(Learner):
     def init(self, actions: int, horizon: int) -> State:
         """Start d+1 copies, each for its share of the horizon."""
         count = min(self.delay + 1, horizon)
-        memory = flatten(self.base.init(actions, -(-horizon // count)), actions)
+        memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
         return State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
         """Return the kernels of the base, each applied to the copy whose turn it is."""
         base = self.base.kernels(actions, horizon)
-        view = unflattener(self.base.init(actions, horizon))
+        view = unflattener(self.base.init(actions=actions, horizon=horizon))
         base_act, base_mix, base_observe = base.act, base.mix, base.observe
 
         def act(state: State, rng: RngState) -> tuple[int, float]:
@@ -72,8 +71,8 @@ class Interleaved(Learner):
         def mix(state: State, mix: Floats) -> None:
             base_mix(view(next_copy(state)), mix)  # type: ignore[misc]
 
-        def observe(state: State, played: int, losses: Floats) -> None:
-            base_observe(view(state.copies[(played - 1) % state.copies.shape[0]]), losses)
+        def observe(state: State, round: int, losses: Floats) -> None:
+            base_observe(view(state.copies[(round - 1) % state.copies.shape[0]]), round, losses)
 
         return Kernels(None if self.mixes else act, mix if self.mixes else None, observe, self.needs_plan)
 
@@ -83,7 +82,7 @@ class Interleaved(Learner):
         raise AssertionError("Interleaved acts through the kernels of its base")
 
     @staticmethod
-    def observe(state: Any, *feedback: Any) -> None:
+    def observe(state: Any, round: int, losses: Floats) -> None:
         """Never called: `kernels` makes it from the base's."""
         raise AssertionError("Interleaved observes through the kernels of its base")
 

@@ -94,7 +94,7 @@ def simulate_feedback(memory: Floats, rng: RngState, tale: SimulatedHistory, rou
 @lru_cache(maxsize=256)
 def fresh(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
     """Return the first memory of a base for so many rounds, and `simulate_feedback` specialised to it, compiled or plain."""
-    state, kernels = base.init(actions, rounds), base.kernels(actions, rounds)
+    state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
     memory, row = flatten(state, actions), np.zeros(actions)
     arguments = (memory, new_rng(np.random.SeedSequence(0)), SimulatedHistory(np.zeros((actions, 1)), row, row), 1, row)
     names = {"view": unflattener(state), "choose": make_choose(kernels), "observe": kernels.observe}

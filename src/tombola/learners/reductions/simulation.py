@@ -65,7 +65,6 @@ class Simulation(MixedLearner):
     free_action: int = 0
 
     feedback: ClassVar[Feedback] = "full"
-    needs_round: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.integer("Simulation", "trainings", self.trainings, least=1)
@@ -137,11 +136,9 @@ class Simulation(MixedLearner):
                 mix[action] = state.played[action]
 
     @staticmethod
-    def observe(state: State, played: int, losses: Floats) -> None:
+    def observe(state: State, round: int, losses: Floats) -> None:
         """Keep the row, unless it is one of those that the schedule discards."""
-        if state.discards == 1.0 and not belongs(
-            state.starts, state.lengths, int(state.counters[BLOCK]), float(played)
-        ):
+        if state.discards == 1.0 and not belongs(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
             return
         row = int(state.counters[KEPT])
         for action in range(losses.size):

@@ -80,7 +80,7 @@ class StagedElimination(Learner):
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
         """Return the functions to compile: `act` goes by this learner's radius."""
-        return Kernels(act=player_of(self.radius), mix=None, observe=self.observe, needs_plan=self.needs_plan)
+        return super().kernels(actions, horizon)._replace(act=player_of(self.radius))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
