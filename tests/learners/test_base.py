@@ -64,7 +64,7 @@ class Reordered(Standard):
     def observe(loss: float, action: int, state: Means, probability: float) -> None:  # type: ignore[override]
         update(state, action, probability, loss)
 
-    def init(self, horizon: int, actions: int) -> Means:
+    def init(self, horizon: int, actions: int) -> Means:  # type: ignore[override]
         return super().init(actions, horizon)
 
 
@@ -174,7 +174,7 @@ def test_session_kernels_in_any_order() -> None:
 @dataclass(frozen=True)
 class Misspelt(Standard):
     @staticmethod
-    def observe(state: Means, action: int, chance: float, loss: float) -> None:  # type: ignore[override]
+    def observe(state: Means, action: int, chance: float, loss: float) -> None:
         update(state, action, chance, loss)
 
 
