@@ -9,7 +9,7 @@ import pytest
 
 from tombola import Budget, Learner, MixedLearner, Pool, Session, instances, play
 from tombola._types import Floats, RngState
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.errors import LearnerError
 from tombola.learners import BudgetedBanditLearner, Interleaved, OptimisticSimulation, Simulation
 from tombola.learners.base import Feedback
@@ -136,7 +136,7 @@ def _equal(one: Any, two: Any) -> None:
 @pytest.mark.parametrize("delay", [0, 3])
 def test_bandit_kernels_in_any_order(delay: int, compiled: bool) -> None:
     pool = instances.split(200)
-    with nullcontext() if compiled else plain():
+    with nullcontext() if compiled else interpreted():
         _equal(*(play(learner, pool, delay=delay, seed=2) for learner in (Standard(), Reordered())))
 
 

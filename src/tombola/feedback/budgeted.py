@@ -204,9 +204,7 @@ class BudgetedFeedback(FeedbackModel):
 
     def plan(self, learner: Any, state: Any, workspace: Workspace, rng: RngState) -> None:
         """Let the learner think, with what is left and what fits."""
-        learner.plan(
-            state=state, left=remaining(workspace.tracker), fits=workspace.tracker.fits.copy(), rng=rng
-        )
+        learner.plan(state=state, left=remaining(workspace.tracker), fits=workspace.tracker.fits.copy(), rng=rng)
 
     @classmethod
     def for_learner(
