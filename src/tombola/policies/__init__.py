@@ -1,0 +1,21 @@
+"""Context: policies that choose the action by row features, with a guard (docs/theory/context.md)."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tombola.policies.guard import Guard as Guard
+    from tombola.policies.models import Ridge as Ridge
+    from tombola.policies.models import Trees as Trees
+    from tombola.policies.routed import Routed as Routed
+    from tombola.policies.routed import RoutedTrace as RoutedTrace
+
+_MODULES = {"Guard": "guard", "Ridge": "models", "Routed": "routed", "RoutedTrace": "routed", "Trees": "models"}
+
+__all__ = ["Guard", "Ridge", "Routed", "RoutedTrace", "Trees"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'tombola.policies' has no attribute {name!r}")
+    return getattr(import_module(f"tombola.policies.{_MODULES[name]}"), name)

@@ -1,0 +1,203 @@
+"""Models of row-centred losses: scikit-learn's extremely randomised trees, and ridge regression.
+
+A model predicts loss - (mean of the row over actions): the difficulty of a row says nothing about the choice. `fit`
+returns a fitted model with `predict(features)` and `out_of_bag`, the predictions for the training rows by parts that
+did not see them; models are compared by these, never by predictions on rows they were trained on.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Floats
+from tombola.errors import ParameterError
+from tombola.policies.trees import FlatTrees, flatten_trees
+
+PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)  # of ridge, times the mean square of a standardised feature
+
+
+class Fitted(Protocol):
+    """A fitted model: predictions of centred losses, shape (rows, actions)."""
+
+    out_of_bag: Floats
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the predicted centred losses of rows with these features."""
+
+
+class Model(Protocol):
+    """A model family with its parameters."""
+
+    def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
+        """Fit the model to rows x features and rows x actions."""
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Extremely randomised trees of scikit-learn (Geurts, Ernst and Wehenkel 2006), with bootstrap.
+
+    Fitted trees are flattened into arrays and walked by one compiled kernel, because scikit-learn takes milliseconds
+    for one row. `min_leaf` is the smallest number of rows in a leaf.
+    """
+
+    min_leaf: int = 3
+    trees: int = 50
+    max_features: float = 1 / 3
+
+    def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
+        """Fit the forest; one process and a fixed seed, so that the same versions give the same bits."""
+        try:
+            from sklearn.ensemble import ExtraTreesRegressor
+        except ImportError:
+            raise ParameterError(
+                "Trees: expected scikit-learn, got none; install it with pip install 'tombola[context]'."
+            ) from None
+        filler = _medians(features)
+        forest = ExtraTreesRegressor(
+            self.trees, min_samples_leaf=self.min_leaf, max_features=self.max_features, bootstrap=True,
+            n_jobs=1, random_state=seed,
+        )  # fmt: skip
+        filled = _fill(features, filler).astype(np.float32)  # scikit-learn compares features as float32
+        forest.fit(filled, centred)
+        return FittedTrees(flatten_trees(forest), filler, _out_of_bag(forest, filled, centred))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTrees:
+    """Flattened trees with the medians that replace missing features."""
+
+    flat: FlatTrees
+    filler: Floats
+    out_of_bag: Floats
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the mean over trees of the leaf values, shape (rows, actions)."""
+        return self.flat.predict(_fill(features, self.filler))
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Ridge regression on standardised features; the penalty with the least leave-one-out error of a fixed grid."""
+
+    def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
+        """Fit by one singular value decomposition; leave-one-out residuals are exact."""
+        filler = _medians(features)
+        filled = _fill(features, filler)
+        shift, scale = filled.mean(axis=0), filled.std(axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        design, middle = (filled - shift) / scale, centred.mean(axis=0)
+        left, values, right = np.linalg.svd(design, full_matrices=False)
+        target, best = (
+            left.T @ (centred - middle),
+            (np.inf, centred * 0.0, np.zeros((right.shape[1], centred.shape[1]))),
+        )
+        for penalty in PENALTIES * len(centred):
+            shrink = values**2 / (values**2 + penalty)
+            smooth = left @ (shrink[:, None] * target)
+            # Diagonal of the hat matrix, the intercept included.
+            leverage = np.minimum((left**2 * shrink).sum(axis=1) + 1.0 / len(centred), 1 - 1e-9)
+            without = centred - (centred - middle - smooth) / (1.0 - leverage)[:, None]
+            error = float(((centred - without) ** 2).mean())
+            if error < best[0]:
+                weights = right.T @ ((values / (values**2 + penalty))[:, None] * target)
+                best = (error, without, weights)
+        return FittedRidge(filler, shift, scale, best[2], middle, best[1])
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRidge:
+    """Weights of standardised features, and leave-one-out predictions."""
+
+    filler: Floats
+    shift: Floats
+    scale: Floats
+    weights: Floats
+    intercept: Floats
+    out_of_bag: Floats
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the linear predictions, shape (rows, actions)."""
+        standard = (_fill(features, self.filler) - self.shift) / self.scale
+        return np.asarray(standard @ self.weights + self.intercept)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMean:
+    """The mean of several fitted models."""
+
+    parts: tuple[Fitted, ...]
+    out_of_bag: Floats
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the mean of the predictions."""
+        return np.asarray(np.mean([part.predict(features) for part in self.parts], axis=0))
+
+
+def fit_models(models: tuple[Model, ...], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
+    """Fit all models, and their mean if there are several, to the row-centred losses."""
+    centred = losses - losses.mean(axis=1, keepdims=True)
+    fitted = [model.fit(features, centred, seed) for model in models]
+    if len(fitted) > 1:
+        fitted.append(FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0)))
+    return fitted
+
+
+def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
+    """Return the model with the least out-of-bag loss, and that loss; None if no model beats the best fixed action.
+
+    Predictions that are not finite count as the largest possible loss.
+    """
+    best, least = None, float(losses.mean(axis=0).min())
+    rows = np.arange(len(losses))
+    for one in fitted:
+        loss = float(losses[rows, actions_of(one.out_of_bag)].mean())
+        if loss < least:
+            best, least = one, loss
+    return best, least
+
+
+def actions_of(predictions: Floats) -> "np.typing.NDArray[np.int64]":
+    """Return the action with the smallest prediction in each row; a NaN never wins against a number."""
+    return np.asarray(np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64)
+
+
+def _out_of_bag(forest: Any, features: Floats, centred: Floats) -> Floats:
+    """Return predictions by the trees that did not draw a row; rows drawn by every tree get the mean of all losses."""
+    rows, trees = len(centred), forest.estimators_
+    total, count = np.zeros_like(centred), np.zeros(rows)
+    for tree, drawn in zip(trees, forest.estimators_samples_, strict=True):
+        unseen = np.ones(rows, bool)
+        unseen[drawn] = False
+        if unseen.any():
+            total[unseen] += tree.predict(features[unseen]).reshape(-1, centred.shape[1])
+            count[unseen] += 1
+    # The mean of the other rows, so that the row itself is never used.
+    others = (centred.sum(axis=0) - centred) / max(rows - 1, 1)
+    return np.asarray(np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], others))
+
+
+def _medians(features: Floats) -> Floats:
+    """Return the median of each feature over the rows that have it; 0 where no row has it."""
+    known = np.isfinite(features)
+    empty = ~known.any(axis=0)
+    safe = np.where(known, features, np.nan)
+    safe[:, empty] = 0.0
+    return np.asarray(np.nanmedian(safe, axis=0))
+
+
+def _fill(features: Floats, filler: Floats) -> Floats:
+    return np.asarray(np.where(np.isfinite(features), features, filler))
+
+
+def check_models(owner: str, models: Any) -> tuple[Model, ...]:
+    """Return the models as a tuple, if each has `fit`."""
+    found = tuple(models)
+    _validate.whole(owner, "number of models", len(found), least=1)
+    for one in found:
+        if not hasattr(one, "fit"):
+            raise ParameterError(
+                f"{owner}: expected models with fit and predict, got {one!r}; write for example Trees()."
+            )
+    return found

@@ -1,0 +1,204 @@
+"""Routed: choose the action by features, on average at most `risk` rows worse than the safe learner.
+
+At block starts (growth 1.5) models are fitted to the rows answered, and the one with the least out-of-bag loss becomes
+the router of the block, or no router if none beats the best fixed action. This is the template of the paper: train on
+the past at block starts, play in the block. In random order the loss of a block is the learning curve (Theorem C1).
+The guard decides with which probability the router is played (`tombola.policies.guard`).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tombola import _validate
+from tombola._play import play
+from tombola._types import Floats, Order, Rounds, Seed
+from tombola.errors import ParameterError
+from tombola.learners import FollowTheLeader
+from tombola.order import model_of
+from tombola.policies.guard import Guard, Stakes
+from tombola.policies.models import Model, Ridge, Trees, actions_of, check_models, choose, fit_models
+from tombola.pool import Pool
+from tombola.rng_streams import Streams
+
+FIRST_BLOCK = 16  # rows before the first training: fewer say nothing about features
+GUARD_STREAM = 0x6A5D  # the guard draws from a stream that no model sees
+DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(10), Ridge())
+
+
+@dataclass(frozen=True)
+class Routed:
+    """A guarded router for full information.
+
+    safe: the learner over fixed actions that the guarantee compares with.
+    models: scikit-learn style models of row-centred losses.
+    risk: rows that routing may cost on average over the guard's draws (with delay, also over orders).
+    worst: with delay, rows that routing may cost on every order, or None for no such promise.
+    growth: the length of a block as a multiple of the one before.
+
+    >>> import numpy as np
+    >>> side = np.arange(400) % 2
+    >>> losses = np.stack([side, 1 - side], axis=1).astype(float)
+    >>> trace = Routed(models=(Ridge(),)).play(Pool(losses), side[:, None], seed=1)
+    >>> trace.expected_loss < 40 < trace.safe_loss
+    True
+    """
+
+    safe: Any = FollowTheLeader()
+    models: tuple[Model, ...] = DEFAULT_MODELS
+    risk: float = 3.0
+    worst: float | None = None
+    growth: float = 1.5
+
+    def __post_init__(self) -> None:
+        _validate.number("Routed", "growth", self.growth, above=1)
+        check_models("Routed", self.models)
+        Guard(self.risk, self.worst)
+
+    def play(self, pool: Pool, features: Any, *, order: str = "random", delay: int = 0, seed: Seed) -> "RoutedTrace":
+        """Play the whole list once; the safe learner meets the same order."""
+        table = _features(features, pool.rows)
+        streams = Streams(seed)
+        rows: Order = model_of(order).arrange(pool.rows, streams.order())
+        safe = play(self.safe, _ordered(pool, rows), order="given", seed=seed)
+        safe_actions = np.asarray(safe.actions, np.int64)
+        losses = np.asarray(pool.losses[rows], np.float64)
+        settled, played, blocks = self._route(losses, table[rows], safe_actions, delay)
+        index = np.arange(pool.rows)
+        late_safe = safe_actions[np.maximum(index - delay, 0)]
+        safe_losses = losses[index, late_safe]
+        router_losses = losses[index, played]
+        stakes = Guard(self.risk, self.worst).stakes(
+            losses[index, safe_actions] - losses[index, settled], safe_losses - router_losses, delay
+        )
+        draws = np.random.default_rng([GUARD_STREAM, *_entropy(seed)]).random(pool.rows)
+        return RoutedTrace(rows, losses, late_safe, played, stakes, draws < stakes.probabilities, blocks)
+
+    def _route(
+        self, losses: Floats, features: Floats, safe: Rounds, delay: int
+    ) -> tuple[Rounds, Rounds, "tuple[Block, ...]"]:
+        """Return the router's action on row n + 1 after n answers, and in every round as it is really played."""
+        rounds = len(losses)
+        late_safe = safe[np.maximum(np.arange(rounds) - delay, 0)]
+        settled, played, blocks = safe.copy(), late_safe.copy(), []
+        starts = block_starts(rounds, self.growth)
+        for number, start in enumerate(starts):
+            end = starts[number + 1] if number + 1 < len(starts) else rounds
+            model, loss = choose(fit_models(self.models, features[:start], losses[:start], seed=number), losses[:start])
+            blocks.append(Block(start, end, type(model).__name__ if model else None, loss))
+            if model is None:
+                continue
+            # The policy after n answers settles row n and plays round n + delay.
+            actions = actions_of(model.predict(features[start : min(end + delay, rounds)]))
+            settled[start:end] = actions[: end - start]
+            played[start + delay : end + delay] = actions[delay : delay + (end - start)]
+        return settled, played, tuple(blocks)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One training: the rows answered at its start, the chosen model (None: no router), its out-of-bag loss."""
+
+    start: int
+    end: int
+    model: str | None
+    out_of_bag_loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class RoutedTrace:
+    """One pass over the list: losses of the safe learner, the router and their guarded mixture.
+
+    `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
+    """
+
+    order: Order
+    losses: Floats
+    safe_actions: Rounds
+    router_actions: Rounds
+    stakes: Stakes
+    routed: "np.typing.NDArray[np.bool_]"
+    blocks: tuple[Block, ...]
+
+    @cached_property
+    def safe_losses(self) -> Floats:
+        """The losses of the safe learner, round by round."""
+        return self.losses[np.arange(len(self.losses)), self.safe_actions]
+
+    @cached_property
+    def router_losses(self) -> Floats:
+        """The losses of the unguarded router, round by round."""
+        return self.losses[np.arange(len(self.losses)), self.router_actions]
+
+    @property
+    def safe_loss(self) -> float:
+        """The loss of the safe learner over the list."""
+        return float(self.safe_losses.sum())
+
+    @property
+    def router_loss(self) -> float:
+        """The loss of the unguarded router over the list."""
+        return float(self.router_losses.sum())
+
+    @property
+    def expected_loss(self) -> float:
+        """The loss averaged over the guard's random draws."""
+        p = self.stakes.probabilities
+        return float((p * self.router_losses + (1.0 - p) * self.safe_losses).sum())
+
+    @property
+    def loss(self) -> float:
+        """The realised loss."""
+        return float(np.where(self.routed, self.router_losses, self.safe_losses).sum())
+
+    @property
+    def actions(self) -> Rounds:
+        """The actions really played."""
+        return np.asarray(np.where(self.routed, self.router_actions, self.safe_actions), np.int64)
+
+    @property
+    def share_of_gap(self) -> float:
+        """The part of the gap between the best fixed action and the best action of every row that was closed."""
+        fixed, oracle = float(self.losses.sum(axis=0).min()), float(self.losses.min(axis=1).sum())
+        return (fixed - self.expected_loss) / (fixed - oracle) if fixed > oracle else 0.0
+
+    def __repr__(self) -> str:
+        return (
+            f"RoutedTrace({len(self.losses)} rows, loss {self.expected_loss:.4g} on average over the guard's draws, "
+            f"safe learner {self.safe_loss:.4g})"
+        )
+
+
+def block_starts(rounds: int, growth: float) -> list[int]:
+    """Return the numbers of answered rows at which models are trained: 16, 24, 36, ... below `rounds`.
+
+    >>> block_starts(60, 1.5)
+    [16, 24, 36, 54]
+    """
+    found, start = [], FIRST_BLOCK
+    while start < rounds:
+        found.append(start)
+        start = max(start + 1, int(start * growth))
+    return found
+
+
+def _ordered(pool: Pool, rows: Order) -> Pool:
+    return Pool(np.asarray(pool.losses[rows]), pool.actions)
+
+
+def _features(features: Any, rows: int) -> Floats:
+    table = np.asarray(features, np.float64)
+    table = table.reshape(-1, 1) if table.ndim == 1 else table
+    if table.ndim != 2 or table.shape[0] != rows:
+        raise ParameterError(
+            f"Routed: expected features of {rows} rows, got shape {table.shape}; give one row of numbers for each row."
+        )
+    return table
+
+
+def _entropy(seed: Seed) -> list[int]:
+    sequence = _validate.seed_sequence("seed", seed)
+    words = sequence.entropy if isinstance(sequence.entropy, (list, tuple)) else [sequence.entropy]
+    return [int(word or 0) for word in words] + [int(key) for key in sequence.spawn_key]

@@ -1,0 +1,77 @@
+"""Flat trees: a fitted forest as arrays, walked by one compiled kernel.
+
+scikit-learn takes about 3 ms for the prediction of one row; walking the same trees takes microseconds and gives the
+same bits, because leaf values are added in the same order.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola._types import Floats, Rounds
+from tombola.engine.compiler import compile_loop
+
+LEAF = -1  # the mark of a leaf in `left`
+
+
+class Nodes(NamedTuple):
+    """All nodes of all trees: children, the feature and threshold of a split, and the values of leaves."""
+
+    roots: Rounds
+    left: Rounds
+    right: Rounds
+    feature: Rounds
+    threshold: Floats
+    value: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FlatTrees:
+    """A forest that predicts the mean of its trees."""
+
+    nodes: Nodes
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the predictions, shape (rows, outputs); features are compared as float32, as scikit-learn does."""
+        rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
+        out = np.zeros((rows.shape[0], self.nodes.value.shape[1]))
+        loop = compile_loop(walk_trees, (self.nodes, rows, out))
+        loop(self.nodes, rows, out)
+        return out
+
+
+def walk_trees(nodes: Any, rows: Floats, out: Floats) -> None:
+    """Add the leaf values of all trees for each row, and divide by the number of trees."""
+    for i in range(rows.shape[0]):
+        for tree in range(nodes.roots.size):
+            node = nodes.roots[tree]
+            while nodes.left[node] >= 0:
+                node = nodes.left[node] if rows[i, nodes.feature[node]] <= nodes.threshold[node] else nodes.right[node]
+            for j in range(out.shape[1]):
+                out[i, j] += nodes.value[node, j]
+        for j in range(out.shape[1]):
+            out[i, j] /= nodes.roots.size
+
+
+def flatten_trees(forest: Any) -> FlatTrees:
+    """Copy the trees of a fitted scikit-learn forest into arrays."""
+    roots, parts, start = [], [], 0
+    for estimator in forest.estimators_:
+        tree = estimator.tree_
+        inner = tree.children_left >= 0
+        parts.append(
+            (
+                np.where(inner, tree.children_left + start, LEAF), np.where(inner, tree.children_right + start, LEAF),
+                np.where(inner, tree.feature, 0), np.where(inner, tree.threshold, 0.0), tree.value[:, :, 0],
+            )
+        )  # fmt: skip
+        roots.append(start)
+        start += tree.node_count
+    left, right, feature, threshold, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return FlatTrees(
+        Nodes(
+            np.array(roots, np.int64), left.astype(np.int64), right.astype(np.int64), feature.astype(np.int64),
+            threshold.astype(np.float64), np.ascontiguousarray(value, np.float64),
+        )
+    )  # fmt: skip

@@ -1,0 +1,190 @@
+"""Routed: exact laws that shares cannot check."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import Pool
+from tombola.errors import ParameterError
+from tombola.policies import Ridge, Routed, Trees
+from tombola.policies.models import choose, fit_models
+from tombola.policies.routed import block_starts
+
+pytestmark = pytest.mark.usefixtures("plainly")
+SMALL = Trees(3, trees=5)
+
+
+def example(rows: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    features = generator.normal(size=(rows, 3))
+    losses = (generator.random((rows, 3)) < 0.3 + 0.4 * (features[:, [0, 1, 2]] > 0)).astype(float)
+    return losses, features
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A model that predicts the same for all rows: the last action, NaN, or noise."""
+
+    kind: str
+
+    def fit(self, features: np.ndarray, centred: np.ndarray, seed: int) -> Any:
+        kind = self.kind
+
+        class Fitted:
+            out_of_bag = -np.abs(centred) * 100 if kind != "honest" else centred * 0
+
+            def predict(self, features: np.ndarray) -> np.ndarray:
+                shape = (len(features), centred.shape[1])
+                if kind == "nan":
+                    return np.full(shape, np.nan)
+                if kind == "random":
+                    return np.random.default_rng(seed).random(shape)
+                return np.tile(np.arange(shape[1])[::-1], (shape[0], 1)).astype(float)
+
+        return Fitted()
+
+
+@pytest.mark.parametrize("kind", ["worst", "nan", "random"])
+def test_hostile_models_cost_at_most_risk(kind: str) -> None:
+    losses, features = example()
+    losses = np.sort(losses, axis=1)  # the last action is the worst on every row
+    for seed in range(5):
+        trace = Routed(models=(Constant(kind),)).play(Pool(losses), features, seed=seed)
+        assert trace.expected_loss <= trace.safe_loss + 3.0 + 1e-9
+
+
+def test_choice_of_a_round_ignores_losses_of_later_rows() -> None:
+    """L1: losses of rows >= t are changed; the router's actions up to t must not change."""
+    losses, features = example()
+    changed = losses.copy()
+    changed[80:] = 1.0 - changed[80:]
+    routed = Routed(models=(SMALL, Ridge()))
+    before, after = (routed.play(Pool(table), features, order="given", seed=1) for table in (losses, changed))
+    assert (before.router_actions[:81] == after.router_actions[:81]).all()
+    assert (before.stakes.probabilities[:81] == after.stakes.probabilities[:81]).all()
+
+
+@pytest.mark.parametrize("model", [SMALL, Ridge()])
+def test_out_of_bag_prediction_ignores_own_loss(model: Any) -> None:
+    """L2. The bootstrap is drawn before the losses are seen, so the trees of a row out of bag do not change."""
+    losses, features = example(60)
+    centred = losses - losses.mean(axis=1, keepdims=True)
+    changed = centred.copy()
+    changed[7] += [0.5, -0.25, -0.25]
+    first, second = (model.fit(features, table, seed=3).out_of_bag[7] for table in (centred, changed))
+    # Ridge chooses its penalty by all rows; only the choice among penalties may move the prediction.
+    tolerance = 1e-12 if model is SMALL else 0.05
+    assert np.abs(first - second).max() <= tolerance
+
+
+def test_in_bag_predictions_are_caught() -> None:
+    """The fault of L2: predictions of the whole forest on its own rows do change with the row's own loss."""
+    losses, features = example(60)
+    centred = losses - losses.mean(axis=1, keepdims=True)
+    changed = centred.copy()
+    changed[7] += [0.5, -0.25, -0.25]
+    first, second = (SMALL.fit(features, table, seed=3).predict(features)[7] for table in (centred, changed))
+    assert np.abs(first - second).max() > 1e-6
+
+
+def test_constant_added_to_a_row_changes_no_model() -> None:
+    """L3, with losses on a grid of 1/8 so that sums are exact."""
+    generator = np.random.default_rng(2)
+    losses = generator.integers(0, 5, (64, 4)) / 8
+    features = generator.normal(size=(64, 2))
+    shifted = losses + generator.integers(0, 3, (64, 1)) / 8
+    first, second = (fit_models((SMALL, Ridge()), features, table, seed=1) for table in (losses, shifted))
+    for one, other in zip(first, second, strict=True):
+        assert np.allclose(one.predict(features), other.predict(features), atol=1e-12)
+
+
+def test_ridge_permutes_with_the_actions() -> None:
+    """L4."""
+    losses, features = example(80)
+    order = [2, 0, 1]
+    first = fit_models((Ridge(),), features, losses, seed=1)[0].predict(features)
+    second = fit_models((Ridge(),), features, losses[:, order], seed=1)[0].predict(features)
+    assert np.allclose(first[:, order], second)
+
+
+def test_walked_trees_equal_scikit_learn_to_the_bit() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble", reason="scikit-learn is an extra")
+    losses, features = example(90)
+    forest = ensemble.ExtraTreesRegressor(8, min_samples_leaf=3, bootstrap=True, random_state=4).fit(
+        features.astype(np.float32), losses
+    )
+    from tombola.policies.trees import flatten_trees
+
+    assert (flatten_trees(forest).predict(features) == forest.predict(features.astype(np.float32))).all()
+
+
+def test_no_router_where_features_are_noise() -> None:
+    """L7: pure noise; the mean share of 12 orders is within 3 standard errors of 0, or the guard's risk below it."""
+    generator = np.random.default_rng(5)
+    losses = (generator.random((300, 3)) < [0.3, 0.4, 0.5]).astype(float)
+    features = generator.normal(size=(300, 4))
+    excess = []
+    for seed in range(12):
+        trace = Routed(models=(SMALL,)).play(Pool(losses), features, seed=seed)
+        excess.append(trace.expected_loss - trace.safe_loss)
+    mean, error = np.mean(excess), np.std(excess, ddof=1) / np.sqrt(12)
+    assert -3 * error <= mean <= 3.0
+
+
+def test_router_is_chosen_only_if_it_beats_the_best_fixed_action() -> None:
+    losses, features = example(40)
+    losses[:, 0] = 0.0
+    assert choose(fit_models((SMALL, Ridge()), features, losses, seed=0), losses)[0] is None
+
+
+def test_useful_features_are_used_also_with_delay() -> None:
+    side = np.random.default_rng(1).integers(0, 2, 500)
+    losses = np.stack([side, 1 - side], axis=1).astype(float)
+    for delay in (0, 20):
+        trace = Routed(models=(Ridge(),)).play(Pool(losses), side[:, None], delay=delay, seed=2)
+        assert trace.share_of_gap > 0.7
+
+
+def test_learning_curve_identity_over_all_orders() -> None:
+    """C1: E loss = sum over rounds of c(n(t)), by enumeration over all orders of 5 rows, nearest-neighbour policy."""
+    import itertools
+
+    generator = np.random.default_rng(3)
+    losses, features = generator.random((5, 2)), generator.random(5)
+
+    def policy(seen: tuple[int, ...], row: int) -> int:
+        if not seen:
+            return 0
+        return int(losses[min(seen, key=lambda s: abs(features[s] - features[row]))].argmin())
+
+    for schedule in ([0, 1, 2, 3, 4], [0, 0, 2, 2, 2], [0, 0, 0, 1, 2]):
+        orders = list(itertools.permutations(range(5)))
+        mean = np.mean([sum(losses[o[t], policy(o[: schedule[t]], o[t])] for t in range(5)) for o in orders])
+        curve = {
+            n: np.mean([losses[o[n], policy(o[:n], o[n])] for o in itertools.permutations(range(5), n + 1)])
+            for n in set(schedule)
+        }
+        assert mean == pytest.approx(sum(curve[n] for n in schedule), abs=1e-12)
+
+
+def test_missing_features_are_filled() -> None:
+    losses, features = example(100)
+    features[::3, 1] = np.nan
+    features[:, 2] = np.nan
+    assert np.isfinite(Routed(models=(SMALL, Ridge())).play(Pool(losses), features, seed=1).expected_loss)
+
+
+def test_block_starts_of_short_lists() -> None:
+    assert block_starts(16, 1.5) == []
+    assert block_starts(17, 1.01) == [16]
+    losses, features = example(10)
+    trace = Routed(models=(SMALL,)).play(Pool(losses), features, seed=1)
+    assert trace.expected_loss == trace.safe_loss
+
+
+def test_wrong_shape_of_features_is_refused() -> None:
+    losses, features = example(20)
+    with pytest.raises(ParameterError, match="features of 20 rows"):
+        Routed().play(Pool(losses), features[:19], seed=1)
