@@ -44,9 +44,9 @@ class Guard:
     worst: float | None = None
 
     def __post_init__(self) -> None:
-        _validate.number("Guard", "risk", self.risk, least=0)
+        _validate.real("Guard", "risk", self.risk, least=0)
         if self.worst is not None:
-            _validate.number("Guard", "worst", self.worst, least=0)
+            _validate.real("Guard", "worst", self.worst, least=0)
 
     def stakes(self, settled: Floats, played: Floats, delay: int = 0) -> Stakes:
         """Return the probability of the router in every round.

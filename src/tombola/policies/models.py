@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats
+from tombola._types import Floats, Rows
 from tombola.errors import ParameterError
 from tombola.policies.trees import FlatTrees, flatten_trees
 
@@ -21,7 +21,9 @@ PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)  # of ridge, times the mean square
 class Fitted(Protocol):
     """A fitted model: predictions of centred losses, shape (rows, actions)."""
 
-    out_of_bag: Floats
+    @property
+    def out_of_bag(self) -> Floats:
+        """The predictions for the training rows by parts of the model that did not see them."""
 
     def predict(self, features: Floats) -> Floats:
         """Return the predicted centred losses of rows with these features."""
@@ -163,7 +165,7 @@ def actions_of(predictions: Floats) -> "np.typing.NDArray[np.int64]":
     return np.asarray(np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64)
 
 
-def _out_of_bag(forest: Any, features: Floats, centred: Floats) -> Floats:
+def _out_of_bag(forest: Any, features: Rows, centred: Floats) -> Floats:
     """Return predictions by the trees that did not draw a row; rows drawn by every tree get the mean of all losses."""
     rows, trees = len(centred), forest.estimators_
     total, count = np.zeros_like(centred), np.zeros(rows)
@@ -194,7 +196,7 @@ def _fill(features: Floats, filler: Floats) -> Floats:
 def check_models(owner: str, models: Any) -> tuple[Model, ...]:
     """Return the models as a tuple, if each has `fit`."""
     found = tuple(models)
-    _validate.whole(owner, "number of models", len(found), least=1)
+    _validate.integer(owner, "number of models", len(found), least=1)
     for one in found:
         if not hasattr(one, "fit"):
             raise ParameterError(

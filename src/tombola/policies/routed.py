@@ -6,7 +6,7 @@ the past at block starts, play in the block. In random order the loss of a block
 The guard decides with which probability the router is played (`tombola.policies.guard`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from tombola._play import play
 from tombola._types import Floats, Order, Rounds, Seed
 from tombola.errors import ParameterError
 from tombola.learners import FollowTheLeader
-from tombola.order import model_of
+from tombola.order import as_order_model
 from tombola.policies.guard import Guard, Stakes
 from tombola.policies.models import Model, Ridge, Trees, actions_of, check_models, choose, fit_models
 from tombola.pool import Pool
@@ -46,14 +46,14 @@ class Routed:
     True
     """
 
-    safe: Any = FollowTheLeader()
+    safe: Any = field(default_factory=FollowTheLeader)
     models: tuple[Model, ...] = DEFAULT_MODELS
     risk: float = 3.0
     worst: float | None = None
     growth: float = 1.5
 
     def __post_init__(self) -> None:
-        _validate.number("Routed", "growth", self.growth, above=1)
+        _validate.real("Routed", "growth", self.growth, above=1)
         check_models("Routed", self.models)
         Guard(self.risk, self.worst)
 
@@ -61,7 +61,7 @@ class Routed:
         """Play the whole list once; the safe learner meets the same order."""
         table = _features(features, pool.rows)
         streams = Streams(seed)
-        rows: Order = model_of(order).arrange(pool.rows, streams.order())
+        rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
         safe = play(self.safe, _ordered(pool, rows), order="given", seed=seed)
         safe_actions = np.asarray(safe.actions, np.int64)
         losses = np.asarray(pool.losses[rows], np.float64)
@@ -73,7 +73,7 @@ class Routed:
         stakes = Guard(self.risk, self.worst).stakes(
             losses[index, safe_actions] - losses[index, settled], safe_losses - router_losses, delay
         )
-        draws = np.random.default_rng([GUARD_STREAM, *_entropy(seed)]).random(pool.rows)
+        draws = _guard_draws(seed, pool.rows)
         return RoutedTrace(rows, losses, late_safe, played, stakes, draws < stakes.probabilities, blocks)
 
     def _route(
@@ -198,7 +198,8 @@ def _features(features: Any, rows: int) -> Floats:
     return table
 
 
-def _entropy(seed: Seed) -> list[int]:
-    sequence = _validate.seed_sequence("seed", seed)
-    words = sequence.entropy if isinstance(sequence.entropy, (list, tuple)) else [sequence.entropy]
-    return [int(word or 0) for word in words] + [int(key) for key in sequence.spawn_key]
+def _guard_draws(seed: Seed, rounds: int) -> Floats:
+    """Return the guard's uniform draws: a stream of its own, which no model and no learner sees."""
+    root = _validate.seed_sequence("seed", seed)
+    own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, GUARD_STREAM))
+    return np.random.default_rng(own).random(rounds)
