@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits  # type: ignore[import-untyped]
+from sklearn.datasets import load_breast_cancer, load_digits
 
 from tombola import _statistics, play
 from tombola.classification import ERM, LabelledPool, Stumps

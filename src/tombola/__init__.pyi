@@ -1,7 +1,5 @@
 """Public names, for type checkers; `__init__.py` lists the same names for the lazy import."""
 
-from typing import Any
-
 from tombola import bounds as bounds
 from tombola import budget as budget
 from tombola import classification as classification
@@ -41,5 +39,5 @@ from tombola.trace import Trace as Trace
 
 __version__: str
 __all__: list[str]
-
-def __getattr__(name: str) -> Any: ...
+_MODULES: tuple[str, ...]
+_HOME: dict[str, str]

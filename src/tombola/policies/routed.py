@@ -21,7 +21,7 @@ from tombola.order import as_order_model
 from tombola.policies.guard import Guard, Stakes
 from tombola.policies.models import Model, Ridge, Trees, actions_of, check_models, choose, fit_models
 from tombola.pool import Pool
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams
 
 FIRST_BLOCK = 16  # rows before the first training: fewer say nothing about features
 GUARD_STREAM = 0x6A5D  # the guard draws from a stream that no model sees
@@ -60,7 +60,7 @@ class Routed:
     def play(self, pool: Pool, features: Any, *, order: str = "random", delay: int = 0, seed: Seed) -> "RoutedTrace":
         """Play the whole list once; the safe learner meets the same order."""
         table = _features(features, pool.rows)
-        streams = Streams(seed)
+        streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
         safe = play(self.safe, _ordered(pool, rows), order="given", seed=seed)
         safe_actions = np.asarray(safe.actions, np.int64)
