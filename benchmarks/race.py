@@ -26,8 +26,7 @@ import numpy as np
 from race_irace import f_race, irace, t_race
 from race_peers import halving, rejects, t_bonferroni, ucb_e, unpaired, wilcoxon_pruner
 from tombola.pool import Pool
-from tombola.racing import Race
-from tombola.racing._plan import plan
+from tombola.racing import Race, plan
 from tombola.racing.best import Best
 
 Table: TypeAlias = Any
@@ -65,8 +64,8 @@ class Score:
 
 
 def ours(table: Table, order: Any, budget: int) -> tuple[int, int]:
-    field = Best(candidates=table.shape[1], rows=len(table), population=len(table), level=LEVEL)
-    return field.play(table, order), field.leader
+    rule = Best(candidates=table.shape[1], rows=len(table), population=len(table), level=LEVEL)
+    return rule.play(table, order), rule.leader
 
 
 def everything(table: Table, order: Any, budget: int) -> tuple[int, int]:
@@ -126,11 +125,11 @@ def speed() -> None:
     """Print the time of one answer, live and compiled, early and late in the race."""
     rng = np.random.default_rng(0)
     table = (rng.random((10_000, 100)) < 0.4).astype(float)
-    field = Best(candidates=100, rows=10_000, population=10_000, level=1e-300)
+    rule = Best(candidates=100, rows=10_000, population=10_000, level=1e-300)
     order = rng.permutation(10_000).astype(np.uint32)
-    field.play(table, order)
+    rule.play(table, order)
     started = process_time()
-    calls = field.play(table, order)
+    calls = rule.play(table, order)
     print(
         f"compiled, 10,000 rows x 100 candidates: {(process_time() - started) / calls * 1e9:.0f} ns an answer (< 1000)"
     )
@@ -141,7 +140,7 @@ def speed() -> None:
             started, answers = process_time(), 0
             while answers < 5000 // 10:
                 for call in race.calls():
-                    race.record(call, loss=float(table[call.place, int(call.candidate)]))
+                    race.record(call, loss=float(table[call.row_index, int(call.candidate)]))
                     answers += 1
             times.append((process_time() - started) / answers * 1e6)
         first, last = np.median(times[:5]), np.median(times[-5:])

@@ -23,5 +23,5 @@ print(f"\nGood enough, if nothing is better by more than 2 points:\n{near.verdic
 print("\nWhat such a race takes, over 100 shuffles of this table:")
 for one in plan(pool, seed=1, levels=(0.05, 0.01), shuffles=100):
     low, high = one.calls_range
-    print(f"  level {one.settings.level}: {one.calls:,.0f} of {one.everything:,} calls", end=" ")
+    print(f"  level {one.settings.level}: {one.calls:,.0f} of {one.total_calls:,} calls", end=" ")
     print(f"({low:,.0f} to {high:,.0f} in 90 % of the shuffles), wrong in {one.wrong:.0%}")

@@ -29,16 +29,16 @@ def tables(values: tuple[float, ...], most_rows: int) -> st.SearchStrategy[list[
 @given(tables(GRID, 8), st.sampled_from([0.05, 0.2, 0.5]))
 @settings(max_examples=150, deadline=None)
 def test_ranks_equals_naive_twin(losses: list[list[float]], level: float) -> None:
-    field = Ranks(candidates=len(losses[0]), rows=len(losses), population=len(losses), level=level)
+    rule = Ranks(candidates=len(losses[0]), rows=len(losses), population=len(losses), level=level)
     expected = naive.claims_of(losses, len(losses), level, naive.wealth)  # type: ignore[no-untyped-call]
     for n, row in enumerate(losses):
-        if field.done:
+        if rule.done:
             break
-        field.update(np.array(row))
-        proved = {(int(a), int(b)) for a, b in zip(*np.nonzero(field.before), strict=True)}
+        rule.update(np.array(row))
+        proved = {(int(a), int(b)) for a, b in zip(*np.nonzero(rule.before), strict=True)}
         # A settled candidate is asked no more; its further claims would be repeats of the closed order.
         assert proved <= expected[n]
-        if all(field.state.active):
+        if all(rule.state.active):
             assert proved == expected[n]
 
 
@@ -49,14 +49,14 @@ def error_rates(losses: np.ndarray, level: float, make: Callable[[], Any]) -> tu
     place = {a: r for r, a in enumerate(order)}
     wrong = missed = count = 0
     for arrangement in itertools.permutations(range(rows)):
-        field = make()
+        rule = make()
         bad = False
         for i in arrangement:
-            if field.done:
+            if rule.done:
                 break
-            field.update(losses[i])
-            bad |= any(place[int(a)] > place[int(b)] for a, b in zip(*np.nonzero(field.before), strict=True))
-        sets = field.rank_sets()
+            rule.update(losses[i])
+            bad |= any(place[int(a)] > place[int(b)] for a, b in zip(*np.nonzero(rule.before), strict=True))
+        sets = rule.rank_sets()
         missed += any(not sets[a, 0] <= place[a] + 1 <= sets[a, 1] for a in range(k))
         wrong += bad
         count += 1
@@ -85,7 +85,7 @@ def test_threshold_without_union_is_caught() -> None:
 
     class NoUnion(Ranks):
         def init(self) -> Any:
-            return super().init()._replace(goal=1.0 / self.level)
+            return super().init()._replace(threshold=1.0 / self.level)
 
     generator, worst = np.random.default_rng(5), 0.0
     for _ in range(12):
@@ -106,12 +106,12 @@ def test_place_error_is_below_level_over_all_orders(losses: np.ndarray, level: f
     for candidate in range(k):
         truth, missed, count = order.index(candidate) + 1, 0, 0
         for arrangement in itertools.permutations(range(rows)):
-            field = Place(k, rows, rows, level, candidate=candidate)
+            rule = Place(k, rows, rows, level, candidate=candidate)
             for i in arrangement:
-                if field.done:
+                if rule.done:
                     break
-                field.update(losses[i])
-            low, high = field.rank_set()
+                rule.update(losses[i])
+            low, high = rule.rank_set()
             missed += not low <= truth <= high
             count += 1
         assert missed / count <= level + 1e-12
@@ -120,12 +120,12 @@ def test_place_error_is_below_level_over_all_orders(losses: np.ndarray, level: f
 def test_untied_order_is_exact_after_all_rows() -> None:
     generator = np.random.default_rng(1)
     losses = generator.random((30, 5))
-    field = Ranks(5, 30, 30, 0.05)
+    rule = Ranks(5, 30, 30, 0.05)
     for row in losses:
-        if not field.done:
-            field.update(row)
+        if not rule.done:
+            rule.update(row)
     true_rank = np.argsort(np.argsort(losses.mean(axis=0))) + 1
-    assert field.rank_sets().tolist() == [[r, r] for r in true_rank]
+    assert rule.rank_sets().tolist() == [[r, r] for r in true_rank]
 
 
 def test_top_ranks_stop_early() -> None:
@@ -144,21 +144,21 @@ def test_closure_and_rank_sets_on_a_chain() -> None:
 
 
 def test_candidates_of_an_infinite_population_are_never_certain() -> None:
-    field = Ranks(2, 10, math.inf, 1e-9)
+    rule = Ranks(2, 10, math.inf, 1e-9)
     for _ in range(10):
-        field.update(np.array([0.0, 1.0]))
-    assert not field.before.any()
+        rule.update(np.array([0.0, 1.0]))
+    assert not rule.before.any()
 
 
 def test_incremental_closure_equals_warshall() -> None:
     generator = np.random.default_rng(3)
     for _ in range(30):
         k = 6
-        field = Ranks(k, 5, 5, 0.05)
+        rule = Ranks(k, 5, 5, 0.05)
         order = generator.permutation(k)
         pairs = [(order[i], order[j]) for i in range(k) for j in range(i + 1, k) if generator.random() < 0.3]
         direct = np.zeros((k, k), bool)
         for a, b in generator.permutation(np.array(pairs)).tolist() if pairs else []:
-            ranks.add_order(field.state, a, b)
+            ranks.add_order(rule.state, a, b)
             direct[a, b] = True
-        assert (field.before == close_transitively(direct)).all()
+        assert (rule.before == close_transitively(direct)).all()

@@ -21,7 +21,7 @@ from tombola.cli.demo import demo
 from tombola.cli.describe import describe
 from tombola.cli.learners import learners
 from tombola.cli.printing import remark, tell
-from tombola.cli.race_files import app as race_app
+from tombola.cli.race import app as race_app
 from tombola.cli.reproduce import reproduce
 from tombola.cli.session import app as session_app
 from tombola.errors import EXIT_SIGTERM, STOPPED, FileError, TombolaError, TombolaWarning

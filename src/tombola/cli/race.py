@@ -1,31 +1,48 @@
-"""The commands of `tombola race`: the best of some candidates on a list, with few calls and a guarantee."""
+"""Commands of `tombola race`: find the best candidate on a list with few calls and a guarantee.
+
+`run` exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 2 on bad input, 3 if it is
+undecided; so does `status --exit-code`.
+"""
 
 import json
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tombola._formatting import escape_control
 from tombola.cli import reading
 from tombola.cli.options import CORES, Json, Seeds, Workers, words
-from tombola.cli.printing import grid, show
+from tombola.cli.printing import grid, show, tell
+from tombola.cli.race_options import MakeSettings, with_race_options
 
 if TYPE_CHECKING:
-    from tombola.racing._plan import Plan
+    from tombola.persistence.race_file import RaceFile
+    from tombola.racing import Plan, Race, SubprocessEvaluator
 
-MOST = 0.5  # of all calls
+EXIT_REFUTED, EXIT_UNDECIDED = 1, 3
+# Share of all calls above which `plan` suggests --within.
+EXPENSIVE_SHARE = 0.5
+# Answers that `plan` spells out.
+MAX_ANSWERS = 3
+
+File = Annotated[Path, typer.Argument(help="The race file.")]
+NewFile = Annotated[Path, typer.Option(help="The race file.")]
+RowsFile = Annotated[Path, typer.Argument(help="The rows: CSV or TSV with a column id, or .txt with one row per line.")]
+Column = Annotated[str, typer.Option(help="The column with the row ids, if it is not called id.")]
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Find the best of some candidates on a list, with as few calls as a guarantee allows.",
+    help="Find the best candidate on a list with as few calls as a guarantee allows.",
 )
 
 
 @app.callback()
 def race() -> None:
-    """Find the best of some candidates on a list, with as few calls as a guarantee allows."""
+    """Find the best candidate on a list with as few calls as a guarantee allows."""
 
 
 @app.command("plan")
@@ -33,35 +50,35 @@ def race() -> None:
 def plan_(
     table: reading.Table,
     said: reading.Said,
-    level: Annotated[
-        str, typer.Option(help="The probability with which a race may be wrong; several with commas between.")
-    ] = "0.05,0.01",
+    level: Annotated[str, typer.Option(help="Probability that the answer may be wrong; several, comma-separated.")] = (
+        "0.05,0.01"
+    ),
     within: Annotated[
-        float, typer.Option(help="How much worse than the best is good enough, in the unit of the table.", min=0)
+        float, typer.Option(help="Tolerance in the unit of the table: this much worse is good enough.", min=0)
     ] = 0.0,
-    top: Annotated[int, typer.Option(help="How many of the best are asked for.", min=1)] = 1,
-    baseline: Annotated[str, typer.Option(help="A candidate that the others are to be compared with.")] = "",
-    shuffles: Annotated[int, typer.Option(help="How many races to run, each in an order of its own.", min=1)] = 200,
+    top: Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)] = 1,
+    baseline: Annotated[str, typer.Option(help="Gate: are the others better than this candidate?")] = "",
+    shuffles: Annotated[int, typer.Option(help="Number of simulated races, each in its own order.", min=1)] = 200,
     rescale: reading.Rescale = False,  # noqa: FBT002 - a flag
     missing: reading.Missing = "error",
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
-    """Say what a race would have cost on a finished table, whom it would have found, and how often wrongly."""
-    from tombola.racing._plan import plan
+    """Simulate races on a finished table: number of calls, answers, and error rate."""
+    from tombola.racing import plan
     from tombola.readers import read_table
 
     name = "standard input" if table == "-" else Path(table).name
     read = read_table(table, rescale=rescale, missing=missing, **said)
     pool, notes = read.pool, read.notes
     plans = plan(
-        pool, seed=seed, levels=_levels(level), within=_share(within, *read.range), top=top, baseline=baseline or None,
+        pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top, baseline=baseline or None,
         shuffles=shuffles, workers=workers,
     )  # fmt: skip
     if as_json:
         facts = {
-            "table": name, "rows": pool.rows, "candidates": list(pool.actions), "everything": pool.losses.size,
+            "table": name, "rows": pool.rows, "candidates": list(pool.actions), "total_calls": pool.losses.size,
             "notes": notes, "within": within,
         }  # fmt: skip
         typer.echo(json.dumps({**facts, "shuffles": shuffles, "seed": seed, "races": [one.to_json() for one in plans]}))
@@ -71,8 +88,271 @@ def plan_(
             show(f"note: {note}")
 
 
-def _share(within: float, low: float, high: float) -> float:
-    """Return a difference in the unit of the table as a share of the limits that became 0 and 1."""
+@app.command()
+@with_race_options
+def start(
+    settings: MakeSettings,
+    rows: RowsFile,
+    candidates: Annotated[str, typer.Option(help="Names, comma-separated; quote a name that has a comma.")],
+    file: NewFile,
+    column: Column = "",
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Shuffle a list of rows and start a race on it; you make the calls."""
+    from tombola.cli.session import names_in
+    from tombola.persistence.race_file import RaceFile
+    from tombola.persistence.session_csv import read_ids
+
+    with RaceFile.start(file, settings(names_in(candidates)), read_ids(rows, column or None)) as race_file:
+        count, chosen = len(race_file.rows), race_file.settings
+    if as_json:
+        typer.echo(json.dumps({"file": str(file), "rows": count, "race": chosen.to_json()}))
+    else:
+        k, order = len(chosen.candidates), f"in random order (seed {chosen.seed})"
+        show(f"{file}: {k} candidates on {count:,} rows {order}, at most {k * count:,} calls")
+        show("The next calls to make:")
+        show(f"  tombola race next {file}", soft=True)
+
+
+@app.command("next")
+def next_(
+    file: File,
+    count: Annotated[int | None, typer.Option(help="Number of calls. Default: all that the next row needs.", min=1)] = (
+        None
+    ),
+    again: Annotated[bool, typer.Option("--again", help="First list the calls without an answer.")] = False,  # noqa: FBT002
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Print the next calls: which candidate on which row. Record each answer with its ticket number."""
+    with _open(file) as race_file:
+        calls = race_file.race.pending[:count] if again else []
+        if not again or (count is not None and len(calls) < count):
+            calls = calls + race_file.calls(None if count is None else count - len(calls))
+        now = race_file.race
+    if as_json:
+        typer.echo(json.dumps([call._asdict() for call in calls]))
+        return
+    for call in calls:
+        show(f"ticket {call.ticket}: {call.candidate} on {call.row}", soft=True)
+    if not calls:
+        waiting = len(now.pending)
+        show(f"{waiting} calls wait for an answer; --again lists them" if waiting else now.verdict, soft=True)
+
+
+@app.command()
+def record(
+    file: File,
+    ticket: Annotated[int | None, typer.Argument(help="The ticket number; leave it out with --csv.")] = None,
+    loss: Annotated[float | None, typer.Option(help="Loss in [0, 1]; lower is better.")] = None,
+    score: Annotated[float | None, typer.Option(help="Score in [0, 1], that is 1 - loss; higher is better.")] = None,
+    cost: Annotated[float, typer.Option(help="Cost of the call.", min=0)] = 0.0,
+    failed: Annotated[bool, typer.Option("--failed", help="Mark the call as failed; it counts as loss 1.")] = False,  # noqa: FBT002
+    csv: Annotated[Path | None, typer.Option(help="Many answers: ticket (or candidate, row), loss (or score).")] = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Record the answer to one call, or many from a CSV file; in any order, repeats are ignored."""
+    from tombola.errors import FeedbackError
+    from tombola.persistence.race_csv import read_answers
+    from tombola.racing import Event
+    from tombola.racing.driver import progress_line
+
+    extra = csv is not None and (loss is not None or score is not None or cost != 0 or failed)
+    if (ticket is None) == (csv is None) or (loss is not None and score is not None) or extra:
+        raise FeedbackError(
+            "race record: expected either a ticket with its loss, or a table of them, got both or neither; "
+            "write record FILE 17 --loss 0.25, or record FILE --csv answers.csv."
+        )
+    with _open(file) as race_file:
+        if csv is not None:
+            answers = read_answers(csv, race_file)
+        else:
+            answers = [Event("answer", ticket or 0, loss if score is None else 1.0 - score, cost, failed)]
+        new = race_file.record_all(answers)
+        now = race_file.race
+    if as_json:
+        typer.echo(json.dumps({"recorded": new, "already_recorded": len(answers) - new, "done": now.done}))
+    else:
+        show(f"{new} recorded; {now.verdict if now.done else progress_line(now)}", soft=True)
+
+
+@app.command()
+def status(
+    file: File,
+    exit_code: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--exit-code", help="Exit with 0 if it is proved, 1 if refuted, 3 if undecided.")
+    ] = False,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Print the state of the race."""
+    from tombola.racing.report import RaceReport
+
+    with _open(file) as race_file:
+        report = RaceReport.from_file(race_file)
+    if as_json:
+        typer.echo(json.dumps(report.to_json(), allow_nan=False))
+    else:
+        _show_report(report)
+    if exit_code:
+        raise typer.Exit(_exit_code(report.race))
+
+
+@app.command()
+def report(
+    file: File,
+    out: Annotated[Path, typer.Option(help="Output: .html page, .json, or .csv with all answers.")] = Path("race.html"),
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Write a page about the race: standings, wealth of the bets, savings, how to verify."""
+    from tombola._files import check_output_path, write_atomic
+    from tombola._formatting import csv_text
+    from tombola.cli.answers import check_page
+    from tombola.persistence.race_csv import answer_table
+    from tombola.racing.report import RaceReport
+
+    kind = out.suffix.lower()
+    (check_output_path if kind in (".csv", ".json") else check_page)(out, str(file))
+    with _open(file) as race_file:
+        if kind == ".csv":
+            text = csv_text(answer_table(race_file))
+        else:
+            found = RaceReport.from_file(race_file)
+            text = json.dumps(found.to_json(), indent=1) if kind == ".json" else found.to_html()
+    write_atomic(out, text, file)
+    if as_json:
+        typer.echo(json.dumps({"page": str(out)}))
+    else:
+        show(f"written: {out}", soft=True)
+
+
+@app.command()
+@with_race_options
+def run(
+    settings: MakeSettings,
+    rows: RowsFile,
+    candidate: Annotated[list[str], typer.Option(help="'name=COMMAND {row}', once per candidate.")],
+    file: NewFile,
+    loss: Annotated[str, typer.Option(help="stdout: last line is the loss (and cost); exit; seconds.")] = "stdout",
+    cap: Annotated[float | None, typer.Option(help="With --loss seconds: the time that counts as loss 1.")] = None,
+    workers: Annotated[int, typer.Option(help="Commands at a time.", min=1)] = 1,
+    timeout: Annotated[float | None, typer.Option(help="Seconds after which a command has failed.")] = None,
+    retries: Annotated[int, typer.Option(help="How often a failed command is run again.", min=0)] = 0,
+    shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,  # noqa: FBT002
+    max_seconds: Annotated[float | None, typer.Option(help="Time limit of this run; run again to continue.")] = None,
+    column: Column = "",
+    out: Annotated[Path | None, typer.Option(help="A page to write, such as race.html.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Run commands until the question is answered. Run again after a kill, it continues."""
+    from tombola._files import write_atomic
+    from tombola.cli.answers import check_page
+    from tombola.persistence.race_file import RaceFile
+    from tombola.persistence.session_csv import read_ids
+    from tombola.racing import SubprocessEvaluator
+    from tombola.racing.driver import run_race_file
+    from tombola.racing.report import RaceReport
+
+    check_page(out, str(rows), str(file))
+    commands = _commands(candidate)
+    evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
+    evaluator.check()
+    with RaceFile.at(file, settings(commands), read_ids(rows, column or None), _stored(evaluator)) as race_file:
+        _show_notes(race_file)
+        now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else tell)
+        found = RaceReport.from_file(race_file, now)
+    if out is not None:
+        write_atomic(out, found.to_html(), file)
+    if as_json:
+        typer.echo(json.dumps(found.to_json(), allow_nan=False))
+    else:
+        show(f"{now.verdict}; seed {now.settings.seed}", soft=True)
+        if out is not None:
+            show(f"written: {out}", soft=True)
+        if hint := evaluator.hint(now):
+            show(hint, soft=True)
+    raise typer.Exit(_exit_code(now))
+
+
+@app.command("table")
+def table_(
+    files: Annotated[list[Path], typer.Argument(help="Logs of inspect_ai or lm-eval, promptfoo results, long CSV.")],
+    out: Annotated[Path, typer.Option(help="The CSV to write: losses, one column per candidate.")],
+    metric: Annotated[str, typer.Option(help="The score to use, if there are several.")] = "",
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Convert logs of other programs to a table for `tombola race plan` and `tombola compare`."""
+    from tombola._files import check_output_path, write_atomic
+    from tombola._formatting import csv_text
+    from tombola.plugins.logs import read_logs
+
+    check_output_path(out, *files)
+    pool = read_logs(files, metric or None)
+    rows = [[name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)]
+    write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
+    if as_json:
+        typer.echo(json.dumps({"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)}))
+    else:
+        show(f"{out}: losses of {pool.k} candidates on {pool.rows:,} rows. Simulate a race on it:")
+        show(f"  tombola race plan {out} --losses", soft=True)
+
+
+def _stored(evaluator: "SubprocessEvaluator") -> dict[str, Any]:
+    """Return the configuration that is stored with the race; retries and timeout may change from run to run."""
+    return {name: value for name, value in evaluator.to_json().items() if name not in ("retries", "timeout")}
+
+
+def _commands(texts: list[str]) -> dict[str, str]:
+    from tombola.errors import ParameterError
+
+    commands: dict[str, str] = {}
+    for text in texts:
+        name, sign, command = text.partition("=")
+        if not (sign and name.strip() and command.strip()) or name.strip() in commands:
+            raise ParameterError(
+                f"--candidate: expected a new name and a command, got {text!r}; write 'name=COMMAND {{row}}'."
+            )
+        commands[name.strip()] = command.strip()
+    return commands
+
+
+def _open(path: Path) -> "RaceFile":
+    from tombola.persistence.race_file import RaceFile
+
+    file = RaceFile.open(path)
+    _show_notes(file)
+    return file
+
+
+def _show_notes(file: "RaceFile") -> None:
+    for note in file.notes:
+        tell(f"note: {note}")
+
+
+def _exit_code(race: "Race") -> int:
+    return {True: 0, False: EXIT_REFUTED, None: EXIT_UNDECIDED}[race.proved]
+
+
+def _show_report(found: Any) -> None:
+    race = found.race
+    show(f"{race.verdict}; seed {race.settings.seed}", soft=True)
+    table = grid("candidate", "mean loss", "rows", "dropped after", "against", "wealth")
+    for column in (1, 2, 3, 5):
+        table.columns[column].justify = "right"
+    for one in found.standings:
+        mean = f"{one.mean_loss:.4g}" if one.rows else "–"
+        dropped = "–" if one.active else f"{one.rows:,}"
+        wealth = "–" if one.active else "certain" if math.isinf(one.wealth) else f"{one.wealth:,.4g}"
+        table.add_row(
+            escape_control(one.name), mean, f"{one.rows:,}", dropped, escape_control(one.against) or "–", wealth
+        )
+    show(table)
+    if race.pending:
+        show(f"{len(race.pending)} calls wait for an answer; list them:")
+        show(f"  tombola race next {found.name} --again", soft=True)
+
+
+def _to_loss(within: float, low: float, high: float) -> float:
+    """Convert a difference in table units to a difference of losses in [0, 1]."""
     from tombola.errors import ParameterError
 
     span = (high - low) or 1.0
@@ -93,7 +373,7 @@ def _levels(text: str) -> tuple[float, ...]:
         levels = ()
     if not levels or not all(0 < level < 1 for level in levels):
         raise ParameterError(
-            f"--level: expected a probability above 0 and below 1, or several with commas between, got {text!r}; "
+            f"--level: expected a probability above 0 and below 1, or several, comma-separated, got {text!r}; "
             "write --level 0.05."
         )
     return levels
@@ -102,19 +382,19 @@ def _levels(text: str) -> tuple[float, ...]:
 def _show_plans(name: str, plans: "list[Plan]") -> None:
     first = plans[0]
     show(f"{name}: {first.rows:,} rows, {len(first.settings.candidates)} candidates, {len(first.outcomes):,} shuffles")
-    listed = grid("", "calls", "90 % range", "of all", "decided", "wrong")
-    for column in listed.columns[1:]:
+    table = grid("", "calls", "90 % range", "of all", "decided", "wrong")
+    for column in table.columns[1:]:
         column.justify = "right"
-    listed.add_row("run everything", f"{first.everything:,}", "", *(_percent(share) for share in (1.0, 1.0, 0.0)))
+    table.add_row("whole table", f"{first.total_calls:,}", "", *(_percent(share) for share in (1.0, 1.0, 0.0)))
     for one in plans:
         low, high = one.calls_range
         shares = (_percent(share) for share in (one.share, one.decided, one.wrong))
-        listed.add_row(f"level {one.settings.level:g}", f"{one.calls:,.0f}", f"{low:,.0f} - {high:,.0f}", *shares)
-    show(listed)
+        table.add_row(f"level {one.settings.level:g}", f"{one.calls:,.0f}", f"{low:,.0f} - {high:,.0f}", *shares)
+    show(table)
     for one in plans:
         show(f"answer at level {one.settings.level:g}: {_answers(one)}")
-    if first.share > MOST and first.settings.within == 0.0:
-        show("near ties take most of these calls; say with --within how near is good enough")
+    if first.share > EXPENSIVE_SHARE and first.settings.within == 0.0:
+        show("Near ties take most of these calls. Use --within to accept a candidate that is close to the best.")
 
 
 def _percent(share: float) -> str:
@@ -122,7 +402,8 @@ def _percent(share: float) -> str:
 
 
 def _answers(plan: "Plan") -> str:
-    """Return the most frequent answers, in words."""
+    """Return the most frequent answers as text."""
     count = len(plan.outcomes)
-    said = [f"{', '.join(names) or 'nobody'} ({_percent(times / count)} of shuffles)" for names, times in plan.answers]
-    return "; ".join(said[:3]) + (f"; and {len(said) - 3} others" if len(said) > 3 else "")
+    texts = [f"{', '.join(names) or 'none'} ({_percent(times / count)} of shuffles)" for names, times in plan.answers]
+    more = f"; and {len(texts) - MAX_ANSWERS} others" if len(texts) > MAX_ANSWERS else ""
+    return "; ".join(texts[:MAX_ANSWERS]) + more

@@ -1,11 +1,14 @@
-"""RaceFile: a race in a file, for several processes at once; killed at any moment, it goes on without repeating a call.
+"""RaceFile: a race in a file, for several processes at once; after a kill it continues without repeating a call.
 
-The file is the same kind as that of a live session (`tombola.persistence.event_log`): the settings, the rows as the list has them,
-and every call and answer as it happened, each sealed by a digest. The race itself is made again from them.
+The file is an append-only event log (`tombola.persistence.event_log`): the settings, the rows in the order of the list,
+and every call and answer with a chained digest. The race itself is rebuilt from them. A driver (`tombola.racing.driver`)
+uses the file as its event log and holds the race; `calls` and `record` are for processes that make no calls themselves,
+such as `tombola race next` and `tombola race record`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -15,11 +18,12 @@ from tombola import __version__
 from tombola._formatting import is_encodable
 from tombola._process_bound import ProcessBound
 from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
-from tombola.persistence import event_log as journal
-from tombola.racing._race import Race
+from tombola.persistence.event_log import EventLog, LogEvent
+from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
-from tombola.racing.options import Settings, distinct
+from tombola.racing.options import Settings, distinct_names
 
+# For people who open the file with SQLite tools.
 VIEWS = (
     """CREATE VIEW answers AS
         SELECT key AS ticket, json_extract(value, '$.loss') AS loss, json_extract(value, '$.cost') AS cost,
@@ -27,9 +31,12 @@ VIEWS = (
         FROM events WHERE kind = 'answer'""",
 )
 
+# Types of the fields of an answer.
+ANSWER_FIELDS: dict[str, tuple[type, ...]] = {"loss": (float, type(None)), "cost": (float,), "failed": (bool,)}
+
 
 class RaceFile(ProcessBound):
-    """A race that several processes may open at once (each for itself).
+    """Race stored in a file; several processes may open it, each with its own object.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -45,121 +52,152 @@ class RaceFile(ProcessBound):
 
     _alternative = "RaceFile.open(path) there"
 
-    def __init__(self, kept: journal.EventLog) -> None:
-        self.path = kept.path
-        self._kept = kept
+    def __init__(self, log: EventLog) -> None:
+        self.path = log.path
+        self._log = log
         self._bind_to_process()
-        with kept.reading():
-            self.rows = tuple(kept.ids())
+        with log.reading():
+            self.rows = tuple(log.ids())
         try:
-            self.settings = Settings.from_json(kept.about["race"])
+            self.settings = Settings.from_json(log.about["race"]).with_seed()
         except MALFORMED_DATA_ERRORS as error:
-            said = " ".join(str(error).split())
+            reason = " ".join(str(error).split())
             raise SessionError(
-                f"RaceFile: {self.path} was written by another version of tombola ({said}); use that one."
+                f"RaceFile: {self.path} was written by another version of tombola ({reason}); use that one."
             ) from None
-        self.means: dict[str, Any] = kept.about.get("means") or {}
-        kept.fits = is_event
-        self._race: Race | None = None
-        self._events: list[Event] = []
+        self.evaluator_config: dict[str, Any] = log.about.get("evaluator") or {}
+        log.fits = is_race_event
+        self._forget()
 
     @classmethod
     def start(
-        cls, path: str | PathLike[str], settings: Settings, rows: Sequence[Any], means: dict[str, Any] | None = None
+        cls,
+        path: str | PathLike[str],
+        settings: Settings,
+        rows: Sequence[Any],
+        evaluator_config: dict[str, Any] | None = None,
     ) -> "RaceFile":
-        """Write a new file; one that exists is never overwritten. `means` may say how the calls are made."""
-        names = distinct("rows", rows)
+        """Create a new file; an existing one is never overwritten. `evaluator_config` records how calls are made."""
+        names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
             if not is_encodable(name):
-                raise ParameterError(f"Race: names must be text, got {name!r} with a half sign; repair it.")
-        about = {"kind": "race", "tombola": __version__, "race": settings.to_json(), "means": means}
-        return cls(journal.EventLog.create(Path(path), "Race", about, names, VIEWS))
+                raise ParameterError(
+                    f"Race: names must be valid Unicode, got {name!r} with a lone surrogate; repair it."
+                )
+        settings = settings.with_seed()
+        about = {
+            "kind": "race", "tombola": __version__, "race": settings.to_json(), "evaluator": evaluator_config,
+        }  # fmt: skip
+        return cls(EventLog.create(Path(path), "Race", about, names, VIEWS))
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> "RaceFile":
-        """Open the file of a race."""
-        kept = journal.EventLog.open(Path(path), "Race", "race")
+        """Open an existing race file."""
+        log = EventLog.open(Path(path), "Race", "race")
         try:
-            return cls(kept)
+            return cls(log)
         except BaseException:
-            kept.close()
+            log.close()
             raise
 
     @classmethod
     def at(
-        cls, path: str | PathLike[str], settings: Settings, rows: Sequence[Any], means: dict[str, Any] | None = None
+        cls,
+        path: str | PathLike[str],
+        settings: Settings,
+        rows: Sequence[Any],
+        evaluator_config: dict[str, Any] | None = None,
     ) -> "RaceFile":
-        """Open the file of this very race, or start it."""
+        """Open the file of this race, or start it; SessionError if the file holds a different race.
+
+        Settings without a seed accept the seed of the file.
+        """
         if not Path(path).exists():
-            return cls.start(path, settings, rows, means)
+            return cls.start(path, settings, rows, evaluator_config)
         file = cls.open(path)
-        given = {**settings.to_json(), "rows": distinct("rows", rows), **(means or {})}
-        found = {**file.settings.to_json(), "rows": file.rows, **file.means}
-        other = [name for name in {**given, **found} if given.get(name) != found.get(name)]
-        if other:
+        if settings.seed is None:
+            settings = replace(settings, seed=file.settings.seed)
+        given = {**settings.to_json(), "rows": distinct_names("rows", rows), **(evaluator_config or {})}
+        stored = {**file.settings.to_json(), "rows": file.rows, **file.evaluator_config}
+        different = [name for name in {**given, **stored} if given.get(name) != stored.get(name)]
+        if different:
             file.close()
             raise SessionError(
-                f"Race: {path} holds another race, with other {' and '.join(other)}; give the same again, "
-                "or take another file."
+                f"Race: {path} holds another race, with different {' and '.join(different)}; give the same again, "
+                "or use another file."
             )
         return file
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of this file should know."""
-        return tuple(self._kept.notes)
+        """Notes for the reader of this file."""
+        return tuple(self._log.notes)
 
     @property
     def race(self) -> Race:
-        """The race as the file has it now: look at it, and let the file change it."""
-        with self._reading() as race:
-            return race
+        """The race as the file has it now. Read it only; `calls` and `record` change it."""
+        with self._reading():
+            return self._current_race()
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Everything that has happened."""
+        """All events in order."""
         with self._reading():
             return tuple(self._events)
 
     def calls(self, count: int | None = None) -> list[Call]:
-        """Hand out the next calls, as `Race.calls` does; never one twice."""
-        with self._writing() as race:
-            calls = race.calls(count)
+        """Issue the next calls, as `Race.calls` does; no call is issued twice."""
+        with self._writing():
+            calls = self._current_race().calls(count)
             for call in calls:
                 self._write(Event("call", call.ticket))
             return calls
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Take in an answer, as `Race.record` does; when this returns, it is on the disk."""
+        """Record an answer, as `Race.record` does; when this returns, it is on the disk."""
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     def record_all(self, answers: Iterable[Event]) -> int:
-        """Take in many answers, all or none, and return how many are news."""
-        with self._writing() as race:
-            return sum([self._take_in(race, answer) for answer in answers])
+        """Record many answers, all or none, and return how many are new."""
+        count = 0
+        with self._writing():
+            race = self._current_race()
+            for answer in answers:
+                if race.record(answer.ticket, loss=answer.loss, cost=answer.cost, failed=answer.failed):
+                    self._write(race.recorded(answer.ticket))
+                    count += 1
+        return count
 
     def append(self, event: Event) -> None:
-        """Keep an event of a race that is run elsewhere in this process; when this returns, it is on the disk."""
-        with self._writing() as race:
-            race.repeat(Event("call", event.ticket))
-            if event.kind == "call":
-                self._write(event)
-            else:
-                self._take_in(race, event)
+        """Store an event of a race that a driver holds; when this returns, it is on the disk.
+
+        An answer that another process has recorded meanwhile is ignored if it is the same, else FeedbackError.
+        """
+        with self._writing():
+            before = self._answers.get(event.ticket)
+            if event.kind == "answer" and before is not None:
+                if before != event:
+                    raise conflicting_answer(before, event)
+                return
+            if event.kind == "call" and event.ticket in self._issued:
+                return
+            if self._race is not None:
+                self._race.apply(event)
+            self._write(event)
 
     def replay(self) -> tuple[Event, ...]:
-        """Return the events kept so far, in the order in which they happened."""
+        """Return the stored events in order."""
         return self.events
 
     def tickets(self) -> dict[tuple[str, str], int]:
-        """Return the ticket of every call that was handed out, by candidate and row."""
+        """Return the tickets of all issued calls by (candidate, row)."""
         race = self.race
-        calls = [race.call(event.ticket) for event in self.events]
+        calls = [race.call(ticket) for ticket in self._issued]
         return {(call.candidate, call.row): call.ticket for call in calls}
 
     def close(self) -> None:
-        """Close the file; what was recorded is on the disk already."""
-        self._kept.close()
+        """Close the file; recorded answers are on the disk already."""
+        self._log.close()
 
     def __enter__(self) -> "RaceFile":
         return self
@@ -170,75 +208,88 @@ class RaceFile(ProcessBound):
         self.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[Race]:
-        with self._locked(), self._forgetting(), self._kept.writing():
-            yield self._current()
+    def _writing(self) -> Iterator[None]:
+        with self._locked(), self._forgetting_on_error(), self._log.writing():
+            self._read_new_events()
+            yield
 
     @contextmanager
-    def _reading(self) -> Iterator[Race]:
-        with self._locked(), self._forgetting(), self._kept.reading():
-            yield self._current()
+    def _reading(self) -> Iterator[None]:
+        with self._locked(), self._forgetting_on_error(), self._log.reading():
+            self._read_new_events()
+            yield
 
     @contextmanager
-    def _forgetting(self) -> Iterator[None]:
-        """Forget what is in memory if anything fails, also the writing: the file is what counts."""
+    def _forgetting_on_error(self) -> Iterator[None]:
+        """Drop the copy in memory after any exception, also one of the commit: the file is the truth."""
         try:
             yield
         except BaseException:
-            self._race = None
-            self._kept.restart()
+            self._forget()
             raise
 
-    def _current(self) -> Race:
-        """Return the race, with everything that has happened in the file since the last call."""
+    def _forget(self) -> None:
+        self._race: Race | None = None
+        self._events: list[Event] = []
+        self._answers: dict[int, Event] = {}
+        self._issued: set[int] = set()
+        self._log.restart()
+
+    def _read_new_events(self) -> None:
+        for stored in self._log.news():
+            event = _to_event(stored)
+            self._remember(event)
+            if self._race is not None:
+                self._race.apply(event)
+
+    def _current_race(self) -> Race:
+        """Return the race after all events read so far; it is built on first use, and kept up to date from then on."""
         if self._race is None:
-            self._race, self._events = Race.restore(self.settings, self.rows), []
-            self._kept.restart()
-        for event in self._kept.news():
-            found = self._event(event)
-            self._race.repeat(found)
-            self._events.append(found)
+            self._race = Race.restore(self.settings, self.rows, self._events)
         return self._race
 
-    def _event(self, kept: journal.LogEvent) -> Event:
-        """Return what happened in the race, as it is kept in the file."""
-        if kept.kind == "call":
-            return Event("call", kept.key)
-        if kept.kind == "answer":
-            return Event("answer", kept.key, **kept.value)
-        raise SessionError(f"RaceFile: expected a call or an answer, got {kept.kind!r}; use a later version.")
-
-    def _take_in(self, race: Race, answer: Event) -> bool:
-        news = race.record(answer.ticket, loss=answer.loss, cost=answer.cost, failed=answer.failed)
-        if news:
-            self._write(race.answer_to(answer.ticket))
-        return news
-
     def _write(self, event: Event) -> None:
-        value = None if event.kind == "call" else {"loss": event.loss, "cost": event.cost, "failed": event.failed}
-        self._kept.append(event.kind, event.ticket, value)
+        value = None if event.kind == "call" else {name: getattr(event, name) for name in ANSWER_FIELDS}
+        self._log.append(event.kind, event.ticket, value)
+        self._remember(event)
+
+    def _remember(self, event: Event) -> None:
         self._events.append(event)
+        self._issued.add(event.ticket)
+        if event.kind == "answer":
+            self._answers[event.ticket] = event
 
 
-def is_event(kept: journal.LogEvent) -> bool:
-    """Tell whether an event has the form of a call or an answer; the race says whether it could happen.
+def _to_event(stored: LogEvent) -> Event:
+    if stored.kind == "call":
+        return Event("call", stored.key)
+    return Event("answer", stored.key, **stored.value)
 
-    >>> is_event(journal.LogEvent(1, "call", 3, 0, None)), is_event(journal.LogEvent(1, "answer", 3, 0, [0.5]))
+
+def is_race_event(stored: LogEvent) -> bool:
+    """Return whether a stored event has the form of a call or an answer; `Race.apply` checks its values.
+
+    >>> is_race_event(LogEvent(1, "call", 3, 0, None)), is_race_event(LogEvent(1, "answer", 3, 0, [0.5]))
     (True, False)
     """
-    if kept.again != 0:  # nothing happens twice
+    if stored.again != 0:
+        # A race has no amendments.
         return False
-    if kept.kind == "answer":
-        forms = {"loss": (float, type(None)), "cost": (float,), "failed": (bool,)}
-        value = kept.value
+    if stored.kind == "answer":
+        value = stored.value
         return (
-            isinstance(value, dict) and value.keys() == forms.keys() and all(type(value[n]) in forms[n] for n in forms)
+            isinstance(value, dict)
+            and value.keys() == ANSWER_FIELDS.keys()
+            and all(type(value[name]) in types for name, types in ANSWER_FIELDS.items())
         )
-    return kept.kind != "call" or kept.value is None
+    return stored.kind == "call" and stored.value is None
 
 
-def journal_at(given: EventSink | str | PathLike[str] | None, settings: Settings, rows: Sequence[str]) -> EventSink:
-    """Return where the events of a race are kept: a journal, the file at a path, or, if nothing is given, in memory."""
-    if given is None:
-        return MemoryLog()
-    return RaceFile.at(given, settings, rows) if isinstance(given, str | PathLike) else given
+def open_log(
+    given: EventSink | str | PathLike[str] | None, settings: Settings, rows: Sequence[str]
+) -> tuple[Settings, EventSink]:
+    """Return the event log of a race and its settings with a seed: a given log, a file at a path, or in memory."""
+    if isinstance(given, str | PathLike):
+        file = RaceFile.at(given, settings, rows)
+        return file.settings, file
+    return settings.with_seed(), MemoryLog() if given is None else given

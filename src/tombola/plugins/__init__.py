@@ -1,1 +1,1 @@
-"""Races inside other programs, and readers of what they have written; each needs the package it is named after."""
+"""Adapters to other packages: races inside them, and readers of their logs. Each needs its package."""

@@ -1,10 +1,10 @@
-"""inspect_ai: a race as the early stopping of a task, so that dropped candidates are asked no more.
+"""inspect_ai: a race as early stopping of a task, so that dropped candidates are not evaluated further.
 
 One task holds all candidates: `samples` lists every row for every candidate, row by row in shuffled order, and
-`candidate_of` tells a solver whom to ask. inspect_ai starts samples in that order, several at a time, and asks
-`schedule_sample` before each; evidence counts only rows that all in the race have answered, so the number at a time
-cannot bias it. A sample that ends in an error without a score stalls the evidence, as a row must never be skipped: run
-the task with score_on_error=True, or fail_on_error=True.
+`candidate_of` returns the candidate of a sample to a solver. inspect_ai starts samples in that order, several at a
+time, and calls `schedule_sample` before each. Only rows that all active candidates have answered count, so the number
+of samples in flight cannot bias the evidence. A sample that ends in an error without a score blocks the evidence,
+because rows are never skipped: run the task with score_on_error=True or fail_on_error=True.
 
     race = EarlyStoppingRace(["small", "large"], dataset, seed=1)
     task = Task(race.samples, solver=ask_candidate(), scorer=match(), early_stopping=race)
@@ -24,48 +24,56 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import EarlyStop
 
 from tombola.errors import ParameterError
-from tombola.persistence.race_file import journal_at
+from tombola.persistence.race_file import open_log
 from tombola.racing._race import Race
 from tombola.racing.events import Event, EventSink
-from tombola.racing.options import Asked, Settings, asking
+from tombola.racing.options import RaceOptions, Settings, accepts_race_options
 
-CANDIDATE, TICKET = "tombola_candidate", "tombola_ticket"
+# Keys in the metadata of a sample.
+CANDIDATE_KEY, TICKET_KEY = "tombola_candidate", "tombola_ticket"
 
 
 class EarlyStoppingRace:
-    """A race of candidates on a dataset; the other settings are those of `Race`. A `journal` may be the path of a file.
+    """Race of candidates on a dataset, as the `early_stopping` of an inspect_ai task.
 
-    `scorer` names the score that counts, if there are several; its values mean what inspect_ai takes them for
-    ("C" is 1, "I" is 0), and must be in [0, 1].
+    candidates  names, by default of models
+    dataset     the samples: one row each
+    scorer      the score to use, if there are several. Values are converted by inspect_ai ("C" is 1, "I" is 0) and
+                must be in [0, 1]
+    log         event log, or the path of a race file
+    options     as in `Settings`; `max_cost` is rejected, because inspect_ai reports no cost
     """
 
-    @asking
+    @accepts_race_options
     def __init__(
         self,
         candidates: Sequence[str],
         dataset: Iterable[Sample],
         *,
-        seed: int,
         scorer: str | None = None,
-        journal: EventSink | str | PathLike[str] | None = None,
-        **asked: Unpack[Asked],
+        log: EventSink | str | PathLike[str] | None = None,
+        **options: Unpack[RaceOptions],
     ) -> None:
         rows = list(dataset)
-        names = [str(sample.id) if sample.id is not None else str(place) for place, sample in enumerate(rows, start=1)]
-        decided = Settings(tuple(candidates), seed, **asked)
-        self._journal = journal_at(journal, decided, names)
-        self.race = Race.restore(decided, names, self._journal.replay())
+        names = [str(sample.id) if sample.id is not None else str(i) for i, sample in enumerate(rows, start=1)]
+        if options.get("max_cost") is not None:
+            raise ParameterError(
+                "EarlyStoppingRace: expected no max_cost, as inspect_ai reports no cost of a sample, got "
+                f"{options['max_cost']!r}; write max_calls=... instead."
+            )
+        settings, self._log = open_log(log, Settings(tuple(candidates), **options), names)
+        self.race = Race.restore(settings, names, self._log.replay())
         self._scorer, self._to_float = scorer, value_to_float()
-        tickets = range(len(rows) * len(decided.candidates))
-        self.samples = [self._sample(ticket, rows) for ticket in tickets]
+        n_tickets = len(rows) * len(settings.candidates)
+        self.samples = [self._sample(ticket, rows) for ticket in range(1, n_tickets + 1)]
 
     @property
     def verdict(self) -> str:
-        """The answer as a sentence."""
+        """The answer as a sentence, as `Race.verdict`."""
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Refuse a task whose samples are not those of this race, or are asked more than once."""
+        """Raise ParameterError unless the task has the samples of this race, in order, in one epoch."""
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
             raise ParameterError(
@@ -75,50 +83,43 @@ class EarlyStoppingRace:
         return "tombola race"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        """Stop a sample whose candidate is out, or when the race is over, or whose answer the journal has."""
-        ticket = _ticket(id)
-        call = self.race.call(ticket)
-        if self.race.done or call.candidate not in self.race.active:
-            reason = f"{call.candidate} is out" if not self.race.done else self.verdict
+        """Stop a sample if its candidate is dropped, the race is over, or its answer is known."""
+        ticket, race = _ticket(id), self.race
+        call = race.call(ticket)
+        if race.done or call.candidate not in race.active:
+            reason = f"{call.candidate} is dropped" if not race.done else self.verdict
             return EarlyStop(id=id, epoch=epoch, reason=reason)
-        if not self._wanted(ticket):
-            return EarlyStop(id=id, epoch=epoch, reason="answered before, or the limit of the race is reached")
-        self.race.repeat(Event("call", ticket))
+        calls_before, limited = race.calls_made, race.limit_reached
+        if not limited:
+            race.apply(Event("call", ticket))
+        if race.calls_made == calls_before:
+            reason = "the limit of the race is reached" if limited else "answered before"
+            return EarlyStop(id=id, epoch=epoch, reason=reason)
         return None
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
-        """Take in the score of a sample."""
+        """Record the score of a sample."""
         answer = Event("answer", _ticket(id), loss=1.0 - self._score(scores))
-        self.race.repeat(answer)
-        self._journal.append(answer)
+        self.race.apply(answer)
+        self._log.append(answer)
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return what the race has found, for the log of the task."""
+        """Return the result of the race for the log of the task."""
         race = self.race
         return {
             "verdict": race.verdict,
             "answer": list(race.answer),
             "proved": race.proved,
             "calls": race.calls_made,
-            "calls saved": race.calls_saved,
+            "calls_saved": race.calls_saved,
             "settings": race.settings.to_json(),
         }
 
-    def _wanted(self, ticket: int) -> bool:
-        """Tell whether this call is still to be made, within the limits of the race."""
-        race, before = self.race, self.race.calls_made
-        limit = race.settings.max_calls
-        spent = race.settings.max_cost is not None and race.cost >= race.settings.max_cost
-        if spent or (limit is not None and before >= limit):
-            return False
-        race.repeat(Event("call", ticket))
-        return race.calls_made > before
-
     def _sample(self, ticket: int, rows: Sequence[Sample]) -> Sample:
         call = self.race.call(ticket)
-        metadata = {**(rows[call.place].metadata or {}), CANDIDATE: call.candidate, TICKET: ticket}
+        metadata = {**(rows[call.row_index].metadata or {}), CANDIDATE_KEY: call.candidate, TICKET_KEY: ticket}
         name = f"{ticket}: {call.candidate} on {call.row}"
-        return rows[call.place].model_copy(update={"id": name, "metadata": metadata})
+        return rows[call.row_index].model_copy(update={"id": name, "metadata": metadata})
 
     def _score(self, scores: dict[str, Any]) -> float:
         chosen = [scores[self._scorer]] if self._scorer in scores else list(scores.values())
@@ -135,13 +136,13 @@ class EarlyStoppingRace:
 
 
 def candidate_of(state: TaskState) -> str:
-    """Return the candidate that this sample is for."""
-    return str(state.metadata[CANDIDATE])
+    """Return the candidate of a sample."""
+    return str(state.metadata[CANDIDATE_KEY])
 
 
 @solver
 def ask_candidate() -> Solver:
-    """Ask the model that is named as the candidate of the sample."""
+    """Solver that generates with the model named by the candidate of the sample."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.output = await get_model(candidate_of(state)).generate(state.messages)

@@ -1,9 +1,9 @@
-"""Logs: what other programs have written about candidates on a list, as a pool with a column for each candidate.
+"""Readers of evaluation logs of other programs: a pool with one column per candidate.
 
-inspect_ai   logs, .eval or .json, one for each candidate (needs the package)
-lm-eval      samples_*.jsonl, one for each candidate, which its folder names
-promptfoo    the results JSON: a candidate is a provider, with its prompt if there are several
-long CSV     a line for each answer: columns candidate, row, and score or loss
+inspect_ai   .eval or .json logs, one per candidate (needs the package)
+lm-eval      samples_*.jsonl, one per candidate; the folder is the name of the candidate
+promptfoo    results JSON; a candidate is a provider, with its prompt if there are several
+long CSV     one line per answer: columns candidate, row, and score or loss
 """
 
 import json
@@ -20,11 +20,12 @@ from tombola.readers.columns import check_names
 from tombola.readers.formats.delimited import text_lines, text_table
 from tombola.readers.paths import check_file
 
-_BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+# Errors that malformed input causes while it is parsed.
+PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-class Logged(NamedTuple):
-    """One candidate on one row; a loss in [0, 1]."""
+class LoggedAnswer(NamedTuple):
+    """The loss in [0, 1] of one candidate on one row."""
 
     candidate: str
     row: str
@@ -32,27 +33,27 @@ class Logged(NamedTuple):
 
 
 def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
-    """Return what is in these files, of whichever kind they are; `metric` names the score that counts."""
+    """Read log files of any supported kind into a pool; `metric` names the score to use."""
     answers = [answer for path in paths for answer in _reader(path)(path, metric)]
     return pool_of(answers, ", ".join(str(path) for path in paths))
 
 
-def pool_of(answers: Iterable[Logged], source: str) -> Pool:
-    """Return answers as a pool; every candidate must have answered every row, once.
+def pool_of(answers: Iterable[LoggedAnswer], source: str) -> Pool:
+    """Return a pool of the answers; every candidate must have one answer per row.
 
-    >>> pool_of([Logged("a", "x", 0.5), Logged("b", "x", 0.25)], "two answers").losses.tolist()
+    >>> pool_of([LoggedAnswer("a", "x", 0.5), LoggedAnswer("b", "x", 0.25)], "two answers").losses.tolist()
     [[0.5, 0.25]]
     """
     table: dict[tuple[str, str], float] = {}
     for candidate, row, loss in answers:
         if not is_encodable(candidate + row):
             raise TableError(
-                f"{source}: expected names that can be written, got {candidate!r} on row {row!r} with half of a sign; "
+                f"{source}: expected names in valid Unicode, got {candidate!r} on row {row!r} with a lone surrogate; "
                 "rename it."
             )
         if (row, candidate) in table:
             raise TableError(
-                f"{source}: expected one answer of {candidate!r} on row {row!r}, got two; give one log a candidate, "
+                f"{source}: expected one answer of {candidate!r} on row {row!r}, got two; give one log per candidate, "
                 "of one epoch."
             )
         if not 0.0 <= loss <= 1.0:
@@ -72,8 +73,8 @@ def pool_of(answers: Iterable[Logged], source: str) -> Pool:
     return Pool(np.array([[table[row, name] for name in names] for row in rows]), actions=names, ids=rows)
 
 
-def _reader(path: Path) -> Callable[[Path, str | None], Iterator[Logged]]:
-    """Return the reader for a file, by its ending and its first words."""
+def _reader(path: Path) -> Callable[[Path, str | None], Iterator[LoggedAnswer]]:
+    """Return the reader of a file by its suffix and content."""
     check_file(path)
     if path.suffix == ".eval":
         return _inspect
@@ -84,7 +85,7 @@ def _reader(path: Path) -> Callable[[Path, str | None], Iterator[Logged]]:
     return _long
 
 
-def _inspect(path: Path, metric: str | None) -> Iterator[Logged]:
+def _inspect(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
     try:
         from inspect_ai.log import read_eval_log
         from inspect_ai.scorer import value_to_float
@@ -94,15 +95,15 @@ def _inspect(path: Path, metric: str | None) -> Iterator[Logged]:
         ) from None
     try:
         log = read_eval_log(str(path))
-    except Exception as error:  # the package raises whatever the damage leads to
+    except Exception as error:  # the package raises errors of many types for damaged files
         raise _unreadable(path, "a log of inspect_ai", error) from None
     to_float = value_to_float()
     for sample in log.samples or []:
         score = _chosen(path, sample.scores or {}, metric)
-        yield Logged(str(log.eval.model), str(sample.id), 1.0 - float(to_float(score.value)))
+        yield LoggedAnswer(str(log.eval.model), str(sample.id), 1.0 - float(to_float(score.value)))
 
 
-def _lm_eval(path: Path, metric: str | None) -> Iterator[Logged]:
+def _lm_eval(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
     for number, line in enumerate(text_lines(path), start=1):
         if not line.strip():
             continue
@@ -110,44 +111,44 @@ def _lm_eval(path: Path, metric: str | None) -> Iterator[Logged]:
             entry = json.loads(line)
             names = [metric] if metric else list(entry.get("metrics") or ("acc", "exact_match"))
             value = next(entry[name] for name in names if name in entry)
-            yield Logged(path.parent.name or path.stem, str(entry["doc_id"]), 1.0 - float(value))
-        except (*_BROKEN, StopIteration) as error:
+            yield LoggedAnswer(path.parent.name or path.stem, str(entry["doc_id"]), 1.0 - float(value))
+        except (*PARSE_ERRORS, StopIteration) as error:
             raise _unreadable(path, f"a sample of lm-eval with a score in line {number}", error) from None
 
 
-def _promptfoo(path: Path, metric: str | None) -> Iterator[Logged]:
+def _promptfoo(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
     try:
-        found = _json(path)["results"]
-        lines = found["results"] if isinstance(found, dict) else found
+        results = _json(path)["results"]
+        lines = results["results"] if isinstance(results, dict) else results
         several = len({line.get("promptIdx", 0) for line in lines}) > 1
-        for place, line in enumerate(lines):
+        for index, line in enumerate(lines):
             provider = line["provider"]
             name = str(provider.get("label") or provider["id"]) if isinstance(provider, dict) else str(provider)
             name += f", prompt {int(line.get('promptIdx', 0)) + 1}" if several else ""
             scores = line.get("namedScores") or {}
             score = scores[metric] if metric else line["score"]
-            yield Logged(name, str(line.get("testIdx", place)), 1.0 - float(score))
-    except _BROKEN as error:
+            yield LoggedAnswer(name, str(line.get("testIdx", index)), 1.0 - float(score))
+    except PARSE_ERRORS as error:
         raise _unreadable(path, "results of promptfoo with a provider and a score", error) from None
 
 
-def _long(path: Path, metric: str | None) -> Iterator[Logged]:
+def _long(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
     header, rows, _ = text_table(path)
     check_names(str(path), [name.strip().lower() for name in header])
-    known = {name.strip().lower(): place for place, name in enumerate(header)}
-    value = metric.lower() if metric else "loss" if "loss" in known else "score"
-    if not {"candidate", "row", value} <= set(known):
+    columns = {name.strip().lower(): index for index, name in enumerate(header)}
+    value = metric.lower() if metric else "loss" if "loss" in columns else "score"
+    if not {"candidate", "row", value} <= set(columns):
         raise TableError(
             f"{path}: expected columns candidate, row, and {metric or 'score or loss'}, got "
             f"{join_names(header) or 'none'}; name them so."
         )
-    for number, cells in rows:
+    for line, cells in rows:
         try:
-            said = float(cells[known[value]])
+            number = float(cells[columns[value]])
         except ValueError as error:
-            raise _unreadable(path, f"a number in line {number}", error) from None
-        loss = said if value == "loss" else 1.0 - said
-        yield Logged(cells[known["candidate"]].strip(), cells[known["row"]].strip(), loss)
+            raise _unreadable(path, f"a number in line {line}", error) from None
+        loss = number if value == "loss" else 1.0 - number
+        yield LoggedAnswer(cells[columns["candidate"]].strip(), cells[columns["row"]].strip(), loss)
 
 
 def _chosen(path: Path, scores: dict[str, Any], metric: str | None) -> Any:
@@ -159,16 +160,16 @@ def _chosen(path: Path, scores: dict[str, Any], metric: str | None) -> Any:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads("".join(text_lines(path)))
+        data = json.loads("".join(text_lines(path)))
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, "JSON", error) from None
-    if not isinstance(found, dict):
+    if not isinstance(data, dict):
         raise TableError(f"{path}: expected the results of a run, got a JSON list or value; give the whole file.")
-    return found
+    return data
 
 
-def _unreadable(path: Path, wanted: str, error: Exception) -> TableError:
+def _unreadable(path: Path, expected: str, error: Exception) -> TableError:
     if isinstance(error, TableError):
         return error
     words = " ".join(f"{type(error).__name__} {error}".split())[:120].replace(". ", " ").rstrip(".")
-    return TableError(f"{path}: expected {wanted}, got something else ({words}); give the file as it was written.")
+    return TableError(f"{path}: expected {expected}, got something else ({words}); give the file as it was written.")

@@ -1,6 +1,6 @@
-"""Optuna: a pruner that stops a trial once it is proved, by the rows it shares with another, not to be the best.
+"""Optuna: a pruner that stops a trial once it is shown to be worse than another trial on the rows they share.
 
-The objective goes through the rows in the order of `pruner.order`, and reports the loss of each with its place as step:
+The objective evaluates the rows in the order of `pruner.order`, and reports the loss of each with its position as step:
 
     pruner = RacePruner(rows=500, trials=20, seed=1)
     def objective(trial):
@@ -12,10 +12,9 @@ The objective goes through the rows in the order of `pruner.order`, and reports 
                 raise TrialPruned
         return mean(losses)
 
-Trials come one after another, so two of them stand at different places of the list; each pair has its share of the
-level (docs/theory/race.md). The guarantee is for candidates fixed beforehand, as by a grid or by enqueue_trial: a
-sampler that looks at losses on these rows chooses candidates that depend on the order, and then this is a pruner like
-any other.
+Trials run one after another, so each pair of them has its own race at a share of the level (docs/theory/race.md). The
+guarantee holds for candidates fixed beforehand, as by a grid or by enqueue_trial. A sampler that uses losses on these
+rows makes candidates depend on the order; then the pruner has no guarantee.
 """
 
 from optuna.pruners import BasePruner
@@ -31,7 +30,7 @@ from tombola.rng import RngStreams
 
 
 class RacePruner(BasePruner):
-    """Stop trials that are proved not to be the best of so many on a list of so many rows, but for probability `level`.
+    """Prune trials that are not the best; the best of `trials` is pruned with probability at most `level`.
 
     >>> RacePruner(rows=5, trials=2, seed=1).order
     [1, 3, 0, 4, 2]
@@ -45,7 +44,7 @@ class RacePruner(BasePruner):
         self._pairs: dict[tuple[int, int], Best] = {}
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
-        """Tell whether the rows so far prove that another trial is better."""
+        """Return whether the rows so far show that another trial is better."""
         if trial.number >= self._trials:
             raise ParameterError(
                 f"RacePruner: expected at most {self._trials} trials, got trial {trial.number + 1}; "
@@ -61,18 +60,18 @@ class RacePruner(BasePruner):
         )
 
     def _worse(self, mine: int, my_losses: list[float], other: int, other_losses: list[float]) -> bool:
-        """Go on with the race of a pair, and tell whether I am out of it."""
+        """Update the race of a pair of trials, and return whether the first one is dropped."""
         key = min(mine, other), max(mine, other)
         if key not in self._pairs:
             share = self._level / (self._trials - 1)
             self._pairs[key] = Best(candidates=2, rows=self._rows, population=self._rows, level=share)
-        field, both = self._pairs[key], [my_losses, other_losses]
+        rule, both = self._pairs[key], [my_losses, other_losses]
         if key[0] != mine:
             both.reverse()
-        for row in range(field.seen, min(map(len, both))):
-            if not field.done:
-                field.update(_row(both[0][row], both[1][row]))
-        return bool(field.state.active[key.index(mine)] == 0.0)
+        for row in range(rule.rows_seen, min(map(len, both))):
+            if not rule.done:
+                rule.update(_row(both[0][row], both[1][row]))
+        return bool(rule.state.active[key.index(mine)] == 0.0)
 
 
 def _row(first: float, second: float) -> Floats:
@@ -82,7 +81,7 @@ def _row(first: float, second: float) -> Floats:
 
 
 def _losses(trial: FrozenTrial, direction: StudyDirection) -> list[float]:
-    """Return the losses that a trial has reported, one a row without a gap."""
+    """Return the losses that a trial has reported, one per row without gaps."""
     values = trial.intermediate_values
     losses = []
     for step in range(len(values)):

@@ -1,10 +1,10 @@
-"""The race: the best of k candidates on a list of rows, with as few calls as the level allows (docs/theory/race.md)."""
+"""Races: find the best of k candidates on a list with as few calls as the level allows (docs/theory/race.md)."""
 
 from tombola.racing._plan import Plan, plan
 from tombola.racing._race import Race
 from tombola.racing.driver import Interrupted, race
 from tombola.racing.events import Call, Dropped, Event, EventSink, MemoryLog
-from tombola.racing.options import Settings, fingerprint
+from tombola.racing.options import Settings, hash_of_rows
 from tombola.racing.subprocess_evaluator import SubprocessEvaluator
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "Race",
     "Settings",
     "SubprocessEvaluator",
-    "fingerprint",
+    "hash_of_rows",
     "plan",
     "race",
 ]

@@ -1,4 +1,4 @@
-"""Plan: what a race would have cost on a table that is known already, over many shuffles."""
+"""Plan: simulate a race on a finished table over many shuffles, to estimate its cost and error rate."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from tombola._types import Floats, Rows, Seed
 from tombola.order import draw_order
 from tombola.pool import Pool
 from tombola.racing.options import Settings
-from tombola.racing.truth import is_wrong
-from tombola.racing.verdict import answer_of, proved_by
+from tombola.racing.verdict import answer_of, is_proved, is_wrong
 from tombola.rng import RngStreams, repetition_seeds
 
-RANGE = (0.05, 0.95)
+# Quantiles of the range that holds 90 % of the shuffles.
+RANGE_QUANTILES = (0.05, 0.95)
 
 
 class SimulatedRace(NamedTuple):
-    """One race on one shuffle."""
+    """Result of one race on one shuffle."""
 
     calls: int
     rows: int
@@ -32,15 +32,15 @@ class SimulatedRace(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """The races at one level over many shuffles: what they cost, whom they found, and how often they were wrong."""
+    """Simulated races at one level: calls, answers, and the rate of wrong answers."""
 
     settings: Settings
     rows: int
     outcomes: tuple[SimulatedRace, ...]
 
     @property
-    def everything(self) -> int:
-        """The number of calls of the whole table."""
+    def total_calls(self) -> int:
+        """The number of calls that the whole table takes."""
         return self.rows * len(self.settings.candidates)
 
     @property
@@ -50,32 +50,32 @@ class Plan:
 
     @property
     def calls_range(self) -> tuple[float, float]:
-        """The range that holds the number of calls in 90 % of the shuffles."""
-        low, high = np.quantile([one.calls for one in self.outcomes], RANGE)
+        """The 5 % and 95 % quantiles of the number of calls."""
+        low, high = np.quantile([one.calls for one in self.outcomes], RANGE_QUANTILES)
         return float(low), float(high)
 
     @property
     def share(self) -> float:
         """The mean number of calls as a share of the whole table."""
-        return self.calls / self.everything
+        return self.calls / self.total_calls
 
     @property
     def wrong(self) -> float:
-        """The share of shuffles with a wrong answer; at most the level, up to probability."""
+        """The share of shuffles with a wrong answer; in expectation at most the level."""
         return float(np.mean([one.wrong for one in self.outcomes]))
 
     @property
     def decided(self) -> float:
-        """The share of shuffles in which the question was answered."""
+        """The share of shuffles that answered the question."""
         return float(np.mean([one.decided for one in self.outcomes]))
 
     @property
     def answers(self) -> list[tuple[tuple[str, ...], int]]:
-        """The answers, and how often each came out, the most frequent first."""
+        """The answers with their number of shuffles, the most frequent first."""
         return Counter(one.answer for one in self.outcomes).most_common()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plan as plain data."""
+        """Return JSON data."""
         low, high = self.calls_range
         return {
             "level": self.settings.level, "calls": self.calls, "calls_low": low, "calls_high": high,
@@ -95,7 +95,14 @@ def plan(
     shuffles: int = 200,
     workers: int = 1,
 ) -> list[Plan]:
-    """Return what a race would have cost on this table: one plan for each level, all on the same shuffles.
+    """Simulate races on a finished table: one plan per level, all on the same shuffles.
+
+    pool      the table of losses
+    seed      seed of the shuffles
+    levels    error probabilities to compare
+    within, top, baseline   the question, as in `Settings`
+    shuffles  number of simulated races per level
+    workers   threads
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
     >>> [one] = plan(pool, seed=1, shuffles=20)
@@ -109,13 +116,13 @@ def plan(
     for level in levels:
         settings = replace(question, level=level)
         pieces = [(settings, table, pool.totals, one) for one in orders]
-        found = parallel_map(_race, pieces, workers=workers, label=f"races at level {level:g}")
-        plans.append(Plan(settings, pool.rows, tuple(found)))
+        outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {level:g}")
+        plans.append(Plan(settings, pool.rows, tuple(outcomes)))
     return plans
 
 
-def _race(settings: Settings, table: Rows, totals: Floats, seed: Seed) -> SimulatedRace:
-    field = settings.field(len(table))
-    calls = field.play(table, draw_order("random", len(table), RngStreams(seed).order()))
-    answer = tuple(settings.candidates[a] for a in answer_of(field))
-    return SimulatedRace(calls, field.seen, answer, proved_by(field) is not None, is_wrong(field, totals))
+def _simulate(settings: Settings, table: Rows, totals: Floats, seed: Seed) -> SimulatedRace:
+    rule = settings.rule(len(table))
+    calls = rule.play(table, draw_order("random", len(table), RngStreams(seed).order()))
+    answer = tuple(settings.candidates[a] for a in answer_of(rule))
+    return SimulatedRace(calls, rule.rows_seen, answer, is_proved(rule) is not None, is_wrong(rule, totals))

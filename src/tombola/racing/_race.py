@@ -1,13 +1,13 @@
-"""Race: ask and tell. Which candidate is best on a list, with as few calls as the level allows.
+"""Race: issue calls, record answers, and drop candidates as soon as the evidence suffices.
 
-`calls()` says whom to ask about which row, `record(ticket, loss=...)` takes the answers. What can go wrong:
+`calls()` returns the next evaluations to make, `record(ticket, loss=...)` takes their answers.
 
-late, out of order   evidence counts rows in shuffled order, up to the first that not all in the race have answered
-twice, the same      ignored, `record` returns False
-twice, different     FeedbackError, and the race is as it was: the first answer stands
-never                the race waits, and `pending` lists such calls; a row is never skipped, since a candidate that
-                     gives no answer where it would fail would look better than it is
-failed               counts as the worst loss, 1; or ends the race, with on_failure="stop"
+late or out of order   rows count in shuffled order, up to the first row that an active candidate has not answered
+the same answer twice  ignored; `record` returns False
+a different answer     FeedbackError; the first answer stands
+no answer              the race waits, and `pending` lists the call. A row is never skipped: a candidate that fails to
+                       answer exactly where it would be wrong would look better than it is
+failed                 counts as loss 1, or ends the race (on_failure="stop")
 """
 
 import math
@@ -19,25 +19,23 @@ import numpy as np
 
 from tombola import _validate
 from tombola._process_bound import ProcessBound
+from tombola._types import Floats
 from tombola.errors import FeedbackError
 from tombola.order import draw_order
 from tombola.racing.events import Call, Dropped, Event
-from tombola.racing.forecast import rows_needed
-from tombola.racing.options import Asked, Settings, asking, distinct
-from tombola.racing.verdict import answer_of, proved_by, verdict_of
+from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
+from tombola.racing.verdict import answer_of, is_proved, rows_remaining, verdict_of
 from tombola.rng import RngStreams
 
-WORST = 1.0
+# Loss of a failed call.
+WORST_LOSS = 1.0
 
 
 class Race(ProcessBound):
-    """The best of some candidates on a list of rows; the best is ever dropped with probability at most `level`.
+    """Race of candidates on a list of rows; the best is ever dropped with probability at most `level`.
 
-    `rows` are the names of the rows, or their number; tombola shuffles them. Asked is for the best candidate; with
-    `within` for one that is at most so much worse than the best; with `top` for the best so many; with a `baseline` for
-    those that are better than it, or, with `within` too, not worse by more than that. `population` is this list, or
-    math.inf for rows like these. After `max_calls` or `max_cost` no more calls are handed out, and the answer is who is
-    still in the race.
+    `rows` are the names of the rows, or their number. The race shuffles them. Options and questions: see `Settings`.
+    When `max_calls` or `max_cost` is reached, no more calls are issued, and `answer` lists the remaining candidates.
 
     >>> race = Race(["small", "large"], rows=1000, seed=1)
     >>> while not race.done:
@@ -49,100 +47,119 @@ class Race(ProcessBound):
 
     _alternative = "Race.restore(settings, rows, events) there"
 
-    @asking
-    def __init__(
-        self, candidates: Sequence[str], rows: int | Sequence[Any], *, seed: int, **asked: Unpack[Asked]
-    ) -> None:
-        self._begin(Settings(tuple(candidates), seed, **asked), rows)
+    @accepts_race_options
+    def __init__(self, candidates: Sequence[str], rows: int | Sequence[Any], **options: Unpack[RaceOptions]) -> None:
+        self._begin(Settings(tuple(candidates), **options), rows)
 
     @classmethod
     def restore(cls, settings: Settings, rows: int | Sequence[Any], events: Iterable[Event] = ()) -> "Race":
-        """Return the race with these settings and rows to which these events happened."""
+        """Return a race with these settings and rows, after applying the events in order."""
         race = cls.__new__(cls)
         race._begin(settings, rows)
         for event in events:
-            race.repeat(event)
+            race.apply(event)
         return race
 
     def _begin(self, settings: Settings, rows: int | Sequence[Any]) -> None:
         self._bind_to_process()
-        self.settings = settings
+        self.settings = settings = settings.with_seed()
         self.candidates = settings.candidates
         names: Any = rows if hasattr(rows, "__len__") else range(_validate.integer("Race", "rows", rows, least=1))
-        self.rows = distinct("rows", names)
-        self._cells = len(self.rows) * len(self.candidates)
-        self.field = settings.field(len(self.rows))
-        self._order = draw_order("random", len(self.rows), RngStreams(settings.seed).order()).tolist()
+        self.rows = distinct_names("rows", names)
+        self._n_cells = len(self.rows) * len(self.candidates)
+        self.rule = settings.rule(len(self.rows))
+        shuffle = RngStreams(settings.seed or 0).order()
+        self._order = draw_order("random", len(self.rows), shuffle).tolist()
         self._row = np.zeros(len(self.candidates))
+        # Wealth of the active candidates after each row counted: one number per answer used.
+        self._wealth_rows: list[tuple[list[int], Floats]] = []
+        # Answers and unanswered calls by ticket. Ticket t stands for cell t - 1 of the shuffled table, row by row.
         self._answers: dict[int, Event] = {}
         self._pending: dict[int, Call] = {}
-        self._next = 0
-        self._cost, self._failures = 0.0, 0
-        self._failure: Call | None = None
+        self._next_ticket = 1
+        self._cost, self._cost_error, self._largest_cost = 0.0, 0.0, 0.0
+        self._failures = 0
+        self._failed_call: Call | None = None
         self._await_row()
 
     def calls(self, count: int | None = None) -> list[Call]:
-        """Hand out the next calls: so many, or all that the next row needs; none when the race is over.
+        """Issue the next calls: `count` of them, or all that the next row needs; none when the race is over.
 
-        More than the next row needs looks ahead, and some of it is for nothing if candidates drop out meanwhile.
+        Calls beyond the next row run ahead; some of them are wasted if their candidates are dropped meanwhile.
         """
         if count is not None:
             _validate.integer("Race.calls", "count", count, least=1)
-        handed: list[Call] = []
+        issued: list[Call] = []
         with self._locked():
             for ticket in self._upcoming():
-                ahead = ticket // len(self.candidates) > self.field.seen
-                if (count is None and ahead) or len(handed) == count or self._limited:
+                ahead = self._position(ticket) > self.rule.rows_seen
+                if (count is None and ahead) or len(issued) == count or self.limit_reached:
                     break
-                handed.append(self._hand_out(ticket))
-        return handed
+                issued.append(self._issue(ticket))
+        return issued
 
     def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Take in the answer to a call: its loss in [0, 1], or that it failed, and what it cost; True if it is news."""
-        number = self._known(ticket.ticket if isinstance(ticket, Call) else ticket)
+        """Record the answer to a call: loss in [0, 1] or failed, and its cost. Return False if it was known."""
+        number = self._check_ticket(ticket.ticket if isinstance(ticket, Call) else ticket)
         with self._locked():
-            event = self._answer(number, loss, cost, failed=failed)
+            event = self._check_answer(number, loss, cost, failed=failed)
             before = self._answers.get(number)
             if before is None:
-                self._take_in(event)
+                self._take(event)
         if before is not None and before != event:
-            raise FeedbackError(
-                f"Race.record: ticket {number} has been answered with {_said(before)}, got {_said(event)} now; "
-                "the first answer stands."
-            )
+            raise conflicting_answer(before, event)
         return before is None
 
-    def repeat(self, event: Event) -> None:
-        """Let happen what has happened before: hand out this call, or take in this answer."""
-        ticket = self._known(event.ticket)
+    def apply(self, event: Event) -> None:
+        """Apply a logged event: issue its call if that was not done, and record its answer."""
+        ticket = self._check_ticket(event.ticket)
         with self._locked():
-            if not self._handed_out(ticket):
-                self._hand_out(ticket)
+            if not self._is_issued(ticket):
+                self._issue(ticket)
         if event.kind == "answer":
             self.record(event.ticket, loss=event.loss, cost=event.cost, failed=event.failed)
 
     def call(self, ticket: int) -> Call:
-        """Return what a ticket stands for."""
-        ticket = self._known(ticket)
-        place, candidate = divmod(ticket, len(self.candidates))
-        row = self._order[place]
+        """Return the call of a ticket."""
+        ticket = self._check_ticket(ticket)
+        position, candidate = divmod(ticket - 1, len(self.candidates))
+        row = self._order[position]
         return Call(ticket, self.candidates[candidate], self.rows[row], row)
 
-    def answer_to(self, ticket: int) -> Event:
-        """Return the answer to a call, as it counts."""
-        return self._answers[self._known(ticket)]
+    def recorded(self, ticket: int) -> Event:
+        """Return the recorded answer of a ticket; KeyError if there is none."""
+        return self._answers[self._check_ticket(ticket)]
 
     @property
     def pending(self) -> list[Call]:
-        """The calls that were handed out, have no answer yet, and are still of use."""
-        k = len(self.candidates)
+        """The issued calls without an answer whose candidates are still in the race."""
         with self._locked():
-            return [call for ticket, call in self._pending.items() if self._active[ticket % k] and not self.field.done]
+            return [call for ticket, call in self._pending.items() if self._is_useful(ticket) and not self.rule.done]
 
     @property
     def done(self) -> bool:
-        """Tell whether the race is over: the question is answered, no row is left, or a limit is reached."""
-        return self.field.done or self._failure is not None or (self._limited and not self.pending)
+        """Whether the race is over: the question is answered, no row is left, or a limit is reached."""
+        return self.rule.done or self._failed_call is not None or (self.limit_reached and not self.pending)
+
+    @property
+    def limit_reached(self) -> bool:
+        """Whether `max_calls` or `max_cost` forbids another call now.
+
+        With `max_cost`, every issued call without an answer reserves the largest cost of a call, also if its candidate
+        was dropped: it may be under way, and will cost something.
+        """
+        limits = self.settings
+        if limits.max_calls is not None and self.calls_made >= limits.max_calls:
+            return True
+        if limits.max_cost is None:
+            return False
+        if self.cost >= limits.max_cost:
+            return True
+        if limits.max_call_cost is None and self._failures == len(self._answers):
+            # No cost is known (a failed call need not report one), so nothing can be reserved: one call at a time.
+            return bool(self._pending)
+        reserve = max(limits.max_call_cost or 0.0, self._largest_cost)
+        return self.cost + (len(self._pending) + 1) * reserve > limits.max_cost
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -151,171 +168,199 @@ class Race(ProcessBound):
 
     @property
     def dropped(self) -> list[Dropped]:
-        """The candidates that are out, in the order in which they fell."""
-        state = self.field.state
-        gone = sorted((int(state.out[a]), a) for a in range(len(self.candidates)) if not self._active[a])
+        """The dropped candidates, in the order in which they were dropped."""
+        state = self.rule.state
+        gone = sorted((int(state.drop_row[a]), a) for a in range(len(self.candidates)) if not self._active[a])
         names = self.candidates
-        return [Dropped(names[a], row, names[int(state.against[a])], float(state.peak[a])) for row, a in gone]
+        return [
+            Dropped(names[a], row, names[int(state.dropped_against[a])], float(state.wealth_at_drop[a]))
+            for row, a in gone
+        ]
 
     @property
     def rows_counted(self) -> int:
         """The number of rows that count as evidence: all before the first that is not fully answered."""
-        return self.field.seen
+        return self.rule.rows_seen
 
     @property
     def calls_made(self) -> int:
-        """The number of calls handed out."""
+        """The number of calls issued."""
         return len(self._answers) + len(self._pending)
 
     @property
     def calls_saved(self) -> int:
-        """The number of calls of the whole table that were not handed out."""
-        return self._cells - self.calls_made
+        """The number of cells of the whole table that were not evaluated."""
+        return self._n_cells - self.calls_made
 
     @property
-    def cost(self) -> float:
-        """What the answers have cost."""
-        return self._cost
-
-    @property
-    def answered(self) -> int:
-        """The number of calls that have been answered, failures included."""
+    def calls_answered(self) -> int:
+        """The number of calls with an answer, failed ones included."""
         return len(self._answers)
 
     @property
+    def cost(self) -> float:
+        """The total cost of the answers."""
+        return self._cost + self._cost_error
+
+    @property
     def largest_loss(self) -> float:
-        """The largest loss told so far."""
+        """The largest loss recorded so far."""
         with self._locked():
             return max((event.loss or 0.0 for event in self._answers.values()), default=0.0)
 
     @property
     def failures(self) -> int:
-        """The number of calls that failed."""
+        """The number of failed calls."""
         return self._failures
 
     @property
-    def leader(self) -> str | None:
-        """The candidate in the race with the least loss so far, the first among equals; None before the first row."""
-        return self.candidates[self.field.leader] if self.field.seen else None
+    def failed_call(self) -> Call | None:
+        """The call that ended the race by its failure, with on_failure="stop"."""
+        return self._failed_call
 
     @property
-    def means(self) -> dict[str, float]:
-        """The mean loss of every candidate in the rows that count, for one that is out up to the row where it fell."""
-        state = self.field.state
-        counts = np.where(state.active > 0, state.seen[0], state.out)
+    def leader(self) -> str | None:
+        """The active candidate with the smallest mean loss, the first among equals; None before the first row."""
+        return self.candidates[self.rule.leader] if self.rule.rows_seen else None
+
+    @property
+    def mean_losses(self) -> dict[str, float]:
+        """Mean loss of every candidate over the rows counted; of a dropped one up to the row of its drop."""
+        state = self.rule.state
+        counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return {
             name: float(total / count) if count else math.nan
-            for name, total, count in zip(self.candidates, state.total, counts, strict=True)
+            for name, total, count in zip(self.candidates, state.total_loss, counts, strict=True)
         }
 
     @property
+    def wealth(self) -> Floats:
+        """Wealth of the bet against each candidate, shape (rows_counted, k); NaN after a candidate was dropped."""
+        history = np.full((len(self._wealth_rows), len(self.candidates)), math.nan)
+        for row, (active, values) in enumerate(self._wealth_rows):
+            history[row, active] = values
+        return history
+
+    @property
     def answer(self) -> tuple[str, ...]:
-        """The answer to what was asked, or, as long as it is open, the candidates it is among."""
-        return tuple(self.candidates[a] for a in answer_of(self.field))
+        """The answer to the question; while it is open, the candidates that may be the answer."""
+        return tuple(self.candidates[a] for a in answer_of(self.rule))
 
     @property
     def proved(self) -> bool | None:
-        """True if what was asked is answered (of a gate: passed by all), False if a gate is not passed, else None."""
-        return None if self._failure is not None else proved_by(self.field)
+        """True if the question is answered (a gate: passed by all), False if a gate is refuted, else None."""
+        return None if self._failed_call is not None else is_proved(self.rule)
 
     @property
     def verdict(self) -> str:
-        """The answer as a sentence."""
+        """The answer as a sentence, with its confidence and the number of calls."""
         return verdict_of(self)
 
     @property
-    def forecast(self) -> int | None:
-        """How many more rows it probably takes, if differences stay as they are: a guess, None before the first row."""
-        return rows_needed(self.field)
-
-    @property
-    def failure(self) -> Call | None:
-        """The call whose failure ended the race, if one did."""
-        return self._failure
+    def rows_remaining(self) -> int | None:
+        """Estimate of the rows still needed if the differences stay as they are; None before the first row."""
+        return rows_remaining(self.rule)
 
     def __repr__(self) -> str:
         return (
-            f"Race({len(self.active)} of {len(self.candidates)} candidates, {self.field.seen} of {len(self.rows)} rows)"
+            f"Race({len(self.active)} of {len(self.candidates)} candidates, "
+            f"{self.rule.rows_seen} of {len(self.rows)} rows)"
         )
 
-    @property
-    def _limited(self) -> bool:
-        calls, cost = self.settings.max_calls, self.settings.max_cost
-        return (calls is not None and self.calls_made >= calls) or (cost is not None and self._cost >= cost)
+    def _position(self, ticket: int) -> int:
+        return (ticket - 1) // len(self.candidates)
+
+    def _is_useful(self, ticket: int) -> bool:
+        return bool(self._active[(ticket - 1) % len(self.candidates)])
 
     def _upcoming(self) -> Iterator[int]:
-        """Yield the tickets that come next; who is out is not asked."""
-        k = len(self.candidates)
-        while self._next < self._cells and not (self.field.done or self._failure):
-            if self._active[self._next % k] and not self._handed_out(self._next):
-                yield self._next
+        """Yield the tickets to issue next, without those of dropped candidates."""
+        while self._next_ticket <= self._n_cells and not (self.rule.done or self._failed_call):
+            if self._is_useful(self._next_ticket) and not self._is_issued(self._next_ticket):
+                yield self._next_ticket
             else:
-                self._next += 1
+                self._next_ticket += 1
 
-    def _handed_out(self, ticket: int) -> bool:
+    def _is_issued(self, ticket: int) -> bool:
         return ticket in self._answers or ticket in self._pending
 
-    def _hand_out(self, ticket: int) -> Call:
+    def _issue(self, ticket: int) -> Call:
         call = self._pending[ticket] = self.call(ticket)
         return call
 
-    def _known(self, ticket: Any) -> int:
+    def _check_ticket(self, ticket: Any) -> int:
         whole = isinstance(ticket, Integral) and not isinstance(ticket, bool)
-        if not (whole and 0 <= ticket < self._cells):
+        if not (whole and 1 <= ticket <= self._n_cells):
             raise FeedbackError(
-                f"Race: expected a ticket, a whole number in 0..{self._cells - 1}, got {ticket!r}; "
-                "take the number that came with the call."
+                f"Race: expected a ticket, a whole number in 1..{self._n_cells}, got {ticket!r}; "
+                "use the number that came with the call."
             )
         return int(ticket)
 
-    def _answer(self, ticket: int, loss: Any, cost: float, *, failed: bool) -> Event:
-        """Return an answer, checked."""
-        if not self._handed_out(ticket):
+    def _check_answer(self, ticket: int, loss: Any, cost: float, *, failed: bool) -> Event:
+        if not self._is_issued(ticket):
             raise FeedbackError(
-                f"Race.record: expected a ticket that has been handed out, got {ticket}; ask for it with calls()."
+                f"Race.record: expected a ticket that has been issued, got {ticket}; request it with calls()."
             )
         if failed == (loss is not None):
-            came = "both" if failed else "neither"
+            given = "both" if failed else "neither"
             raise FeedbackError(
-                f"Race.record: expected either a loss or failed=True for ticket {ticket}, got {came}; "
+                f"Race.record: expected either a loss or failed=True for ticket {ticket}, got {given}; "
                 "write record(ticket, loss=...)."
             )
         real = isinstance(loss, Real)
         if loss is not None and not (real and 0.0 <= loss <= 1.0):
             raise FeedbackError(
                 f"Race.record: expected a loss in [0, 1] for ticket {ticket}, got {loss!r}; "
-                "rescale it, and give 1 - score if more is better."
+                "rescale it, and pass 1 - score if higher is better."
             )
         spent = _validate.real("Race.record", "cost", cost, least=0)
         return Event("answer", ticket, None if loss is None else float(loss), spent, bool(failed))
 
-    def _take_in(self, event: Event) -> None:
+    def _take(self, event: Event) -> None:
         self._answers[event.ticket] = event
         call = self._pending.pop(event.ticket)
-        self._cost += event.cost
+        self._add_cost(event.cost)
         self._failures += event.failed
         if event.failed and self.settings.on_failure == "stop":
-            self._failure = self._failure or call
+            self._failed_call = self._failed_call or call
         self._awaited.discard(event.ticket)
-        while not (self._awaited or self.field.done or self._failure):
+        while not (self._awaited or self.rule.done or self._failed_call):
             self._count_row()
 
+    def _add_cost(self, cost: float) -> None:
+        """Add a cost by Neumaier summation: 250 calls of 0.1 cost 25, not 25.000000000000046."""
+        total = self._cost + cost
+        larger, smaller = (self._cost, cost) if self._cost >= cost else (cost, self._cost)
+        self._cost_error += (larger - total) + smaller
+        self._cost = total
+        self._largest_cost = max(self._largest_cost, cost)
+
     def _count_row(self) -> None:
-        first = self.field.seen * len(self.candidates)
-        for a, active in enumerate(self._active):
-            if active:
-                loss = self._answers[first + a].loss
-                self._row[a] = WORST if loss is None else loss
-        self.field.update(self._row)
+        first = self.rule.rows_seen * len(self.candidates) + 1
+        active = [a for a, is_active in enumerate(self._active) if is_active]
+        for a in active:
+            loss = self._answers[first + a].loss
+            self._row[a] = WORST_LOSS if loss is None else loss
+        self.rule.update(self._row)
+        self._wealth_rows.append((active, self.rule.state.current_wealth[active]))
         self._await_row()
 
     def _await_row(self) -> None:
-        """Note who is in the race, and which answers the next row still lacks."""
-        first = self.field.seen * len(self.candidates)
-        self._active = (self.field.state.active > 0).tolist()
+        """Update the active candidates and the tickets that the next row still needs."""
+        first = self.rule.rows_seen * len(self.candidates) + 1
+        self._active = (self.rule.state.active > 0).tolist()
         needed = [first + a for a, active in enumerate(self._active) if active]
-        self._awaited = {ticket for ticket in needed if ticket not in self._answers and ticket < self._cells}
+        self._awaited = {ticket for ticket in needed if ticket not in self._answers and ticket <= self._n_cells}
 
 
-def _said(event: Event) -> str:
+def conflicting_answer(before: Event, event: Event) -> FeedbackError:
+    """Return the error for a second, different answer to one ticket."""
+    return FeedbackError(
+        f"Race.record: ticket {event.ticket} has been answered with {_text(before)}, got {_text(event)} now; "
+        "the first answer stands."
+    )
+
+
+def _text(event: Event) -> str:
     return "a failure" if event.failed else f"loss {event.loss!r} and cost {event.cost!r}"

@@ -1,13 +1,14 @@
-"""Bets: the wealth of one gambler against one statement about the difference of two candidates (docs/theory/race.md).
+"""Betting martingale for one difference of mean losses (docs/theory/race.md, section 1).
 
-The statement is "the mean of d over the list is at most `shift`", d = loss of one candidate - loss of its opponent.
-With `lead` the sum of the n rows seen, the rows left have a mean of at most m = (N shift - lead) / (N - n) if it is
-true, so 1 + bet (d - m) has a mean of at most 1 for every bet in [0, 1 / (1 + m)] that is chosen from the past. A
-wealth is an average of products of such factors; it reaches 1 / level with probability at most `level` if it is true.
+The null hypothesis is "the mean of d over the list is at most `shift`", where d is the loss of one candidate minus the
+loss of its opponent. Let `lead` be the sum of d over the n rows seen. Under the null, the mean of d over the remaining
+rows is at most m = (N shift - lead) / (N - n). So 1 + bet (d - m) has expectation at most 1 for every bet in
+[0, 1 / (1 + m)] that depends on past rows only. A wealth is an average of products of such factors. By Ville's
+inequality it reaches 1 / level with probability at most `level` under the null.
 
-Which bets are made decides only how soon that happens if it is false. A gambler has four purses, its row of `wealth`.
-Two bet on the edge that they believe in, with the odds of Kelly: one starts from the belief of a cautious newcomer, one
-from that of somebody who knows how long the list is. Two always bet the same. All are in the scale of the rows left.
+The choice of bets affects only the speed under the alternative, not validity. Each bettor splits its wealth over four
+strategies, one column of `wealth` each. Two bet the estimated edge by the Kelly rule: one with a prior worth
+PRIOR_ROWS rows, one with a prior worth PRIOR_SHARE of the list. Two bet a fixed amount.
 """
 
 import math
@@ -17,60 +18,72 @@ import numpy as np
 
 from tombola.engine.intrinsics import no_inline
 
-STAKE = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])  # what a gambler starts with, by tracker
-NEWCOMER = 20.0  # the rows that the first belief counts for
-SHARE = 0.03  # of the list: what the second belief counts for
-STEADY = (0.8, 0.3)  # the bets of the other two
-SAFE = 0.95  # of the wealth that one bet may lose
-SLACK = 1e-9  # of the list: what rounding may add to a sum of losses
+# Initial wealth of the four strategies; sums to 1.
+STRATEGY_WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
+# Pseudo-rows of the prior of the first strategy: cautious on short lists.
+PRIOR_ROWS = 20.0
+# Pseudo-rows of the prior of the second strategy, as a share of the list.
+PRIOR_SHARE = 0.03
+# Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
+FIXED_BETS = (0.8, 0.3)
+# Largest share of its wealth that a strategy may lose in one row; below 1, so that no strategy goes bankrupt.
+MAX_LOSS_SHARE = 0.95
+# Tolerance for rounding in a sum of losses, as a share of the number of rows.
+ROUNDING_SLACK = 1e-9
 
 
 @no_inline
-def gamble(state: Any, who: int, lead: float, d: float, shift: float) -> float:
-    """Let a gambler bet on the difference in the next row, and return the wealth it has then."""
-    n, population, wealth = state.seen[0], state.population, state.wealth[who]
+def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) -> float:
+    """Update one bettor with the next difference d, and return its total wealth.
+
+    `lead` is the sum of the differences before this row; `shift` is the bound of the null hypothesis.
+    """
+    n, population, wealth = state.rows_seen[0], state.population, state.wealth[bettor]
+    # A difference D of the means makes E[d - m] = D N / (N - n): bets grow as the list runs out.
     gain = 1.0 if population == math.inf else population / (population - n)
     m = shift if population == math.inf else (population * shift - lead) / (population - n)
+    # If m >= 1, no d exceeds m, and every bet could only lose.
     if m < 1.0:
-        cap = SAFE / (1.0 + m) if m > -1.0 else math.inf
-        variance = (0.5 + state.squares[who]) / (state.bets[who] + 2.0)
+        # If m <= -1, the null is already impossible, and no bet can lose.
+        cap = MAX_LOSS_SHARE / (1.0 + m) if m > -1.0 else math.inf
+        variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
         excess = gain * (lead - n * shift)
-        first = gain * belief(excess, gain * n + NEWCOMER, variance)
-        second = gain * belief(excess, gain * n + SHARE * state.rows, variance)
+        first = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
+        second = gain * shrunk_edge(excess, gain * n + PRIOR_SHARE * state.rows, variance)
         wealth[0] *= 1.0 + min(kelly(first, variance), cap) * (d - m)
         wealth[1] *= 1.0 + min(kelly(second, variance), cap) * (d - m)
-        wealth[2] *= 1.0 + min(gain * STEADY[0], cap) * (d - m)
-        wealth[3] *= 1.0 + min(gain * STEADY[1], cap) * (d - m)
-        off = d - lead / (n + 10.0)
-        state.squares[who] += off * off
-        state.bets[who] += 1.0
-    return total(wealth)
+        wealth[2] *= 1.0 + min(gain * FIXED_BETS[0], cap) * (d - m)
+        wealth[3] *= 1.0 + min(gain * FIXED_BETS[1], cap) * (d - m)
+        residual = d - lead / (n + 10.0)
+        state.squared_residuals[bettor] += residual * residual
+        state.n_bets[bettor] += 1.0
+    return total_wealth(wealth)
 
 
-def belief(excess: float, count: float, variance: float) -> float:
-    """Return the edge to believe in: about the mean of a normal law, excess / count with variance / count, above 0.
+def shrunk_edge(excess: float, count: float, variance: float) -> float:
+    """Approximate the mean of Normal(excess / count, variance / count) truncated to positive values.
 
-    Exact at 0, and in the limit of large edges; what it is precisely has no bearing on the guarantee.
+    Exact for excess = 0 and in the limit of large edges. Validity of the test does not depend on it.
     """
     mean = excess / count
     return 0.5 * (mean + math.sqrt(mean * mean + 2.55 * variance / count))
 
 
 def kelly(edge: float, variance: float) -> float:
-    """Return the bet that makes wealth grow fastest, to second order."""
+    """Return the bet with the largest expected log growth, to second order."""
     return edge / (variance + edge * edge)
 
 
-def total(wealth: Any) -> float:
-    """Return the wealth of a gambler: what is in all its purses."""
+def total_wealth(wealth: Any) -> float:
+    """Return the wealth of one bettor, summed over its strategies."""
     amount = 0.0
     for j in range(wealth.size):
         amount += wealth[j]
     return amount
 
 
-def certain(lead: float, shift: float, population: float, seen: float) -> bool:
-    """Tell whether the statement is false whatever the rows left say: even -1 in each would not do."""
+def is_impossible(lead: float, shift: float, population: float, rows_seen: float) -> bool:
+    """Return whether the null is false for any values of the remaining rows, even d = -1 in each."""
     if population == math.inf:
         return False
-    return bool(lead - population * shift > population - seen + SLACK * population)
+    return bool(lead - population * shift > population - rows_seen + ROUNDING_SLACK * population)

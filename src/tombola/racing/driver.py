@@ -1,81 +1,132 @@
-"""The one-call form: run a race with a function that asks a candidate about a row, many calls at a time."""
+"""Drivers: run a race to its end with a function or with commands, many calls at a time.
+
+The driver holds the only `Race` of a run. Every answer is first applied to it and then appended to the event log, so a
+log on disk is written once per answer and read once per run.
+"""
 
 import asyncio
+import contextlib
+import fcntl
 import inspect
 import os
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
-from typing import Any, TypeAlias, Unpack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from tombola import _validate
+from tombola._parallel import is_interactive
 from tombola.errors import FeedbackError, SessionError
 from tombola.racing._race import Race
 from tombola.racing.events import Call, Event, EventSink
-from tombola.racing.options import Asked, Settings, asking, distinct
-from tombola.racing.progress import Ticker
+from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
+
+if TYPE_CHECKING:
+    from tombola.persistence.race_file import RaceFile
+    from tombola.racing.subprocess_evaluator import SubprocessEvaluator
 
 Evaluate: TypeAlias = Callable[[Any, Any], Any]
+Log: TypeAlias = Callable[[str], None]
+
+# Seconds between two updates of the progress line.
+REFRESH_INTERVAL = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
-    """A race stopped from outside; `journal` has all answers: give it to `race` again to go on."""
+    """Raised when a race is interrupted. `log` has all answers; pass it to `race` to continue."""
 
-    def __init__(self, race: Race, journal: EventSink) -> None:
-        super().__init__(f"stopped after {race.calls_made} calls; give error.journal as journal to go on")
-        self.race, self.journal = race, journal
+    def __init__(self, race: Race, log: EventSink) -> None:
+        super().__init__(f"stopped after {race.calls_made} calls; pass error.log as log to continue")
+        self.race, self.log = race, log
 
 
-@asking
+@accepts_race_options
 def race(
     candidates: Sequence[Any] | Mapping[str, Any],
     rows: Sequence[Any],
     evaluate: Evaluate,
     *,
-    seed: int,
     workers: int = 8,
-    journal: EventSink | str | os.PathLike[str] | None = None,
+    log: EventSink | str | os.PathLike[str] | None = None,
     progress: bool = True,
-    **asked: Unpack[Asked],
+    **options: Unpack[RaceOptions],
 ) -> Race:
-    """Find the best of the candidates on the rows, calling `evaluate` as rarely as the level allows.
+    """Find the best candidate on the rows with as few calls of `evaluate` as the level allows.
 
-    `evaluate` is given a candidate and a row, plain or async, and returns a loss in [0, 1], or a loss and a cost; if it
-    raises, the call has failed. Candidates are given as they are, or by name. The other settings are those of `Race`.
-    With a `journal` that has answers already, those calls are not made again; the path of a file makes it survive also
-    a kill of the process.
+    candidates   the objects passed to `evaluate`, or a mapping from names to them
+    rows         the objects passed to `evaluate` as rows
+    evaluate     evaluate(candidate, row), plain or async; returns a loss in [0, 1], or (loss, cost). If it raises, the
+                 call has failed
+    workers      calls in flight at a time
+    log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
+                 answers to are not made again
+    progress     show a progress line on a terminal
+    options      level, within, top, baseline, seed, limits, ...: see `Settings`
 
-    >>> found = race({"low": 0.2, "high": 0.7}, range(500), lambda p, row: float(hash((p, row)) % 10 < 10 * p), seed=1)
-    >>> found.answer
+    >>> table = {"low": 0.2, "high": 0.7}
+    >>> finished = race(table, range(500), lambda p, row: float(hash((p, row)) % 10 < 10 * p), seed=1)
+    >>> finished.answer
     ('low',)
     """
+    # Race files are built on races, so they can only be imported late.
+    from tombola.persistence.race_file import open_log
+
     pairs = candidates.items() if isinstance(candidates, Mapping) else ((one, one) for one in candidates)
-    named = {str(name): one for name, one in pairs}
-    names = distinct("candidates", list(candidates))
+    by_name = {str(name): one for name, one in pairs}
+    names = distinct_names("candidates", list(candidates))
     ids = [str(row) for row in rows] if all(isinstance(row, str) for row in rows) else list(map(str, range(len(rows))))
-    settings = Settings(names, seed, **asked)
-    from tombola.persistence.race_file import journal_at  # race files are built on races
-
-    kept = journal_at(journal, settings, ids)
-    run = Driver(Race.restore(settings, ids, kept.replay()), kept, Ticker(show=progress))
-
-    places = getattr(rows, "iloc", rows)  # a series of pandas counts its rows by labels
+    settings, sink = open_log(log, Settings(names, **options), ids)
+    driver = Driver(Race.restore(settings, ids, sink.replay()), sink, Progress(show=progress))
+    # A pandas series is indexed by label; `iloc` indexes it by position.
+    by_position = getattr(rows, "iloc", rows)
 
     def ask(call: Call) -> Any:
-        return evaluate(named[call.candidate], places[call.place])
+        return evaluate(by_name[call.candidate], by_position[call.row_index])
 
     count = _validate.integer("race", "workers", workers, least=1)
     if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(getattr(evaluate, "__call__", None)):  # noqa: B004
-        _finish(run, run.drive(ask, count))
+        _run_to_end(driver, driver.drive(ask, count))
     else:
         with ThreadPoolExecutor(count) as pool:
-            _finish(run, run.drive(lambda call: asyncio.get_running_loop().run_in_executor(pool, ask, call), count))
-    return run.race
+            work = driver.drive(lambda call: asyncio.get_running_loop().run_in_executor(pool, ask, call), count)
+            _run_to_end(driver, work)
+    return driver.race
 
 
-def _finish(run: "Driver", work: Any) -> None:
-    """Run the work to its end, also where a loop is running already, as in a notebook."""
+def run_race_file(
+    file: "RaceFile",
+    evaluator: "SubprocessEvaluator",
+    workers: int = 1,
+    max_seconds: float | None = None,
+    log: Log | None = None,
+) -> Race:
+    """Run the commands of a race file until the race is over or the time is up, and return the race.
+
+    file         the race file; calls that it has answers to are not made again
+    evaluator    the commands
+    workers      commands at a time
+    max_seconds  time limit of this run
+    log          receives one line per row counted and per failed command; None: silent
+    """
+
+    async def ask(call: Call) -> Any:
+        return await evaluator.ask(call, log)
+
+    with _run_lock(file.path):
+        driver = Driver(
+            Race.restore(file.settings, file.rows, file.replay()), file, Progress(show=log is not None, log=log)
+        )
+        with contextlib.suppress(TimeoutError):
+            asyncio.run(asyncio.wait_for(driver.drive(ask, workers), max_seconds))
+    return driver.race
+
+
+def _run_to_end(driver: "Driver", work: Any) -> None:
+    """Run a coroutine to its end, also where an event loop is running already, as in a notebook."""
     try:
         try:
             asyncio.get_running_loop()
@@ -85,36 +136,41 @@ def _finish(run: "Driver", work: Any) -> None:
             with ThreadPoolExecutor(1) as other:
                 other.submit(asyncio.run, work).result()
     except KeyboardInterrupt:
-        raise Interrupted(run.race, run.journal) from None
+        raise Interrupted(driver.race, driver.log) from None
 
 
 class Driver:
-    """A race at work: so many calls at a time, every answer into the journal as it comes."""
+    """Makes the calls of a race, a limited number at a time, and logs every answer.
 
-    def __init__(self, race: Race, journal: EventSink, ticker: Ticker) -> None:
-        self.race, self.journal, self.ticker = race, journal, ticker
-        self._again = deque(race.pending)
-        self._failed: Exception | None = None
+    While every answer is a failure, answers are held back: the set-up is probably broken, and after a repair the race
+    should start anew. `drive` raises SessionError if the whole first row fails.
+    """
+
+    def __init__(self, race: Race, log: EventSink, progress: "Progress") -> None:
+        self.race, self.log, self.progress = race, log, progress
+        self._unanswered = deque(race.pending)
+        self._held: list[Event] = []
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
-        """Make the calls of the race until it is over."""
+        """Make calls until the race is over."""
         tasks: dict[asyncio.Future[Any], Call] = {}
         try:
-            with self.ticker:
+            with self.progress:
                 while self._fill(tasks, ask, workers):
                     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                     for task in done:
                         self._take(tasks.pop(task), task)
-                    self.ticker.show(self.race)
+                    self.progress.update(self.race)
+            self._flush()
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _fill(self, tasks: dict[Any, Call], ask: Callable[[Call], Awaitable[Any]], workers: int) -> bool:
-        """Keep all workers busy; tell whether there is something to wait for."""
+        """Start calls until all workers are busy; return whether there is an answer to wait for."""
         while len(tasks) < workers and not self.race.done:
-            calls = [self._again.popleft()] if self._again else self.race.calls(1)
+            calls = [self._unanswered.popleft()] if self._unanswered else self.race.calls(1)
             if not calls:
                 break
             tasks[asyncio.ensure_future(ask(calls[0]))] = calls[0]
@@ -122,24 +178,89 @@ class Driver:
 
     def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()
-        if isinstance(error, Exception):
-            self._failed = error
-            answer = Event("answer", call.ticket, failed=True)
-        elif error is not None:
-            raise error
-        else:
+        if error is None:
             answer = Event("answer", call.ticket, *_loss_and_cost(call, task.result()))
-        self.race.repeat(answer)
-        self.journal.append(answer)
-        self._check_setup()
-
-    def _check_setup(self) -> None:
-        """Stop if nothing but failures came for the first row: then it is the set-up that fails."""
-        if self._failed is not None and self.race.failures == self.race.answered >= len(self.race.candidates):
+        elif isinstance(error, Exception):
+            answer = Event("answer", call.ticket, failed=True)
+        else:
+            raise error
+        self.race.apply(answer)
+        self._held.append(self.race.recorded(call.ticket))
+        if self.race.failures < self.race.calls_answered:
+            self._flush()
+        elif error is not None and self.race.failures >= len(self.race.candidates):
             raise SessionError(
-                f"race: expected a loss from evaluate, but every call failed, the last with {self._failed!r}; "
-                "try evaluate(candidate, row) by hand."
-            ) from self._failed
+                f"race: expected a loss, but the first {self.race.failures} calls all failed, the last, "
+                f"{call.candidate} on row {call.row}, with {error!r}; run it by hand to see why."
+            ) from error
+
+    def _flush(self) -> None:
+        for event in self._held:
+            self.log.append(event)
+        self._held.clear()
+
+
+class Progress:
+    """Progress of a race: a live line on a terminal; elsewhere one line per row to `log`."""
+
+    def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
+        self._live, self._log = show and is_interactive(), log
+        self._status: Any = None
+        self._last_time, self._last_row = 0.0, 0
+
+    def __enter__(self) -> "Progress":
+        if self._live:
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status("the race starts")
+            self._status.start()
+        return self
+
+    def update(self, race: Race) -> None:
+        """Show the state of the race."""
+        if self._status is not None:
+            if time.monotonic() - self._last_time > REFRESH_INTERVAL:
+                self._last_time = time.monotonic()
+                self._status.update(progress_line(race))
+        elif self._log is not None and race.rows_counted > self._last_row:
+            self._last_row = race.rows_counted
+            self._log(progress_line(race))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+def progress_line(race: Race) -> str:
+    """Return rows, active candidates, leader, calls and the estimated remaining rows in one line."""
+    share = race.calls_saved / (race.calls_made + race.calls_saved)
+    leader = race.leader
+    leading = f", {leader} leads with {race.mean_losses[leader]:.4g}" if leader is not None else ""
+    more = race.rows_remaining
+    estimate = f", about {more:,} row{'s' * (more > 1)} to go" if more else ""
+    return (
+        f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the race{leading}, "
+        f"{race.calls_made:,} calls, {share:.0%} saved{estimate}"
+    )
+
+
+@contextlib.contextmanager
+def _run_lock(path: Path) -> Iterator[None]:
+    """Reject a second run of the same race file: both would make the same calls."""
+    lock_path = Path(f"{path}-run")
+    with lock_path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SessionError(
+                f"race run: {path} is being run by another process; wait for it, or use another file."
+            ) from None
+        try:
+            yield
+        finally:
+            lock_path.unlink(missing_ok=True)
 
 
 def _loss_and_cost(call: Call, result: Any) -> tuple[float, float]:

@@ -1,8 +1,8 @@
-"""Elimination: what the rows counted so far say about the candidates, and the rule that drops some: compiled, row by row.
+"""Elimination rules: state, compiled update per row, and the helpers that all rules share.
 
-Every goal of a race is a field: it has a state that starts with the same fields, and the kernel `take(state, losses)`
-which takes in one row and drops those candidates that the row proves out. Entries of candidates that are out are not
-read. The state after n rows depends on the first n rows of the shuffled list and on nothing else.
+A rule (`Best`, `Within`, `Top`, `Gate`) defines the initial `State` and the kernel `step(state, losses)`, which
+processes one row and drops candidates. Losses of dropped candidates are not read. The state after n rows is a function
+of the first n rows of the shuffled list only, so late and out-of-order answers cannot change it.
 """
 
 from abc import ABC, abstractmethod
@@ -14,99 +14,120 @@ import numpy as np
 from tombola._types import Floats, Order, Rows
 from tombola.engine.compiler import Kernel, compile_loop
 from tombola.engine.state_vector import flatten, unflattener
-from tombola.racing.bets import STAKE
+from tombola.racing.bets import STRATEGY_WEIGHTS
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
-    take: Kernel
+    step: Kernel
 
 
 class State(NamedTuple):
-    """What is known after the rows counted; the first eight fields mean the same in every race.
+    """State of a rule after `rows_seen` rows; k candidates, candidates numbered from 0.
 
-    `active` is 1 while a candidate is in the race, `total` its loss in the rows counted; `out`, `against` and `peak`
-    say in which row it was dropped, against whom and with which wealth; `worth` is what its gambler has now; `seen`
-    counts the rows; `done` is 1 when there is nothing left to find out. The gamblers have a row of `wealth` each.
+    active            (k,) 1 while a candidate is in the race, else 0
+    total_loss        (k,) sum of losses over the rows counted
+    drop_row          (k,) number of rows after which the candidate was dropped, 0 while active
+    dropped_against   (k,) the opponent it was dropped against, -1 while active
+    wealth_at_drop    (k,) wealth of the bet that dropped it; infinite if the outcome was certain
+    current_wealth    (k,) wealth of the bet against it now
+    rows_seen, done   (1,) rows counted; 1 when the question is answered or no row is left
+    wealth            (bettors, 4) wealth by strategy (`tombola.racing.bets`)
+    squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
+    settled, deposit  (pairs, k) accounts of `Within`
+    decision          (k,) `Gate`: 1 statement proved, -1 refuted, 0 open; `Within`: 1 for the chosen candidate
+    lead              (k,) `Gate`: total loss of the baseline minus that of the candidate
+    rule_values       (k,) `Top`: workspace; `Place`: first and last possible rank at both ends
+    rows, population  length of the list, and of the population (may be infinite)
+    threshold         wealth at which a bet decides
+    margin            tolerance of `Within` and `Gate`
+    rule_parameter    `Top`: number of candidates to keep; `Gate`: the baseline
     """
 
     active: Floats
-    total: Floats
-    out: Floats
-    against: Floats
-    peak: Floats
-    worth: Floats
-    seen: Floats
+    total_loss: Floats
+    drop_row: Floats
+    dropped_against: Floats
+    wealth_at_drop: Floats
+    current_wealth: Floats
+    rows_seen: Floats
     done: Floats
     wealth: Floats
-    squares: Floats
-    bets: Floats
+    squared_residuals: Floats
+    n_bets: Floats
     settled: Floats
     deposit: Floats
-    judged: Floats
-    room: Floats
+    decision: Floats
+    lead: Floats
+    rule_values: Floats
     rows: float
     population: float
-    goal: float
+    threshold: float
     margin: float
-    special: float
+    rule_parameter: float
 
 
-class Doubt(NamedTuple):
-    """What is still open: a difference that goes the right way by `edge`, and the wealth that would settle it."""
+class OpenQuestion(NamedTuple):
+    """A difference that is not decided: its mean so far, its variance, and the wealth that decides it."""
 
     edge: float
     variance: float
-    goal: float
+    threshold: float
 
 
 class Elimination(ABC):
-    """The candidates of a race, numbered from 0, and the evidence about them; `population` may be infinite."""
+    """Elimination rule for k candidates on a list; `population` may be infinite (rows are i.i.d. draws)."""
 
     def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
         self.candidates, self.rows, self.population, self.level = candidates, rows, population, level
         state = self.init()
-        self._first = flatten(state, candidates)
-        self._memory, self._row = self._first.copy(), np.zeros(candidates)
+        self._initial = flatten(state, candidates)
+        self._memory, self._row = self._initial.copy(), np.zeros(candidates)
         self._view = unflattener(state)
         self.state = self._view(self._memory)
-        self._kernels = {"view": self._view, "take": type(self).take}
+        self._kernels = {"view": self._view, "step": type(self).step}
         self._loops: dict[Any, Kernel] = {}
 
     @abstractmethod
     def init(self) -> State:
         """Return the state before the first row."""
 
-    def start(self, *, gamblers: int, goal: float, margin: float = 0.0, special: float = 0.0, pairs: int = 1) -> State:
-        """Return the state before the first row, with this many gamblers who want to reach the goal."""
-        k, empty = self.candidates, np.zeros(self.candidates)
+    def initial_state(
+        self, *, bettors: int, threshold: float, margin: float = 0.0, rule_parameter: float = 0.0, pairs: int = 1
+    ) -> State:
+        """Return a state with all candidates active and this many bettors of wealth 1."""
+        k, zeros = self.candidates, np.zeros(self.candidates)
         return State(
-            active=np.ones(k), total=empty, out=empty, against=np.full(k, -1.0), peak=empty, worth=np.ones(k),
-            seen=np.zeros(1), done=np.full(1, float(k == 1)),
-            wealth=np.tile(STAKE, (gamblers, 1)), squares=np.zeros(gamblers), bets=np.zeros(gamblers),
-            settled=np.zeros((pairs, k)), deposit=np.zeros((pairs, k)), judged=empty, room=empty,
-            rows=self.rows, population=self.population, goal=goal, margin=margin, special=special,
+            active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
+            wealth_at_drop=zeros, current_wealth=np.ones(k),
+            rows_seen=np.zeros(1), done=np.full(1, float(k == 1)),
+            wealth=np.tile(STRATEGY_WEIGHTS, (bettors, 1)), squared_residuals=np.zeros(bettors),
+            n_bets=np.zeros(bettors),
+            settled=np.zeros((pairs, k)), deposit=np.zeros((pairs, k)), decision=zeros, lead=zeros, rule_values=zeros,
+            rows=self.rows, population=self.population, threshold=threshold, margin=margin,
+            rule_parameter=rule_parameter,
         )  # fmt: skip
 
     @staticmethod
     @abstractmethod
-    def take(state: Any, losses: Floats) -> None:
-        """Take in one row, and drop whom it proves out."""
+    def step(state: Any, losses: Floats) -> None:
+        """Process one row of losses, shape (k,): bet, count the row, drop candidates. Compiled."""
 
     def update(self, losses: Floats) -> None:
-        """Take in the next row of the shuffled list."""
-        self._take(self._memory, losses)
+        """Process the next row of the shuffled list."""
+        self._update(self._memory, losses)
 
     @cached_property
-    def _take(self) -> Kernel:
-        return compile_loop(take_row, (self._memory, self._row), **self._kernels)
+    def _update(self) -> Kernel:
+        return compile_loop(update_row, (self._memory, self._row), **self._kernels)
 
     def play(self, table: Rows, order: Order) -> int:
-        """Start again, run a whole race on a table of losses, and return the number of calls it makes."""
-        self._memory[:] = self._first
+        """Reset, run a whole race on a loss table (rows, k), and return the number of calls it makes."""
+        self._memory[:] = self._initial
         rows = table.view()
-        rows.flags.writeable = False  # as those of a pool are: for others the race would be compiled once more
+        # Pools are read-only. A writeable array has another type and would be compiled again.
+        rows.flags.writeable = False
         if rows.dtype not in self._loops:
-            self._loops[rows.dtype] = compile_loop(take_rows, (self._memory, rows, order, self._row), **self._kernels)
+            self._loops[rows.dtype] = compile_loop(play_table, (self._memory, rows, order, self._row), **self._kernels)
         return int(self._loops[rows.dtype](self._memory, rows, order, self._row))
 
     @property
@@ -116,39 +137,39 @@ class Elimination(ABC):
 
     @property
     def leader(self) -> int:
-        """The candidate in the race with the least loss so far, the lowest number among equals."""
-        return min(self.active, key=lambda a: float(self.state.total[a]))
+        """The active candidate with the smallest total loss, the lowest number among equals."""
+        return min(self.active, key=lambda a: float(self.state.total_loss[a]))
 
     @abstractmethod
-    def doubts(self) -> list[Doubt]:
-        """Return what is still open."""
+    def open_questions(self) -> list[OpenQuestion]:
+        """Return the comparisons that are not decided."""
 
     def gap(self, better: int, worse: int) -> float:
-        """Return by how much the mean losses of two candidates in the race differ so far."""
-        return float(self.state.total[worse] - self.state.total[better]) / max(self.seen, 1)
+        """Return the difference of the mean losses of two active candidates."""
+        return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(self.rows_seen, 1)
 
-    def variance(self, gambler: int) -> float:
-        """Return the variance that a gambler has met."""
-        return float(self.state.squares[gambler] / max(self.state.bets[gambler], 1.0))
+    def variance(self, bettor: int) -> float:
+        """Return the empirical variance of the differences that a bettor has seen."""
+        return float(self.state.squared_residuals[bettor] / max(self.state.n_bets[bettor], 1.0))
 
     @property
-    def seen(self) -> int:
+    def rows_seen(self) -> int:
         """The number of rows counted."""
-        return int(self.state.seen[0])
+        return int(self.state.rows_seen[0])
 
     @property
     def done(self) -> bool:
-        """Tell whether the race is over."""
+        """Whether the question is answered or no row is left."""
         return bool(self.state.done[0])
 
 
-def take_row(memory: Floats, losses: Floats) -> None:
-    """Take in one row."""
-    take(view(memory), losses)  # noqa: F821
+def update_row(memory: Floats, losses: Floats) -> None:
+    """Process one row; `memory` is the flat state vector."""
+    step(view(memory), losses)  # noqa: F821
 
 
-def take_rows(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
-    """Take in row after row until the race is over, and return the number of calls."""
+def play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
+    """Process rows in the given order until the race is over, and return the number of calls."""
     state = view(memory)  # noqa: F821
     calls = 0
     for i in range(order.size):
@@ -158,46 +179,46 @@ def take_rows(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
             if state.active[a] > 0.0:
                 row[a] = table[order[i], a]
                 calls += 1
-        take(state, row)  # noqa: F821
+        step(state, row)  # noqa: F821
     return calls
 
 
 def best_two(state: Any) -> tuple[int, int]:
-    """Return the leader and the runner-up by the losses so far, the lowest numbers among equals; -1 for none."""
+    """Return leader and runner-up by total loss, the lowest numbers among equals; -1 if there is none."""
     first, second = -1, -1
-    for a in range(state.total.size):
+    for a in range(state.total_loss.size):
         if state.active[a] > 0.0:
-            if first < 0 or state.total[a] < state.total[first]:
+            if first < 0 or state.total_loss[a] < state.total_loss[first]:
                 first, second = a, first
-            elif second < 0 or state.total[a] < state.total[second]:
+            elif second < 0 or state.total_loss[a] < state.total_loss[second]:
                 second = a
     return first, second
 
 
-def drop(state: Any, who: int, against: int, wealth: float) -> None:
-    """Take a candidate out of the race, and note why; an infinite wealth says that it is certain."""
-    state.active[who] = 0.0
-    state.out[who] = state.seen[0]
-    state.against[who] = against
-    state.peak[who] = wealth
+def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
+    """Drop a candidate and record why; an infinite wealth means that the outcome is certain."""
+    state.active[candidate] = 0.0
+    state.drop_row[candidate] = state.rows_seen[0]
+    state.dropped_against[candidate] = against
+    state.wealth_at_drop[candidate] = wealth
 
 
-def count_in(state: Any, losses: Floats) -> None:
-    """Count a row: add its losses to the totals."""
+def count_row(state: Any, losses: Floats) -> None:
+    """Add a row to the total losses of the active candidates."""
     for a in range(losses.size):
         if state.active[a] > 0.0:
-            state.total[a] += losses[a]
-    state.seen[0] += 1.0
+            state.total_loss[a] += losses[a]
+    state.rows_seen[0] += 1.0
 
 
-def finish(state: Any, wanted: float) -> None:
-    """Note that the race is over if no more candidates are left than wanted, or no row."""
-    if standing(state) <= wanted or state.seen[0] >= state.rows:
+def finish(state: Any, target: float) -> None:
+    """Set `done` if at most `target` candidates are active, or no row is left."""
+    if n_active(state) <= target or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
 
 
-def standing(state: Any) -> float:
-    """Return how many candidates are in the race."""
+def n_active(state: Any) -> float:
+    """Return the number of active candidates."""
     count = 0.0
     for a in range(state.active.size):
         count += state.active[a]

@@ -1,8 +1,8 @@
-"""Events: what a race hands out and takes in; its settings and these events are all that there is to keep.
+"""Events of a race: calls issued, answers recorded, and the interface of an event log.
 
-A ticket is a number that says which candidate and which place of the shuffled list it stands for, so that a race can be
-made again from its settings, its rows and its events, in the order in which they happened (`Race.restore`). An answer
-says that its call was handed out, so that answers alone will do where one process makes all the calls.
+A race is a function of its settings, its rows and its events in order, so `Race.restore` rebuilds it from them. A
+ticket encodes the candidate and the position in the shuffled list. An answer implies that its call was issued, so a
+log of answers is enough where one process makes all calls.
 """
 
 from collections.abc import Iterable
@@ -10,16 +10,16 @@ from typing import Literal, NamedTuple, Protocol
 
 
 class Call(NamedTuple):
-    """One candidate to be asked about one row; `place` is where the row is in the list as given."""
+    """One evaluation to make: `candidate` on `row`. Tickets count from 1, `row_index` from 0 in the list as given."""
 
     ticket: int
     candidate: str
     row: str
-    place: int
+    row_index: int
 
 
 class Event(NamedTuple):
-    """A call handed out, or an answer taken in: its loss, or that it failed, and its cost."""
+    """A call issued, or an answer recorded: loss in [0, 1], or failed, and the cost of the call."""
 
     kind: Literal["call", "answer"]
     ticket: int
@@ -29,21 +29,21 @@ class Event(NamedTuple):
 
 
 class EventSink(Protocol):
-    """Where the events of a race are kept; when `append` returns, the event is safe."""
+    """Append-only event log of a race. When `append` returns, the event is stored."""
 
     def append(self, event: Event) -> None:
-        """Keep one more event."""
+        """Store one event."""
 
     def replay(self) -> Iterable[Event]:
-        """Return the events kept so far, in the order in which they happened."""
+        """Return the stored events in order."""
 
 
 class MemoryLog:
-    """A journal in memory.
+    """Event log in memory.
 
-    >>> notes = MemoryLog([Event("call", 3)])
-    >>> notes.append(Event("answer", 3, loss=0.5))
-    >>> len(list(notes.replay()))
+    >>> log = MemoryLog([Event("call", 3)])
+    >>> log.append(Event("answer", 3, loss=0.5))
+    >>> len(list(log.replay()))
     2
     """
 
@@ -51,16 +51,16 @@ class MemoryLog:
         self._events = list(events)
 
     def append(self, event: Event) -> None:
-        """Keep one more event."""
+        """Store one event."""
         self._events.append(event)
 
     def replay(self) -> Iterable[Event]:
-        """Return the events kept so far, in the order in which they happened."""
+        """Return the stored events in order."""
         return tuple(self._events)
 
 
 class Dropped(NamedTuple):
-    """A candidate that is out: after how many rows, against whom, and with which wealth (infinite: it is certain)."""
+    """A dropped candidate: after which row, against which opponent, with which wealth (infinite: certain)."""
 
     candidate: str
     row: int

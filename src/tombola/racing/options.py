@@ -1,12 +1,13 @@
-"""Settings: what is decided before a race begins, as plain data."""
+"""Settings of a race: candidates, question, level and limits, as plain data."""
 
 import hashlib
 import math
+import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from inspect import signature
-from typing import Any, Literal, TypedDict, TypeVar
+from typing import Any, Literal, NoReturn, TypedDict, TypeVar
 
 from tombola import _validate
 from tombola.errors import ParameterError
@@ -16,10 +17,14 @@ from tombola.racing.gate import Gate
 from tombola.racing.top import Top
 from tombola.racing.within import Within
 
+# A drawn seed is printed and typed again: 32 bits are enough for a shuffle, and short.
+SEED_BITS = 32
 
-class Asked(TypedDict, total=False):
-    """What may be asked of a race, and its limits: settings by their names, each with a default in `Settings`."""
 
+class RaceOptions(TypedDict, total=False):
+    """Keyword options of `Race`, `race` and `EarlyStoppingRace`; see `Settings` for meaning and defaults."""
+
+    seed: int | None
     level: float
     within: float
     top: int
@@ -27,19 +32,32 @@ class Asked(TypedDict, total=False):
     population: float | None
     max_calls: int | None
     max_cost: float | None
+    max_call_cost: float | None
     on_failure: Literal["worst", "stop"]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The candidates by name, the question, and the limits of a race.
+    """Configuration of a race. By default it asks for the candidate with the smallest mean loss.
 
-    Asked is for the best candidate; with `within` for one that is at most so much worse than the best; with `top` for
-    the best so many; with a `baseline` for who is better than it, or, with `within` too, not worse by more than that.
+    candidates      their names, at least two, all different
+    seed            seed of the shuffle; None: drawn when the race starts, and stored with it
+    level           probability that the answer may be wrong
+    within          tolerance: ask for a candidate with mean loss at most this much above the smallest
+    top             ask for the best `top` candidates
+    baseline        ask whether the others are better than this candidate, or, with `within`, not worse by more
+    population      None: the answer is about this list; math.inf: about rows like these (i.i.d. draws)
+    max_calls       largest number of calls to issue
+    max_cost        cap on the total cost. A call is issued only if the cost so far, plus a reserve for it and for
+                    every call without an answer, is at most `max_cost`. The reserve is `max_call_cost`.
+    max_call_cost   upper bound on the cost of one call. Without it the reserve is the largest cost recorded so far,
+                    and the first call is issued alone, because no cost is known yet. Then the cap holds as long as no
+                    call in flight costs more than every call before it.
+    on_failure      "worst": a failed call counts as loss 1; "stop": it ends the race
     """
 
     candidates: tuple[str, ...]
-    seed: int
+    seed: int | None = None
     level: float = 0.05
     within: float = 0.0
     top: int = 1
@@ -47,99 +65,111 @@ class Settings:
     population: float | None = None
     max_calls: int | None = None
     max_cost: float | None = None
+    max_call_cost: float | None = None
     on_failure: Literal["worst", "stop"] = "worst"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", distinct("candidates", self.candidates))
+        object.__setattr__(self, "candidates", distinct_names("candidates", self.candidates))
         plain: dict[str, float] = {
-            "seed": _validate.integer("Race", "seed", self.seed, least=0),
             "level": _validate.real("Race", "level", self.level, above=0, below=1),
             "within": _validate.real("Race", "within", self.within, least=0, below=1),
             "top": _validate.integer("Race", "top", self.top, least=1),
         }
+        if self.seed is not None:
+            plain["seed"] = _validate.integer("Race", "seed", self.seed, least=0)
         if self.max_calls is not None:
             if not (calls := _validate.real("Race", "max_calls", self.max_calls, least=0)).is_integer():
-                _refuse("max_calls", "a whole number", self.max_calls, f"max_calls={int(calls)}")
+                _reject("max_calls", "a whole number", self.max_calls, f"max_calls={int(calls)}")
             plain["max_calls"] = int(calls)
         if self.max_cost is not None:
             plain["max_cost"] = _validate.real("Race", "max_cost", self.max_cost, least=0)
-        for name, value in plain.items():  # numbers of NumPy's cannot be written down
+        if self.max_call_cost is not None:
+            plain["max_call_cost"] = _validate.real("Race", "max_call_cost", self.max_call_cost, least=0)
+        # NumPy scalars cannot be serialised as JSON.
+        for name, value in plain.items():
             object.__setattr__(self, name, value)
         self._check_question()
+        if self.max_call_cost is not None and self.max_cost is None:
+            _reject("max_call_cost", "given together with max_cost", "it alone", "for example max_cost=25 beside it")
         if self.on_failure not in ("worst", "stop"):
-            _refuse("on_failure", "'worst' or 'stop'", self.on_failure, "on_failure='worst'")
+            _reject("on_failure", "'worst' or 'stop'", self.on_failure, "on_failure='worst'")
         if self.population not in (None, math.inf):
-            _refuse("population", "None (this list) or math.inf (rows like these)", self.population, "math.inf")
+            _reject("population", "None (this list) or math.inf (rows like these)", self.population, "math.inf")
 
     def _check_question(self) -> None:
         k = len(self.candidates)
+        if k == 1:
+            _reject("candidates", "at least two names", f"only {self.candidates[0]!r}", "a second name beside it")
         if self.top > 1 and self.top >= k:
-            _refuse("top", f"fewer than the {k} candidates", self.top, f"top={max(k - 1, 1)}")
+            _reject("top", f"less than the number of candidates, {k}", self.top, f"top={max(k - 1, 1)}")
         if self.top > 1 and (self.within > 0 or self.baseline is not None):
-            _refuse("top", "asked for alone", "within or a baseline too", f"Race(..., top={self.top})")
+            _reject("top", "used without within and baseline", "one of them too", f"Race(..., top={self.top})")
         if self.baseline is not None and self.baseline not in self.candidates:
-            _refuse("baseline", f"one of {', '.join(self.candidates)}", self.baseline, f"{self.candidates[0]!r}")
-        if self.baseline is not None and k == 1:
-            _refuse("candidates", "the baseline and at least one other", "one", "the other name beside it")
+            _reject("baseline", f"one of {', '.join(self.candidates)}", self.baseline, f"{self.candidates[0]!r}")
 
-    def field(self, rows: int) -> Elimination:
-        """Return the field of this race on a list of so many rows."""
+    def with_seed(self) -> "Settings":
+        """Return the settings with a seed: the given one, or a random one."""
+        return self if self.seed is not None else replace(self, seed=secrets.randbits(SEED_BITS))
+
+    def rule(self, rows: int) -> Elimination:
+        """Return the elimination rule of this question for a list of `rows` rows."""
         size = rows if self.population is None else self.population
-        start: dict[str, Any] = {"candidates": len(self.candidates), "rows": rows, "population": size}
-        start["level"] = self.level
+        common: dict[str, Any] = {"candidates": len(self.candidates), "rows": rows, "population": size}
+        common["level"] = self.level
         if self.baseline is not None:
-            return Gate(**start, baseline=self.candidates.index(self.baseline), margin=self.within)
+            return Gate(**common, baseline=self.candidates.index(self.baseline), margin=self.within)
         if self.top > 1:
-            return Top(**start, top=self.top)
-        return Within(**start, within=self.within) if self.within > 0 else Best(**start)
+            return Top(**common, top=self.top)
+        return Within(**common, within=self.within) if self.within > 0 else Best(**common)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as JSON has them; an infinite population is the word inf."""
+        """Return JSON data; an infinite population is written as "inf"."""
         infinite = {"population": "inf"} if self.population == math.inf else {}
         return {**asdict(self), "candidates": list(self.candidates), **infinite}
 
     @classmethod
-    def from_json(cls, about: dict[str, Any]) -> "Settings":
-        """Return the settings that `to_json` gave."""
-        population = math.inf if about.get("population") == "inf" else None
-        return cls(**{**about, "candidates": tuple(about["candidates"]), "population": population})
+    def from_json(cls, data: dict[str, Any]) -> "Settings":
+        """Return the settings from the output of `to_json`."""
+        population = math.inf if data.get("population") == "inf" else None
+        return cls(**{**data, "candidates": tuple(data["candidates"]), "population": population})
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def asking(function: Function) -> Function:
-    """Show the settings as keywords of a function that takes them as **asked, with the defaults they have here."""
+def accepts_race_options(function: Function) -> Function:
+    """Replace **options in the signature of a function by the race options with their defaults."""
     known = signature(Settings).parameters
-    asked = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in Asked.__annotations__]
+    options = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__]
     own = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
-    function.__signature__ = signature(function).replace(parameters=[*own, *asked])  # type: ignore[attr-defined]
+    function.__signature__ = signature(function).replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     return function
 
 
-def distinct(what: str, names: Sequence[Any]) -> tuple[str, ...]:
-    """Return the names as text; there must be some, none empty, all different."""
+def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
+    """Return names as strings; raise ParameterError if there is none, or one is empty or occurs twice."""
     words = tuple(str(name) for name in names)
     if not words or not all(word.strip() for word in words):
-        _refuse(what, "at least one name, and none empty", "none or an empty one", "a name for each")
-    twice, times = Counter(words).most_common(1)[0]
+        _reject(what, "at least one name, and none empty", "none or an empty one", "a name for each")
+    name, times = Counter(words).most_common(1)[0]
     if times > 1:
-        _refuse(what, "different names", f"{twice!r} {times} times", "another name for one of them")
+        _reject(what, "different names", f"{name!r} {times} times", "another name for one of them")
     return words
 
 
-def fingerprint(rows: Sequence[str]) -> str:
-    """Return a hash of the names of the rows, as the list has them.
+def hash_of_rows(rows: Sequence[str]) -> str:
+    """Return the SHA-256 of the row names in the order of the list.
 
-    >>> fingerprint(["a", "b"])[:8]
+    >>> hash_of_rows(["a", "b"])[:8]
     'facdde7a'
     """
     digest = hashlib.sha256()
     for row in rows:
+        # The length is a separator: ["ab"] and ["a", "b"] differ.
         digest.update(f"{len(row)}:{row}".encode())
     return digest.hexdigest()
 
 
-def _refuse(what: str, expected: str, came: Any, remedy: str) -> None:
-    shown = came if isinstance(came, str) else repr(came)
+def _reject(what: str, expected: str, value: Any, remedy: str) -> NoReturn:
+    shown = value if isinstance(value, str) else repr(value)
     raise ParameterError(f"Race: {what} must be {expected}, got {shown}; write {remedy}.")

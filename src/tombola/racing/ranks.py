@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.bets import certain, gamble
-from tombola.racing.elimination import Doubt, Elimination, State, count_in, drop
+from tombola.racing.bets import is_impossible, update_wealth
+from tombola.racing.elimination import Elimination, OpenQuestion, State, count_row, drop
 
 
 class Ranks(Elimination):
@@ -25,9 +25,9 @@ class Ranks(Elimination):
     when its order against every other candidate is proved.
 
     >>> import numpy as np
-    >>> field = Ranks(candidates=3, rows=200, population=200, level=0.05)
-    >>> calls = field.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
-    >>> calls < 200, field.rank_sets().tolist()
+    >>> rule = Ranks(candidates=3, rows=200, population=200, level=0.05)
+    >>> calls = rule.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
+    >>> calls < 200, rule.rank_sets().tolist()
     (True, [[1, 1], [2, 2], [3, 3]])
     """
 
@@ -38,7 +38,7 @@ class Ranks(Elimination):
     def init(self) -> State:
         k = self.candidates
         pairs = max(1, k * (k - 1) // 2)
-        return self.start(gamblers=k * k, goal=pairs / self.level, special=float(self.top), pairs=k)
+        return self.initial_state(bettors=k * k, threshold=pairs / self.level, rule_parameter=float(self.top), pairs=k)
 
     def rank_sets(self) -> "np.typing.NDArray[np.int64]":
         """Return the first and last rank of every candidate, shape (k, 2), ranks from 1."""
@@ -49,16 +49,19 @@ class Ranks(Elimination):
         """The proved order: `before[a, b]` where a is proved to come before b."""
         return np.asarray(self.state.settled > 0.0)
 
-    def doubts(self) -> list[Doubt]:
+    def open_questions(self) -> list[OpenQuestion]:
         """Return the open comparisons of neighbours by mean loss: the last ones to be settled."""
-        k, order = self.candidates, np.argsort(self.state.total, kind="stable")
+        k, order = self.candidates, np.argsort(self.state.total_loss, kind="stable")
         open_pairs = [(a, b) for a, b in pairwise(order) if not (self.before[a, b] or self.before[b, a])]
-        return [Doubt(self.gap(a, b), self.variance(int(b) * k + int(a)), self.state.goal) for a, b in open_pairs]
+        return [
+            OpenQuestion(self.gap(a, b), self.variance(int(b) * k + int(a)), self.state.threshold)
+            for a, b in open_pairs
+        ]
 
     @staticmethod
-    def take(state: State, losses: Floats) -> None:
+    def step(state: State, losses: Floats) -> None:
         bet_on_pairs(state, losses)
-        count_in(state, losses)
+        count_row(state, losses)
         settle_certain(state)
         stop_settled(state)
 
@@ -70,27 +73,29 @@ def bet_on_pairs(state: Any, losses: Floats) -> None:
         if state.active[a] > 0.0:
             for b in range(k):
                 if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0 and state.settled[b, a] == 0.0:
-                    wealth = gamble(state, a * k + b, state.total[a] - state.total[b], losses[a] - losses[b], 0.0)
-                    if wealth >= state.goal:
+                    wealth = update_wealth(
+                        state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b], 0.0
+                    )
+                    if wealth >= state.threshold:
                         add_order(state, b, a)
 
 
 def settle_certain(state: Any) -> None:
     """Record the pairs that no outcome of the rows left can turn round."""
-    k = state.total.size
+    k = state.total_loss.size
     for a in range(k):
         if state.active[a] > 0.0:
             for b in range(k):
                 undecided = state.settled[a, b] == 0.0 and state.settled[b, a] == 0.0
                 if b != a and state.active[b] > 0.0 and undecided:
-                    lead = state.total[a] - state.total[b]
-                    if certain(lead, 0.0, state.population, state.seen[0]):
+                    lead = state.total_loss[a] - state.total_loss[b]
+                    if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
                         add_order(state, b, a)
 
 
 def add_order(state: Any, first: int, second: int) -> None:
     """Record "first before second" and keep `settled` transitively closed (Italiano 1986)."""
-    settled, k = state.settled, state.total.size
+    settled, k = state.settled, state.total_loss.size
     for u in range(k):
         if (u == first or settled[u, first] > 0.0) and settled[u, second] == 0.0:
             for v in range(k):
@@ -100,7 +105,7 @@ def add_order(state: Any, first: int, second: int) -> None:
 
 def stop_settled(state: Any) -> None:
     """Stop asking candidates with a proved order against all others; end the race when the top ranks are proved."""
-    k, places = state.total.size, 0
+    k, places = state.total_loss.size, 0
     for a in range(k):
         ahead, behind = 0, 0
         for b in range(k):
@@ -108,13 +113,13 @@ def stop_settled(state: Any) -> None:
             behind += state.settled[a, b] > 0.0
         if ahead + behind >= k - 1:
             # The rank of a is proved, and it is 1 + ahead.
-            places += ahead < state.special
+            places += ahead < state.rule_parameter
             if state.active[a] > 0.0:
-                drop(state, a, -1, state.goal)
-        elif state.active[a] > 0.0 and ahead >= state.special:
+                drop(state, a, -1, state.threshold)
+        elif state.active[a] > 0.0 and ahead >= state.rule_parameter:
             # More candidates than asked for are proved to be ahead of a.
-            drop(state, a, -1, state.goal)
-    if places >= min(state.special, k) or state.seen[0] >= state.rows:
+            drop(state, a, -1, state.threshold)
+    if places >= min(state.rule_parameter, k) or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
 
 
@@ -144,13 +149,13 @@ class Place(Elimination):
     """The race for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
 
     "The rank of a is above r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level, and in the
-    same way "below r" with E_ba: no union over the other candidates nor over ranks. `state.room` holds the first and
+    same way "below r" with E_ba: no union over the other candidates nor over ranks. `state.rule_values` holds the first and
     the last rank still possible.
 
     >>> import numpy as np
-    >>> field = Place(candidates=3, rows=200, population=200, level=0.05, candidate=1)
-    >>> _ = field.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
-    >>> field.rank_set()
+    >>> rule = Place(candidates=3, rows=200, population=200, level=0.05, candidate=1)
+    >>> _ = rule.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
+    >>> rule.rank_set()
     (2, 2)
     """
 
@@ -160,55 +165,60 @@ class Place(Elimination):
 
     def init(self) -> State:
         k = self.candidates
-        state = self.start(gamblers=2 * k, goal=2.0 / self.level, special=float(self.candidate), pairs=2)
-        room = np.zeros(k)
-        room[0], room[-1] = 1.0, float(k)
-        return state._replace(room=room, settled=np.ones((2, k)))
+        state = self.initial_state(
+            bettors=2 * k, threshold=2.0 / self.level, rule_parameter=float(self.candidate), pairs=2
+        )
+        rule_values = np.zeros(k)
+        rule_values[0], rule_values[-1] = 1.0, float(k)
+        return state._replace(rule_values=rule_values, settled=np.ones((2, k)))
 
     def rank_set(self) -> tuple[int, int]:
         """Return the first and the last rank that the candidate may have."""
-        return int(self.state.room[0]), int(self.state.room[-1]) if self.candidates > 1 else 1
+        return int(self.state.rule_values[0]), int(self.state.rule_values[-1]) if self.candidates > 1 else 1
 
-    def doubts(self) -> list[Doubt]:
-        a, goal = self.candidate, self.state.goal
-        return [Doubt(abs(self.gap(a, b)), self.variance(b), goal) for b in self.active if b != a]
+    def open_questions(self) -> list[OpenQuestion]:
+        a, threshold = self.candidate, self.state.threshold
+        return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in self.active if b != a]
 
     @staticmethod
-    def take(state: State, losses: Floats) -> None:
-        k, a = losses.size, int(state.special)
+    def step(state: State, losses: Floats) -> None:
+        k, a = losses.size, int(state.rule_parameter)
         for b in range(k):
             if b != a and state.active[b] > 0.0:
-                lead, d = state.total[a] - state.total[b], losses[a] - losses[b]
-                state.settled[0, b] = gamble(state, b, lead, d, 0.0)
-                state.settled[1, b] = gamble(state, k + b, -lead, -d, 0.0)
-        count_in(state, losses)
+                lead, d = state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
+                state.settled[0, b] = update_wealth(state, b, lead, d, 0.0)
+                state.settled[1, b] = update_wealth(state, k + b, -lead, -d, 0.0)
+        count_row(state, losses)
         for b in range(k):
             if b != a and state.active[b] > 0.0:
-                lead = state.total[a] - state.total[b]
-                if certain(lead, 0.0, state.population, state.seen[0]):
+                lead = state.total_loss[a] - state.total_loss[b]
+                if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
                     state.settled[0, b] = math.inf
-                if certain(-lead, 0.0, state.population, state.seen[0]):
+                if is_impossible(-lead, 0.0, state.population, state.rows_seen[0]):
                     state.settled[1, b] = math.inf
         narrow_place(state, a)
 
 
 def narrow_place(state: Any, a: int) -> None:
     """Move the ends of the rank set as far as the e-values of this row allow."""
-    k = state.total.size
+    k = state.total_loss.size
     # If the rank of a is r or less, k - r hypotheses H_ab are true. The mean falls with r, so the first r that is not
     # rejected ends the search.
-    while state.room[0] < k and mean_of_smallest(state, 0, a, k - int(state.room[0])) >= state.goal:
-        state.room[0] += 1.0
+    while state.rule_values[0] < k and mean_of_smallest(state, 0, a, k - int(state.rule_values[0])) >= state.threshold:
+        state.rule_values[0] += 1.0
     # If the rank of a is r or more, r - 1 hypotheses H_ba are true.
-    while state.room[k - 1] > 1 and mean_of_smallest(state, 1, a, int(state.room[k - 1]) - 1) >= state.goal:
-        state.room[k - 1] -= 1.0
-    if state.room[0] >= state.room[k - 1] or state.seen[0] >= state.rows:
+    while (
+        state.rule_values[k - 1] > 1
+        and mean_of_smallest(state, 1, a, int(state.rule_values[k - 1]) - 1) >= state.threshold
+    ):
+        state.rule_values[k - 1] -= 1.0
+    if state.rule_values[0] >= state.rule_values[k - 1] or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
 
 
 def mean_of_smallest(state: Any, side: int, skip: int, count: int) -> float:
     """Return the mean of the `count` smallest e-values of one side, that of candidate `skip` left out."""
-    values, used, total = state.settled[side], state.judged, 0.0
+    values, used, total = state.settled[side], state.decision, 0.0
     for b in range(values.size):
         used[b] = 0.0
     for _ in range(count):

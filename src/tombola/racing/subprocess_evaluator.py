@@ -1,4 +1,4 @@
-"""SubprocessEvaluator: candidates that are commands of this machine; a call runs one of them on a row, without a shell."""
+"""SubprocessEvaluator: candidates are commands; a call runs one of them on a row, without a shell by default."""
 
 import asyncio
 import contextlib
@@ -19,26 +19,29 @@ from tombola.racing.events import Call
 if TYPE_CHECKING:
     from tombola.racing._race import Race
 
+# Placeholder for the row in a command.
 ROW = "{row}"
-LONGEST = 1 << 20  # bytes of output that are read
-HIGH = 0.1  # of the cap: where times begin to count for something
+# Bytes of buffered output per line.
+MAX_LINE_BYTES = 1 << 20
+# Largest loss, as a share of the cap, below which `hint` suggests a smaller cap.
+LOW_LOSS = 0.1
 
 
-class ProgramError(TombolaError):
-    """A command that did not answer."""
-
-
-def silent(text: str) -> None:
-    """Say nothing."""
+class CommandError(TombolaError):
+    """Raised when a command fails to produce a loss."""
 
 
 @dataclass(frozen=True)
 class SubprocessEvaluator:
-    """A command for every candidate, in which {row} stands for the row, and how its loss is read.
+    """Evaluate candidates by running commands.
 
-    loss "stdout": the last line of its output, a number in [0, 1], and after a space what it cost
-    loss "exit": 0 if it ends with status 0, else 1
-    loss "seconds": the time it takes, as a share of `cap` seconds; one that takes longer is stopped, and has loss 1
+    commands  candidate name -> command, in which {row} is replaced by the row
+    loss      "stdout": the last line of output is the loss in [0, 1], optionally followed by the cost;
+              "exit": 0 for exit status 0, else 1; "seconds": run time divided by `cap`
+    cap       seconds that count as loss 1; a command that takes longer is killed (only with loss "seconds")
+    timeout   seconds after which a command has failed
+    retries   how often a failed command is run again
+    shell     run the commands by /bin/sh
     """
 
     commands: Mapping[str, str]
@@ -53,8 +56,8 @@ class SubprocessEvaluator:
             raise ParameterError(f"--loss: expected stdout, exit or seconds, got {self.loss!r}; write --loss stdout.")
         if (self.loss == "seconds") != (self.cap is not None):
             raise ParameterError(
-                "--cap: expected the number of seconds that count as the worst loss with --loss seconds, and only "
-                f"there, got {self.cap!r} with --loss {self.loss}; write --loss seconds --cap 60."
+                "--cap: expected the number of seconds that count as loss 1, with --loss seconds only, "
+                f"got {self.cap!r} with --loss {self.loss}; write --loss seconds --cap 60."
             )
         for name in ("cap", "timeout"):
             if getattr(self, name) is not None:
@@ -62,7 +65,7 @@ class SubprocessEvaluator:
         _validate.integer("race run", "retries", self.retries, least=0)
 
     def check(self) -> None:
-        """Refuse commands that cannot run, before the first call is made."""
+        """Raise ParameterError if a command cannot run, before the first call is made."""
         for name, command in self.commands.items():
             words = self.words(command, "")
             if ROW not in command:
@@ -72,12 +75,12 @@ class SubprocessEvaluator:
                 )
             if not self.shell and shutil.which(words[0]) is None:
                 raise ParameterError(
-                    f"--candidate: the command of {name} starts with {words[0]!r}, which is no program that can be "
-                    "run here; check its name, or give its whole path."
+                    f"--candidate: the command of {name} starts with {words[0]!r}, which is not an executable "
+                    "program here; check its name, or give its full path."
                 )
 
     def words(self, command: str, row: str) -> list[str]:
-        """Return the command for a row as the words of a program call; the row is one word, or part of one."""
+        """Return the argument list of a command for a row; the row never adds or splits arguments."""
         if self.shell:
             return ["/bin/sh", "-c", f"tombola_row=$1; shift; {_as_variable(command)}", "sh", row]
         try:
@@ -90,97 +93,101 @@ class SubprocessEvaluator:
             raise ParameterError("--candidate: expected a command after the name, got none; write name=COMMAND {row}.")
         return [word.replace(ROW, row) for word in words]
 
-    async def ask(self, call: Call, tell: Callable[[str], None] = silent) -> tuple[float, float]:
-        """Run the command of a call, and return its loss and its cost; one that fails is tried again."""
+    async def ask(self, call: Call, log: Callable[[str], None] | None = None) -> tuple[float, float]:
+        """Run the command of a call, with retries, and return (loss, cost); `log` receives a line per failure."""
         for attempt in range(self.retries + 1):
             try:
-                return await self._ask(call)
-            except ProgramError as error:
+                return await self._run_once(call)
+            except CommandError as error:
                 more = "trying again" if attempt < self.retries else "counted as failed"
-                tell(f"{call.candidate} on {call.row}: {error}; {more}")
+                if log is not None:
+                    log(f"{call.candidate} on {call.row}: {error}; {more}")
                 last = error
         raise last
 
-    async def _ask(self, call: Call) -> tuple[float, float]:
-        patience = min(self.cap or math.inf, self.timeout or math.inf)
-        began = time.perf_counter()
+    async def _run_once(self, call: Call) -> tuple[float, float]:
+        limit_seconds = min(self.cap or math.inf, self.timeout or math.inf)
+        started = time.perf_counter()
         try:
             status, output, errors = await _run(
-                self.words(self.commands[call.candidate], call.row), patience if math.isfinite(patience) else None
+                self.words(self.commands[call.candidate], call.row),
+                limit_seconds if math.isfinite(limit_seconds) else None,
             )
         except TimeoutError:
-            if self.cap is not None and patience == self.cap:
+            if self.cap is not None and limit_seconds == self.cap:
                 return 1.0, self.cap
-            raise ProgramError(f"took longer than {patience:g} seconds") from None
+            raise CommandError(f"took longer than {limit_seconds:g} seconds") from None
         except OSError as error:
-            raise ProgramError(f"could not be started ({error.strerror})") from None
-        seconds = time.perf_counter() - began
-        return self._answer(status, output, errors, seconds)
+            raise CommandError(f"could not be started ({error.strerror})") from None
+        seconds = time.perf_counter() - started
+        return self._result(status, output, errors, seconds)
 
-    def _answer(self, status: int, output: str, errors: str, seconds: float) -> tuple[float, float]:
+    def _result(self, status: int, output: str, errors: str, seconds: float) -> tuple[float, float]:
+        # Statuses above 125 mean that the shell could not run the command or that a signal ended it.
         if self.loss == "exit" and 0 <= status <= 125:
             return float(status != 0), 0.0
         if status != 0:
-            raise ProgramError(f"ended with status {status}" + (f" and said {errors!r}" if errors else ""))
+            raise CommandError(f"ended with status {status}" + (f" and printed {errors!r}" if errors else ""))
         if self.loss == "seconds":
             return min(1.0, seconds / (self.cap or 1.0)), seconds
-        return _numbers(output)
+        return _parse_output(output)
 
     def hint(self, race: "Race") -> str:
-        """Say if the cap makes the race longer than it need be; nothing else.
+        """Return advice if the cap is so large that it makes the race longer; "" otherwise.
 
-        A loss is a share of the cap, and any row to come might take all of it: times that are all a small part of the
-        cap decide late, however much they differ.
+        A loss is a share of the cap, and any remaining row may take all of it. So run times that are all a small part
+        of the cap decide late, however much they differ.
         """
-        if self.cap is None or race.largest_loss > HIGH or race.calls_saved > race.calls_made:
+        if self.cap is None or race.largest_loss > LOW_LOSS or race.calls_saved > race.calls_made:
             return ""
         longest = race.largest_loss * self.cap
         return (
-            f"no call took more than {longest:.2g} of the {self.cap:g} seconds of --cap, so differences count for "
-            f"little: a new race with --cap {2 * longest:.1g} will probably take fewer calls"
+            f"no call took more than {longest:.2g} of the {self.cap:g} seconds of --cap, so differences are "
+            f"small: a new race with --cap {2 * longest:.1g} will probably need fewer calls"
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it as plain data."""
+        """Return JSON data."""
         return {**asdict(self), "commands": dict(self.commands)}
 
 
 def _as_variable(command: str) -> str:
-    """Return a command for the shell with a variable in place of the row, as one word also where it stands in quotes.
+    """Replace {row} by a quoted shell variable, as one word also inside quotes.
 
-    The text of a row is never part of the command, so nothing in it is run.
+    The text of a row is never part of the command, so the shell never executes it.
 
     >>> _as_variable("ask {row}"), _as_variable('ask "x {row}"')
     ('ask "${tombola_row}"', 'ask "x ${tombola_row}"')
     """
     variable = "${tombola_row}"
-    written = {'"': variable, "'": f"'\"{variable}\"'"}
-    found, inside, at = "", [""], 0  # the quotes and brackets that are open
+    in_quotes = {'"': variable, "'": f"'\"{variable}\"'"}
+    # `open_quotes` is the stack of open quotes and brackets.
+    result, open_quotes, at = "", [""], 0
     while at < len(command):
         if command.startswith(ROW, at):
-            found += written.get(inside[-1], f'"{variable}"')
+            result += in_quotes.get(open_quotes[-1], f'"{variable}"')
             at += len(ROW)
         else:
-            step = 2 if command[at] == "\\" and inside[-1] != "'" else 1
-            _turn(inside, command[at : at + step], command[:at])
-            found += command[at : at + step]
+            step = 2 if command[at] == "\\" and open_quotes[-1] != "'" else 1
+            _update_quotes(open_quotes, command[at : at + step], command[:at])
+            result += command[at : at + step]
             at += step
-    return found
+    return result
 
 
-def _turn(inside: list[str], sign: str, before: str) -> None:
-    """Note what a sign of a command opens or closes for the shell."""
-    top = inside[-1]
+def _update_quotes(open_quotes: list[str], sign: str, before: str) -> None:
+    """Update the stack of open quotes with the next character of a command."""
+    top = open_quotes[-1]
     if sign == (")" if top == "(" else top):
-        inside.pop()
+        open_quotes.pop()
     elif top != "'" and (
         sign in ('"', "`") or (sign == "'" and top != '"') or (sign == "(" and (top != '"' or before.endswith("$")))
     ):
-        inside.append(sign)
+        open_quotes.append(sign)
 
 
-def _numbers(output: str) -> tuple[float, float]:
-    """Return the loss, and the cost if there is one, of the last line that is not empty."""
+def _parse_output(output: str) -> tuple[float, float]:
+    """Return (loss, cost) from the last non-empty line; the cost is 0 if it is missing."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     try:
         loss, cost = [*map(float, lines[-1].split()), *([0.0] if len(lines[-1].split()) == 1 else [])]
@@ -188,17 +195,17 @@ def _numbers(output: str) -> tuple[float, float]:
             return loss, cost
     except (IndexError, ValueError):
         pass
-    raise ProgramError(f"expected a loss in [0, 1] in the last line of its output, got {lines[-1:]}")
+    raise CommandError(f"expected a loss in [0, 1] in the last line of its output, got {lines[-1:]}")
 
 
-async def _run(words: list[str], patience: float | None) -> tuple[int, str, str]:
-    """Run a program in a session of its own, so that all its children can be stopped with it."""
+async def _run(words: list[str], limit_seconds: float | None) -> tuple[int, str, str]:
+    """Run a program in its own session, so that its children can be killed with it; return status, output, error."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *words, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True, limit=LONGEST
+        *words, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True, limit=MAX_LINE_BYTES
     )
     try:
-        output, errors = await asyncio.wait_for(process.communicate(), patience)
+        output, errors = await asyncio.wait_for(process.communicate(), limit_seconds)
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,143 +1,203 @@
-"""Verdict: what a race has found, as numbers of candidates and as a sentence."""
+"""Answers of an elimination rule: candidates, decision, correctness, rows remaining, and the verdict sentence."""
 
 import math
 from typing import TYPE_CHECKING
 
-from tombola.racing.bets import SLACK
+import numpy as np
+
+from tombola._types import Floats
+from tombola.racing.bets import MAX_LOSS_SHARE, ROUNDING_SLACK
 from tombola.racing.elimination import Elimination
-from tombola.racing.gate import Gate
+from tombola.racing.gate import Gate, holds_on_list
 from tombola.racing.top import Top
 from tombola.racing.within import Within
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
 
-
-def answer_of(field: Elimination) -> list[int]:
-    """Return the candidates that answer the question, or, as long as it is open, those it is among."""
-    if isinstance(field, Gate):
-        return [c for c, passed in field.judged.items() if passed]
-    if isinstance(field, Within) and field.chosen is not None:
-        return [field.chosen]
-    if field.seen == field.population:
-        found = _least(field, field.top if isinstance(field, Top) else 1)
-        return found[:1] if isinstance(field, Within) else found  # of equals, each is near enough to the best
-    return field.active
+# Longest list of names that a sentence spells out.
+MAX_NAMES = 6
 
 
-def proved_by(field: Elimination) -> bool | None:
-    """Return True if the question is answered, False if a gate is not passed, None if it is open."""
-    if isinstance(field, Gate):
-        judged = field.judged
-        if not all(judged.values()):
+def answer_of(rule: Elimination) -> list[int]:
+    """Return the candidates that answer the question; while it is open, those that may be the answer."""
+    if isinstance(rule, Gate):
+        return [c for c, passed in rule.decisions.items() if passed]
+    if isinstance(rule, Within) and rule.chosen is not None:
+        return [rule.chosen]
+    if rule.rows_seen == rule.population:
+        best = _smallest_totals(rule, rule.top if isinstance(rule, Top) else 1)
+        # Candidates that tie are all within the tolerance; one of them is enough.
+        return best[:1] if isinstance(rule, Within) else best
+    return rule.active
+
+
+def is_proved(rule: Elimination) -> bool | None:
+    """Return True if the question is answered, False if a gate is refuted, None if it is open."""
+    if isinstance(rule, Gate):
+        decisions = rule.decisions
+        if not all(decisions.values()):
             return False
-        return True if len(judged) == field.candidates - 1 else None
-    wanted = field.top if isinstance(field, Top) else 1
-    return True if field.done and len(answer_of(field)) <= wanted else None
+        return True if len(decisions) == rule.candidates - 1 else None
+    target = rule.top if isinstance(rule, Top) else 1
+    return True if rule.done and len(answer_of(rule)) <= target else None
 
 
-def _least(field: Elimination, wanted: int) -> list[int]:
-    """Return the best of those in the race when all rows are known: as many as wanted, and who ties with the last."""
-    totals = {a: float(field.state.total[a]) for a in field.active}
-    last = sorted(totals.values())[min(wanted, len(totals)) - 1]
-    return [a for a in totals if totals[a] <= last + SLACK * field.population]
+def _smallest_totals(rule: Elimination, count: int) -> list[int]:
+    """Return the `count` active candidates with the smallest total loss, and all that tie with the last."""
+    totals = {a: float(rule.state.total_loss[a]) for a in rule.active}
+    last = sorted(totals.values())[min(count, len(totals)) - 1]
+    return [a for a in totals if totals[a] <= last + ROUNDING_SLACK * rule.population]
+
+
+def is_wrong(rule: Elimination, totals: Floats) -> bool:
+    """Return whether a rule has reached a false conclusion.
+
+    `totals` are the losses of all candidates, summed over the whole list, shape (k,).
+
+    >>> from tombola.racing.best import Best
+    >>> rule = Best(candidates=2, rows=1, population=1, level=0.05)
+    >>> rule.update(np.array([0.0, 1.0]))
+    >>> is_wrong(rule, np.array([0.0, 1.0])), is_wrong(rule, np.array([1.0, 0.0]))
+    (False, True)
+    """
+    if isinstance(rule, Gate):
+        leads = totals[rule.baseline] - totals
+        return any(
+            passed != holds_on_list(float(leads[c]), rule.margin, rule.rows) for c, passed in rule.decisions.items()
+        )
+    slack = ROUNDING_SLACK * rule.rows
+    if isinstance(rule, Top):
+        inside = answer_of(rule)
+        outside = [a for a in range(rule.candidates) if a not in inside]
+        return bool(outside) and max(totals[inside]) > min(totals[outside]) + slack
+    allowed = rule.within * rule.rows if isinstance(rule, Within) else 0.0
+    best = float(np.min(totals))
+    if is_proved(rule):
+        return any(totals[a] > best + allowed + slack for a in answer_of(rule))
+    return bool(min(totals[a] for a in answer_of(rule)) > best + allowed + slack)
+
+
+def rows_remaining(rule: Elimination) -> int | None:
+    """Estimate how many more rows the rule needs if differences stay as they are; None before the first row.
+
+    A difference of mean D and variance v needs n = 2 v ln(1 / level) / D^2 rows of an infinite population, and
+    n / (1 + n / N) of a list of N rows. However small v is, one row multiplies a wealth by at most about 1 + D, because
+    the next row may be the worst possible: at least n = ln(1 / level) / ln(1 + D) rows, and N (1 - exp(-n / N)) of a
+    list. An estimate from measurements (docs/theory/race.md, section 7), without a guarantee.
+    """
+    if rule.done:
+        return 0
+    if rule.rows_seen == 0:
+        return None
+    return min(
+        max([1, *(_rows_for(rule, *question) for question in rule.open_questions())]), rule.rows - rule.rows_seen
+    )
+
+
+def _rows_for(rule: Elimination, edge: float, variance: float, threshold: float) -> int:
+    if edge <= 0.0:
+        return rule.rows - rule.rows_seen
+    by_noise = 2.0 * max(variance, edge * edge) * math.log(threshold) / (edge * edge)
+    by_growth, N = math.log(threshold) / math.log1p(MAX_LOSS_SHARE * edge), rule.population
+    lower = by_growth if N == math.inf else -N * math.expm1(-by_growth / N)
+    return math.ceil(max(by_noise / (1.0 + by_noise / N), lower)) - rule.rows_seen
+
+
+def is_exact(rule: Elimination) -> bool:
+    """Return whether all rows were counted and no candidate was dropped before the last one."""
+    early = any(0 < row < rule.population for row in rule.state.drop_row)
+    return rule.rows_seen == rule.population and not early and not isinstance(rule, Gate)
+
+
+def is_within_only(race: "Race") -> bool:
+    """Return whether the answer is only known to be within the tolerance: another candidate may be better."""
+    return isinstance(race.rule, Within) and len(race.active) > 1
 
 
 def verdict_of(race: "Race") -> str:
-    """Return the sentence that says what was found, how sure it is, and what it took."""
-    if race.failure is not None:
-        call = race.failure
+    """Return the verdict sentence: the answer, its confidence, and the number of rows and calls."""
+    if race.failed_call is not None:
+        call = race.failed_call
         return f"stopped, undecided: {call.candidate} failed on row {call.row}; {_effort(race)}"
-    if isinstance(race.field, Gate):
-        return f"{_gate(race, race.field)}; {_effort(race)}"
-    return f"{_found(race) if race.proved else _open(race)}; {_effort(race)}"
+    if isinstance(race.rule, Gate):
+        return f"{_gate_text(race, race.rule)}; {_effort(race)}"
+    return f"{_proved_text(race) if race.proved else _open_text(race)}; {_effort(race)}"
 
 
-def _found(race: "Race") -> str:
-    names, settings = _list(race.answer), race.settings
+def _proved_text(race: "Race") -> str:
+    names, settings = _join(race.answer), race.settings
     if settings.top > 1:
-        claim = f"{names} are the best {settings.top} of {_field(race)}"
-    elif is_near(race):
-        claim = f"{names} is within {settings.within:g} of the best of {_field(race)}"
+        claim = f"{names} are the best {settings.top} of {_candidates(race)}"
+    elif is_within_only(race):
+        claim = f"{names} is within {settings.within:g} of the best of {_candidates(race)}"
     else:
-        claim = f"{names} is the best of {_field(race)}"
-    return f"{claim}{_surely(race)}{_margin(race)}"
+        claim = f"{names} is the best of {_candidates(race)}"
+    return f"{claim}{_confidence(race)}{_lead(race)}"
 
 
-def is_near(race: "Race") -> bool:
-    """Tell whether the answer is only known to be near enough to the best: somebody else may be better, or as good."""
-    return isinstance(race.field, Within) and len(race.active) > 1
-
-
-def _open(race: "Race") -> str:
-    if race.rows_counted == len(race.rows) and math.isfinite(race.field.population):
-        last = max(race.means[name] for name in race.answer)
-        ahead = tuple(name for name in race.answer if race.means[name] < last - SLACK)
+def _open_text(race: "Race") -> str:
+    if race.rows_counted == len(race.rows) and math.isfinite(race.rule.population):
+        means = race.mean_losses
+        last = max(means[name] for name in race.answer)
+        ahead = tuple(name for name in race.answer if means[name] < last - ROUNDING_SLACK)
         tied = tuple(name for name in race.answer if name not in ahead)
-        behind = f", behind {_list(ahead)}" if ahead else ""
-        return f"not separable on this list: {_list(tied)} have the same mean loss on all rows{behind}{_surely(race)}"
-    wanted = f"the best {race.settings.top}" if race.settings.top > 1 else "the best"
-    words = f"{wanted} of {_field(race)} is among {_list(race.active)}{_surely(race)}{_margin(race)}"
+        behind = f", behind {_join(ahead)}" if ahead else ""
+        return (
+            f"not separable on this list: {_join(tied)} have the same mean loss on all rows{behind}{_confidence(race)}"
+        )
+    target = f"the best {race.settings.top}" if race.settings.top > 1 else "the best"
+    words = f"{target} of {_candidates(race)} is among {_join(race.active)}{_confidence(race)}{_lead(race)}"
     if race.rows_counted == len(race.rows):
         return f"not separable on this list: {words}"
     return f"{'undecided' if race.done else 'open'}: {words}"
 
 
-def _gate(race: "Race", gate: Gate) -> str:
+def _gate_text(race: "Race", gate: Gate) -> str:
     base, within = race.settings.baseline, race.settings.within
     true = f"not worse than {base} by more than {within:g}" if within else f"better than {base}"
     false = f"worse than {base} by more than {within:g}" if within else f"not better than {base}"
-    said = []
+    parts = []
     for c, name in enumerate(race.candidates):
         if name != base:
-            words = (
-                {True: f"is {true}", False: f"is {false}"}[gate.judged[c]]
-                if c in gate.judged
-                else f"may be {true} or not"
-            )
-            said.append(f"{name} {words} ({_difference(gate, c)})")
-    return f"{', '.join(said)}{_target(race)}{_surely(race)}"
+            decision = gate.decisions.get(c)
+            words = f"is {true}" if decision else f"is {false}" if decision is False else f"may be {true} or not"
+            parts.append(f"{name} {words} ({_difference(gate, c)})")
+    return f"{', '.join(parts)}{_scope(race)}{_confidence(race)}"
 
 
 def _difference(gate: Gate, candidate: int) -> str:
-    """Return how a candidate stands against the baseline, in the rows in which it was asked."""
-    ahead, rows = gate.ahead(candidate)
+    advantage, rows = gate.advantage(candidate)
     if rows == 0:
         return "no row yet"
-    if abs(ahead) <= SLACK:
+    if abs(advantage) <= ROUNDING_SLACK:
         return f"the same mean loss on {rows:,} rows"
-    return f"mean loss {'higher' if ahead < 0 else 'lower'} by {abs(ahead):.3g} on {rows:,} rows"
+    return f"mean loss {'higher' if advantage < 0 else 'lower'} by {abs(advantage):.3g} on {rows:,} rows"
 
 
-def _margin(race: "Race") -> str:
-    """Return by how much the leader leads, if there is somebody else in the race."""
-    others = sorted(float(race.field.state.total[a]) for a in race.field.active)
-    if len(others) < 2 or not race.rows_counted:
+def _lead(race: "Race") -> str:
+    """Return the lead of the leader, if another candidate is active."""
+    totals = sorted(float(race.rule.state.total_loss[a]) for a in race.rule.active)
+    if len(totals) < 2 or not race.rows_counted:
         return ""
-    ahead = (others[1] - others[0]) / race.rows_counted
-    exact = "exactly " if race.rows_counted == race.field.population else ""
-    return f", where {race.leader} leads by {exact}{ahead:.3g} in mean loss"
+    lead = (totals[1] - totals[0]) / race.rows_counted
+    exact = "exactly " if race.rows_counted == race.rule.population else ""
+    return f", where {race.leader} leads by {exact}{lead:.3g} in mean loss"
 
 
-def _field(race: "Race") -> str:
-    return f"{len(race.candidates)} candidates{_target(race)}"
+def _candidates(race: "Race") -> str:
+    return f"{len(race.candidates)} candidates{_scope(race)}"
 
 
-def _target(race: "Race") -> str:
+def _scope(race: "Race") -> str:
     rows = len(race.rows)
-    return f" on these {rows:,} rows" if math.isfinite(race.field.population) else " on rows like these"
+    return f" on these {rows:,} rows" if math.isfinite(race.rule.population) else " on rows like these"
 
 
-def _surely(race: "Race") -> str:
-    if is_exact(race.field):
+def _confidence(race: "Race") -> str:
+    if is_exact(race.rule):
         return ", for certain: the whole table is known"
     return f", with probability {1 - race.settings.level:.4g} or more"
-
-
-def is_exact(field: Elimination) -> bool:
-    """Tell whether all rows were counted, and nobody was dropped before the last one."""
-    early = any(0 < out < field.population for out in field.state.out)
-    return field.seen == field.population and not early and not isinstance(field, Gate)
 
 
 def _effort(race: "Race") -> str:
@@ -148,7 +208,7 @@ def _effort(race: "Race") -> str:
     return f"{race.rows_counted:,} rows, {calls:,} calls{failed}{spent}, {saved:,} saved ({share:.0%})"
 
 
-def _list(names: tuple[str, ...]) -> str:
-    if len(names) > 6:
-        return f"{', '.join(names[:5])} and {len(names) - 5} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "nobody"
+def _join(names: tuple[str, ...]) -> str:
+    if len(names) > MAX_NAMES:
+        return f"{', '.join(names[: MAX_NAMES - 1])} and {len(names) - MAX_NAMES + 1} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "none"

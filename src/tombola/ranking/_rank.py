@@ -187,12 +187,12 @@ def _exact(rows: Floats, level: float) -> Reading:
 def _without_replacement(rows: Floats, population: int, level: float, seed: int) -> Reading:
     """Prove an order from the answered rows, a random part of the list, taken in a random order of their own."""
     n, k = rows.shape
-    field = Ranks(k, population, population, level)
-    field.play(rows, np.random.default_rng(seed).permutation(n).astype(np.uint32))
+    rule = Ranks(k, population, population, level)
+    rule.play(rows, np.random.default_rng(seed).permutation(n).astype(np.uint32))
     low, high = _intervals(rows, float(population), level)
-    before = field.before
+    before = rule.before
     return Reading(
-        "this list", ESTIMATED, level, n, before, rank_sets(before), low, high, _variance(rows), field.state.goal,
+        "this list", ESTIMATED, level, n, before, rank_sets(before), low, high, _variance(rows), rule.state.threshold,
         contradiction=bool((before & before.T).any()),
     )  # fmt: skip
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.engine.compiler import compile_loop
-from tombola.racing.bets import STAKE, gamble
-from tombola.racing.elimination import State, count_in
+from tombola.racing.bets import STRATEGY_WEIGHTS, update_wealth
+from tombola.racing.elimination import State, count_row
 
 ORDERS = 8  # e-values are averaged over this many orders fixed by a seed; more orders only reduce their noise
 
@@ -65,10 +65,11 @@ def _wealth(rows: Floats) -> Floats:
 def _state(k: int, n: int) -> State:
     empty = np.zeros(k)
     return State(
-        active=np.ones(k), total=np.zeros(k), out=empty, against=empty, peak=empty, worth=empty, seen=np.zeros(1),
-        done=np.zeros(1), wealth=np.tile(STAKE, (k * k, 1)), squares=np.zeros(k * k), bets=np.zeros(k * k),
-        settled=np.zeros((1, k)), deposit=np.zeros((1, k)), judged=empty, room=empty,
-        rows=float(n), population=np.inf, goal=np.inf, margin=0.0, special=0.0,
+        active=np.ones(k), total_loss=np.zeros(k), drop_row=empty, dropped_against=empty, wealth_at_drop=empty,
+        current_wealth=empty, rows_seen=np.zeros(1),
+        done=np.zeros(1), wealth=np.tile(STRATEGY_WEIGHTS, (k * k, 1)), squared_residuals=np.zeros(k * k), n_bets=np.zeros(k * k),
+        settled=np.zeros((1, k)), deposit=np.zeros((1, k)), decision=empty, lead=empty, rule_values=empty,
+        rows=float(n), population=np.inf, threshold=np.inf, margin=0.0, rule_parameter=0.0,
     )  # fmt: skip
 
 
@@ -79,5 +80,7 @@ def bet_on_all_pairs(state: State, rows: Floats) -> None:
         for a in range(k):
             for b in range(k):
                 if a != b:
-                    gamble(state, a * k + b, state.total[a] - state.total[b], losses[a] - losses[b], 0.0)
-        count_in(state, losses)
+                    update_wealth(
+                        state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b], 0.0
+                    )
+        count_row(state, losses)

@@ -32,7 +32,7 @@ def test_words_and_json_say_the_same(losses: Path, cli: Callable[..., Any]) -> N
     words = cli("plan", str(losses), "--shuffles", "20", "--level", "0.1,0.05")
     assert words.returncode == 0, words.stderr
     data = json.loads(cli("plan", str(losses), "--shuffles", "20", "--level", "0.1,0.05", "--json").stdout)
-    assert data["everything"] == 360
+    assert data["total_calls"] == 360
     assert [race["level"] for race in data["races"]] == [0.1, 0.05]
     for race in data["races"]:
         assert race["answers"] == [{"candidates": ["a"], "shuffles": 20}]
@@ -64,7 +64,7 @@ def test_a_plan_is_the_live_race_on_the_same_shuffles() -> None:
         race._order = draw_order("random", 80, RngStreams(seed).order()).tolist()
         while not race.done:
             for call in race.calls():
-                race.record(call, loss=table[call.place, "abc".index(call.candidate)])
+                race.record(call, loss=table[call.row_index, "abc".index(call.candidate)])
         assert (race.calls_made, race.rows_counted, race.answer) == (outcome.calls, outcome.rows, outcome.answer)
 
 

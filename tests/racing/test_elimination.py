@@ -10,12 +10,12 @@ import pytest
 
 from tombola.engine.compiler import compile_loop
 from tombola.racing import Race
-from tombola.racing.best import Best, drop_certain
-from tombola.racing.bets import gamble
-from tombola.racing.elimination import Elimination, State, best_two, count_in, drop, finish
+from tombola.racing.best import Best, drop_hopeless
+from tombola.racing.bets import update_wealth
+from tombola.racing.elimination import Elimination, State, best_two, count_row, drop, finish
 from tombola.racing.gate import Gate
 from tombola.racing.top import Top
-from tombola.racing.truth import is_wrong
+from tombola.racing.verdict import is_wrong
 from tombola.racing.within import Within
 
 BITS, THIRDS = (0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0)
@@ -74,7 +74,7 @@ def drops(memory: Any, start: Any, rows: Any, pools: Any, best: Any, row: Any, s
             left[which] -= 1
             memory[:] = stack[depth]
             row[:] = rows[which]
-            take(state, row)  # type: ignore[name-defined]  # noqa: F821
+            step(state, row)  # type: ignore[name-defined]  # noqa: F821
             standing = False
             for a in range(k):
                 standing = standing or (best[p, a] and state.active[a] > 0.0)
@@ -102,23 +102,23 @@ def completions(left: Any, pool: Any, size: int) -> float:
     return ways
 
 
-def worst_drop(field: Elimination, rows: Any, pools: Any) -> float:
+def worst_drop(rule: Elimination, rows: Any, pools: Any) -> float:
     """Return the largest probability, over pools and their best candidates, that one is dropped."""
-    totals = np.zeros((len(pools), field.candidates))
+    totals = np.zeros((len(pools), rule.candidates))
     for place in range(pools.shape[1]):
         totals += rows[pools[:, place]]
     best = totals <= totals.min(axis=1, keepdims=True) + 1e-9
-    stack, count = np.zeros((pools.shape[1], field._memory.size)), np.zeros(totals.shape)
-    arguments = (field._memory, field._first, rows, pools, best, np.zeros(field.candidates), stack, count)
-    compile_loop(drops, arguments, **field._kernels, completions=completions)(*arguments)
+    stack, count = np.zeros((pools.shape[1], rule._memory.size)), np.zeros(totals.shape)
+    arguments = (rule._memory, rule._initial, rows, pools, best, np.zeros(rule.candidates), stack, count)
+    compile_loop(drops, arguments, **rule._kernels, completions=completions)(*arguments)
     return float(count.max())
 
 
 def check(values: tuple[float, ...], N: int, k: int) -> None:
     rows, found = differing(values, N, k)
     for level in LEVELS:
-        field = Best(candidates=k, rows=N, population=N, level=level)
-        worst = worst_drop(field, rows, found)
+        rule = Best(candidates=k, rows=N, population=N, level=level)
+        worst = worst_drop(rule, rows, found)
         print(f"N = {N}, k = {k}, {len(values)} values, {len(found):,} pools, level {level}: at most {worst:.6f}")
         assert worst <= level + 1e-12, (N, k, level)
 
@@ -143,15 +143,15 @@ def test_the_tree_of_orders_counts_what_all_orders_give() -> None:
     """All orders of all pools of four rows, one by one, against the tree; with clones and ties."""
     rows, found = differing(BITS, 4, 3)
     for level in (0.2, 0.9):
-        field, worst = Best(candidates=3, rows=4, population=4, level=level), 0.0
+        rule, worst = Best(candidates=3, rows=4, population=4, level=level), 0.0
         for pool in found:
             table, gone = rows[pool], np.zeros(3)
             for order in permutations(range(4)):
-                field.play(table, np.array(order, np.uint32))
-                gone += field.state.active == 0.0
+                rule.play(table, np.array(order, np.uint32))
+                gone += rule.state.active == 0.0
             totals = table.sum(axis=0)
             worst = max(worst, (gone[totals == totals.min()] / 24).max())
-        assert worst_drop(field, rows, found) == pytest.approx(worst, abs=1e-12)
+        assert worst_drop(rule, rows, found) == pytest.approx(worst, abs=1e-12)
 
 
 def test_the_bound_is_not_met_for_want_of_trying() -> None:
@@ -168,14 +168,14 @@ def fields(N: int, k: int, level: float) -> Iterator[Elimination]:
         yield Top(candidates=k, rows=N, population=N, level=level, top=2)
 
 
-def worst_answer(field: Elimination, tables: Any) -> float:
+def worst_answer(rule: Elimination, tables: Any) -> float:
     """Return the largest probability, over pools, of a wrong answer."""
     everything, worst = np.array(list(permutations(range(tables.shape[1]))), np.uint32), 0
     for table in tables:
         totals, wrong = table.sum(axis=0), 0
         for order in everything:
-            field.play(table, order)
-            wrong += is_wrong(field, totals)
+            rule.play(table, order)
+            wrong += is_wrong(rule, totals)
         worst = max(worst, wrong)
     return worst / len(everything)
 
@@ -183,16 +183,16 @@ def worst_answer(field: Elimination, tables: Any) -> float:
 @pytest.mark.parametrize(("N", "k"), [(1, 2), (2, 3), (3, 3), (4, 2)])
 def test_the_other_questions_are_answered_wrongly_no_more_often_than_the_level_allows(N: int, k: int) -> None:
     for level in (0.2, 0.6):
-        for field in fields(N, k, level):
-            assert worst_answer(field, pools(BITS, N, k)) <= level, (field, N, k, level)
+        for rule in fields(N, k, level):
+            assert worst_answer(rule, pools(BITS, N, k)) <= level, (rule, N, k, level)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("values", "N", "k"), [(BITS, 4, 3), (BITS, 6, 2), (THIRDS, 4, 2), (BITS, 3, 4)])
 def test_the_same_of_larger_pools_for_the_other_questions(values: Any, N: int, k: int) -> None:
     for level in (0.05, 0.2, 0.6, 0.9):
-        for field in fields(N, k, level):
-            assert worst_answer(field, pools(values, N, k)) <= level, (field, N, k, level)
+        for rule in fields(N, k, level):
+            assert worst_answer(rule, pools(values, N, k)) <= level, (rule, N, k, level)
 
 
 def raced(table: Any, order: Any, level: float, rng: Any, *, failing: Any = ()) -> Race:
@@ -203,7 +203,7 @@ def raced(table: Any, order: Any, level: float, rng: Any, *, failing: Any = ()) 
     while not race.done:
         out += race.calls(int(rng.integers(1, 4)))
         call = out.pop(int(rng.integers(len(out))))
-        cell = call.place, int(call.candidate)
+        cell = call.row_index, int(call.candidate)
         race.record(call, **({"failed": True} if cell in failing else {"loss": float(table[cell])}))
     return race
 
@@ -219,11 +219,11 @@ def test_answers_out_of_order_and_failed_calls_leave_the_evidence_as_it_is(value
         recorded = table.copy()
         for cell in failing:
             recorded[cell] = 1.0
-        field = Best(candidates=k, rows=N, population=N, level=level)
-        field.play(recorded, order.astype(np.uint32))
+        rule = Best(candidates=k, rows=N, population=N, level=level)
+        rule.play(recorded, order.astype(np.uint32))
         race = raced(table, order, level, rng, failing=failing)
-        np.testing.assert_array_equal(race.field._memory, field._memory)
-        assert race.active == tuple(str(a) for a in field.active)
+        np.testing.assert_array_equal(race.rule._memory, rule._memory)
+        assert race.active == tuple(str(a) for a in rule.active)
 
 
 @pytest.mark.parametrize("failing", [(), ((0, 0), (2, 0)), ((1, 1), (3, 0))])
@@ -251,12 +251,12 @@ def close_pool(N: int, wins: int) -> Any:
     return table
 
 
-def drop_rate(field: Elimination, table: Any, repetitions: int = 2000) -> float:
+def drop_rate(rule: Elimination, table: Any, repetitions: int = 2000) -> float:
     """Return how often candidate 0, the best, is dropped, over random orders."""
     rng, gone = np.random.default_rng(1), 0
     for _ in range(repetitions):
-        field.play(table, rng.permutation(len(table)).astype(np.uint32))
-        gone += 0 not in field.active
+        rule.play(table, rng.permutation(len(table)).astype(np.uint32))
+        gone += 0 not in rule.active
     return gone / repetitions
 
 
@@ -264,7 +264,7 @@ class OpponentAfterTheRow(Best):
     """Fault: the opponent is whoever does best in the row that is being bet on."""
 
     @staticmethod
-    def take(state: State, losses: Any) -> None:
+    def step(state: State, losses: Any) -> None:
         leader, runner = best_two(state)
         for b in range(losses.size):
             if state.active[b] > 0.0:
@@ -272,12 +272,14 @@ class OpponentAfterTheRow(Best):
                 for c in range(losses.size):
                     if c != b and state.active[c] > 0.0 and losses[c] < losses[o]:
                         o = c
-                state.worth[b] = gamble(state, b, state.total[b] - state.total[o], losses[b] - losses[o], 0.0)
-        count_in(state, losses)
+                state.current_wealth[b] = update_wealth(
+                    state, b, state.total_loss[b] - state.total_loss[o], losses[b] - losses[o], 0.0
+                )
+        count_row(state, losses)
         for b in range(losses.size):
-            if state.active[b] > 0.0 and state.worth[b] >= state.goal and b != leader:
-                drop(state, b, leader, state.worth[b])
-        drop_certain(state)
+            if state.active[b] > 0.0 and state.current_wealth[b] >= state.threshold and b != leader:
+                drop(state, b, leader, state.current_wealth[b])
+        drop_hopeless(state)
         finish(state, 1.0)
 
 
@@ -285,7 +287,7 @@ class LooserLevel(Best):
     """Fault: the wealth has to reach a quarter of what it should."""
 
     def init(self) -> State:
-        return self.start(gamblers=self.candidates, goal=0.25 / self.level)
+        return self.initial_state(bettors=self.candidates, threshold=0.25 / self.level)
 
 
 def three_close(N: int) -> Any:
@@ -312,18 +314,18 @@ def test_saboteurs_are_caught(fault: type[Best], table: Any) -> None:
 
 def test_without_the_shuffle_the_best_is_dropped() -> None:
     table = close_pool(200, 60)[::-1]
-    field = Best(candidates=2, rows=200, population=200, level=0.05)
-    field.play(np.ascontiguousarray(table), np.arange(200, dtype=np.uint32))
-    assert field.active == [1]
+    rule = Best(candidates=2, rows=200, population=200, level=0.05)
+    rule.play(np.ascontiguousarray(table), np.arange(200, dtype=np.uint32))
+    assert rule.active == [1]
 
 
 def test_rows_that_are_skipped_when_an_answer_is_missing_ruin_the_guarantee() -> None:
     """Fault: half of the rows that the best wins are left out, as if nobody had asked."""
     table = close_pool(400, 100)
     rng, wrong = np.random.default_rng(2), 0
-    field = Best(candidates=2, rows=400, population=400, level=0.05)
+    rule = Best(candidates=2, rows=400, population=400, level=0.05)
     for _ in range(50):
         order = [row for row in rng.permutation(400) if not (table[row, 1] == 1.0 and row % 2)]
-        field.play(table, np.array(order, np.uint32))
-        wrong += field.leader != 0
+        rule.play(table, np.array(order, np.uint32))
+        wrong += rule.leader != 0
     assert wrong > 40

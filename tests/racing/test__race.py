@@ -23,11 +23,11 @@ from tombola.persistence import SessionFile
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Event, Race, Settings
 from tombola.racing.best import Best
-from tombola.racing.bets import total
+from tombola.racing.bets import total_wealth
 from tombola.racing.elimination import drop
-from tombola.racing.gate import Gate, judge
+from tombola.racing.gate import Gate, decide
 from tombola.racing.top import Top
-from tombola.racing.truth import is_wrong
+from tombola.racing.verdict import is_wrong
 from tombola.racing.within import Within, account, close_accounts
 
 THIRDS = st.sampled_from([0.0, 1 / 3, 2 / 3, 1.0])
@@ -43,12 +43,12 @@ def tables(most: int = 14) -> Any:
 @given(tables(), st.sampled_from([0.05, 0.3, 0.9]), st.booleans())
 def test_the_compiled_race_is_the_naive_one(table: list[list[float]], level: float, endless: bool) -> None:
     N = math.inf if endless else len(table)
-    field = Best(candidates=len(table[0]), rows=len(table), population=N, level=level)
+    rule = Best(candidates=len(table[0]), rows=len(table), population=N, level=level)
     history = []
     for row in table:
-        if not field.done:
-            field.update(np.array(row))
-            history.append(field.active)
+        if not rule.done:
+            rule.update(np.array(row))
+            history.append(rule.active)
     assert history == naive.best(table, level, N)
 
 
@@ -58,7 +58,7 @@ def play(race: Race, table: Any, rng: random.Random, ahead: int = 7) -> Race:
     while not race.done:
         out += race.calls(rng.randint(1, ahead))
         call = out.pop(rng.randrange(len(out)))
-        race.record(call, loss=float(table[call.place][race.candidates.index(call.candidate)]))
+        race.record(call, loss=float(table[call.row_index][race.candidates.index(call.candidate)]))
     return race
 
 
@@ -82,7 +82,7 @@ def test_a_race_is_made_again_from_its_settings_and_events() -> None:
             events.append(answer)
     again = Race.restore(Settings.from_json(race.settings.to_json()), race.rows, events)
     assert again.verdict == race.verdict
-    assert np.array_equal(again.field._memory, race.field._memory)
+    assert np.array_equal(again.rule._memory, race.rule._memory)
     assert again.cost == race.cost > 0
 
 
@@ -113,7 +113,7 @@ def test_what_is_no_answer_is_refused(answer: Any, one_sentence: Any) -> None:
 
 def test_only_tickets_handed_out_can_be_answered(one_sentence: Any) -> None:
     race = Race("ab", 5, seed=0)
-    for ticket in (3, -1, 10, True):
+    for ticket in (3, 0, 11, True):
         with pytest.raises(FeedbackError) as error:
             race.record(ticket, loss=0.0)
         one_sentence(error.value)
@@ -123,7 +123,7 @@ def test_a_failed_call_is_the_worst_loss_or_the_end() -> None:
     race = Race("ab", 5, seed=0)
     for call in race.calls():
         race.record(call, **({"failed": True} if call.candidate == "a" else {"loss": 0.0}))
-    assert race.means == {"a": 1.0, "b": 0.0}
+    assert race.mean_losses == {"a": 1.0, "b": 0.0}
     assert race.failures == 1
     strict = Race("ab", 5, seed=0, on_failure="stop")
     strict.record(strict.calls(1)[0], failed=True)
@@ -150,7 +150,7 @@ def test_evidence_waits_for_the_first_unanswered_call() -> None:
     [
         {"level": 0.0}, {"level": 1.0}, {"within": -0.1}, {"top": 0}, {"top": 2}, {"baseline": "c"}, {"seed": -1},
         {"population": 7}, {"max_calls": -1}, {"max_cost": math.nan}, {"on_failure": "skip"}, {"candidates": "aa"},
-        {"rows": 0}, {"rows": ["x", "x"]}, {"candidates": []}, {"candidates": ["a", " "]}, {"max_calls": 2.5},
+        {"rows": 0}, {"rows": ["x", "x"]}, {"candidates": []}, {"candidates": ["a"]}, {"max_call_cost": 1}, {"candidates": ["a", " "]}, {"max_calls": 2.5},
     ],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(wrong: Any, one_sentence: Any) -> None:
@@ -162,19 +162,19 @@ def test_settings_that_make_no_sense_are_refused(wrong: Any, one_sentence: Any) 
 MARGINS = st.sampled_from([0.07, 0.31, 0.5])
 
 
-def played(field: Any, table: list[list[float]]) -> Any:
-    field.play(np.array(table), np.arange(len(table), dtype=np.uint32))
-    return field
+def played(rule: Any, table: list[list[float]]) -> Any:
+    rule.play(np.array(table), np.arange(len(table), dtype=np.uint32))
+    return rule
 
 
 @settings(max_examples=60, deadline=None)
 @given(tables(), st.sampled_from([0.05, 0.3, 0.9]), MARGINS)
 def test_within_is_the_naive_one(table: list[list[float]], level: float, margin: float) -> None:
     k, N = len(table[0]), len(table)
-    field = Within(candidates=k, rows=N, population=N, level=level, within=margin)
+    rule = Within(candidates=k, rows=N, population=N, level=level, within=margin)
     if k > 1:
-        played(field, table)
-        assert (field.active, field.chosen) == naive.within(table, level, margin)
+        played(rule, table)
+        assert (rule.active, rule.chosen) == naive.within(table, level, margin)
 
 
 @settings(max_examples=60, deadline=None)
@@ -192,8 +192,8 @@ def test_top_is_the_naive_one(table: list[list[float]], level: float, m: int) ->
 def test_a_gate_is_the_naive_one(table: list[list[float]], level: float, margin: float) -> None:
     k, N = len(table[0]), len(table)
     if k > 1:
-        field = Gate(candidates=k, rows=N, population=N, level=level, baseline=1, margin=margin)
-        assert played(field, table).judged == naive.gate(table, level, 1, margin)
+        rule = Gate(candidates=k, rows=N, population=N, level=level, baseline=1, margin=margin)
+        assert played(rule, table).decisions == naive.gate(table, level, 1, margin)
 
 
 def differing(rows: int, by: float) -> Race:
@@ -209,7 +209,7 @@ def differing(rows: int, by: float) -> Race:
 def test_the_forecast_knows_that_small_differences_decide_late(rows: int, least: int) -> None:
     """There is no spread at all, but no row counts for more than its difference of .004."""
     race = differing(rows, by=0.004)
-    guess = race.forecast
+    guess = race.rows_remaining
     while not race.done:
         for call in race.calls():
             race.record(call, loss=0.004 * (call.candidate == "b"))
@@ -227,7 +227,7 @@ def test_a_whole_table_is_certain_unless_somebody_was_dropped_before() -> None:
     assert "a is the best of 2 candidates on these 4 rows, for certain" in close.verdict
     far = Race("abc", 60, seed=1)
     for call in far.calls(180):
-        far.record(call, loss={"a": 0.3, "b": 0.3 + 0.01 * (call.place == 0), "c": 1.0}[call.candidate])
+        far.record(call, loss={"a": 0.3, "b": 0.3 + 0.01 * (call.row_index == 0), "c": 1.0}[call.candidate])
     assert far.rows_counted == 60
     assert "with probability 0.95 or more" in far.verdict
 
@@ -255,33 +255,28 @@ def test_one_of_those_that_tie_is_near_enough_to_the_best() -> None:
 
 @pytest.mark.usefixtures("plainly")
 def test_the_page_says_how_near_to_the_best_and_where_candidates_are_out() -> None:
-    from tombola.racing.page import race_page
-    from tombola.racing.timeline import tell
+    from tombola.racing.report import RaceReport
 
     race = Race("ab", 60, seed=1, within=0.5)
-    events = []
     while not race.done:
         for call in race.calls():
             race.record(call, loss=0.5)
-            events.append(Event("answer", call.ticket, 0.5))
-    page = race_page(tell(race.settings, race.rows, events))
+    page = RaceReport.from_race(race).to_html()
     assert "a is within 0.5 of the best" in race.verdict
     assert "Within 0.5 of the best: a" in page
     assert "The best: a" not in page
-    assert "has made 40," in page, "half of the level is for dropping"
+    assert "reaches 40," in page, "half of the level is for dropping"
 
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("asked", [{}, {"top": 2}, {"baseline": "a"}, {"within": 0.25}])
 def test_a_race_on_one_row_has_a_page(asked: Any) -> None:
     """What is certain after the first row has a wealth without end from the start."""
-    from tombola.racing.page import race_page
-    from tombola.racing.timeline import tell
+    from tombola.racing.report import RaceReport
 
     losses = {"a": 0.0, "b": 0.5, "c": 1.0}
     race = answered(Race("abc", 1, seed=1, **asked), losses)
-    events = [Event("answer", ticket, losses[name]) for ticket, name in enumerate("abc")]
-    page = race_page(tell(race.settings, race.rows, events))
+    page = RaceReport.from_race(race).to_html()
     assert "certain" in page
     assert ("0: certain" in page) == ("for certain: the whole table is known" in race.verdict)
 
@@ -306,68 +301,68 @@ def answered(race: Race, losses: dict[str, float]) -> Race:
 @pytest.mark.usefixtures("plainly")
 def test_who_can_no_longer_catch_up_is_out_at_once_and_not_before() -> None:
     """With a level that no gambler reaches: of ten rows, four may bring back a lead of four, and five of five."""
-    field = Best(candidates=2, rows=10, population=10, level=1e-300)
+    rule = Best(candidates=2, rows=10, population=10, level=1e-300)
     for row in range(1, 7):
-        assert field.active == [0, 1]
-        assert not field.done
-        field.update(np.array([0.0, 1.0]))
-        assert field.seen == row
-    assert field.active == [0]
-    assert field.done
-    assert (field.state.out[1], field.state.peak[1]) == (6.0, math.inf)
+        assert rule.active == [0, 1]
+        assert not rule.done
+        rule.update(np.array([0.0, 1.0]))
+        assert rule.rows_seen == row
+    assert rule.active == [0]
+    assert rule.done
+    assert (rule.state.drop_row[1], rule.state.wealth_at_drop[1]) == (6.0, math.inf)
 
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("d", [1.0, -1.0])
 def test_a_gate_is_decided_by_a_wealth_of_just_the_goal(d: float) -> None:
     """The probability that a gambler who bets on something false ever has that much is the share of the level, or less."""
-    field = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
-    judge(field.state, 1, 0, d)
-    assert field.state.judged[1] == 0.0
+    rule = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
+    decide(rule.state, 1, 0, d)
+    assert rule.state.decision[1] == 0.0
     again = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
-    judge(again.state._replace(goal=float(field.state.worth[1])), 1, 0, d)
-    assert again.state.judged[1] == d
+    decide(again.state._replace(threshold=float(rule.state.current_wealth[1])), 1, 0, d)
+    assert again.state.decision[1] == d
 
 
 @pytest.mark.usefixtures("plainly")
 def test_what_is_said_of_the_best_two_is_wrong_if_another_one_is_better() -> None:
-    field = Top(candidates=3, rows=100, population=100, level=0.05, top=2)
-    assert not is_wrong(field, np.array([0.0, 100.0, 10.0])), "nothing is said yet"
-    field.play(np.array([[0.0, 1.0, 0.1]] * 100), np.arange(100, dtype=np.uint32))
-    assert not is_wrong(field, np.array([0.0, 100.0, 10.0]))
-    assert not is_wrong(field, np.array([0.0, 10.0, 10.0])), "of equals, each is among the best"
-    assert is_wrong(field, np.array([0.0, 9.0, 10.0]))
+    rule = Top(candidates=3, rows=100, population=100, level=0.05, top=2)
+    assert not is_wrong(rule, np.array([0.0, 100.0, 10.0])), "nothing is said yet"
+    rule.play(np.array([[0.0, 1.0, 0.1]] * 100), np.arange(100, dtype=np.uint32))
+    assert not is_wrong(rule, np.array([0.0, 100.0, 10.0]))
+    assert not is_wrong(rule, np.array([0.0, 10.0, 10.0])), "of equals, each is among the best"
+    assert is_wrong(rule, np.array([0.0, 9.0, 10.0]))
 
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(("times", "left"), [(1.0, 0.5), (3.0, 0.5), (0.5, 0.25)])
 def test_the_money_on_who_is_dropped_goes_to_the_others_without_its_gains(times: float, left: float) -> None:
     """So nobody ever stakes more than it began with, and of three candidates the last two have all of it."""
-    field = Within(candidates=3, rows=9, population=9, level=0.05, within=0.1)
-    state = field.state
+    rule = Within(candidates=3, rows=9, population=9, level=0.05, within=0.1)
+    state = rule.state
     for b in (1, 2):
         state.wealth[account(3, 0, b)] *= times
-    state.seen[0] = 1.0
+    state.rows_seen[0] = 1.0
     drop(state, 0, 1, math.inf)
     close_accounts(state)
     for a, b in ((1, 2), (2, 1)):
-        assert total(state.wealth[account(3, a, b)]) == pytest.approx(0.5 + left)
+        assert total_wealth(state.wealth[account(3, a, b)]) == pytest.approx(0.5 + left)
         assert state.deposit[a, b] == pytest.approx(0.5 + left)
 
 
 @pytest.mark.usefixtures("plainly")
 def test_whoever_is_out_stays_out_since_the_row_that_proved_it() -> None:
     """Also when it could not have caught up any more: by then its losses are not known."""
-    field = Best(candidates=3, rows=20, population=20, level=0.5)
-    while len(field.active) == 3:
-        field.update(np.array([0.0, 0.0, 1.0]))
-    row, wealth = field.seen, field.state.peak[2]
+    rule = Best(candidates=3, rows=20, population=20, level=0.5)
+    while len(rule.active) == 3:
+        rule.update(np.array([0.0, 0.0, 1.0]))
+    row, wealth = rule.rows_seen, rule.state.wealth_at_drop[2]
     assert row < 10
     assert math.isfinite(wealth)
-    while not field.done:
-        field.update(np.array([0.0, 0.0, math.nan]))
-    assert field.seen == 20
-    assert (field.state.out[2], field.state.peak[2], field.state.total[2]) == (row, wealth, row)
+    while not rule.done:
+        rule.update(np.array([0.0, 0.0, math.nan]))
+    assert rule.rows_seen == 20
+    assert (rule.state.drop_row[2], rule.state.wealth_at_drop[2], rule.state.total_loss[2]) == (row, wealth, row)
 
 
 def test_threads_share_a_race_and_no_call_comes_twice() -> None:
@@ -381,7 +376,7 @@ def test_threads_share_a_race_and_no_call_comes_twice() -> None:
     finally:
         sys.setswitchinterval(before)
     assert sorted(set(found)) == sorted(found)
-    assert (race.answered, race.cost) == (len(found), float(len(found)))
+    assert (race.calls_answered, race.cost) == (len(found), float(len(found)))
 
 
 def make_calls(race: Race) -> list[int]:

@@ -14,7 +14,7 @@ from tombola.racing.best import Best
 from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate
 from tombola.racing.top import Top
-from tombola.racing.truth import is_wrong
+from tombola.racing.verdict import is_wrong
 from tombola.racing.within import Within
 
 
@@ -42,11 +42,11 @@ def independent(N: int, k: int) -> Any:
     return table
 
 
-def error_rate(field: Elimination, table: Any, repetitions: int) -> float:
+def error_rate(rule: Elimination, table: Any, repetitions: int) -> float:
     rng, totals, wrong = np.random.default_rng(7), table.sum(axis=0), 0
     for _ in range(repetitions):
-        field.play(table, rng.permutation(len(table)).astype(np.uint32))
-        wrong += is_wrong(field, totals)
+        rule.play(table, rng.permutation(len(table)).astype(np.uint32))
+        wrong += is_wrong(rule, totals)
     return wrong / repetitions
 
 
@@ -62,8 +62,8 @@ def limit(level: float, repetitions: int) -> float:
 def test_the_best_by_one_row_is_missed_no_more_often_than_the_level_allows(table: Any) -> None:
     N, k = table.shape
     for level in (0.05, 0.2):
-        field = Best(candidates=k, rows=N, population=N, level=level)
-        assert error_rate(field, table, 400) <= limit(level, 400)
+        rule = Best(candidates=k, rows=N, population=N, level=level)
+        assert error_rate(rule, table, 400) <= limit(level, 400)
 
 
 @pytest.mark.full
@@ -75,8 +75,8 @@ def test_the_best_by_one_row_is_missed_no_more_often_than_the_level_allows(table
 def test_the_same_of_long_lists(table: Any) -> None:
     N, k = table.shape
     for level in (0.05, 0.2):
-        field = Best(candidates=k, rows=N, population=N, level=level)
-        assert error_rate(field, table, 4000) <= limit(level, 4000)
+        rule = Best(candidates=k, rows=N, population=N, level=level)
+        assert error_rate(rule, table, 4000) <= limit(level, 4000)
 
 
 def just_too_bad(N: int, k: int, within: float) -> Any:

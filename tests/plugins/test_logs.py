@@ -1,15 +1,14 @@
-"""Readers of what other programs have written: right, or one sentence."""
+"""Readers of what other evaluator have written: right, or one sentence."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tombola.cli.race_files import app
+from tombola.cli.race import app
 from tombola.errors import TableError
 from tombola.plugins.logs import read_logs
 
@@ -57,17 +56,6 @@ def test_a_long_table_and_the_command(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.exception
     assert "2 candidates on 2 rows" in done.output
     assert (tmp_path / "wide.csv").read_text() == "id,a,b\nx,0.0,1.0\ny,0.25,0.5\n"
-
-
-def test_logs_of_inspect_ai(tmp_path: Path) -> None:
-    pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
-    from test_plugins_inspect import run
-
-    said = run(tmp_path, "small", 1)
-    pool = read_logs([Path(said["log"].removeprefix("file://"))])
-    assert pool.actions == ("mockllm/model",)
-    assert pool.rows == said["calls"]
-    assert set(np.unique(pool.losses)) == {0.0, 1.0}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Kill `tombola race run` (-9) with two workers, again and again: nothing answered is repeated, nothing is lost.
 
-`python benchmarks/race_kills.py 300` prints what was tried and what failed. A call is answered when its answer is in
+`python tests/kill/race_kills.py 300` prints what was tried and what failed. A call is answered when its answer is in
 the file; one that was running when the process died was not, and is made again.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-SOURCE = Path(__file__).parent.parent / "src"
+SOURCE = Path(__file__).parent.parent.parent / "src"
 NAMES = ("one", "two", "three", "four")
 ROWS = 900  # of which a race of hundreds of lives needs about half
 CALL = """import sys, time

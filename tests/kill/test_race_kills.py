@@ -1,4 +1,4 @@
-"""`tombola race run` with two workers, killed (-9) again and again; the driver is benchmarks/race_kills.py."""
+"""`tombola race run` with two workers, killed (-9) again and again; the driver is tests/kill/race_kills.py."""
 
 import json
 import os
@@ -11,12 +11,12 @@ import pytest
 
 from conftest import HANGS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 
 
 def killed(count: int, timeout: float) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "race_kills.py"), str(count)],
+        [sys.executable, str(Path(__file__).parent / "race_kills.py"), str(count)],
         capture_output=True, text=True, timeout=timeout, check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )  # fmt: skip

@@ -50,7 +50,7 @@ def test_costs_are_added_and_what_raises_has_failed() -> None:
     rows = [f"question {i}" for i in range(100)]
     found = race(["shy", "sound"], rows, fragile, seed=1, workers=3)
     assert found.failures > 0
-    assert found.cost == 0.5 * (found.answered - found.failures)
+    assert found.cost == 0.5 * (found.calls_answered - found.failures)
     assert found.answer == ("sound",)  # 0.9 * 0.4 + 0.1 * 1 = 0.46
 
 
@@ -84,7 +84,7 @@ def test_ctrl_c_leaves_a_race_to_go_on_with_and_no_answered_call_is_repeated() -
     whole = race(CANDIDATES, range(400), loss, seed=3, workers=1)
     with pytest.raises(Interrupted) as stopped:
         race(CANDIDATES, range(400), interrupted, seed=3, workers=1)
-    found = race(CANDIDATES, range(400), interrupted, seed=3, workers=1, journal=stopped.value.journal)
+    found = race(CANDIDATES, range(400), interrupted, seed=3, workers=1, log=stopped.value.log)
     assert found.verdict == whole.verdict
     assert len(asked) == whole.calls_made + 1  # the call that was cut short
     assert len(set(asked)) == whole.calls_made
@@ -92,9 +92,9 @@ def test_ctrl_c_leaves_a_race_to_go_on_with_and_no_answered_call_is_repeated() -
 
 def test_a_journal_of_another_process_is_taken_up_whatever_the_order_of_its_answers() -> None:
     notes = MemoryLog()
-    first = race(CANDIDATES, range(400), loss, seed=3, workers=5, journal=notes)
-    events = [event for event in notes.replay() if event.ticket % 3][::-1]
-    again = race(CANDIDATES, range(400), loss, seed=3, workers=1, journal=MemoryLog([*events, Event("call", 0)]))
+    first = race(CANDIDATES, range(400), loss, seed=3, workers=5, log=notes)
+    events = [event for event in notes.replay() if (event.ticket - 1) % 3][::-1]
+    again = race(CANDIDATES, range(400), loss, seed=3, workers=1, log=MemoryLog([*events, Event("call", 1)]))
     assert again.dropped == first.dropped
 
 
@@ -125,7 +125,7 @@ def test_rows_of_a_series_are_counted_by_place_and_names_may_be_numbers() -> Non
         return 0.5
 
     numbered: Any = {1: 10, 2: 20}
-    found = race(numbered, rows, evaluate, seed=1, workers=1, journal=notes, progress=False)
+    found = race(numbered, rows, evaluate, seed=1, workers=1, log=notes, progress=False)
     calls = [found.call(event.ticket) for event in notes.replay()]
     assert asked == [(10 * int(call.candidate), call.row) for call in calls]
     assert len(asked) == 8

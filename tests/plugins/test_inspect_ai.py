@@ -9,19 +9,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conftest import HANGS
 from tombola.errors import TombolaError
+from tombola.plugins.logs import read_logs
 
 pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
 
 HERE = Path(__file__).parent
-POOL = HERE.parent.parent / "shared" / "pools" / "swebench_bash.npz"
+POOL = HERE.parent.parent.parent / "shared" / "pools" / "swebench_bash.npz"
 
 
 def run(folder: Path, source: str, seed: int) -> dict[str, Any]:
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent / "src"), "PYTHONWARNINGS": "ignore"}
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent.parent / "src"), "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(
         [sys.executable, str(HERE / "inspect_race.py"), str(folder), source, str(seed)],
         capture_output=True, text=True, env=environment, timeout=HANGS, check=False,
@@ -39,6 +41,14 @@ def test_dropped_candidates_are_asked_no_more(tmp_path: Path) -> None:
     assert said["stopped"] == 120 - said["calls"]
     assert said["told"] == said["verdict"]
     assert said["again"] == said["verdict"], "the file has the whole race"
+
+
+def test_read_logs_of_inspect_ai(tmp_path: Path) -> None:
+    result = run(tmp_path, "small", 1)
+    pool = read_logs([Path(result["log"].removeprefix("file://"))])
+    assert pool.actions == ("mockllm/model",)
+    assert pool.rows == result["calls"]
+    assert set(np.unique(pool.losses)) == {0.0, 1.0}
 
 
 def test_a_race_takes_only_its_own_samples(one_sentence: Callable[[object], str]) -> None:

@@ -1,0 +1,101 @@
+"""Answers of a race as CSV: read many answers at once, and export all of them."""
+
+from pathlib import Path
+from typing import Any
+
+from tombola._formatting import csv_cell_matches
+from tombola.errors import FeedbackError, TableError
+from tombola.persistence.race_file import RaceFile
+from tombola.racing.events import Event
+from tombola.readers.formats.delimited import text_table
+
+# Values of the column `failed`, in lower case; pandas writes 1.0 and 0.0.
+FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
+NOT_FAILED_VALUES = ("", "0", "0.0", "false", "no")
+
+
+def read_answers(path: Path, file: RaceFile) -> list[Event]:
+    """Return the answers in a CSV or TSV file.
+
+    Columns: ticket, or candidate and row; loss or score (1 - loss); optionally cost and failed. A row with neither
+    loss, score nor failed has no answer yet and is skipped.
+    """
+    header, rows, _ = text_table(path)
+    columns = {name.strip().lower(): position for position, name in enumerate(header)}
+    by_name = "ticket" not in columns
+    if (by_name and not {"candidate", "row"} <= set(columns)) or not ({"loss", "score"} & set(columns)):
+        raise TableError(
+            f"{path}: expected columns ticket (or candidate and row) and loss (or score), got "
+            f"{', '.join(header[:20])}; write a header such as ticket,loss,cost."
+        )
+    tickets, race = file.tickets() if by_name else {}, file.race
+    answers = []
+    for line, cells in rows:
+        values = {name: cells[position].strip() for name, position in columns.items()}
+        loss, failed = _loss(path, line, values), _failed(path, line, values.get("failed", ""))
+        if loss is None and not failed:
+            continue
+        if loss is not None and failed:
+            raise TableError(f"{path}: expected a loss or a failed call in line {line}, got both; leave one out.")
+        ticket = _ticket_by_name(path, line, values, tickets) if by_name else _ticket(path, line, values["ticket"])
+        call = race.call(ticket)
+        if not (
+            csv_cell_matches(values.get("candidate", ""), call.candidate)
+            and csv_cell_matches(values.get("row", ""), call.row)
+        ):
+            raise TableError(
+                f"{path}: expected {call.candidate!r} on {call.row!r} for ticket {ticket} in line {line}, got "
+                "another candidate or row; leave out the ticket, or correct the names."
+            )
+        answers.append(Event("answer", ticket, loss, _number(path, line, values.get("cost") or "0"), failed))
+    return answers
+
+
+def answer_table(file: RaceFile) -> list[list[Any]]:
+    """Return all answers in the order of their arrival, with a header; `read_answers` reads it back."""
+    race = file.race
+    lines: list[list[Any]] = [["ticket", "candidate", "row", "loss", "cost", "failed"]]
+    for event in file.events:
+        if event.kind == "answer":
+            call, loss = race.call(event.ticket), "" if event.loss is None else event.loss
+            lines.append([call.ticket, call.candidate, call.row, loss, event.cost, int(event.failed)])
+    return lines
+
+
+def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: dict[tuple[str, str], int]) -> int:
+    name = values["candidate"], values["row"]
+    if name not in tickets:
+        raise FeedbackError(
+            f"{path}: expected a call that has been issued, got {name[0]!r} on {name[1]!r} in line {line}; "
+            "request it with tombola race next."
+        )
+    return tickets[name]
+
+
+def _loss(path: Path, line: int, values: dict[str, str]) -> float | None:
+    loss, score = values.get("loss", ""), values.get("score", "")
+    if loss and score:
+        raise TableError(f"{path}: expected a loss or a score in line {line}, got both; leave one out.")
+    return _number(path, line, loss) if loss else 1.0 - _number(path, line, score) if score else None
+
+
+def _failed(path: Path, line: int, text: str) -> bool:
+    if text.lower() not in (*FAILED_VALUES, *NOT_FAILED_VALUES):
+        raise TableError(f"{path}: expected 1 or 0 for failed in line {line}, got {text!r}; write one of them.")
+    return text.lower() in FAILED_VALUES
+
+
+def _ticket(path: Path, line: int, text: str) -> int:
+    number = _number(path, line, text)
+    if not number.is_integer():
+        raise TableError(
+            f"{path}: expected a ticket number in line {line}, got {text!r}; use the one that `next` printed."
+        )
+    return int(number)
+
+
+def _number(path: Path, line: int, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise TableError(f"{path}: expected a number in line {line}, got {text!r}; write one.") from None

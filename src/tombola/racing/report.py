@@ -1,0 +1,217 @@
+"""Report of a race: standings, wealth and survivors over time, savings; as JSON and as an HTML page."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tombola import __version__
+from tombola._types import Floats
+from tombola.racing._race import Race
+from tombola.racing.options import hash_of_rows
+from tombola.racing.verdict import is_exact, is_within_only
+from tombola.report.chart import Band, Chart, Line
+from tombola.report.page import drawing, render
+
+if TYPE_CHECKING:
+    from tombola.persistence.race_file import RaceFile
+
+# Wealth curves in the chart: more cannot be told apart by colour.
+MAX_CURVES = 6
+# Points per curve: more are not visible, and make the page heavy.
+POINTS_PER_CURVE = 160
+# Candidates in the table before the rest is folded away.
+MAX_TABLE_ROWS = 12
+# Lower end of the logarithmic wealth axis.
+MIN_PLOTTED_WEALTH = 1e-4
+
+
+class Standing(NamedTuple):
+    """A candidate: mean loss and rows counted; if dropped, against which opponent and with which wealth."""
+
+    name: str
+    mean_loss: float
+    rows: int
+    active: bool
+    against: str
+    wealth: float
+
+
+@dataclass(frozen=True, eq=False)
+class RaceReport:
+    """A race at one moment.
+
+    race              the race
+    standings         active candidates, the best first, then dropped ones, the last first
+    wealth            (rows, k) wealth of the bet against each candidate after each row, NaN once dropped
+    survivors         (rows + 1,) active candidates before the first row and after each row
+    calls             (rows + 1,) calls that count up to there
+    name              file name, "" if there is none
+    evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`), if known
+    """
+
+    race: Race
+    standings: tuple[Standing, ...]
+    wealth: Floats
+    survivors: Floats
+    calls: Floats
+    name: str = ""
+    evaluator_config: dict[str, Any] | None = None
+
+    @classmethod
+    def from_race(cls, race: Race, *, name: str = "", evaluator_config: dict[str, Any] | None = None) -> "RaceReport":
+        """Return the report of a race.
+
+        >>> from tombola.racing import race
+        >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), seed=1)
+        >>> report = RaceReport.from_race(finished)
+        >>> report.survivors.tolist(), report.standings[0].name
+        ([2.0, 2.0, 1.0], 'a')
+        """
+        wealth = race.wealth
+        evaluated = (~np.isnan(wealth)).sum(axis=1).astype(float)
+        drops = np.bincount([one.row for one in race.dropped], minlength=len(wealth) + 1)
+        survivors = len(race.candidates) - np.cumsum(drops).astype(float)
+        calls = np.concatenate([[0.0], np.cumsum(evaluated)])
+        return cls(race, _standings(race), wealth, survivors, calls, name, evaluator_config or None)
+
+    @classmethod
+    def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
+        """Return the report of a race file; pass the race if it is in memory already."""
+        return cls.from_race(race or file.race, name=file.path.name, evaluator_config=file.evaluator_config)
+
+    @property
+    def hash_of_rows(self) -> str:
+        """SHA-256 of the row names in the order of the list."""
+        return hash_of_rows(self.race.rows)
+
+    @property
+    def cost_saved(self) -> float | None:
+        """Estimated cost of the calls not made, at the mean cost of those answered."""
+        race = self.race
+        return race.cost / race.calls_answered * race.calls_saved if race.cost and race.calls_answered else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data; an infinite wealth is written as "certain"."""
+        race = self.race
+        return {
+            "verdict": race.verdict,
+            "proved": race.proved,
+            "answer": list(race.answer),
+            "done": race.done,
+            "candidates": [_to_json(one) for one in self.standings],
+            "rows": len(race.rows),
+            "rows_counted": race.rows_counted,
+            "calls": race.calls_made,
+            "calls_saved": race.calls_saved,
+            "failures": race.failures,
+            "cost": race.cost,
+            "cost_saved_estimate": self.cost_saved,
+            "settings": race.settings.to_json(),
+            "hash_of_rows": self.hash_of_rows,
+            "evaluator": self.evaluator_config,
+            "tombola": __version__,
+        }
+
+    def to_html(self) -> str:
+        """Return the HTML page."""
+        charts = [_wealth_chart(self), _survivor_chart(self)] if self.race.rows_counted else []
+        return render(
+            "race.html",
+            title=_title(self.race),
+            lead=f"{self.race.verdict}.",
+            report=self,
+            race=self.race,
+            cards=_cards(self),
+            lines=[_table_row(one) for one in self.standings],
+            shown=MAX_TABLE_ROWS,
+            drawings=[drawing(f"race-{index}", chart) for index, chart in enumerate(charts)],
+        )
+
+
+def _standings(race: Race) -> tuple[Standing, ...]:
+    means, counted = race.mean_losses, race.rows_counted
+    ranked = sorted(race.active, key=lambda name: means[name])
+    active = [Standing(name, means[name], counted, active=True, against="", wealth=math.nan) for name in ranked]
+    dropped = [
+        Standing(one.candidate, means[one.candidate], one.row, active=False, against=one.against, wealth=one.wealth)
+        for one in race.dropped
+    ]
+    return (*active, *reversed(dropped))
+
+
+def _to_json(one: Standing) -> dict[str, Any]:
+    # JSON has neither infinity nor NaN.
+    wealth = "certain" if math.isinf(one.wealth) else None if math.isnan(one.wealth) else one.wealth
+    mean = None if math.isnan(one.mean_loss) else one.mean_loss
+    return {**one._asdict(), "mean_loss": mean, "wealth": wealth, "against": one.against or None}
+
+
+def _title(race: Race) -> str:
+    if race.proved and race.settings.baseline is None:
+        more = f" and {len(race.answer) - 3} more" if len(race.answer) > 3 else ""
+        claim = f"Within {race.settings.within:g} of the best" if is_within_only(race) else "The best"
+        return f"{claim}: {', '.join(race.answer[:3])}{more}"
+    if race.settings.baseline is not None and race.proved is not None:
+        return "The gate is passed" if race.proved else "The gate is not passed"
+    return "Undecided" if race.done else "Race in progress"
+
+
+def _cards(report: RaceReport) -> list[tuple[str, str]]:
+    race = report.race
+    share = race.calls_saved / (race.calls_made + race.calls_saved)
+    cards = [
+        ("candidates", f"{len(race.candidates):,}"),
+        ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
+        ("calls", f"{race.calls_made:,}"),
+        ("calls saved", f"{race.calls_saved:,} ({share:.0%})"),
+        ("error probability", "0: certain" if is_exact(race.rule) else f"at most {race.settings.level:.2g}"),
+    ]
+    if race.cost:
+        cards.append(("cost", f"{race.cost:,.6g}"))
+        cards.append(("cost saved, estimate", f"{report.cost_saved:,.6g}"))
+    if race.failures:
+        cards.append(("failed calls", f"{race.failures:,}"))
+    return cards
+
+
+def _table_row(one: Standing) -> dict[str, str | bool]:
+    wealth = "certain" if math.isinf(one.wealth) else f"{one.wealth:,.3g}"
+    return {
+        "name": one.name,
+        "active": one.active,
+        "mean_loss": f"{one.mean_loss:.4g}" if one.rows else "–",
+        "rows": f"{one.rows:,}",
+        "drop_row": "in the race" if one.active else f"{one.rows:,}",
+        "against": one.against or "–",
+        "wealth": "–" if one.active else wealth,
+    }
+
+
+def _wealth_chart(report: RaceReport) -> Chart:
+    race, threshold = report.race, float(report.race.rule.state.threshold)
+    bands = []
+    for name in [one.name for one in report.standings[:MAX_CURVES]]:
+        values = report.wealth[:, race.candidates.index(name)]
+        rows = np.flatnonzero(~np.isnan(values))
+        points = rows[np.unique(np.linspace(0, rows.size - 1, POINTS_PER_CURVE).astype(int))]
+        height = np.clip(values[points], MIN_PLOTTED_WEALTH, 10 * threshold)
+        bands.append(Band(name, points + 1.0, height, height, height))
+    shown = f" (the {MAX_CURVES} that stayed longest)" if len(report.standings) > MAX_CURVES else ""
+    words = f"Wealth of the bet against each candidate{shown}; at the dashed line the candidate is dropped"
+    ends: Floats = np.array([1.0, float(max(race.rows_counted, 2))])
+    line = Line("dropped", ends, np.full(2, threshold))
+    return Chart("Wealth over rows", "rows", "wealth", tuple(bands), (line,), log_x=False, log_y=True, alt=words)
+
+
+def _survivor_chart(report: RaceReport) -> Chart:
+    drops = np.flatnonzero(np.diff(report.survivors)) + 1
+    # Two points per drop draw a step function.
+    x = np.concatenate([[0.0], np.repeat(report.calls[drops], 2), report.calls[-1:]])
+    y = np.repeat(np.concatenate([report.survivors[:1], report.survivors[drops]]), 2)
+    words = "Candidates in the race over the number of calls"
+    band = Band("in the race", x, y, y, y)
+    return Chart(
+        "Survivors over calls", "calls", "candidates in the race", (band,), log_x=False, log_y=False, alt=words
+    )
