@@ -287,8 +287,17 @@ def race_says(file: Path) -> str:
 
 def _said_of(kept: RaceFile) -> str:
     race = kept.race
-    facts = [race.verdict, race.answer, race.proved, race.pending, race.dropped, race.mean_losses, race.cost, race.failures]
-    return repr([*facts, race.failure, race.leader, race.rows, kept.events, kept.settings, race.rule.state])
+    facts = [
+        race.verdict,
+        race.answer,
+        race.proved,
+        race.pending,
+        race.dropped,
+        race.mean_losses,
+        race.cost,
+        race.failures,
+    ]
+    return repr([*facts, race.failed_call, race.leader, race.rows, kept.events, kept.settings, race.rule.state])
 
 
 def forged_race(file: Path, seed: int) -> str:
