@@ -1,4 +1,4 @@
-"""certify, examine and audit from the command line: files, growing files, standard input, JSON, pages, bad input."""
+"""certify, check-order and audit: files, growing files, standard input, JSON, pages, bad input."""
 
 import io
 import json
@@ -10,13 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from tombola.cli.app import app
-from tombola.cli.row_source import Arriving
+from tombola.cli.row_source import RowSource
 from tombola.confidence import RandomOrderTest
 from tombola.errors import TableError, TombolaError
 
 
 def run(*arguments: Any, text: str | None = None) -> tuple[int, str]:
-    """Run a command; an error of tombola's is exit status 2 and its sentence, as `main` does it."""
+    """Run a command; an error of tombola is exit status 2 and its message, as in `main`."""
     found = CliRunner().invoke(app, [str(argument) for argument in arguments], input=text)
     if isinstance(found.exception, TombolaError):
         return 2, str(found.exception)
@@ -36,11 +36,11 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_certify_says_stop_with_status_0_and_writes_a_page(table: Path, tmp_path: Path) -> None:
+def test_certify_proved_exits_0_and_writes_page(table: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     status, text = run("certify", table, "--within", 0.05, "--out", page)
     assert status == 0
-    assert text.startswith("stop now: after ")
+    assert text.startswith("Stop after ")
     assert "action good" in text
     assert "(paired)" in text
     html = page.read_text()
@@ -48,20 +48,13 @@ def test_certify_says_stop_with_status_0_and_writes_a_page(table: Path, tmp_path
     assert "https:" not in html.replace("https://www.w3.org", "")
 
 
-def test_certify_as_json_and_going_on(table: Path) -> None:
-    status, text = run("certify", table, "--within", 0.0, "--rows", 100_000, "--json")
-    facts = json.loads(text)
-    assert (status, facts["stop"], facts["best"], facts["rows"]) == (
-        1 - facts["stop"],
-        facts["stop"],
-        "good",
-        facts["rows"],
-    )
+def test_certify_undecided_exits_3(table: Path) -> None:
     status, text = run("certify", table, "--within", 0.001, "--rows", 100_000, "--level", 1e-12, "--json")
-    assert (status, json.loads(text)["stop"], json.loads(text)["rows"]) == (1, False, 600)
+    facts = json.loads(text)
+    assert (status, facts["outcome"], facts["best"], facts["rows"]) == (3, "undecided", "good", 600)
 
 
-def test_certify_reads_standard_input_and_stops_early(table: Path) -> None:
+def test_certify_reads_standard_input(table: Path) -> None:
     text = table.read_text()
     status, said = run("certify", "-", "--rows", 600, "--within", 0.05, "--json", text=text)
     assert status == 0
@@ -70,12 +63,12 @@ def test_certify_reads_standard_input_and_stops_early(table: Path) -> None:
     assert "--rows 5000" in run("certify", "-", text=text)[1]
 
 
-def test_rewards_turn_it_round(table: Path) -> None:
+def test_certify_scores_reverse_direction(table: Path) -> None:
     facts = json.loads(run("certify", table, "--within", 0.05, "--scores", "--json")[1])
     assert facts["best"] == "bad"
 
 
-def test_rows_in_sorted_order_get_no_certificate(tmp_path: Path) -> None:
+def test_certify_rejects_sorted_rows(tmp_path: Path) -> None:
     path = tmp_path / "sorted.csv"
     path.write_text("a,b\n" + "".join(f"{i / 500},{i / 500}\n" for i in range(500)))
     status, text = run("certify", path, "--rows", 5000, "--within", 0.05, "--level", 1e-9)
@@ -83,7 +76,7 @@ def test_rows_in_sorted_order_get_no_certificate(tmp_path: Path) -> None:
     assert "expected rows in random order" in text
 
 
-def test_a_growing_file_is_followed_line_by_line(tmp_path: Path) -> None:
+def test_row_source_follows_growing_file(tmp_path: Path) -> None:
     path = tmp_path / "growing.csv"
     path.write_text("a,b\n0,1\n0,")
     pieces = iter(["0.5\n", '"1",', "0\n"])
@@ -92,7 +85,7 @@ def test_a_growing_file_is_followed_line_by_line(tmp_path: Path) -> None:
         with path.open("a") as file:
             file.write(next(pieces))
 
-    rows = Arriving(str(path), follow=True, wait=write).rows()
+    rows = RowSource(str(path), follow=True, wait=write).rows()
     assert [next(rows) for _ in range(3)] == [(2, ["0", "1"]), (3, ["0", "0.5"]), (4, ["1", "0"])]
 
 
@@ -105,7 +98,7 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("follow", [["--follow"], []], ids=["followed", "read once"])
 @pytest.mark.parametrize("kind", BAD_LINES)
-def test_what_was_known_is_said_before_a_bad_line(kind: str, follow: list[str], table: Path, tmp_path: Path) -> None:
+def test_certify_prints_result_before_invalid_line(kind: str, follow: list[str], table: Path, tmp_path: Path) -> None:
     line, sentence = BAD_LINES[kind]
     good = "".join(table.read_text().splitlines(keepends=True)[:41])
     path = tmp_path / "growing.csv"
@@ -116,21 +109,21 @@ def test_what_was_known_is_said_before_a_bad_line(kind: str, follow: list[str], 
     assert sentence in str(ended.exception)
     path.write_text(good)
     assert ended.output == CliRunner().invoke(app, [*asked[:2], *asked[-4:]]).output
-    assert ended.output.startswith("go on: after 40 rows")
+    assert ended.output.startswith("Undecided after 40 rows")
 
 
-def test_a_bad_line_after_the_answer_is_not_met_and_one_before_all_rows_is_all_there_is(tmp_path: Path) -> None:
+def test_certify_ignores_lines_after_proof(tmp_path: Path) -> None:
     path = tmp_path / "growing.csv"
     path.write_text("a,b\n" + "0,1\n" * 300 + "x,1\n")
     status, said = run("certify", path, "--follow", "--rows", 1000, "--within", 0.2)
-    assert (status, said[:8]) == (0, "stop now")
+    assert (status, said[:10]) == (0, "Stop after")
     path.write_text("a,b\nx,1\n")
     ended = CliRunner().invoke(app, ["certify", str(path), "--follow", "--rows", "1000"])
     assert isinstance(ended.exception, TableError)
     assert ended.output == ""
 
 
-def test_an_audit_says_what_was_known_before_a_bad_line(table: Path, tmp_path: Path) -> None:
+def test_audit_follow_prints_result_before_invalid_line(table: Path, tmp_path: Path) -> None:
     path = tmp_path / "growing.csv"
     path.write_text("".join(table.read_text().splitlines(keepends=True)[:41]) + "q,0\n")
     ended = CliRunner().invoke(app, ["audit", str(path), "mean(good) > 0.2", "--follow", "--rows", "1000", "--json"])
@@ -138,58 +131,62 @@ def test_an_audit_says_what_was_known_before_a_bad_line(table: Path, tmp_path: P
     assert json.loads(ended.output)["rows"] == 40
 
 
-def test_examine_names_the_column_and_the_row(tmp_path: Path) -> None:
+def test_check_order_names_column_and_row(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     path, page = tmp_path / "list.csv", tmp_path / "page.html"
     drift = np.arange(800) / 800 + generator.random(800)
     path.write_text("name,noise,drift\n" + "".join(f"r{i},{generator.random()},{drift[i]}\n" for i in range(800)))
     status, text = run("check-order", path, "--out", page, "--json")
     facts = json.loads(text)
-    assert (status, facts["random"], facts["column"], facts["left out"]) == (1, False, "drift", ["name"])
+    assert (status, facts["random"], facts["column"], facts["ignored"]) == (1, False, "drift", ["name"])
     assert 0 < facts["row"] < 800
     assert "<svg" in page.read_text()
     status, text = run("check-order", path, "--columns", "noise")
     assert status == 0
-    assert "nothing speaks against random order" in text
+    assert "Order test: no evidence against random order (level 1 %). Shuffle the list to be sure." in " ".join(
+        text.split()
+    )
 
 
-def test_a_column_that_numbers_the_rows_says_nothing_of_their_order(tmp_path: Path) -> None:
-    """Ids given after a shuffle are sorted; who asks for them by name gets them."""
+def test_check_order_ignores_row_numbers(tmp_path: Path) -> None:
+    """Ids assigned after a shuffle are sorted; --columns tests them all the same."""
     path, rng = tmp_path / "list.csv", np.random.default_rng(0).random(300)
     path.write_text("id,a\n" + "".join(f"{i + 1},{x}\n" for i, x in enumerate(rng)))
     status, text = run("check-order", path)
-    assert (status, "300 rows of 1 column\n" in text, "left out: id (it numbers the rows)" in text) == (0, True, True)
+    assert status == 0
+    assert "300 rows; columns: a\n" in text
+    assert "ignored columns: id (row numbers)" in text
     assert run("check-order", path, "--columns", "id")[0] == 1
     path.write_text("a\n" + "".join(f"{i}\n" for i in range(300)))
     assert run("check-order", path)[0] == 1
 
 
-def test_certify_takes_no_id_for_an_action(tmp_path: Path) -> None:
+def test_certify_ignores_id_columns(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_text("question_id,good,bad\n" + "".join(f"q{i},0,1\n" for i in range(300)))
     status, text = run("certify", path, "--within", 0.1)
     assert status == 0
-    assert "note: taken for ids, by the name: question_id" in text
+    assert "note: columns read as ids, by name: question_id" in text
     assert text.index("good  ") < text.index("bad  ")
 
 
-def test_a_level_that_is_none_is_told_by_its_option(table: Path) -> None:
+def test_invalid_level_names_option(table: Path) -> None:
     for arguments in (("certify", table), ("check-order", table), ("audit", table, "mean(good) > 0.5")):
         status, said = run(*arguments, "--level", 2)
         assert (status, "--level: expected a probability" in said) == (2, True)
 
 
-def test_examine_says_when_only_all_rows_together_show_it(tmp_path: Path) -> None:
+def test_check_order_permutation_alarm(tmp_path: Path) -> None:
     path = tmp_path / "step.csv"
     coin = np.random.default_rng(2).random(2000) < np.where(np.arange(2000) < 1000, 0.3, 0.38)
     path.write_text("a\n" + "".join(f"{int(x)}\n" for x in coin))
     assert not RandomOrderTest(level=0.005, seed=1).extend(coin.astype(float))
     status, text = run("check-order", path)
     assert status == 1
-    assert "unlike its shuffles, all 2,000 rows together" in " ".join(text.split())
+    assert "Column a differs from its shuffles, over all 2,000 rows" in " ".join(text.split())
 
 
-def test_columns_that_do_not_share_the_level_would_be_caught() -> None:
+def test_order_test_with_undivided_level_is_detected() -> None:
     """Eight columns in random order, 300 times at level .2: together rarely, one by one too often."""
     generator, together, apart = np.random.default_rng(0), 0, 0
     for seed in range(300):
@@ -199,48 +196,48 @@ def test_columns_that_do_not_share_the_level_would_be_caught() -> None:
     assert together / 300 <= 0.2 + 0.13 < apart / 300
 
 
-def test_audit_proves_refutes_and_says_what_is_open(table: Path, tmp_path: Path) -> None:
+def test_audit_outcomes_and_exit_codes(table: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     statements = ["mean(bad) > 0.6", "share(good = 0) >= 0.7", "|mean(good) - mean(fair)| <= 0.3"]
     status, text = run("audit", table, *statements, "--out", page)
     assert status == 0
     assert text.count("proved") == 3
-    assert "3 proved, 0 refuted, 0 open" in page.read_text()
+    assert "3 proved, 0 refuted, 0 undecided" in page.read_text()
     assert page.read_text().count("<svg") == 3
     status, text = run("audit", table, "mean(bad) < 0.6", "--json")
-    assert (status, json.loads(text)["findings"][0]["outcome"]) == (3, "refuted")
+    assert (status, json.loads(text)["results"][0]["outcome"]) == (1, "refuted")
     status, text = run("audit", table, "mean(bad) > 0.79", "--rows", 50_000, "--json")
-    finding = json.loads(text)["findings"][0]
-    assert (status, finding["outcome"], finding["rows"]) == (1, "open", 600)
-    assert finding["probably in all"] >= 600
+    result = json.loads(text)["results"][0]
+    assert (status, result["outcome"], result["rows"]) == (3, "undecided", 600)
+    assert result["expected_rows"] >= 600
 
 
-def test_the_guess_of_an_open_statement_knows_how_far_rows_are_apart(tmp_path: Path) -> None:
-    """Scores with mean .8 and deviation .1: 60 rows are not enough; what is guessed is about what it then takes."""
+def test_audit_expected_rows_uses_deviation(tmp_path: Path) -> None:
+    """Scores with mean .8 and deviation .1: 60 rows are not enough; the forecast is right within a factor of 3."""
     generator, path = np.random.default_rng(3), tmp_path / "scores.csv"
     lines = ["score", *(str(x) for _ in range(200) for x in generator.permutation(np.repeat([0.7, 0.9], 10)))]
     guess, taken = None, 0
     for rows in (60, 4000):
         path.write_text("\n".join(lines[: rows + 1]) + "\n")
-        found = json.loads(run("audit", path, "mean(score) > 0.785", "--rows", 4000, "--json")[1])["findings"][0]
-        guess, taken = guess or found["probably in all"], found["rows"]
+        found = json.loads(run("audit", path, "mean(score) > 0.785", "--rows", 4000, "--json")[1])["results"][0]
+        guess, taken = guess or found["expected_rows"], found["rows"]
     assert found["outcome"] == "proved"
     assert guess is not None
     assert taken / 3 < guess < 3 * taken
 
 
-def test_audit_in_strata_and_in_other_units(tmp_path: Path) -> None:
+def test_audit_strata_in_table_units(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("region,score\n" + "north,80\nsouth,90\n" * 100)
     status, text = run("audit", path, "mean(score) > 60", "--strata", "region", "--sizes", "north=500,south=700",
                        "--range", "0,100", "--json")  # fmt: skip
-    finding = json.loads(text)["findings"][0]
-    assert (status, finding["outcome"]) == (0, "proved")
-    assert finding["mean"] == pytest.approx((500 * 80 + 700 * 90) / 1200)
+    result = json.loads(text)["results"][0]
+    assert (status, result["outcome"]) == (0, "proved")
+    assert result["mean"] == pytest.approx((500 * 80 + 700 * 90) / 1200)
 
 
-def test_a_range_is_that_of_means_and_statements_speak_in_the_numbers_of_the_table(tmp_path: Path) -> None:
-    """A naive twin: the whole list, in plain numbers. Ids are beyond the range; a share compares what is written."""
+def test_audit_statements_in_table_units(tmp_path: Path) -> None:
+    """Against the means of the whole list. Ids are outside of the range, which applies to means only."""
     generator, path = np.random.default_rng(5), tmp_path / "people.csv"
     age, fee = generator.integers(31, 91, 300), generator.integers(20, 70, 300)
     path.write_text("id,age,fee\n" + "".join(f"{i + 1000},{a},{f}\n" for i, (a, f) in enumerate(zip(age, fee))))  # noqa: B905
@@ -252,69 +249,68 @@ def test_a_range_is_that_of_means_and_statements_speak_in_the_numbers_of_the_tab
     }  # fmt: skip
     page = tmp_path / "page.html"
     _, text = run("audit", path, *truths, "--range", "0,100", "--json", "--out", page)
-    findings = {one["assertion"]: one for one in json.loads(text)["findings"]}
-    assert {words: one["outcome"] == "proved" for words, one in findings.items()} == truths
-    assert findings["mean(age) > 50"]["mean"] == pytest.approx(age.mean(), abs=5)
-    assert findings["|mean(age) - mean(fee)| <= 5"]["mean"] == pytest.approx(age.mean() - fee.mean(), abs=8)
-    assert findings["mean(age) > 50"]["deviation"] == pytest.approx(age.std(), abs=5)
+    results = {one["statement"]: one for one in json.loads(text)["results"]}
+    assert {words: one["outcome"] == "proved" for words, one in results.items()} == truths
+    assert results["mean(age) > 50"]["mean"] == pytest.approx(age.mean(), abs=5)
+    assert results["|mean(age) - mean(fee)| <= 5"]["mean"] == pytest.approx(age.mean() - fee.mean(), abs=8)
+    assert results["mean(age) > 50"]["deviation"] == pytest.approx(age.std(), abs=5)
     assert "threshold 50" in page.read_text()
 
 
-@pytest.mark.parametrize("rewards", [False, True])
-def test_certify_asks_and_answers_in_the_numbers_of_the_table(rewards: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scores", [False, True])
+def test_certify_in_table_units(scores: bool, tmp_path: Path) -> None:
     generator, path = np.random.default_rng(6), tmp_path / "points.csv"
     points = generator.integers([10, 40], [60, 90], (300, 2))
     path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in points))
     shares = tmp_path / "shares.csv"
     shares.write_text("a,b\n" + "".join(f"{a / 100},{b / 100}\n" for a, b in points))
-    more = ["--json", *(["--scores"] if rewards else [])]
+    more = ["--json", *(["--scores"] if scores else [])]
     page = tmp_path / "page.html"
     facts = json.loads(run("certify", path, "--range", "0,100", "--within", 5, "--out", page, *more)[1])
     plain = json.loads(run("certify", shares, "--within", 0.05, *more)[1])
-    assert (facts["rows"], facts["best"]) == (plain["rows"], plain["best"]) == (facts["rows"], "ba"[not rewards])
+    assert (facts["rows"], facts["best"]) == (plain["rows"], plain["best"]) == (facts["rows"], "ba"[not scores])
     assert facts["within"] == pytest.approx(100 * plain["within"])
     assert 0 < facts["within"] <= 5
-    for one, other, truth in zip(facts["actions"], plain["actions"], sorted(points.mean(0), reverse=rewards)):  # noqa: B905
+    for one, other, truth in zip(facts["actions"], plain["actions"], sorted(points.mean(0), reverse=scores)):  # noqa: B905
         assert one["low"] <= truth <= one["high"]
         assert [one[key] for key in ("mean", "low", "high")] == pytest.approx(
             [100 * other[key] for key in ("mean", "low", "high")]
         )
-    assert facts["target"] == f"the {'largest mean' if rewards else 'least mean loss'} over all 300 rows"
-    assert "asked: 5" in page.read_text()
+    assert facts["target"] == f"the {'largest mean' if scores else 'least mean loss'} over all 300 rows"
+    assert "requested: 5" in page.read_text()
 
 
 @pytest.mark.parametrize(
     ("line", "place"),
     [(b"x,pass", "line 62"), (b"7,pass", "line 62"), (b".5,p\xffss", "in line 62"), (b".5", "line 62")],
 )
-def test_what_was_known_before_a_bad_line_is_said(line: bytes, place: str, tmp_path: Path) -> None:
-    """Whatever is wrong with the line: no number, one out of range, no text, a cell too few."""
+def test_audit_prints_result_before_invalid_line(line: bytes, place: str, tmp_path: Path) -> None:
+    """The line has no number, one out of range, no text, or a cell too few."""
     path = tmp_path / "bad.csv"
     generator = np.random.default_rng(7)
     good = b"".join(b"%.3f,pass\n" % x for x in generator.uniform(0.5, 0.9, 60))
     path.write_bytes(b"score,grade\n" + good + line + b"\n" + good)
-    for statement, known in (("mean(score) > 0.69", "open"), ("mean(score) > 0.1", "proved")):
+    for statement, known in (("mean(score) > 0.69", "undecided"), ("mean(score) > 0.1", "proved")):
         found = CliRunner().invoke(app, ["audit", str(path), statement, "--rows", "500", "--json"])
-        finding = json.loads(found.output)["findings"][0]
-        assert finding["outcome"] == known
-        if known == "open":
-            assert finding["rows"] == 60
+        result = json.loads(found.output)["results"][0]
+        assert result["outcome"] == known
+        if known == "undecided":
+            assert result["rows"] == 60
             assert isinstance(found.exception, TableError)
             assert place in str(found.exception)
-    assert (
-        place in run("audit", path, "mean(score) > 0.1")[1]
-    )  # of a whole list, which will be shuffled, all is read first
+    # A whole list is read completely, because it is shuffled first.
+    assert place in run("audit", path, "mean(score) > 0.1")[1]
 
 
-def test_a_stratum_without_a_size_is_refused_after_what_was_known(tmp_path: Path) -> None:
+def test_audit_rejects_unknown_stratum(tmp_path: Path) -> None:
     path = tmp_path / "strata.csv"
     path.write_text("where,a\n" + "north,0.5\n" * 3 + "west,0.5\n")
     found = CliRunner().invoke(app, ["audit", str(path), "mean(a) > 0.4", "--strata", "where", "--sizes", "north=9"])
-    assert "open" in found.output
+    assert "undecided" in found.output
     assert str(found.exception).endswith("line 5: expected a stratum of north, got 'west'; add its size to --sizes.")
 
 
-def test_audit_of_rows_in_sorted_order_is_refused(tmp_path: Path) -> None:
+def test_audit_rejects_sorted_rows(tmp_path: Path) -> None:
     path = tmp_path / "sorted.csv"
     path.write_text("a\n" + "".join(f"{i / 500}\n" for i in range(500)))
     status, text = run("audit", path, "mean(a) > 0.01", "share(a < 2) >= 1", "--rows", 5000)
@@ -324,7 +320,7 @@ def test_audit_of_rows_in_sorted_order_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("certify",), ("check-order",), ("audit", "mean(a) > 0.5")])
-def test_a_page_never_takes_the_place_of_the_table(command: tuple[str, ...], tmp_path: Path) -> None:
+def test_page_never_overwrites_table(command: tuple[str, ...], tmp_path: Path) -> None:
     table = tmp_path / "table.html"
     table.write_text("a,b\n0,1\n1,1\n")
     for out in (table, tmp_path / "page.txt", tmp_path / "none" / "page.html"):
@@ -334,8 +330,8 @@ def test_a_page_never_takes_the_place_of_the_table(command: tuple[str, ...], tmp
     assert table.read_text() == "a,b\n0,1\n1,1\n"
 
 
-def test_a_list_said_to_be_smaller_than_it_is_is_refused(table: Path) -> None:
-    """A size that is too small makes certain what is not."""
+def test_list_larger_than_given_size_is_rejected(table: Path) -> None:
+    """A size that is too small would turn probabilities into certainties."""
     for command in (("certify", table), ("audit", table, "mean(bad) > 0.1")):
         status, said = run(*command, "--rows", 300)
         assert status == 2
@@ -343,17 +339,17 @@ def test_a_list_said_to_be_smaller_than_it_is_is_refused(table: Path) -> None:
         assert "got 600" in said
 
 
-def test_examine_says_which_cell_makes_a_column_no_column_of_numbers(tmp_path: Path) -> None:
+def test_check_order_names_invalid_cells(tmp_path: Path) -> None:
     path = tmp_path / "mixed.csv"
     path.write_text("id,score,grade\n1,0.5,pass\n2,x,pass\n\n3,inf,fail\n")
     status, said = run("check-order", path)
     assert status == 2
-    assert "got id (it numbers the rows), score (line 3 has 'x'), grade (line 2 has 'pass'); repair a cell" in said
+    assert "got id (row numbers), score (line 3 has 'x'), grade (line 2 has 'pass'); repair a cell" in said
     path.write_text("a," + ",".join(f"t{i}" for i in range(20)) + "\n" + ("1" + ",u" * 20 + "\n") * 3)
     assert "t7 (line 2 has 'u') and 12 more" in " ".join(run("check-order", path)[1].split())
 
 
-def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
+def test_invalid_input_exits_2_with_fix(table: Path, tmp_path: Path) -> None:
     broken = {"empty": "", "header": "a,b\n", "twice": "a,a\n0,1\n", "short": "a,b\n0\n", "word": "a,b\n0,x\n",
               "large": "a,b\n0,7\n"}  # fmt: skip
     for name, text in broken.items():
@@ -390,9 +386,9 @@ def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
         assert "; " in said, arguments
 
 
-def test_what_is_no_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_non_text_input_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bytes.csv"
     path.write_bytes(b"a,b\n\xff\xfe,1\n")
     assert run("certify", path, "--within", 0.1)[0] == 2
     monkeypatch.setattr("sys.stdin", io.StringIO("a;b\r\n0;1\r\n"))
-    assert list(Arriving("-").rows()) == [(2, ["0", "1"])]
+    assert list(RowSource("-").rows()) == [(2, ["0", "1"])]

@@ -12,13 +12,11 @@ from typing import Annotated
 import typer
 
 from tombola import __version__
-from tombola.cli.audit import audit
-from tombola.cli.certify import certify
-from tombola.cli.check_order import check_order
 from tombola.cli.claims import claims
 from tombola.cli.compare import compare
 from tombola.cli.demo import demo
 from tombola.cli.describe import describe
+from tombola.cli.evidence import audit, certify, check_order
 from tombola.cli.learners import learners
 from tombola.cli.printing import remark, tell
 from tombola.cli.race import app as race_app

@@ -1,40 +1,47 @@
-"""Rows as they come: from standard input, or from a file that others are still writing."""
+"""Rows of a table as they arrive: from a file, a growing file or standard input."""
 
 import csv
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO
 
-from tombola.errors import OrderError, TableError
+from tombola.errors import OrderError, ParameterError, TableError
 
 if TYPE_CHECKING:
-    from tombola.confidence import OrderVerdict
+    from tombola._types import Floats
 
-DOUBT = 0.001  # the probability of refusing rows that are in random order, at most
-PAUSE = 0.2  # seconds between two looks at a file that is growing
-LONGEST = 1 << 22  # characters in a line
+# Probability, at most, of rejecting rows that are in random order.
+FALSE_ALARM = 0.001
+# Seconds between two reads of a growing file.
+POLL_INTERVAL = 0.2
+# Characters. A longer line is no table.
+MAX_LINE_LENGTH = 1 << 22
+# A batch is this share of the rows before it: half a per cent costs few rows and saves most of the work.
+BATCH_SHARE = 1 / 200
 
-Row = TypeVar("Row")
+# Line number and cells of each row.
+Rows = list[tuple[int, list[str]]]
 
 
-class Arriving:
-    """The header of a table, and its rows, each with the number of its line, as they come.
+class RowSource:
+    """Header and rows of a delimited text file, read line by line.
 
-    A line counts once it ends; cells may be quoted, but a row is one line. With `follow` a file is read on and on,
-    until nobody asks for more.
+    A line is read once it ends with a line break. Cells may be quoted, but a row is one line. With `follow`, a file is
+    polled for new lines for as long as rows are requested.
     """
 
     def __init__(self, source: str, *, follow: bool = False, wait: Callable[[float], None] = sleep) -> None:
         self.source = "standard input" if source == "-" else source
-        self._ends = source != "-" and not follow
-        self._read = 0
-        following = (self.source, follow and source != "-", wait)  # no line refers to self: files close when it goes
-        self._lines = enumerate(_lines(_standard(), *following) if source == "-" else _opened(*following), start=1)
+        self._is_complete = source != "-" and not follow
+        self._n_read = 0
+        # The line generators do not refer to self: the file is closed when this object is collected.
+        options = (self.source, follow and source != "-", wait)
+        self._lines = enumerate(_lines(_standard_input(), *options) if source == "-" else _file(*options), start=1)
         number, first = next(((number, text) for number, text in self._lines if text.strip()), (1, ""))
-        self._mark = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
+        self._delimiter = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
         self.header = [name.strip() for name in self._cells(number, first)]
         if not any(self.header) or len(set(self.header)) < len(self.header):
             raise TableError(
@@ -43,7 +50,7 @@ class Arriving:
             )
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the rows with their line numbers."""
+        """Yield line number and cells of every row; blank lines are skipped."""
         for number, text in self._lines:
             if not text.strip():
                 continue
@@ -53,64 +60,180 @@ class Arriving:
                     f"{self.source}: expected {len(self.header)} columns as in the header, got {len(cells)} in line "
                     f"{number}; repair that line."
                 )
-            self._read += 1
+            self._n_read += 1
             yield number, cells
 
+    def columns(self, batch: Rows) -> dict[str, tuple[str, ...]]:
+        """Return the cells of rows by column name."""
+        return dict(zip(self.header, zip(*(cells for _, cells in batch), strict=True), strict=True))
+
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Raise an error for the first name that the header lacks."""
+        for name in names:
+            if name not in self.header:
+                raise TableError(
+                    f"{self.source}: expected a column {name}, got {', '.join(self.header[:20])}; write one of those."
+                )
+
     def check_size(self, rows: int) -> None:
-        """Refuse a file with more rows than the whole list is said to have; nothing can be said of what still comes."""
-        if not self._ends:
+        """Raise an error if a file has more rows than the given size of the whole list; streams are not checked."""
+        if not self._is_complete:
             return
-        found = self._read + sum(1 for _, text in self._lines if text.strip())
-        if found > rows:
+        count = self._n_read + sum(1 for _, text in self._lines if text.strip())
+        if count > rows:
             raise TableError(
-                f"{self.source}: expected at most {rows:,} rows, the size of the whole list as told, got {found:,}; "
+                f"{self.source}: expected at most {rows:,} rows, the given size of the whole list, got {count:,}; "
                 "write its true size, or leave it out if this is the whole list."
             )
 
     def _cells(self, number: int, text: str) -> list[str]:
-        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):  # bytes that are no text
+        # Undecodable bytes arrive as surrogates.
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
             raise TableError(
                 f"{self.source}: expected a table as text in UTF-8, got something else in line {number}; export it as "
                 "CSV."
             )
-        return next(csv.reader([text.rstrip("\r\n")], delimiter=self._mark), [])
+        return next(csv.reader([text.rstrip("\r\n")], delimiter=self._delimiter), [])
 
 
-class Readable(Generic[Row]):
-    """Rows up to the first that cannot be read, whose sentence is kept: what the others say is said before it.
+class RowValidator:
+    """Batches of rows up to the first invalid row, the error of which is kept.
 
-    >>> from tombola.cli.units import Units
-    >>> rows = Readable(Units(0, 10).read("t.csv", line, "a", cell) for line, cell in enumerate(["5", "x"], 2))
+    A command can so print its results for the valid rows before it fails. `check(batch)` raises TableError if a row of
+    the batch is invalid.
+
+    >>> def check(batch):
+    ...     for line, cells in batch:
+    ...         if cells == ["x"]:
+    ...             raise TableError(f"line {line}")
+    >>> rows = RowValidator([[(2, ["5"]), (3, ["6"]), (4, ["x"])]], check)
     >>> list(rows)
-    [0.5]
-    >>> rows.check()
+    [[(2, ['5']), (3, ['6'])]]
+    >>> rows.raise_error()
     Traceback (most recent call last):
-    tombola.errors.TableError: t.csv: expected a number from 0 to 10 in line 3, column a, got 'x'; repair it, ...
+    tombola.errors.TableError: line 4
     """
 
-    def __init__(self, rows: Iterator[Row]) -> None:
-        self._rows = rows
-        self.bad: TableError | None = None
+    def __init__(self, batches: Iterable[Rows], check: Callable[[Rows], object]) -> None:
+        self._batches, self._check = batches, check
+        self.error: TableError | None = None
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[Rows]:
         try:
-            yield from self._rows
+            for batch in self._batches:
+                count, error = self._valid_prefix(batch)
+                if count:
+                    yield batch[:count]
+                if error is not None:
+                    raise error
         except TableError as error:
-            self.bad = error
+            self.error = error
 
-    def check(self) -> None:
-        """Raise the error of the row that could not be read, if there was one."""
-        if self.bad is not None:
-            raise self.bad
+    def raise_error(self) -> None:
+        """Raise the error of the invalid row, if there was one."""
+        if self.error is not None:
+            raise self.error
+
+    def _valid_prefix(self, batch: Rows) -> tuple[int, TableError | None]:
+        """Return the number of rows before the first invalid one, and its error, by bisection."""
+        try:
+            self._check(batch)
+        except TableError as error:
+            if len(batch) == 1:
+                return 0, error
+            half = len(batch) // 2
+            count, first = self._valid_prefix(batch[:half])
+            if first is None:
+                more, first = self._valid_prefix(batch[half:])
+                count += more
+            return count, first
+        return len(batch), None
 
 
-def _standard() -> TextIO:
+def growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
+    """Yield rows one by one at first, later in batches of `BATCH_SHARE` of the rows before."""
+    n_yielded, batch, failure = 0, [], None
+    try:
+        for row in rows:
+            batch.append(row)
+            if len(batch) >= n_yielded * BATCH_SHARE:
+                yield batch
+                n_yielded, batch = n_yielded + len(batch), []
+    except TableError as error:
+        failure = error
+    if batch:
+        yield batch
+    if failure is not None:
+        raise failure
+
+
+class Sample:
+    """Rows of a list in random order, in batches: those of a sample, or of the whole list after a shuffle.
+
+    `rows` is the size of the whole list; None if the table holds all of it. `check` validates a batch of rows.
+    """
+
+    def __init__(self, source: RowSource, check: Callable[[Rows], object], rows: int | None, seed: int) -> None:
+        self.source, self.is_partial = source, rows is not None
+        self._valid = RowValidator(growing_batches(source.rows()), check)
+        self._batches: Iterable[Rows] = self._valid
+        self.population = rows or 0
+        if rows is None:
+            everything = [row for batch in self._valid for row in batch]
+            self._valid.raise_error()
+            self.population = max(len(everything), 1)
+            self._batches = growing_batches(_shuffled(everything, seed))
+
+    def __iter__(self) -> Iterator[Rows]:
+        return iter(self._batches)
+
+    def check_used(self, command: str, n_rows: int, population: int) -> None:
+        """Raise an error if no row was valid, or if the file has more rows than `population`."""
+        if not n_rows:
+            self._valid.raise_error()
+            raise ParameterError(f"{command}: expected at least one row, got none in {self.source.source}; add rows.")
+        if self._valid.error is None:
+            self.source.check_size(population)
+
+    def raise_error(self) -> None:
+        """Raise the error of the first invalid row, if there was one."""
+        self._valid.raise_error()
+
+
+class OrderGuard:
+    """Raises an error as soon as values are not in random order; rejects random order with prob. `FALSE_ALARM`."""
+
+    def __init__(self, names: list[str], source: str, seed: int) -> None:
+        from tombola.confidence import RandomOrderTest
+
+        self._names, self._source = names, source
+        self._test = RandomOrderTest(len(names), FALSE_ALARM, seed=seed)
+
+    def extend(self, values: "Floats | list[list[float]]") -> None:
+        """Add rows of values in [0, 1], one column per name."""
+        if not self._test.extend(values):
+            return
+        verdict = self._test.verdict()
+        raise OrderError(
+            f"{self._source}: expected rows in random order, got others: {self._names[verdict.column]} shows it by row "
+            f"{verdict.values:,} (p-value {verdict.p_value:.2g}); take them from a shuffled list, or leave out --rows "
+            "if the table is the whole list: it is then shuffled."
+        )
+
+
+def _shuffled(rows: Rows, seed: int) -> Rows:
+    import numpy as np
+
+    return [rows[index] for index in np.random.default_rng(seed).permutation(len(rows))]
+
+
+def _standard_input() -> TextIO:
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
     return sys.stdin
 
 
-def _opened(source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001 - as it comes
+def _file(source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001
     if not Path(source).is_file():
         raise TableError(f"{source}: expected a file, found none; check the path.")
     with Path(source).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
@@ -120,25 +243,16 @@ def _opened(source: str, follow: bool, wait: Callable[[float], None]) -> Iterato
 def _lines(file: TextIO, source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001
     rest = ""
     while True:
-        piece = file.readline(LONGEST)
+        piece = file.readline(MAX_LINE_LENGTH)
         if not piece and not follow:
             if rest:
                 yield rest
             return
         rest += piece
-        if len(rest) >= LONGEST:
-            raise TableError(f"{source}: expected lines of less than {LONGEST:,} characters; check the file.")
+        if len(rest) >= MAX_LINE_LENGTH:
+            raise TableError(f"{source}: expected lines of less than {MAX_LINE_LENGTH:,} characters; check the file.")
         if rest.endswith("\n"):
             yield rest
             rest = ""
         elif not piece:
-            wait(PAUSE)
-
-
-def in_disorder(source: str, name: str, verdict: "OrderVerdict") -> OrderError:
-    """Return the error for rows that are not in random order."""
-    return OrderError(
-        f"{source}: expected rows in random order, got others: {name} shows it by row {verdict.values:,} (by probability "
-        f"with probability {verdict.p_value:.2g} at most); take them from a shuffled list, or leave out --rows if the "
-        "table is the whole list, and it will be shuffled."
-    )
+            wait(POLL_INTERVAL)

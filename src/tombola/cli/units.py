@@ -1,4 +1,4 @@
-"""Units: the numbers in a person's columns, and the losses in [0, 1] that they are."""
+"""Conversion between the units of a table and losses in [0, 1]."""
 
 from typing import NamedTuple
 
@@ -6,39 +6,39 @@ from tombola.errors import TableError
 
 
 class Units(NamedTuple):
-    """Numbers from `low` to `high`, of which less is better, or more if they are rewards.
+    """Numbers from `low` to `high`; lower is better, or higher if `scores`.
 
-    >>> points = Units(0, 100, rewards=True)
+    >>> points = Units(0, 100, scores=True)
     >>> points.loss(80), points.number(0.2), points.gap(0.05), points.interval(0.1, 0.3)
     (0.2, 80.0, 5.0, (70.0, 90.0))
     """
 
     low: float = 0.0
     high: float = 1.0
-    rewards: bool = False
+    scores: bool = False
 
     def loss(self, number: float) -> float:
-        """Return the loss that a number is."""
-        return (self.high - number if self.rewards else number - self.low) / (self.high - self.low)
+        """Convert a value in table units to a loss in [0, 1]."""
+        return (self.high - number if self.scores else number - self.low) / (self.high - self.low)
 
     def number(self, loss: float) -> float:
-        """Return the number that has this loss."""
-        over = self.gap(loss)
-        return self.high - over if self.rewards else self.low + over
+        """Convert a loss in [0, 1] to table units."""
+        difference = self.gap(loss)
+        return self.high - difference if self.scores else self.low + difference
 
     def gap(self, losses: float) -> float:
-        """Return how far apart numbers are whose losses are this far apart."""
+        """Convert a difference of losses to table units."""
         return losses * (self.high - self.low)
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
-        """Return the numbers between which those are whose losses are between these, the smaller one first."""
+        """Convert an interval of losses to table units, the smaller end first."""
         ends = self.number(low), self.number(high)
-        return (ends[1], ends[0]) if self.rewards else ends
+        return (ends[1], ends[0]) if self.scores else ends
 
-    def read(self, source: str, line: int, name: str, cell: str) -> float:
-        """Return the loss of a cell, or refuse it, saying where it is.
+    def parse_loss(self, source: str, line: int, name: str, cell: str) -> float:
+        """Convert a cell to a loss, or raise an error with its position.
 
-        >>> Units(0, 10).read("t.csv", 2, "a", "5")
+        >>> Units(0, 10).parse_loss("t.csv", 2, "a", "5")
         0.5
         """
         try:
@@ -48,15 +48,15 @@ class Units(NamedTuple):
         if not self.low <= number <= self.high:
             raise TableError(
                 f"{source}: expected a number from {self.low:g} to {self.high:g} in line {line}, column {name}, got "
-                f"{cell!r}; repair it, or say what the numbers can be with --range LOW,HIGH."
+                f"{cell!r}; repair it, or give the range of the numbers with --range LOW,HIGH."
             )
         return self.loss(number)
 
 
-def limits(text: str) -> tuple[float, float]:
-    """Return the two ends of a range.
+def parse_range(text: str) -> tuple[float, float]:
+    """Parse the text LOW,HIGH.
 
-    >>> limits("0,100")
+    >>> parse_range("0,100")
     (0.0, 100.0)
     """
     try:

@@ -148,8 +148,8 @@ class Certificate:
             "method": self.method,
             "actions": actions,
             "answered": self.answered,
-            "regret so far": self.regret if played else None,
-            "regret if all pending fail": self.worst_regret if played else None,
+            "regret": self.regret if played else None,
+            "worst_regret": self.worst_regret if played else None,
         }
 
     def __str__(self) -> str:

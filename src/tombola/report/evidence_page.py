@@ -1,4 +1,4 @@
-"""The page of evidence: a verdict, its facts, tables and pictures, from plain data to one HTML file."""
+"""HTML page of certify, check-order and audit: a verdict, facts, tables and figures."""
 
 from typing import NamedTuple
 
@@ -6,18 +6,18 @@ from tombola.report.chart import Chart
 from tombola.report.page import drawing, render
 
 
-class Listing(NamedTuple):
-    """A table of words."""
+class TextTable(NamedTuple):
+    """A table of text cells with a heading."""
 
     heading: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     @property
-    def kinds(self) -> list[str]:
-        """The style of each column: numbers stand to the right, one below the other.
+    def column_classes(self) -> list[str]:
+        """The CSS class of each column; columns of numbers are aligned to the right.
 
-        >>> Listing("Means", ("action", "mean"), (("a", "0.25"), ("b", "1,000"))).kinds
+        >>> TextTable("Means", ("action", "mean"), (("a", "0.25"), ("b", "1,000"))).column_classes
         ['', 'number']
         """
         return ["number" if all(_is_number(cell) for cell in column) else "" for column in zip(*self.rows, strict=True)]
@@ -27,28 +27,28 @@ def _is_number(cell: str) -> bool:
     return cell.replace(",", "").replace(".", "", 1).removeprefix("-").isdigit()
 
 
-class Shown(NamedTuple):
-    """A chart with its heading, and a sentence on how to read it."""
+class Figure(NamedTuple):
+    """A chart with a heading and a caption."""
 
     heading: str
-    words: str
+    caption: str
     chart: Chart
 
 
-class Statement(NamedTuple):
-    """All that the page says; `tone` is good, fair or bad."""
+class EvidencePage(NamedTuple):
+    """Content of the page; `tone` is good, fair or bad, `command` reproduces it."""
 
     title: str
     lead: str
     verdict: str
     tone: str
     facts: tuple[tuple[str, str], ...]
-    listings: tuple[Listing, ...]
-    pictures: tuple[Shown, ...]
+    tables: tuple[TextTable, ...]
+    figures: tuple[Figure, ...]
     command: str
 
 
-def evidence_page(evidence: Statement) -> str:
-    """Return the page of evidence."""
-    drawn = [(one, drawing(f"evidence-{i}", one.chart)) for i, one in enumerate(evidence.pictures)]
-    return render("evidence.html", page=evidence, pictures=drawn, title=evidence.title, lead=evidence.lead)
+def render_evidence(page: EvidencePage) -> str:
+    """Return the HTML of the page."""
+    drawings = [(figure, drawing(f"evidence-{i}", figure.chart)) for i, figure in enumerate(page.figures)]
+    return render("evidence.html", page=page, figures=drawings, title=page.title, lead=page.lead)

@@ -1,0 +1,546 @@
+"""`tombola certify`, `check-order` and `audit`: statements about a list with a stated error probability.
+
+Exit status of all three: 0 proved (or no evidence against random order), 1 refuted, 2 bad input, 3 undecided. Results
+for the rows before an invalid line are printed before the command fails.
+"""
+
+import json
+import math
+import shlex
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tombola.cli.answers import check_page
+from tombola.cli.options import Json, Page, Seeds, check_level, words
+from tombola.cli.printing import grid, show
+from tombola.cli.row_source import OrderGuard, Rows, RowSource, Sample
+from tombola.cli.units import Units, parse_range
+from tombola.errors import ParameterError, TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tombola._types import Floats
+    from tombola.confidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
+    from tombola.report.evidence_page import Figure, TextTable
+
+EXIT_REFUTED, EXIT_UNDECIDED = 1, 3
+# Charts on a page, and points of a curve: more do not fit on a screen.
+MAX_FIGURES, MAX_POINTS = 8, 240
+# Ignored columns that are named.
+MAX_NAMES = 8
+# Simulated audits for the forecast of an undecided statement.
+FORECAST_SHUFFLES = 50
+AUDIT_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "sample mean")
+
+ListSize = Annotated[
+    int | None, typer.Option("--rows", help="Size of the whole list, if the table is a random sample of it.", min=1)
+]
+Follow = Annotated[bool, typer.Option("--follow", help="Wait for new rows in a growing file.")]
+Range = Annotated[str, typer.Option("--range", help="Smallest and largest possible number, LOW,HIGH.")]
+
+
+def certify(
+    table: Annotated[str, typer.Argument(help="A column of losses for each action; - reads standard input.")],
+    within: Annotated[
+        float, typer.Option(help="Stop when a column is this close to the best, in the unit of the table.", min=0)
+    ] = 0.0,
+    level: Annotated[float, typer.Option(help="Error probability, at most.")] = 0.05,
+    rows: ListSize = None,
+    follow: Follow = False,  # noqa: FBT002 - a flag
+    scores: Annotated[bool, typer.Option("--scores", help="The numbers are scores: higher is better.")] = False,  # noqa: FBT002
+    span: Range = "0,1",
+    out: Page = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    seed: Seeds = 1,
+) -> None:
+    """Find the best column of a list from as few of its rows as possible.
+
+    Exit status 0: proved, stop now. 3: undecided, read more rows. 2: bad input.
+    """
+    from tombola.confidence import RowMonitor
+    from tombola.readers.names import like_id
+
+    _check_options("certify", table, level, out, follow=follow, has_size=rows is not None)
+    source = RowSource(table, follow=follow)
+    ids = [name for name in source.header if like_id(name)]
+    places = [place for place, name in enumerate(source.header) if name not in ids]
+    names = [source.header[place] for place in places]
+    if not names:
+        raise ParameterError(f"certify: expected a column for each action, got only ids in {source.source}; add one.")
+    units = Units(*parse_range(span), scores)
+    max_distance = within / units.gap(1.0)
+
+    def losses(batch: Rows) -> list[list[float]]:
+        return [
+            [units.parse_loss(source.source, line, source.header[p], cells[p]) for p in places] for line, cells in batch
+        ]
+
+    sample = Sample(source, losses, rows, seed)
+    monitor = RowMonitor(names, sample.population, level)
+    guard = OrderGuard([f"column {name}" for name in names], source.source, seed) if sample.is_partial else None
+    path: list[tuple[int, float]] = []
+    certificate = monitor.certificate()
+    for batch in sample:
+        values = losses(batch)
+        if guard is not None:
+            guard.extend(values)
+        monitor.extend(values)
+        certificate = monitor.certificate()
+        path.append((certificate.rounds, units.gap(certificate.within(certificate.best))))
+        if certificate.certified(max_distance):
+            break
+    sample.check_used("certify", certificate.rounds, sample.population)
+    proved = certificate.certified(max_distance)
+    more = None if proved else certificate.forecast(max_distance)
+    facts = {
+        "outcome": "proved" if proved else "undecided", "requested_within": within, "table": source.source,
+        **_certificate_facts(certificate, units), "forecast": more,
+    }  # fmt: skip
+    if out is not None:
+        _write_certificate(out, facts, certificate, units, path)
+    if as_json:
+        typer.echo(json.dumps(facts, allow_nan=False))
+    else:
+        _show_certificate(facts, more, ids)
+    sample.raise_error()
+    raise typer.Exit(0 if proved else EXIT_UNDECIDED)
+
+
+def check_order(
+    table: Annotated[str, typer.Argument(help="The rows of a list in the order listed; - reads standard input.")],
+    columns: Annotated[str, typer.Option(help="Columns of numbers, separated by commas; all by default.")] = "",
+    level: Annotated[float, typer.Option(help="Probability of a false alarm, at most.")] = 0.01,
+    out: Page = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    seed: Seeds = 1,
+) -> None:
+    """Test whether the rows of a list are in random order.
+
+    Exit status 0: no evidence against random order. 1: not in random order. 2: bad input.
+    """
+    from tombola.confidence.order_test import MARTINGALE_SHARE, RandomOrderTest, combined_verdict
+
+    _check_options("check-order", table, level, out)
+    source = RowSource(table)
+    names, values, ignored = _number_columns(source, words(columns))
+    test = RandomOrderTest(len(names), MARTINGALE_SHARE * level, seed=seed)
+    path = _evidence_path(test, values)
+    verdict = combined_verdict(test, values, level, seed=seed)
+    sentence = _order_sentence(verdict, names, len(values), level, sequential=test.alarm)
+    facts = {
+        "random": not verdict.refuted, "column": names[verdict.column] if verdict.refuted else None,
+        "row": verdict.values if verdict.refuted else None, "p_value": verdict.p_value, "level": level,
+        "rows": len(values), "columns": names, "ignored": list(ignored),
+    }  # fmt: skip
+    if out is not None:
+        _write_order(out, sentence, facts, path, Path(source.source).name)
+    if as_json:
+        typer.echo(json.dumps(facts, allow_nan=False))
+    else:
+        show(sentence)
+        show(f"{len(values):,} rows; columns: {_join(names)}")
+        if ignored:
+            show(f"note: ignored columns: {_ignored_text(ignored)}")
+    raise typer.Exit(EXIT_REFUTED if verdict.refuted else 0)
+
+
+def audit(
+    table: Annotated[str, typer.Argument(help="Rows of the list, with a header; - reads standard input.")],
+    statements: Annotated[list[str], typer.Argument(help="Such as 'mean(score) > 0.7', 'share(grade = pass) >= 0.9'.")],
+    level: Annotated[float, typer.Option(help="Probability, at most, that any outcome is wrong.")] = 0.05,
+    rows: ListSize = None,
+    follow: Follow = False,  # noqa: FBT002 - a flag
+    strata: Annotated[str, typer.Option(help="Column with the stratum of each row, for a list in strata.")] = "",
+    sizes: Annotated[str, typer.Option(help="Rows of each stratum: north=400,south=600.")] = "",
+    span: Range = "0,1",
+    out: Page = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    seed: Seeds = 1,
+) -> None:
+    """Prove or refute statements about a list from as few of its rows as possible.
+
+    Exit status 0: all are proved. 1: some are refuted. 3: some are undecided, none is refuted. 2: bad input.
+    """
+    from tombola.confidence import Audit, RunningMean, parse_statement
+
+    _check_options("audit", table, level, out, follow=follow, has_size=rows is not None or bool(sizes))
+    if bool(strata) != bool(sizes) or (sizes and rows):
+        raise ParameterError(
+            "audit: expected --strata and --sizes together, and no --rows; write --strata region --sizes a=400,b=600."
+        )
+    source = RowSource(table, follow=follow)
+    parsed = [parse_statement(statement, span=parse_range(span)) for statement in statements]
+    stratum_sizes = _parse_sizes(sizes) if sizes else None
+    source.check_columns([*(name for one in parsed for name in one.columns), *([strata] if strata else [])])
+    # With strata the sizes are those of the strata; the number of rows is not needed.
+    list_size = sum(stratum_sizes.values()) if stratum_sizes else rows
+    sample = Sample(source, lambda batch: _check_cells(source, parsed, strata, stratum_sizes, batch), list_size, seed)
+    population = None if stratum_sizes else sample.population
+    tested = Audit(parsed, population, level, strata=stratum_sizes)
+    shown = parsed[:MAX_FIGURES] if out is not None else []
+    running = [RunningMean(one, population, level / len(parsed), strata=stratum_sizes) for one in shown]
+    guard = OrderGuard(statements, source.source, seed) if rows is not None else None
+    n_rows = 0
+    for batch in sample:
+        columns = source.columns(batch)
+        if guard is not None:
+            guard.extend(_quantities(parsed, columns))
+        for one in (*running, tested):
+            one.extend(columns, [cell.strip() for cell in columns[strata]] if strata else None)
+        n_rows += len(batch)
+        if all(result.outcome != "undecided" for result in tested.results()):
+            break
+    sample.check_used("audit", n_rows, int(tested.population))
+    results = tested.results()
+    expected = [
+        _expected_rows(result, population, level / len(results), statement, seed)
+        for result, statement in zip(results, parsed, strict=True)
+    ]
+    if out is not None:
+        facts = (
+            ("rows read", f"{n_rows:,}"),
+            ("rows of the list", f"{tested.population:,.0f}"),
+            ("level", f"{level:g}"),
+        )
+        _write_audit(out, results, facts, running, level / len(results), Path(source.source).name)
+    if as_json:
+        items = [
+            {**_null_for_nan(one._asdict()), "expected_rows": count}
+            for one, count in zip(results, expected, strict=True)
+        ]
+        typer.echo(json.dumps({"rows": n_rows, "level": level, "results": items}, allow_nan=False))
+    else:
+        table_ = grid(*AUDIT_HEADINGS)
+        for result, count in zip(results, expected, strict=True):
+            table_.add_row(*_result_cells(result, f" (about {count:,} in all)" if count is not None else ""))
+        show(table_)
+    sample.raise_error()
+    outcomes = {one.outcome for one in results}
+    raise typer.Exit(EXIT_REFUTED if "refuted" in outcomes else EXIT_UNDECIDED if "undecided" in outcomes else 0)
+
+
+def _check_options(
+    command: str, table: str, level: float, out: Path | None, *, follow: bool = False, has_size: bool = True
+) -> None:
+    """Validate the options before the table is read."""
+    if not has_size and (table == "-" or follow):
+        raise ParameterError(f"{command}: expected the size of the whole list, got none; write --rows 5000.")
+    check_level(level)
+    check_page(out, table)
+
+
+def _write_page(out: Path, title: str, lead: str, verdict: str, tone: str, facts: "Sequence[tuple[str, str]]",
+                tables: "Sequence[TextTable]", figures: "Sequence[Figure]") -> None:  # fmt: skip
+    from tombola._files import write_atomic
+    from tombola.report.evidence_page import EvidencePage, render_evidence
+
+    command = shlex.join(["tombola", *sys.argv[1:]])
+    page = EvidencePage(title, lead, verdict, tone, tuple(facts), tuple(tables), tuple(figures), command)
+    write_atomic(out, render_evidence(page))
+
+
+def _join(names: list[str]) -> str:
+    return ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else "")
+
+
+# certify
+
+
+def _certificate_facts(certificate: "Certificate", units: Units) -> dict[str, Any]:
+    """Return the certificate as JSON data in table units, the best action first."""
+    facts = certificate.to_json()
+    actions = [
+        {**one, "mean": units.number(one["mean"]), **dict(zip(("low", "high"), ends, strict=True))}
+        for one in sorted(facts["actions"], key=lambda one: one["mean"])
+        for ends in [units.interval(one["low"], one["high"])]
+    ]
+    target = certificate.target.replace("least mean loss", "largest mean") if units.scores else certificate.target
+    return {**facts, "target": target, "within": units.gap(facts["within"]), "actions": actions}
+
+
+def _certificate_sentence(facts: dict[str, Any]) -> str:
+    return (
+        f"{'Stop' if facts['outcome'] == 'proved' else 'Undecided'} after {facts['rows']:,} rows: with probability "
+        f"{1 - facts['level']:g}, action {facts['best']} is within {facts['within']:.4g} of {facts['target']} "
+        f"({facts['method']})."
+    )
+
+
+def _show_certificate(facts: dict[str, Any], more: int | None, ids: list[str]) -> None:
+    show(_certificate_sentence(facts))
+    if facts["outcome"] == "undecided":
+        rest = f"about {more:,} more rows" if more is not None else "more rows than the list has"
+        show(f"Forecast for {facts['requested_within']:g}: {rest}.")
+    table = grid("action", "rows", "mean", f"{1 - facts['level']:.0%} interval for all rows")
+    for one in facts["actions"]:
+        table.add_row(one["name"], f"{one['rows']:,}", f"{one['mean']:.4g}", f"[{one['low']:.4g}, {one['high']:.4g}]")
+    show(table)
+    if ids:
+        show(f"note: columns read as ids, by name: {', '.join(ids)}")
+
+
+def _write_certificate(
+    out: Path, facts: dict[str, Any], certificate: "Certificate", units: Units, path: list[tuple[int, float]]
+) -> None:
+    import numpy as np
+
+    from tombola.report.chart import Band, Chart, Line
+    from tombola.report.evidence_page import Figure, TextTable
+
+    x, y = (np.array(column, np.float64) for column in zip(*path, strict=True))
+    ends, within = np.array([x[0], x[-1]]), facts["requested_within"]
+    side, kind = ("below", "mean") if units.scores else ("above", "mean loss")
+    chart = Chart(
+        "Distance of the leading action from the best, at most", "rows read", f"{kind} {side} the best, at most",
+        (Band("certified", x, y, y, y),), (Line(f"requested: {within:g}", ends, np.full(2, within)),),
+        log_x=False, log_y=within > 0 and bool(y.min() > 0),
+        alt=f"The certified distance falls to {y[-1]:.3g} after {int(x[-1]):,} rows",
+    )  # fmt: skip
+    caption = (
+        f"Upper bound on the distance of the leading action from the best one ({kind} {side} it), valid at all times "
+        "simultaneously with the stated probability."
+    )
+    table = TextTable(
+        f"{kind.capitalize()} of every action, the best first",
+        ("action", "rows", "sample mean", "low", "high"),
+        tuple(
+            (one["name"], f"{one['rows']:,}", *(f"{one[key]:.4g}" for key in ("mean", "low", "high")))
+            for one in facts["actions"]
+        ),
+    )
+    cards = (
+        ("best", facts["best"]), ("within", f"{facts['within']:.4g}"), ("rows read", f"{certificate.rounds:,}"),
+        ("rows of the list", f"{certificate.population:,.0f}"), ("evidence", certificate.method),
+        ("level", f"{certificate.level:g}"),
+    )  # fmt: skip
+    _write_page(
+        out, f"Best column of {Path(facts['table']).name}",
+        "Rows were read in random order, until the best column was known.",
+        _certificate_sentence(facts), "good" if facts["outcome"] == "proved" else "fair",
+        cards, [table], [Figure("Distance from the best, at most", caption, chart)],
+    )  # fmt: skip
+
+
+# check-order
+
+
+def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list[str], "Floats", dict[str, str]]:
+    """Return names and ranks of the columns of numbers, and the reasons why others are ignored."""
+    import numpy as np
+
+    rows = list(source.rows())
+    if not rows:
+        raise TableError(f"{source.source}: expected a header and at least one row, got no row; add rows.")
+    source.check_columns(requested)
+    columns, ignored = {}, {}
+    for name, cells in source.columns(rows).items():
+        if requested and name not in requested:
+            continue
+        invalid = next((place for place, cell in enumerate(cells) if not _is_finite(cell)), None)
+        if invalid is not None:
+            ignored[name] = f"line {rows[invalid][0]} has {cells[invalid].strip()!r}"
+        elif not requested and len(source.header) > 1 and _is_row_number(cells):
+            ignored[name] = "row numbers"
+        else:
+            columns[name] = _ranks(cells)
+    if not columns or (requested and ignored):
+        raise TableError(
+            f"{source.source}: expected a column of numbers, got {_ignored_text(ignored)}; repair a cell, or name other "
+            "columns with --columns."
+        )
+    return list(columns), np.column_stack(list(columns.values())), ignored
+
+
+def _ignored_text(ignored: dict[str, str]) -> str:
+    return _join([f"{name} ({reason})" for name, reason in ignored.items()])
+
+
+def _is_finite(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _ranks(cells: tuple[str, ...]) -> "Floats":
+    """Return the dense ranks of numbers, scaled to [0, 1]; the order test depends on ranks only."""
+    import numpy as np
+
+    places = np.unique(np.array([float(cell) for cell in cells]), return_inverse=True)[1]
+    return places / max(int(places.max()), 1)
+
+
+def _is_row_number(cells: tuple[str, ...]) -> bool:
+    """Return whether a column counts the rows, like ids assigned after a shuffle: no evidence about the order."""
+    numbers = [float(cell) for cell in cells]
+    return len(numbers) > 1 and all(after - before == 1.0 for before, after in pairwise(numbers))
+
+
+def _evidence_path(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
+    """Run the test and return the evidence of every column, as powers of ten, at some hundred rows."""
+    import numpy as np
+
+    edges = np.unique(np.linspace(0, len(values), MAX_POINTS + 1).astype(int))
+    path = []
+    for start, stop in pairwise(edges):
+        test.extend(values[start:stop])
+        path.append((int(stop), test.evidence / np.log(10)))
+    return path
+
+
+def _order_sentence(verdict: "OrderVerdict", names: list[str], rows: int, level: float, *, sequential: bool) -> str:
+    if not verdict.refuted:
+        return f"Order test: no evidence against random order (level {100 * level:g} %). Shuffle the list to be sure."
+    alarm = f"raised an alarm at row {verdict.values:,} of" if sequential else "differs from its shuffles, over all"
+    return (
+        f"Order test: not in random order. Column {names[verdict.column]} {alarm} {rows:,} rows (p-value "
+        f"{verdict.p_value:.2g}). Shuffle the rows before you sample from them."
+    )
+
+
+def _write_order(out: Path, sentence: str, facts: dict[str, Any], path: list[tuple[int, "Floats"]], name: str) -> None:
+    import numpy as np
+
+    from tombola.confidence.order_test import MARTINGALE_SHARE
+    from tombola.report.chart import Band, Chart, Line
+    from tombola.report.evidence_page import Figure
+
+    x = np.array([row for row, _ in path], np.float64)
+    evidence = np.minimum(np.array([found for _, found in path]), 300.0)
+    # The column of the alarm first, then by evidence.
+    first = [facts["columns"].index(facts["column"])] if facts["column"] else []
+    others = (int(j) for j in np.argsort(-evidence.max(axis=0), kind="stable") if j not in first)
+    threshold = np.log10(len(facts["columns"]) / (MARTINGALE_SHARE * facts["level"]))
+    bands = tuple(
+        Band(facts["columns"][j], x, evidence[:, j], evidence[:, j], evidence[:, j])
+        for j in [*first, *others][:MAX_FIGURES]
+    )
+    line = Line("alarm", np.array([x[0], x[-1]]), np.full(2, threshold))
+    chart = Chart("Evidence", "row", "evidence, in powers of ten", bands, (line,), log_x=False, log_y=False,
+                  alt=f"Evidence against random order by row. {sentence}")  # fmt: skip
+    caption = (
+        f"Largest wealth of the test martingale so far, for at most {MAX_FIGURES} columns. In random order it ever "
+        "reaches the dashed line with at most half of the stated probability. The permutation test of the whole list is "
+        "not drawn."
+    )
+    alarm = () if facts["random"] else (("column", facts["column"]), ("alarm at row", f"{facts['row']:,}"))
+    cards = (*alarm, ("rows", f"{facts['rows']:,}"), ("columns", str(len(facts["columns"]))),
+             ("level", f"{facts['level']:g}"))  # fmt: skip
+    lead = (
+        "A test martingale bets on the rank of each value among its predecessors. At the end the list is compared with "
+        "its shuffles. Each of the two raises a false alarm with at most half of the stated probability."
+    )
+    tone = "good" if facts["random"] else "bad"
+    _write_page(out, f"Order of {name}", lead, sentence, tone, cards, [],
+                [Figure("Evidence against random order", caption, chart)])  # fmt: skip
+
+
+# audit
+
+
+def _quantities(statements: "list[Statement]", columns: dict[str, tuple[str, ...]]) -> "Floats":
+    """Return the quantity of each statement per row, shape (rows, statements)."""
+    import numpy as np
+
+    return np.column_stack([one.inequalities[0].values(columns) for one in statements])
+
+
+def _check_cells(
+    source: RowSource, statements: "list[Statement]", strata: str, sizes: dict[str, int] | None, batch: Rows
+) -> None:
+    """Raise an error if a statement cannot be evaluated on a row, or if its stratum has no size."""
+    columns = source.columns(batch)
+    try:
+        _quantities(statements, columns)
+        if sizes is not None and (unknown := [name for name in columns[strata] if name.strip() not in sizes]):
+            raise TableError(
+                f"audit: expected a stratum of {', '.join(sizes)}, got {unknown[0]!r}; add its size to --sizes."
+            )
+    except TableError as error:
+        raise TableError(f"{source.source}: line {batch[0][0]}: {str(error).removeprefix('audit: ')}") from None
+
+
+def _parse_sizes(text: str) -> dict[str, int]:
+    sizes = {}
+    for word in words(text):
+        name, _, size = word.partition("=")
+        if not size.strip().isdigit() or int(size) < 1:
+            raise ParameterError(f"--sizes: expected NAME=ROWS with commas between, got {word!r}; write north=400.")
+        sizes[name.strip()] = int(size)
+    return sizes
+
+
+def _expected_rows(
+    result: "AuditResult", population: int | None, level: float, statement: "Statement", seed: int
+) -> int | None:
+    """Estimate the rows that an undecided statement needs in all, if mean and deviation stay as they are."""
+    from tombola.confidence import plan
+
+    first = statement.inequalities[0]
+    mean, deviation = first.from_units(result.mean), result.deviation / first.unit
+    at_threshold = any(mean == one.threshold for one in statement.inequalities)
+    if result.outcome != "undecided" or population is None or math.isnan(mean) or at_threshold:
+        return None
+    medians = [
+        plan(one.threshold, mean, population=population, deviation=deviation, level=level,
+             shuffles=FORECAST_SHUFFLES, seed=seed).median
+        for one in statement.inequalities
+    ]  # fmt: skip
+    return max(result.rows, *medians)
+
+
+def _null_for_nan(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in facts.items()}
+
+
+def _result_cells(result: "AuditResult", forecast: str = "") -> tuple[str, ...]:
+    error = "-" if result.outcome == "undecided" else "0" if result.p_value == 0 else f"at most {result.p_value:.2g}"
+    mean = "-" if math.isnan(result.mean) else f"{result.mean:.5g}"
+    return result.statement, result.outcome, f"{result.rows:,}{forecast}", error, mean
+
+
+def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: float) -> "Figure":
+    """Return the chart of a running mean with its confidence sequence and thresholds, around the decisive row."""
+    import numpy as np
+
+    from tombola.report.chart import Band, Chart, Line
+    from tombola.report.evidence_page import Figure
+
+    near = [point for point in running.points if result.rows / 20 <= point.rows <= 2 * result.rows]
+    drawn = np.unique(np.linspace(0, len(near) - 1, MAX_POINTS).round().astype(int))
+    x, mean, low, high = np.array(near, np.float64)[drawn].T
+    mean = np.where(np.isnan(mean), (low + high) / 2, mean)
+    lines = tuple(Line(f"threshold {at:g}", x[[0, -1]], np.full(2, at)) for at in running.thresholds)
+    alt = f"{result}; the mean after {int(x[-1]):,} rows is {mean[-1]:.3g}, interval {low[-1]:.3g} to {high[-1]:.3g}"
+    kind, text = "difference" if running.statement.is_difference else "mean", running.statement.text
+    chart = Chart(text, "rows read", kind, (Band(kind, x, mean, low, high),), lines,
+                  log_x=False, log_y=False, alt=alt)  # fmt: skip
+    caption = (
+        f"{result.outcome.capitalize()} after {result.rows:,} rows. The band contains the {kind} of the whole list at "
+        f"all times simultaneously with probability {1 - level:.3g}; dashed: the threshold. An outcome is one-sided, so "
+        "it may come a little before the band leaves the line."
+    )
+    return Figure(text, caption, chart)
+
+
+def _write_audit(
+    out: Path, results: "list[AuditResult]", facts: "Sequence[tuple[str, str]]", running: "list[RunningMean]",
+    level: float, name: str,
+) -> None:  # fmt: skip
+    from tombola.report.evidence_page import TextTable
+
+    counts = {outcome: sum(one.outcome == outcome for one in results) for outcome in ("proved", "refuted", "undecided")}
+    tone = "bad" if counts["refuted"] else "fair" if counts["undecided"] else "good"
+    figures = [
+        _running_mean_figure(one, result, level) for one, result in zip(running, results, strict=False) if one.points
+    ]
+    _write_page(
+        out, f"Audit of {name}", "Statements about a whole list, tested on rows in random order.",
+        ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".", tone, facts,
+        [TextTable("Results", AUDIT_HEADINGS, tuple(map(_result_cells, results)))], figures,
+    )  # fmt: skip
