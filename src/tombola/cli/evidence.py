@@ -190,8 +190,10 @@ def audit(
         columns = source.columns(batch)
         if guard is not None:
             guard.extend(_quantities(parsed, columns))
-        for one in (*running, tested):
-            one.extend(columns, [cell.strip() for cell in columns[strata]] if strata else None)
+        row_strata = [cell.strip() for cell in columns[strata]] if strata else None
+        tested.extend(columns, row_strata)
+        for one in running:
+            one.extend(columns, row_strata)
         n_rows += len(batch)
         if all(result.outcome != "undecided" for result in tested.results()):
             break
