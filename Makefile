@@ -1,8 +1,8 @@
-# Every target does its own set-up in .venv; only python3 (3.11 or later) and make are needed.
+# Every target installs its own environment in .venv; only python3 (3.11 or later) and make are needed.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce test test-full lint bench docs wheel lower clean
+.PHONY: reproduce test test-full fuzz kill mutants lint bench docs wheel lower clean
 
 reproduce: .venv/run
 	$(BIN)/tombola reproduce --out reproduction
@@ -12,6 +12,16 @@ test: lint
 
 test-full: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Nightly: damaged and random files, processes killed at random moments, mutants that named tests must detect.
+fuzz: .venv/test
+	$(BIN)/python -m pytest -n 2 tests/fuzz
+
+kill: .venv/test
+	$(BIN)/python -m pytest -n 2 tests/kill
+
+mutants: .venv/test
+	$(BIN)/python tools/mutants.py named
 
 lint: .venv/test
 	$(BIN)/ruff check .
@@ -36,7 +46,7 @@ docs: .venv/docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 	@echo docs/_build/index.html
 
-# One pip call for each set-up; what it installs is compiled when it is first imported, not all of it beforehand.
+# One pip call per environment; modules are compiled on first import, not all of them at installation.
 PIP = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 .venv/bin/pip:
