@@ -32,7 +32,7 @@ def run(folder: Path, source: str, seed: int) -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def test_dropped_candidates_are_asked_no_more(tmp_path: Path) -> None:
+def test_dropped_candidates_are_not_evaluated(tmp_path: Path) -> None:
     said = run(tmp_path, "small", 1)
     assert said["status"] == "success"
     assert said["answer"] == ["low"]
@@ -51,7 +51,7 @@ def test_read_logs_of_inspect_ai(tmp_path: Path) -> None:
     assert set(np.unique(pool.losses)) == {0.0, 1.0}
 
 
-def test_a_race_takes_only_its_own_samples(one_sentence: Callable[[object], str]) -> None:
+def test_foreign_samples_are_rejected(one_sentence: Callable[[object], str]) -> None:
     from inspect_ai.dataset import Sample
 
     from tombola.plugins.inspect_ai import EarlyStoppingRace
@@ -69,7 +69,7 @@ def test_a_race_takes_only_its_own_samples(one_sentence: Callable[[object], str]
 
 @pytest.mark.full
 @pytest.mark.skipif(not POOL.exists(), reason="the table swebench_bash is not beside this repository")
-def test_swebench_with_six_candidates(tmp_path: Path) -> None:
+def test_swebench_six_candidates(tmp_path: Path) -> None:
     said = run(tmp_path, str(POOL), 1)
     print(said)
     assert said["answer"] == ["candidate 0"] or said["calls"] < 1500

@@ -27,7 +27,7 @@ def promptfoo(folder: Path, lines: list[dict[str, Any]]) -> Path:
     return path
 
 
-def test_samples_of_lm_eval(tmp_path: Path) -> None:
+def test_lm_eval_samples(tmp_path: Path) -> None:
     paths = [lm_eval(tmp_path, "small", [1.0, 0.0, 1.0]), lm_eval(tmp_path, "large", [1.0, 1.0, 0.0])]
     pool = read_logs(paths)
     assert pool.actions == ("small", "large")
@@ -35,7 +35,7 @@ def test_samples_of_lm_eval(tmp_path: Path) -> None:
     assert read_logs(paths, metric="exact_match").losses.tolist() == pool.losses.tolist()
 
 
-def test_results_of_promptfoo(tmp_path: Path) -> None:
+def test_promptfoo_results(tmp_path: Path) -> None:
     lines = [
         {"provider": {"id": f"openai:{name}", "label": ""}, "promptIdx": 0, "testIdx": i, "score": s, "success": True}
         for i in range(2)
@@ -48,7 +48,7 @@ def test_results_of_promptfoo(tmp_path: Path) -> None:
     assert read_logs([promptfoo(tmp_path, lines + again)]).actions[-1] == "openai:b, prompt 2"
 
 
-def test_a_long_table_and_the_command(tmp_path: Path) -> None:
+def test_long_table_and_command(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text("candidate,row,score\na,x,1\nb,x,0\nb,y,0.5\na,y,0.75\n")
     assert read_logs([path]).losses.tolist() == [[0, 1], [0.25, 0.5]]
@@ -80,7 +80,7 @@ def test_a_long_table_and_the_command(tmp_path: Path) -> None:
         ("none.csv", None),
     ],
 )
-def test_bad_files_are_one_sentence(
+def test_bad_file_is_one_sentence(
     name: str, text: str | None, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     if text is not None:

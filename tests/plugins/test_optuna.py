@@ -39,7 +39,7 @@ def study_of(losses: Any, pruner: Any, direction: str = "minimize") -> tuple[Any
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_trials_that_are_proved_worse_are_pruned_and_the_best_is_found(direction: str) -> None:
+def test_worse_trials_are_pruned(direction: str) -> None:
     from tombola.plugins.optuna import RacePruner
 
     study, calls = study_of(LOSSES, RacePruner(rows=150, trials=6, seed=2), direction)
@@ -49,7 +49,7 @@ def test_trials_that_are_proved_worse_are_pruned_and_the_best_is_found(direction
     assert calls < 0.7 * LOSSES.size
 
 
-def test_the_pruner_says_what_it_needs(one_sentence: Callable[[object], str]) -> None:
+def test_pruner_rejects_bad_input(one_sentence: Callable[[object], str]) -> None:
     from tombola.plugins.optuna import RacePruner
 
     for losses, trials in ((LOSSES + 1, 6), (LOSSES, 3)):
@@ -58,7 +58,7 @@ def test_the_pruner_says_what_it_needs(one_sentence: Callable[[object], str]) ->
         one_sentence(refused.value)
 
 
-def test_the_best_of_equals_is_pruned_at_most_as_often_as_the_level_says() -> None:
+def test_best_trial_is_pruned_at_most_at_level() -> None:
     """Two candidates, one better by one row of 40, 150 orders, level 0.3: 68 wrong prunings have probability 1e-4."""
     from tombola.plugins.optuna import RacePruner
 

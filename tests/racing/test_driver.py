@@ -1,14 +1,62 @@
-"""The one-call form: threads and asyncio, failures, Ctrl-C, and a journal to go on from."""
+"""Drivers: threads and asyncio, failures, interrupts, event logs, caps."""
 
 import asyncio
 import threading
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tombola.errors import FeedbackError, SessionError
-from tombola.racing import Event, Interrupted, MemoryLog, race
+from race_cases import LOSSES, NAMES, ROWS, start_file
+from tombola.errors import FeedbackError, SessionError, TombolaError
+from tombola.persistence.race_file import RaceFile
+from tombola.racing import Event, Interrupted, MemoryLog, SubprocessEvaluator, race
+
+
+def test_race_continues_from_file(tmp_path: Path) -> None:
+    asked: list[tuple[str, str]] = []
+    stop = [20]
+
+    def evaluate(name: str, row: str) -> float:
+        if len(asked) in stop:
+            raise KeyboardInterrupt
+        asked.append((name, row))
+        return float(LOSSES[int(row.split()[1]), NAMES.index(name)])
+
+    with pytest.raises(KeyboardInterrupt):
+        race(NAMES, ROWS, evaluate, seed=3, workers=1, log=tmp_path / "my.race", progress=False)
+    with RaceFile.open(tmp_path / "my.race") as file:
+        assert file.race.calls_answered == 20
+    first, asked, stop = asked, [], []
+    found = race(NAMES, ROWS, evaluate, seed=3, workers=1, log=str(tmp_path / "my.race"), progress=False)
+    assert not set(first) & set(asked)
+    assert found.dropped == race(NAMES, ROWS, evaluate, seed=3, workers=1, progress=False).dropped
+    with pytest.raises(SessionError, match="different seed"):
+        race(NAMES, ROWS, evaluate, seed=4, log=tmp_path / "my.race")
+    with pytest.raises(SessionError, match="different rows"):
+        race(NAMES, ROWS[1:], evaluate, seed=3, log=tmp_path / "my.race")
+
+
+def test_second_run_is_rejected(tmp_path: Path) -> None:
+    from tombola.racing.driver import run_race_file
+
+    evaluator = SubprocessEvaluator({name: f"echo 0.5 {{row}} {name}" for name in NAMES})
+    with start_file(tmp_path / "r") as file, (tmp_path / "r-run").open("w") as lock:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(SessionError, match="another process"):
+            run_race_file(file, evaluator, 1, None, None)
+        assert file.race.calls_made == 0
+
+
+def test_run_lock_may_be_deleted(tmp_path: Path) -> None:
+    from tombola.racing.driver import _run_lock
+
+    with _run_lock(tmp_path / "r"):
+        (tmp_path / "r-run").unlink()
+    assert not list(tmp_path.iterdir())
 
 
 def loss(candidate: float, row: int) -> float:
@@ -19,7 +67,7 @@ def loss(candidate: float, row: int) -> float:
 CANDIDATES = {"low": 0.2, "middle": 0.5, "high": 0.7}
 
 
-def test_one_worker_many_workers_and_asyncio_find_the_same() -> None:
+def test_workers_and_asyncio_agree() -> None:
     async def later(candidate: float, row: int) -> float:
         await asyncio.sleep(0)
         return loss(candidate, row)
@@ -34,14 +82,14 @@ def test_one_worker_many_workers_and_asyncio_find_the_same() -> None:
     assert ways[0].calls_made <= ways[1].calls_made <= ways[0].calls_made + 6
 
 
-def test_a_race_runs_where_a_loop_runs_already() -> None:
+def test_race_inside_running_loop() -> None:
     async def notebook() -> Any:
         return race(CANDIDATES, range(400), loss, seed=3)
 
     assert asyncio.run(notebook()).answer == ("low",)
 
 
-def test_costs_are_added_and_what_raises_has_failed() -> None:
+def test_costs_and_failures() -> None:
     def fragile(candidate: str, row: str) -> tuple[float, float]:
         if candidate == "shy" and row.endswith("7"):
             raise TimeoutError(row)
@@ -54,7 +102,7 @@ def test_costs_are_added_and_what_raises_has_failed() -> None:
     assert found.answer == ("sound",)  # 0.9 * 0.4 + 0.1 * 1 = 0.46
 
 
-def test_a_set_up_that_fails_is_told_at_once(one_sentence: Any) -> None:
+def test_broken_setup_raises(one_sentence: Any) -> None:
     def broken(candidate: str, row: int) -> float:
         raise KeyError("model")
 
@@ -64,15 +112,14 @@ def test_a_set_up_that_fails_is_told_at_once(one_sentence: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [2.0, "0.5", None, (0.5, 1.0, 2.0), (0.5, -1.0)])
-def test_what_is_no_loss_is_refused(wrong: Any, one_sentence: Any) -> None:
-    from tombola.errors import TombolaError
+def test_invalid_result_is_rejected(wrong: Any, one_sentence: Any) -> None:
 
     with pytest.raises(TombolaError) as error:
         race(["a", "b"], range(100), lambda candidate, row: wrong, seed=1)
     assert isinstance(error.value, FeedbackError) or "cost" in one_sentence(error.value)
 
 
-def test_ctrl_c_leaves_a_race_to_go_on_with_and_no_answered_call_is_repeated() -> None:
+def test_interrupted_race_continues() -> None:
     asked: list[tuple[float, int]] = []
 
     def interrupted(candidate: float, row: int) -> float:
@@ -90,7 +137,7 @@ def test_ctrl_c_leaves_a_race_to_go_on_with_and_no_answered_call_is_repeated() -
     assert len(set(asked)) == whole.calls_made
 
 
-def test_a_journal_of_another_process_is_taken_up_whatever_the_order_of_its_answers() -> None:
+def test_log_in_any_order() -> None:
     notes = MemoryLog()
     first = race(CANDIDATES, range(400), loss, seed=3, workers=5, log=notes)
     events = [event for event in notes.replay() if (event.ticket - 1) % 3][::-1]
@@ -98,7 +145,7 @@ def test_a_journal_of_another_process_is_taken_up_whatever_the_order_of_its_answ
     assert again.dropped == first.dropped
 
 
-def test_no_more_calls_are_in_flight_than_there_are_workers() -> None:
+def test_calls_in_flight() -> None:
     lock, now, most = threading.Lock(), [0], [0]
 
     def counted(candidate: float, row: int) -> float:
@@ -115,7 +162,7 @@ def test_no_more_calls_are_in_flight_than_there_are_workers() -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_rows_of_a_series_are_counted_by_place_and_names_may_be_numbers() -> None:
+def test_pandas_series_rows() -> None:
     """A shuffled frame has its labels in another order; the rows asked about were not those written down."""
     rows = import_module("pandas").Series(list("pqrs"), index=[3, 2, 1, 0])
     asked, notes = [], MemoryLog()

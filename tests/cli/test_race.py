@@ -1,0 +1,368 @@
+"""Commands of `tombola race`: output, exit codes, errors in one sentence."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from conftest import Run
+from race_cases import ROWS, loss_of
+from tombola.cli.race import app
+from tombola.errors import ParameterError, SessionError, TombolaError
+from tombola.persistence.race_file import RaceFile
+from tombola.racing import Call
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.txt").write_text("\n".join(ROWS))
+
+    def invoke(*arguments: str) -> tuple[int, str]:
+        done = CliRunner().invoke(app, arguments)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.exit_code, done.output
+
+    return invoke
+
+
+def test_start_to_report(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    assert "at most 180 calls" in command("start", "rows.txt", "--candidates", "low,middle,high", "--file", "r")[1]
+    assert command("status", "r", "--exit-code")[0] == 3
+    assert command("status", "r")[0] == 0
+    while True:
+        calls = [Call(**call) for call in json.loads(command("next", "r", "--count", "5", "--json")[1])]
+        if not calls:
+            break
+        head = [["candidate", "row", "score", "cost"]] if calls[0].ticket % 2 else [["ticket", "loss"]]
+        lines = [
+            [call.candidate, call.row, str(1 - loss_of(call)), "0.5"]
+            if calls[0].ticket % 2
+            else [str(call.ticket), str(loss_of(call))]
+            for call in calls
+        ]
+        (tmp_path / "answers.csv").write_text("\n".join(",".join(line) for line in head + lines))
+        assert command("record", "r", "--csv", "answers.csv")[1].startswith(f"{len(calls)} recorded")
+    code, said = command("status", "r", "--exit-code")
+    assert code == 0
+    assert said.startswith("low is the best of 3 candidates")
+    assert json.loads(command("status", "r", "--json")[1])["proved"] is True
+    assert command("report", "r", "--out", "p.html")[1] == "written: p.html\n"
+    assert "low is the best of 3" in (tmp_path / "p.html").read_text()
+    command("report", "r", "--out", "p.json")
+    assert json.loads((tmp_path / "p.json").read_text())["answer"] == ["low"]
+    command("report", "r", "--out", "ALL.CSV")
+    assert (tmp_path / "ALL.CSV").read_text().startswith("ticket,")
+    command("report", "r", "--out", "all.csv")
+    assert (tmp_path / "all.csv").read_text().startswith("ticket,candidate,row,loss,cost,failed\n1,low,")
+    assert command("record", "r", "--csv", "all.csv")[1].startswith("0 recorded")
+
+
+def test_next_again(command: Callable[..., tuple[int, str]]) -> None:
+    command("start", "rows.txt", "--candidates", "low,middle,high", "--file", "r")
+    first = command("next", "r")[1]
+    assert first.count("ticket") == 3
+    assert "3 calls wait" in command("next", "r")[1] or "ticket" in command("next", "r")[1]
+    assert first in command("next", "r", "--again")[1]
+    assert command("next", "r", "--again", "--count", "-1")[0] == 2
+    assert command("record", "r", "1", "--failed")[1].startswith("1 recorded")
+    assert "1 failed" in command("status", "r")[1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("record", "r"),
+        ("record", "r", "1"),
+        ("record", "r", "1", "--loss", "2"),
+        ("record", "r", "99", "--loss", "0"),
+        ("record", "r", "1", "--loss", "0", "--score", "1"),
+        ("record", "r", "--csv", "bad.csv"),
+        ("record", "r", "--csv", "rows.txt"),
+        ("record", "r", "--csv", "good.csv", "--loss", "0.5"),
+        ("record", "r", "--csv", "good.csv", "--score", "0"),
+        ("record", "r", "--csv", "good.csv", "--cost", "2"),
+        ("record", "r", "--csv", "good.csv", "--failed"),
+        ("start", "rows.txt", "--candidates", "a,a", "--file", "s"),
+        ("start", "rows.txt", "--candidates", "a\nb", "--file", "s"),
+        ("start", "rows.txt", "--candidates", "a,b", "--file", "r"),
+        ("start", "rows.txt", "--candidates", "a,b", "--file", "s", "--level", "7"),
+        ("start", "rows.txt", "--candidates", "a,b", "--file", "s", "--baseline", "c"),
+        ("status", "rows.txt"),
+        ("status", "none"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=true {row}"),
+        ("start", "rows.txt", "--candidates", "a", "--file", "s"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=no-such-program {row}"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=true", "--candidate", "b=true {row}"),
+        ("run", "rows.txt", "--file", "s", "--candidate", "a=true {row} 'x", "--candidate", "b=true {row}"),
+        (
+            "run",
+            "rows.txt",
+            "--file",
+            "s",
+            "--candidate",
+            "a=true {row}",
+            "--candidate",
+            "b=true {row}",
+            "--loss",
+            "seconds",
+        ),
+        (
+            "run",
+            "rows.txt",
+            "--file",
+            "s",
+            "--candidate",
+            "a=true {row}",
+            "--candidate",
+            "b=true {row}",
+            "--loss",
+            "time",
+        ),
+        (
+            "run",
+            "rows.txt",
+            "--file",
+            "r",
+            "--candidate",
+            "a=true {row}",
+            "--candidate",
+            "b=true {row}",
+            "--loss",
+            "exit",
+        ),
+        (
+            "run",
+            "rows.htm",
+            "--file",
+            "s",
+            "--candidate",
+            "a=true {row}",
+            "--candidate",
+            "b=true {row}",
+            "--loss",
+            "exit",
+            "--out",
+            "rows.htm",
+        ),
+        (
+            "run",
+            "rows.txt",
+            "--file",
+            "s",
+            "--candidate",
+            "a=true {row}",
+            "--candidate",
+            "b=true {row}",
+            "--loss",
+            "exit",
+            "--out",
+            "page.csv",
+        ),
+        (
+            "run",
+            "rows.txt",
+            "--file",
+            "s",
+            "--candidate",
+            "a=true {row}",
+            "--candidate",
+            "b=true {row}",
+            "--loss",
+            "exit",
+            "--out",
+            "no/page.html",
+        ),
+        ("report", "r", "--out", "page.xlsx"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    arguments: tuple[str, ...],
+    command: Callable[..., tuple[int, str]],
+    tmp_path: Path,
+    one_sentence: Callable[[object], str],
+) -> None:
+    command("start", "rows.txt", "--candidates", "low,middle,high", "--file", "r")
+    command("next", "r")
+    (tmp_path / "bad.csv").write_text("candidate,row,loss\nlow,nowhere,0.5\n")
+    (tmp_path / "rows.htm").write_text("id\nx\ny\n")
+    (tmp_path / "good.csv").write_text("ticket,loss\n1,0.5\n")
+    before = (tmp_path / "r").read_bytes()
+    with pytest.raises(TombolaError) as refused:
+        command(*arguments)
+    one_sentence(refused.value)
+    assert (tmp_path / "r").read_bytes() == before
+    assert not (tmp_path / "s").exists()
+    assert (tmp_path / "rows.htm").read_text() == "id\nx\ny\n"
+
+
+SCRIPT = """
+import sys, pathlib
+name, row = sys.argv[1:]
+with open("asked.log", "a") as log:
+    log.write(f"{name} {row}\\n")
+print("some words first")
+print({"low": 0.125, "high": 0.875}[name] if row != "row 3" else 0.5, 0.25)
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> list[str]:
+    (tmp_path / "ask.py").write_text(SCRIPT)
+    return [
+        part
+        for name in ("low", "high")
+        for part in ("--candidate", f"{name}={sys.executable} -S ask.py {name} {{row}}")
+    ]
+
+
+def test_run_continues(
+    script: list[str], command: Callable[..., tuple[int, str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("run", "rows.txt", "--file", "r", *script, "--workers", "2")
+    code, said = command(*arguments, "--max-calls", "6")
+    assert code == 3
+    assert "undecided" in said
+    with pytest.raises(SessionError, match="different max_calls"):
+        command(*arguments)
+    (tmp_path / "r").unlink()
+    (tmp_path / "asked.log").unlink()
+    code, said = command(*arguments, "--out", "page.html")
+    assert code == 0
+    assert "low is the best of 2 candidates" in said
+    assert "2 in the race" in said or "of 2 in the race" in said
+    asked = (tmp_path / "asked.log").read_text().splitlines()
+    assert len(asked) == len(set(asked))
+    assert "ask.py" in (tmp_path / "page.html").read_text()
+    assert command(*arguments)[0] == 0
+    assert (tmp_path / "asked.log").read_text().splitlines() == asked, "a race that is over asks nobody"
+    assert not (tmp_path / "r-run").exists()
+
+
+def test_exit_codes_of_gate(script: list[str], command: Callable[..., tuple[int, str]]) -> None:
+    gate = ("run", "rows.txt", *script, "--quiet")
+    assert command(*gate, "--file", "a", "--baseline", "high")[0] == 0
+    assert command(*gate, "--file", "b", "--baseline", "low")[0] == 1
+    assert command(*gate, "--file", "c", "--baseline", "high", "--max-calls", "2")[0] == 3
+
+
+def test_broken_setup_records_nothing(
+    command: Callable[..., tuple[int, str]], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    bad = ("--candidate", "a=false {row}", "--candidate", "b=sh -c 'exit 7' {row}")
+    with pytest.raises(SessionError) as refused:
+        command("run", "rows.txt", "--file", "r", *bad)
+    assert "run it by hand" in one_sentence(refused.value)
+    with RaceFile.open(tmp_path / "r") as file:
+        assert file.race.calls_answered == 0
+
+
+def test_max_seconds_kills_children(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    code, said = command(
+        "run", "rows.txt", "--file", "r", "--candidate", "a=sleep 60; echo {row}",
+        "--candidate", "b=sleep 61; echo {row}",
+        "--shell", "--max-seconds", "1", "--quiet",
+    )  # fmt: skip
+    assert code == 3
+    assert "open" in said
+    assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep 61" in _read(p)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.fixture
+def losses(tmp_path: Path) -> Path:
+    table = (np.random.default_rng(0).random((120, 3)) < [0.1, 0.5, 0.6]).astype(int)
+    path = tmp_path / "losses.csv"
+    path.write_text("a,b,c\n" + "\n".join(",".join(map(str, row)) for row in table) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def cli(run_python: Run) -> Callable[..., Any]:
+    return lambda *words: run_python("-c", "import tombola.cli.app; tombola.cli.app.main()", "race", *words)
+
+
+def test_plan_text_matches_json(losses: Path, cli: Callable[..., Any]) -> None:
+    words = cli("plan", str(losses), "--shuffles", "20", "--level", "0.1,0.05")
+    assert words.returncode == 0, words.stderr
+    data = json.loads(cli("plan", str(losses), "--shuffles", "20", "--level", "0.1,0.05", "--json").stdout)
+    assert data["total_calls"] == 360
+    assert [race["level"] for race in data["races"]] == [0.1, 0.05]
+    for race in data["races"]:
+        assert race["answers"] == [{"candidates": ["a"], "shuffles": 20}]
+        assert race["wrong"] == 0
+        assert race["calls_low"] <= race["calls"] <= race["calls_high"] < 360
+        assert f"{race['calls']:,.0f}" in words.stdout
+    assert "answer at level 0.05: a (100 % of shuffles)" in words.stdout
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--level", "0"], ["--level", "x"], ["--baseline", "nobody"], ["--top", "3"], ["--within", "2"]]
+)
+def test_plan_bad_input(losses: Path, cli: Callable[..., Any], one_sentence: Any, wrong: list[str]) -> None:
+    done = cli("plan", str(losses), *wrong)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    one_sentence(done.stderr.strip().removeprefix("tombola: "))
+
+
+@pytest.fixture
+def invoke_plan(tmp_path: Path) -> Callable[..., str]:
+    """Return the command, run in this process on a table of numbers from 0 to 100."""
+    from typer.testing import CliRunner
+
+    from tombola.cli.race import app
+
+    table = np.repeat([[0.0, 3.0], [100.0, 100.0]], 20, axis=0)
+    table[:4, 1] = 0.0
+    path = tmp_path / "percent.csv"
+    path.write_text("id,a,b\n" + "\n".join(f"r{i},{a},{b}" for i, (a, b) in enumerate(table)) + "\nx,,3\n")
+
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(
+            app, ["plan", str(path), "--rescale", "--missing", "drop", "--shuffles", "4", "--workers", "1", *words]
+        )
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.usefixtures("plainly")
+def test_plan_within_is_in_table_units(invoke_plan: Callable[..., str], one_sentence: Any) -> None:
+    """The means differ by 1.2 of 100: within 0.5 there is only one answer, within 1.5 it is not even asked for long."""
+    near, far = (json.loads(invoke_plan("--within", within, "--json"))["races"][0] for within in ("1.5", "0.5"))
+    assert far["answers"] == [{"candidates": ["a"], "shuffles": 4}]
+    assert near["calls"] < far["calls"]
+    assert json.loads(invoke_plan("--within", "50", "--json"))["races"][0]["calls"] < 60
+    with pytest.raises(ParameterError) as refused:
+        invoke_plan("--within", "100")
+    assert "less than 100, as the numbers are from 0 to 100" in one_sentence(refused.value)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_plan_notes(invoke_plan: Callable[..., str]) -> None:
+    said = " ".join(invoke_plan("--losses").split())
+    assert "note: dropped 1 of 41 rows, which have missing cells" in said
+    assert "note: losses rescaled from [0, 100], the smallest and the largest, to [0, 1]" in said
+    assert "dropped 1 of 41 rows, which have missing cells" in json.loads(invoke_plan("--json"))["notes"]
+
+
+def test_names_with_newline_are_rejected(invoke_plan: Callable[..., str], one_sentence: Any) -> None:
+    with pytest.raises(ParameterError) as refused:
+        invoke_plan("--ignore", "a\nb")
+    one_sentence(refused.value)

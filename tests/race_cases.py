@@ -1,0 +1,74 @@
+"""Pools, tables and race files that several tests of races share."""
+
+from itertools import combinations_with_replacement, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tombola.persistence.race_file import RaceFile
+from tombola.racing import Call, Race, Settings
+
+THIRD_LOSSES = st.sampled_from([0.0, 1 / 3, 2 / 3, 1.0])
+
+
+def loss_tables(most: int = 14) -> Any:
+    return st.integers(1, 4).flatmap(
+        lambda k: st.lists(st.lists(THIRD_LOSSES, min_size=k, max_size=k), min_size=1, max_size=most)
+    )
+
+
+MARGINS = st.sampled_from([0.07, 0.31, 0.5])
+
+
+def play_table(rule: Any, table: list[list[float]]) -> Any:
+    rule.play(np.array(table), np.arange(len(table), dtype=np.uint32))
+    return rule
+
+
+def answer_all(race: Race, losses: dict[str, float]) -> Race:
+    """Answer all calls of a race; a candidate has the same loss in every row."""
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=losses[call.candidate])
+    return race
+
+
+BITS, THIRDS = (0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0)
+
+
+LEVELS = (0.05, 0.2, 0.5, 0.9)
+
+
+def all_pools(values: tuple[float, ...], N: int, k: int) -> Any:
+    """Return all all_pools of N rows with these values, as multisets of rows: one array."""
+    rows = list(product(values, repeat=k))
+    return np.array(list(combinations_with_replacement(rows, N)))
+
+
+NAMES = ("low", "middle", "high")
+
+
+ROWS = [f"row {number}" for number in range(60)]
+
+
+LOSSES = (np.random.default_rng(1).random((60, 3)) < [0.1, 0.5, 0.9]) * 1.0
+
+
+def loss_of(call: Call) -> float:
+    return float(LOSSES[int(call.row.split()[1]), NAMES.index(call.candidate)])
+
+
+def start_file(path: Path, **settings: Any) -> RaceFile:
+    return RaceFile.start(path, Settings(NAMES, seed=3, **settings), ROWS)
+
+
+def finish_files(*files: RaceFile) -> None:
+    """Let several processes, each with the file open for itself, make the calls in turn."""
+    turn = 0
+    while not files[0].race.done:
+        file = files[turn % len(files)]
+        for call in file.calls(2):
+            files[(turn + 1) % len(files)].record(call.ticket, loss=loss_of(call), cost=0.25)
+        turn += 1

@@ -1,0 +1,278 @@
+"""Best: naive twin, Theorem 1 by enumeration of all small pools and orders, and injected faults."""
+
+import math
+from itertools import chain, combinations_with_replacement, permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import race as naive
+from race_cases import BITS, LEVELS, THIRDS, loss_tables
+from tombola.engine.compiler import compile_loop
+from tombola.racing.best import Best, drop_hopeless
+from tombola.racing.bets import update_wealth
+from tombola.racing.elimination import Elimination, State, best_two, count_row, drop, finish
+
+
+@settings(max_examples=150, deadline=None)
+@given(loss_tables(), st.sampled_from([0.05, 0.3, 0.9]), st.booleans())
+def test_best_matches_naive(table: list[list[float]], level: float, endless: bool) -> None:
+    N = math.inf if endless else len(table)
+    rule = Best(candidates=len(table[0]), rows=len(table), population=N, level=level)
+    history = []
+    for row in table:
+        if not rule.done:
+            rule.update(np.array(row))
+            history.append(rule.active)
+    assert history == naive.best(table, level, N)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_hopeless_candidate_is_dropped_at_once() -> None:
+    """With a level that no gambler reaches: of ten rows, four may bring back a lead of four, and five of five."""
+    rule = Best(candidates=2, rows=10, population=10, level=1e-300)
+    for row in range(1, 7):
+        assert rule.active == [0, 1]
+        assert not rule.done
+        rule.update(np.array([0.0, 1.0]))
+        assert rule.rows_seen == row
+    assert rule.active == [0]
+    assert rule.done
+    assert (rule.state.drop_row[1], rule.state.wealth_at_drop[1]) == (6.0, math.inf)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_dropped_candidate_stays_dropped() -> None:
+    """Also when it could not have caught up any more: by then its losses are not known."""
+    rule = Best(candidates=3, rows=20, population=20, level=0.5)
+    while len(rule.active) == 3:
+        rule.update(np.array([0.0, 0.0, 1.0]))
+    row, wealth = rule.rows_seen, rule.state.wealth_at_drop[2]
+    assert row < 10
+    assert math.isfinite(wealth)
+    while not rule.done:
+        rule.update(np.array([0.0, 0.0, math.nan]))
+    assert rule.rows_seen == 20
+    assert (rule.state.drop_row[2], rule.state.wealth_at_drop[2], rule.state.total_loss[2]) == (row, wealth, row)
+
+
+def distinct_pools(values: tuple[float, ...], N: int, k: int) -> tuple[Any, Any]:
+    """Return rows, and all all_pools of N of them, by number, that differ for a race.
+
+    To add the same to all losses in a row changes no difference, so the least of a row is 0; and of all_pools that only
+    name the candidates differently there is one.
+    """
+    rows = [row for row in product(values, repeat=k) if min(row) == 0.0]
+    numbers = {row: number for number, row in enumerate(rows)}
+    every = combinations_with_replacement(range(len(rows)), N)
+    found = np.fromiter(chain.from_iterable(every), np.int16).reshape(-1, N)
+    base = len(rows) ** np.arange(N, dtype=np.int64)[::-1]
+    first = np.ones(len(found), bool)
+    for names in permutations(range(k)):
+        renamed = np.array([numbers[tuple(row[a] for a in names)] for row in rows], np.int16)
+        first &= found @ base <= np.sort(renamed[found], axis=1) @ base
+    return np.array(rows), found[first]
+
+
+def drops(memory: Any, start: Any, rows: Any, all_pools: Any, best: Any, row: Any, stack: Any, count: Any) -> None:
+    """Write into `count` the share of orders in which a best candidate is dropped, for every pool and candidate.
+
+    Goes through the different orders of a pool as through a tree, and leaves a branch when nothing can change.
+    """
+    state = view(memory)  # type: ignore[name-defined]  # noqa: F821
+    N, k = all_pools.shape[1], row.size
+    left, chosen = np.zeros(rows.shape[0], np.int64), np.zeros(N, np.int64)
+    for p in range(all_pools.shape[0]):
+        left[:] = 0
+        for i in range(N):
+            left[all_pools[p, i]] += 1
+        everything, depth, at = completions(left, all_pools[p], N), 0, -1
+        stack[0, :] = start
+        while depth >= 0:
+            at += 1
+            if at == N:  # back to the row before
+                depth -= 1
+                if depth >= 0:
+                    at = chosen[depth]
+                    left[all_pools[p, at]] += 1
+                continue
+            which = all_pools[p, at]
+            if left[which] == 0 or (at > 0 and all_pools[p, at - 1] == which):
+                continue
+            left[which] -= 1
+            memory[:] = stack[depth]
+            row[:] = rows[which]
+            step(state, row)  # type: ignore[name-defined]  # noqa: F821
+            standing = False
+            for a in range(k):
+                standing = standing or (best[p, a] and state.active[a] > 0.0)
+            if depth == N - 1 or state.done[0] > 0.0 or not standing:
+                share = completions(left, all_pools[p], N - depth - 1) / everything
+                for a in range(k):
+                    if best[p, a] and state.active[a] == 0.0:
+                        count[p, a] += share
+                left[which] += 1
+            else:
+                stack[depth + 1, :] = memory
+                chosen[depth] = at
+                depth, at = depth + 1, -1
+
+
+def completions(left: Any, pool: Any, size: int) -> float:
+    """Return in how many different orders the rows that are left can come."""
+    ways = 1.0
+    for i in range(1, size + 1):
+        ways *= i
+    for i in range(pool.size):
+        if i == 0 or pool[i] != pool[i - 1]:
+            for j in range(2, left[pool[i]] + 1):
+                ways /= j
+    return ways
+
+
+def worst_drop(rule: Elimination, rows: Any, all_pools: Any) -> float:
+    """Return the largest probability, over all_pools and their best candidates, that one is dropped."""
+    totals = np.zeros((len(all_pools), rule.candidates))
+    for place in range(all_pools.shape[1]):
+        totals += rows[all_pools[:, place]]
+    best = totals <= totals.min(axis=1, keepdims=True) + 1e-9
+    stack, count = np.zeros((all_pools.shape[1], rule._memory.size)), np.zeros(totals.shape)
+    arguments = (rule._memory, rule._initial, rows, all_pools, best, np.zeros(rule.candidates), stack, count)
+    compile_loop(drops, arguments, **rule._kernels, completions=completions)(*arguments)
+    return float(count.max())
+
+
+def check_all_pools(values: tuple[float, ...], N: int, k: int) -> None:
+    rows, found = distinct_pools(values, N, k)
+    for level in LEVELS:
+        rule = Best(candidates=k, rows=N, population=N, level=level)
+        worst = worst_drop(rule, rows, found)
+        print(f"N = {N}, k = {k}, {len(values)} values, {len(found):,} all_pools, level {level}: at most {worst:.6f}")
+        assert worst <= level + 1e-12, (N, k, level)
+
+
+@pytest.mark.parametrize("N", range(1, 7))
+def test_theorem_1_exactly(N: int) -> None:
+    """All 0/1 all_pools of two and three candidates, and thirds, exact over all orders; no false alarm is possible."""
+    check_all_pools(BITS, N, 2)
+    check_all_pools(BITS, N, 3)
+    check_all_pools(THIRDS, N, 2)
+    if N <= 3:
+        check_all_pools(THIRDS, N, 3)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("values", "N", "k"), [(THIRDS, 4, 3), (THIRDS, 5, 3), (THIRDS, 6, 3), (BITS, 8, 2)])
+def test_theorem_1_exactly_larger_pools(values: tuple[float, ...], N: int, k: int) -> None:
+    check_all_pools(values, N, k)
+
+
+def test_tree_of_orders_matches_enumeration() -> None:
+    """All orders of all all_pools of four rows, one by one, against the tree; with clones and ties."""
+    rows, found = distinct_pools(BITS, 4, 3)
+    for level in (0.2, 0.9):
+        rule, worst = Best(candidates=3, rows=4, population=4, level=level), 0.0
+        for pool in found:
+            table, gone = rows[pool], np.zeros(3)
+            for order in permutations(range(4)):
+                rule.play(table, np.array(order, np.uint32))
+                gone += rule.state.active == 0.0
+            totals = table.sum(axis=0)
+            worst = max(worst, (gone[totals == totals.min()] / 24).max())
+        assert worst_drop(rule, rows, found) == pytest.approx(worst, abs=1e-12)
+
+
+def test_exact_check_has_power() -> None:
+    """With a level of 1/2, some best candidate of some pool of six rows is dropped in a tenth of the orders."""
+    assert worst_drop(Best(candidates=2, rows=6, population=6, level=0.5), *distinct_pools(BITS, 6, 2)) > 0.09
+
+
+def close_pool(N: int, wins: int) -> Any:
+    """Candidate 0 is best by one row: it wins on wins + 1 rows, the other on wins; 0 and 1 tie on the rest."""
+    table = np.zeros((N, 2))
+    table[: wins + 1, 1] = 1.0
+    table[wins + 1 : 2 * wins + 1, 0] = 1.0
+    return table
+
+
+def drop_rate(rule: Elimination, table: Any, repetitions: int = 2000) -> float:
+    """Return how often candidate 0, the best, is dropped, over random orders."""
+    rng, gone = np.random.default_rng(1), 0
+    for _ in range(repetitions):
+        rule.play(table, rng.permutation(len(table)).astype(np.uint32))
+        gone += 0 not in rule.active
+    return gone / repetitions
+
+
+class OpponentAfterTheRow(Best):
+    """Fault: the opponent is whoever does best in the row that is being bet on."""
+
+    @staticmethod
+    def step(state: State, losses: Any) -> None:
+        leader, runner = best_two(state)
+        for b in range(losses.size):
+            if state.active[b] > 0.0:
+                o = leader if b != leader else runner
+                for c in range(losses.size):
+                    if c != b and state.active[c] > 0.0 and losses[c] < losses[o]:
+                        o = c
+                state.current_wealth[b] = update_wealth(
+                    state, b, state.total_loss[b] - state.total_loss[o], losses[b] - losses[o], 0.0
+                )
+        count_row(state, losses)
+        for b in range(losses.size):
+            if state.active[b] > 0.0 and state.current_wealth[b] >= state.threshold and b != leader:
+                drop(state, b, leader, state.current_wealth[b])
+        drop_hopeless(state)
+        finish(state, 1.0)
+
+
+class LooserLevel(Best):
+    """Fault: the wealth has to reach a quarter of what it should."""
+
+    def init(self) -> State:
+        return self.initial_state(bettors=self.candidates, threshold=0.25 / self.level)
+
+
+def three_close(N: int) -> Any:
+    """Candidate 0 is best by one row of three; on every row one of them loses."""
+    table = np.zeros((N, 3))
+    for i in range(N):
+        table[i, 1 + i % 2 if i % 3 else 0] = 1.0
+    table[0] = (0.0, 1.0, 0.0)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("fault", "table"),
+    [(OpponentAfterTheRow, three_close(60)), (LooserLevel, close_pool(200, 60))],
+)
+def test_faults_are_detected(fault: type[Best], table: Any) -> None:
+    """The honest race is below the level of 0.2 by more than 4 standard errors, the fault above it by as many."""
+    N, k = table.shape
+    error = 4 * math.sqrt(0.2 * 0.8 / 2000)
+    honest = drop_rate(Best(candidates=k, rows=N, population=N, level=0.2), table)
+    assert honest < 0.2 - error
+    assert drop_rate(fault(candidates=k, rows=N, population=N, level=0.2), table) > 0.2 + error
+
+
+def test_best_is_dropped_without_shuffle() -> None:
+    table = close_pool(200, 60)[::-1]
+    rule = Best(candidates=2, rows=200, population=200, level=0.05)
+    rule.play(np.ascontiguousarray(table), np.arange(200, dtype=np.uint32))
+    assert rule.active == [1]
+
+
+def test_skipping_rows_ruins_guarantee() -> None:
+    """Fault: half of the rows that the best wins are left out, as if nobody had asked."""
+    table = close_pool(400, 100)
+    rng, wrong = np.random.default_rng(2), 0
+    rule = Best(candidates=2, rows=400, population=400, level=0.05)
+    for _ in range(50):
+        order = [row for row in rng.permutation(400) if not (table[row, 1] == 1.0 and row % 2)]
+        rule.play(table, np.array(order, np.uint32))
+        wrong += rule.leader != 0
+    assert wrong > 40

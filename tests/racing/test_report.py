@@ -1,0 +1,100 @@
+"""Report of a race: numbers, JSON and the HTML page."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from browser import needs_browser
+from race_cases import NAMES, answer_all, finish_files, start_file
+from tombola.racing import Race, race
+from tombola.racing.report import RaceReport
+
+
+@pytest.mark.usefixtures("plainly")
+def test_page_of_within() -> None:
+    from tombola.racing.report import RaceReport
+
+    race = Race("ab", 60, seed=1, within=0.5)
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=0.5)
+    page = RaceReport.from_race(race).to_html()
+    assert "a is within 0.5 of the best" in race.verdict
+    assert "Within 0.5 of the best: a" in page
+    assert "The best: a" not in page
+    assert "reaches 40," in page, "half of the level is for dropping"
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("asked", [{}, {"top": 2}, {"baseline": "a"}, {"within": 0.25}])
+def test_page_of_one_row(asked: Any) -> None:
+    """What is certain after the first row has a wealth without end from the start."""
+    from tombola.racing.report import RaceReport
+
+    losses = {"a": 0.0, "b": 0.5, "c": 1.0}
+    race = answer_all(Race("abc", 1, seed=1, **asked), losses)
+    page = RaceReport.from_race(race).to_html()
+    assert "certain" in page
+    assert ("0: certain" in page) == ("for certain: the whole table is known" in race.verdict)
+
+
+def test_report_of_file(tmp_path: Path) -> None:
+    with start_file(tmp_path / "my.race") as file:
+        finish_files(file)
+        report = RaceReport.from_file(file)
+    found = report.race
+    for one in found.dropped:
+        wealth = report.wealth[:, NAMES.index(one.candidate)]
+        assert np.isfinite(wealth[: one.row]).all()
+        assert np.isnan(wealth[one.row :]).all()
+        assert wealth[one.row - 1] == one.wealth or math.isinf(one.wealth)
+    assert report.survivors[0] == 3
+    assert report.survivors[-1] == len(found.active)
+    assert report.calls[-1] <= found.calls_made
+    data = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    assert data["verdict"] == found.verdict
+    assert data["cost_saved_estimate"] == pytest.approx(0.25 * found.calls_saved)
+    assert data["candidates"][0]["name"] == "low"
+
+
+LETTERS = """[...document.querySelectorAll("figure svg text")]
+  .filter((one) => one.getClientRects().length)
+  .map((one) => one.getBoundingClientRect())
+  .map((box) => [box.height, box.left, box.right - innerWidth])"""
+
+
+@needs_browser
+@pytest.mark.parametrize("count", [3, 240])
+def test_page_fits_phone(browser: Any, tmp_path: Path, count: int) -> None:
+    names = [f"vendor/some-long-name-{number:03d}-instruct" for number in range(count)]
+    place = tmp_path / "race.html"
+    found = race(names, range(60), lambda name, row: float(name > names[1] or (name, row % 3) == (names[1], 0)), seed=1,
+                 workers=1)  # fmt: skip
+    place.write_text(RaceReport.from_race(found).to_html(), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 400, "height": 900})
+    page.goto(place.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    letters = page.evaluate(LETTERS)
+    assert len(letters) > 10
+    for size, left, beyond in letters:
+        assert size > 9
+        assert left >= 0
+        assert beyond <= 0
+
+
+@pytest.mark.parametrize("count", [2, 3, 40])
+def test_page_escapes_names(count: int) -> None:
+    names = [f"<script>alert({number})</script>" for number in range(count)]
+    found = race(
+        names, [f"r{i}" for i in range(30)], lambda name, row: min(1.0, names.index(name) / 9 + 0.05),
+        seed=1, progress=False, workers=1,
+    )  # fmt: skip
+    page = RaceReport.from_race(found, name="<b>.race").to_html()
+    assert "<script>alert" not in page
+    assert "<b>.race" not in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert page.count("<svg") == (2 if found.rows_counted else 0)

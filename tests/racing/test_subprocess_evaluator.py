@@ -1,0 +1,89 @@
+"""Commands as candidates: losses, retries, time limits, quoting."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from tombola.errors import TombolaError
+from tombola.racing import Call, Race, SubprocessEvaluator
+
+
+def ask(evaluator: SubprocessEvaluator, row: str = "x") -> tuple[float, float]:
+
+    return asyncio.run(evaluator.ask(Call(1, "a", row, 0)))
+
+
+def test_hint_for_large_cap() -> None:
+    """Losses up to .004 of the cap decide after the last row only, and a race that is decided early says nothing."""
+    evaluator = SubprocessEvaluator({"a": "true {row}", "b": "true {row}"}, "seconds", cap=60.0)
+    raced = {high: Race("ab", 40, seed=1) for high in (0.004, 0.9)}
+    for high, one in raced.items():
+        while not one.done:
+            for call in one.calls():
+                one.record(call, loss=high if call.candidate == "b" else 0.1 * high)
+    assert "no call took more than 0.24 of the 60 seconds of --cap" in evaluator.hint(raced[0.004])
+    assert "--cap 0.5" in evaluator.hint(raced[0.004])
+    assert evaluator.hint(raced[0.9]) == SubprocessEvaluator({"a": "true {row}"}).hint(raced[0.004]) == ""
+
+
+def test_losses_of_commands(tmp_path: Path) -> None:
+    python = f"{sys.executable} -S -c"
+    assert ask(SubprocessEvaluator({"a": "sh -c 'exit 0' {row}"}, "exit")) == (0.0, 0.0)
+    assert ask(SubprocessEvaluator({"a": "sh -c 'exit 3' {row}"}, "exit")) == (1.0, 0.0)
+    assert ask(SubprocessEvaluator({"a": "printf '0.25 7\\n' {row}"})) == (0.25, 7.0)
+    assert ask(SubprocessEvaluator({"a": "sleep 30 {row}"}, "seconds", cap=0.2), "0") == (1.0, 0.2)
+    loss, cost = ask(SubprocessEvaluator({"a": "true {row}"}, "seconds", cap=100.0))
+    assert 0 < cost == pytest.approx(100 * loss)
+    row = "'; echo 1; #\" $HOME"
+    length = python + ' "import sys; print(len(sys.argv[1]) / 100)" {row}'
+    assert ask(SubprocessEvaluator({"a": length}), row)[0] == len(row) / 100
+
+    assert (
+        ask(SubprocessEvaluator({"a": 'test {row} = "\'; echo 1; #\\" \\$HOME" && echo 0.5'}, shell=True), row)[0]
+        == 0.5
+    )
+
+
+@pytest.mark.parametrize("command", ["false {row}", "echo {row}", "echo 2 #{row}", "sleep 9 {row}", "kill -9 $$ {row}"])
+def test_failed_command_is_retried(command: str) -> None:
+
+    said: list[str] = []
+    evaluator = SubprocessEvaluator({"a": command}, timeout=0.3, retries=2, shell=True)
+    with pytest.raises(TombolaError):
+        asyncio.run(evaluator.ask(Call(1, "a", "x", 0), said.append))
+    assert [text.rpartition("; ")[2] for text in said] == ["trying again"] * 2 + ["counted as failed"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "show {row}",
+        'show "{row}"',
+        "show '{row}'",
+        '''show "$(: "it's"; printf %s {row})"''',
+        "show `printf %s {row}` | cat",
+        "show \\\"'{row}'\\\"",
+        "echo \"(\"; (show '{row}')",
+    ],
+)
+def test_shell_never_executes_row(command: str, tmp_path: Path) -> None:
+    """Also where it stands in quotes: there `$(...)` of a row was run, and the row came with quotes around it."""
+    import subprocess
+
+    row = "x y" if "`" in command else 'a  "b" $(touch hacked) `touch hacked` it\'s * \\ {row}'
+    words = SubprocessEvaluator({}, shell=True).words(f'show() {{ printf "<%s>" "$@"; }}; {command}', row)
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    wanted = "<x><y>" if "`" in command else f'<"{row}">' if "\\" in command else f"<{row}>"
+    assert done.stdout.removeprefix("(\n") == wanted
+    assert not (tmp_path / "hacked").exists()
+
+
+def test_output_line() -> None:
+
+    call = Call(1, "a", "x", 0)
+    for said, found in (("0.25", (0.25, 0.0)), ("0.25 3", (0.25, 3.0))):
+        assert asyncio.run(SubprocessEvaluator({"a": f"echo {said}; : {{row}}"}, shell=True).ask(call)) == found
+    with pytest.raises(TombolaError, match="expected a loss"):
+        asyncio.run(SubprocessEvaluator({"a": "echo 0.25 3 1; : {row}"}, shell=True).ask(call))

@@ -1,0 +1,87 @@
+"""Answers, correctness, rows remaining and verdict sentences."""
+
+import math
+
+import numpy as np
+import pytest
+
+from race_cases import answer_all
+from tombola.racing import Race
+from tombola.racing.top import Top
+from tombola.racing.verdict import is_wrong
+
+
+def race_with_constant_difference(rows: int, by: float) -> Race:
+    """Return a race of two whose losses always differ by so much, after two rows."""
+    race = Race("ab", rows, seed=1)
+    for call in race.calls(4):
+        race.record(call, loss=by * (call.candidate == "b"))
+    return race
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("rows", "least"), [(60, 59), (100_000, 700)])
+def test_rows_remaining_for_small_differences(rows: int, least: int) -> None:
+    """There is no spread at all, but no row counts for more than its difference of .004."""
+    race = race_with_constant_difference(rows, by=0.004)
+    guess = race.rows_remaining
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=0.004 * (call.candidate == "b"))
+    assert guess is not None
+    assert guess + 2 >= least
+    assert race.rows_counted / 1.5 <= guess + 2 <= 1.5 * race.rows_counted
+
+
+@pytest.mark.usefixtures("plainly")
+def test_verdict_is_certain_only_without_early_drop() -> None:
+    """The last rows of a candidate that was dropped were never counted, even if it was asked for all of them."""
+    close = Race("ab", 4, seed=1)
+    for call in close.calls(8):
+        close.record(call, loss=0.5 + 0.1 * (call.candidate == "b"))
+    assert "a is the best of 2 candidates on these 4 rows, for certain" in close.verdict
+    far = Race("abc", 60, seed=1)
+    for call in far.calls(180):
+        far.record(call, loss={"a": 0.3, "b": 0.3 + 0.01 * (call.row_index == 0), "c": 1.0}[call.candidate])
+    assert far.rows_counted == 60
+    assert "with probability 0.95 or more" in far.verdict
+
+
+@pytest.mark.usefixtures("plainly")
+def test_verdict_names_ties() -> None:
+    """a is better than both, and one more is asked for."""
+    race = answer_all(Race("abc", 4, seed=1, top=2), {"a": 0.0, "b": 0.5, "c": 0.5})
+    assert "not separable on this list: b and c have the same mean loss on all rows, behind a, for" in race.verdict
+    assert answer_all(Race("ab", 4, seed=1), {"a": 0.5, "b": 0.5}).verdict.startswith(
+        "not separable on this list: a and b have the same mean loss on all rows, for certain"
+    )
+
+
+@pytest.mark.usefixtures("plainly")
+def test_within_answers_with_one_of_a_tie() -> None:
+    """The last row brings b and c to the front, past a, who led by more than the tolerance until then."""
+    race = Race("abc", 2, seed=1, within=0.01)
+    for losses in ({"a": 0.0, "b": 0.5, "c": 0.5}, {"a": 1.0, "b": 0.0, "c": 0.0}):
+        for call in race.calls():
+            race.record(call, loss=losses[call.candidate])
+    assert (race.proved, race.answer) == (True, ("b",))
+    assert race.verdict.startswith("b is within 0.01 of the best of 3 candidates on these 2 rows, for certain")
+
+
+@pytest.mark.usefixtures("plainly")
+def test_verdict_of_gate() -> None:
+    """b ties, and c cannot be caught any more: no bet has reached the goal."""
+    race = answer_all(Race("abc", 6, seed=1, baseline="a"), {"a": 0.5, "b": 0.5, "c": 0.0})
+    assert "b is not better than a (the same mean loss on 6 rows)" in race.verdict
+    assert "c is better than a (mean loss lower by 0.5 on 5 rows)" in race.verdict
+    assert [(one.candidate, one.wealth) for one in race.dropped] == [("c", math.inf), ("b", math.inf)]
+
+
+@pytest.mark.usefixtures("plainly")
+def test_is_wrong_for_top() -> None:
+    rule = Top(candidates=3, rows=100, population=100, level=0.05, top=2)
+    assert not is_wrong(rule, np.array([0.0, 100.0, 10.0])), "nothing is said yet"
+    rule.play(np.array([[0.0, 1.0, 0.1]] * 100), np.arange(100, dtype=np.uint32))
+    assert not is_wrong(rule, np.array([0.0, 100.0, 10.0]))
+    assert not is_wrong(rule, np.array([0.0, 10.0, 10.0])), "of equals, each is among the best"
+    assert is_wrong(rule, np.array([0.0, 9.0, 10.0]))

@@ -1,0 +1,39 @@
+"""Within: naive twin and redistribution of accounts."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import race as naive
+from race_cases import MARGINS, loss_tables, play_table
+from tombola.racing.bets import total_wealth
+from tombola.racing.elimination import drop
+from tombola.racing.within import Within, account, close_accounts
+
+
+@settings(max_examples=60, deadline=None)
+@given(loss_tables(), st.sampled_from([0.05, 0.3, 0.9]), MARGINS)
+def test_within_matches_naive(table: list[list[float]], level: float, margin: float) -> None:
+    k, N = len(table[0]), len(table)
+    rule = Within(candidates=k, rows=N, population=N, level=level, within=margin)
+    if k > 1:
+        play_table(rule, table)
+        assert (rule.active, rule.chosen) == naive.within(table, level, margin)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("times", "left"), [(1.0, 0.5), (3.0, 0.5), (0.5, 0.25)])
+def test_dropped_accounts_are_redistributed_without_gains(times: float, left: float) -> None:
+    """So nobody ever stakes more than it began with, and of three candidates the last two have all of it."""
+    rule = Within(candidates=3, rows=9, population=9, level=0.05, within=0.1)
+    state = rule.state
+    for b in (1, 2):
+        state.wealth[account(3, 0, b)] *= times
+    state.rows_seen[0] = 1.0
+    drop(state, 0, 1, math.inf)
+    close_accounts(state)
+    for a, b in ((1, 2), (2, 1)):
+        assert total_wealth(state.wealth[account(3, a, b)]) == pytest.approx(0.5 + left)
+        assert state.deposit[a, b] == pytest.approx(0.5 + left)
