@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tombola.engine.compiler import interpreted
+from tombola.engine.compiler import compiled, interpreted
 
 SOURCE = Path(__file__).parent.parent / "src"
 
@@ -24,6 +24,13 @@ def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the key of checkpoints out of the home of whoever runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOMBOLA_STATE", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled() -> Iterator[None]:
+    """Compile kernels also where interpreting them would be faster: their machine code is under test."""
+    with compiled():
         yield
 
 

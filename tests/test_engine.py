@@ -451,7 +451,7 @@ def actions_of(learner: Learner) -> list[int]:
 
 
 def rich_names() -> set[str]:
-    return {kernel.__qualname__ for kernel in compiler._specialised.values() if kernel.__qualname__.endswith("_rich")}
+    return {kernel.__qualname__ for kernel in compiler._loops.values() if kernel.__qualname__.endswith("_nrt")}
 
 
 def test_a_kernel_that_makes_arrays_works_too() -> None:
@@ -497,12 +497,12 @@ def test_a_kernel_that_cannot_be_fingerprinted_is_compiled_but_not_cached() -> N
     package.deep = types.ModuleType("package.deep")  # type: ignore[attr-defined]
     package.deep.SHIFT = 1
     source = "def act(state, rng): return (int(4 * state.total[0]) + package.deep.SHIFT) % 3, 1.0"
-    before = dict(compiler._specialised)
+    before = dict(compiler._loops)
     first = actions_of(learner_of(function_of(source, "act", package=package)))
     package.deep.SHIFT = 2
     second = actions_of(learner_of(function_of(source, "act", package=package)))
     assert second == [(action + 1) % 3 for action in first]
-    assert compiler._specialised == before
+    assert compiler._loops == before
 
 
 def test_code_edited_within_a_process_is_never_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -594,7 +594,7 @@ with event.install_recorder("numba:compile") as compiled:
     session = Session(Exp3(), actions=3, horizon=9, seed=0)
     session.observe(session.act(), loss=0.5)
 from tombola.engine import compiler
-kernels = compiler._specialised
+kernels = compiler._loops
 print(json.dumps({
     "compiled": len(compiled.buffer),
     "hits": sum(sum(k.stats.cache_hits.values()) for k in kernels.values()),
@@ -622,7 +622,7 @@ def test_a_warm_start_compiles_nothing(tmp_path: Path, run_python: RunPython) ->
     assert (warm["misses"], warm["compiled"], warm["hits"]) == (0, 0, cold["misses"])
     assert files == files_after
     assert warm["played"] == cold["played"]
-    assert {name.rpartition("_")[2] for name in warm["names"]} == {"lean", "rich"}
+    assert {name.rpartition("_")[2] for name in warm["names"]} == {"nonrt", "nrt"}
     for name in warm["names"]:
         assert any(f".{name}-" in file and file.endswith(".nbi") for file in files), "Numba names its files so"
 

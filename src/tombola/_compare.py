@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 from tombola import _validate
 from tombola._formatting import option_text
 from tombola._parallel import parallel_map
-from tombola._play import log_spaced, resolve_budget, run_learner
+from tombola._play import log_spaced, resolve_budget, run_learner, workload_of
 from tombola._types import Rounds, Seed
 from tombola.budget.budget import Budget, BudgetRun, Stop
 from tombola.budget.target import TargetRegret, target_regret
 from tombola.classification.pool import LabelledPool
 from tombola.delay import DelayLike, RowDelays
+from tombola.engine.compiler import Workload
 from tombola.errors import ParameterError
 from tombola.feedback import feedback_type
 from tombola.order import ORDER_MODELS, OrderLike, OrderModel, as_order_model, random_order
@@ -137,7 +138,10 @@ class Comparison:
         cases = [(p, m) for p in range(len(self.pools)) for m in range(len(self.models))]
         pieces = [(*case, seeds[first + r]) for first, count in blocks for case in cases for r in range(count)]
         names, bounds = _action_names(self.pools[0], self.budget_runs[0]), self._bounds()
-        with closing(parallel_map(partial(_repetition, self), pieces, workers=workers, label="compare")) as results:
+        # One decision per kernel, to compile or to interpret, for all repetitions and threads.
+        workload = workload_of(self.pools, self.budget, len(self.models) * sum(count for _, count in blocks))
+        task = partial(_repetition, self, workload)
+        with closing(parallel_map(task, pieces, workers=workers, label="compare")) as results:
             for _, count in blocks:
                 cells = {}
                 for p, m in cases:
@@ -159,8 +163,15 @@ class Comparison:
         return bounds
 
 
-def _repetition(comparison: Comparison, pool_index: int, model_index: int, seed: Seed) -> list[Cell]:
+def _repetition(
+    comparison: Comparison, workload: Workload, pool_index: int, model_index: int, seed: Seed
+) -> list[Cell]:
     """Play all learners on one order of one pool; return a cell of one repetition for each."""
+    with workload.active():
+        return _play_all(comparison, pool_index, model_index, seed)
+
+
+def _play_all(comparison: Comparison, pool_index: int, model_index: int, seed: Seed) -> list[Cell]:
     pool, budget_run = comparison.pools[pool_index], comparison.budget_runs[pool_index]
     streams = RngStreams(seed)
     rows = comparison.models[model_index].arrange(pool.rows, streams.order())

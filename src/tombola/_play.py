@@ -1,6 +1,7 @@
 """Play: run a learner over a whole order, compiled, in its feedback_model, and return what happened."""
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +16,7 @@ from tombola.classification.learner import LabelLearner
 from tombola.classification.predictors import best_losses, predict_all
 from tombola.delay import DelayLike, RowDelays, round_delays
 from tombola.engine.arrivals import from_delays, max_in_flight
+from tombola.engine.compiler import Workload
 from tombola.engine.loop import SWITCHES, Accumulators, RowStream, new_accumulators
 from tombola.engine.runner import Runner
 from tombola.errors import LearnerError, ParameterError
@@ -63,10 +65,11 @@ def play(
     pool = cast("Pool | LabelledPool", as_pool(pool))
     budget_run = resolve_budget(pool, budget, stop, mixed=mixed)
     streams, model = RngStreams(seed), as_order_model(order)
-    rows = model.arrange(pool.rows, streams.order())
-    accumulators, balance = run_learner(
-        learner, pool, rows, None, delay, streams, budget_run, marks=np.zeros(0, np.int64), per_round=True
-    )
+    with workload_of([pool], budget).active():
+        rows = model.arrange(pool.rows, streams.order())
+        accumulators, balance = run_learner(
+            learner, pool, rows, None, delay, streams, budget_run, marks=np.zeros(0, np.int64), per_round=True
+        )
     return Trace(
         learner=learner,
         model=model,
@@ -149,6 +152,16 @@ def resolve_budget(
         raise ParameterError(f"play: budget must be a Budget, for a Pool, got {budget!r}; write budget=Budget(90.0).")
     limits = budget.resolve(pool.k, n_resources(pool), pool.costs)
     return BudgetRun(limits, stop, mixed, 1.0 - optimum(pool, budget).value if best else math.nan)
+
+
+def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = None, repetitions: int = 1) -> Workload:
+    """Return the work of so many plays on each pool, by which kernels are compiled or interpreted."""
+    actions = max(pool.k if isinstance(pool, Pool) else 2 for pool in pools)
+    rounds = repetitions * sum(pool.rows for pool in pools)
+    if not all(isinstance(pool, Pool) for pool in pools):
+        return Workload(math.inf)  # hypothesis classes search in every round: compiling always pays
+    # Under a budget a round takes about three times as long: the tracker reads the costs of every action.
+    return Workload.of_rounds(rounds, actions if budget is None else 3 * actions)
 
 
 def log_spaced(horizon: int) -> Rounds:

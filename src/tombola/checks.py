@@ -22,7 +22,7 @@ from tombola.classification.classes.finite import FiniteClass
 from tombola.classification.learner import LabelLearner
 from tombola.classification.pool import LabelledPool
 from tombola.delay import DelayLike
-from tombola.engine.compiler import compiles, interpreted
+from tombola.engine.compiler import compiled, compiles, interpreted
 from tombola.engine.tickets import Ticket
 from tombola.errors import LearnerError, PoolError, SessionError
 from tombola.feedback import BanditFeedback, BudgetedFeedback, Live, feedback_type, make_feedback_model
@@ -96,8 +96,9 @@ def plays_the_same_without_jit(learner: Any) -> None:
     for delay in (0, 4):
         with interpreted():
             plain = _play(learner, _pool(learner, 2), delay=delay, seed=3)
-        compiled = _play(learner, _pool(learner, 2), delay=delay, seed=3)
-        _same(learner, compiled, plain, "compiled and in plain Python")
+        with compiled():
+            native = _play(learner, _pool(learner, 2), delay=delay, seed=3)
+        _same(learner, native, plain, "compiled and in plain Python")
 
 
 def streams_as_it_plays(learner: Any) -> None:
@@ -207,7 +208,8 @@ def survives_ugly_pools(learner: Any) -> None:
                     repr(trace),
                     f"look at {pool!r}",
                 )
-            _same(learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python")
+            with compiled():
+                _same(learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python")
 
 
 def mixes_are_probabilities(learner: Any) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._types import Order, RngState
-from tombola.engine.compiler import compile_loop
+from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.errors import OrderError
 from tombola.rng import iid_indices, shuffle
 
@@ -119,18 +119,20 @@ def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
 
 
 def random_order(rows: int, rng: RngState) -> Order:
-    """Return a uniformly random permutation of the rows; Ctrl-C stops it in between."""
+    """Return a uniformly random permutation of the rows."""
     order = np.zeros(rows, np.uint32)
-    for start in range(0, rows, ROWS_PER_CALL):
-        arguments = (order, start, min(start + ROWS_PER_CALL, rows), rng)
-        compile_loop(shuffle, arguments)(*arguments)
+    with expected_rounds(rows, actions=0):
+        for start in range(0, rows, ROWS_PER_CALL):
+            arguments = (order, start, min(start + ROWS_PER_CALL, rows), rng)
+            compile_loop(shuffle, arguments)(*arguments)
     return order
 
 
 def iid_order(rounds: int, rows: int, rng: RngState) -> Order:
-    """Return independent uniform iid_indices from the rows."""
+    """Return independent uniform draws from the rows."""
     order = np.zeros(rounds, np.uint32)
-    compile_loop(iid_indices, (order, rows, rng))(order, rows, rng)
+    with expected_rounds(rounds, actions=0):
+        compile_loop(iid_indices, (order, rows, rng))(order, rows, rng)
     return order
 
 

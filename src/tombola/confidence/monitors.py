@@ -81,7 +81,7 @@ class RowMonitor:
     ) -> None:
         self.names = tuple(actions)
         self.level = level
-        self._confidence = _new_confidence("RowMonitor", method, population, level, len(self.names), whole_rows=True)
+        self._confidence = _new_confidence("RowMonitor", method, population, level, len(self.names), full_feedback=True)
         self._pairs = PairedDifferences(self._confidence.population, level / 2.0, len(self.names))
         self.rows = 0
 
@@ -258,7 +258,7 @@ def _labels_error(owner: str, learner: Any) -> ParameterError:
 
 
 def _new_confidence(
-    owner: str, method: type[Confidence], population: float, level: float, actions: int, *, whole_rows: bool = False
+    owner: str, method: type[Confidence], population: float, level: float, actions: int, *, full_feedback: bool = False
 ) -> Confidence:
     """Return the intervals at level / k each; with whole rows, half of the level is left for paired differences."""
     if not method.anytime_valid:
@@ -266,7 +266,7 @@ def _new_confidence(
             f"{owner}: method must hold at all sample sizes, since a learner chooses them adaptively, "
             f"got {method.__name__}; take Betting, BernsteinSequence or HoeffdingSequence."
         )
-    total_level = _validate.real(owner, "level", level, above=0, below=1) / (2.0 if whole_rows else 1.0)
+    total_level = _validate.real(owner, "level", level, above=0, below=1) / (2.0 if full_feedback else 1.0)
     share = total_level / _validate.integer(owner, "actions", actions, least=1)
     return method(population=population, level=share, actions=actions)
 

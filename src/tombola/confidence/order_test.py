@@ -8,6 +8,7 @@ list, half of the level goes to this martingale, which also names the row of the
 """
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.confidence.permutation_test import permutation_test
-from tombola.engine.compiler import Kernel, compile_loop
+from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.state_vector import flatten, unflattener
 from tombola.errors import ParameterError
 from tombola.rng import new_rng, uniform
@@ -143,9 +144,11 @@ class RandomOrderTest:
         self._memory = flatten(state, 0)
         view = unflattener(state)
         self._state = view(self._memory)
-        no_values = (np.zeros(0, np.int64), np.zeros(0))
-        self._update_many = compile_loop(update_many, (self._memory, self._rng, *no_values), view=view)
-        self._update_one = compile_loop(update_one, (self._memory, self._rng, 0, 0.0), view=view)
+        self._view = view
+
+    @cached_property
+    def _update_one(self) -> Kernel:
+        return compile_loop(update_one, (self._memory, self._rng, 0, 0.0), view=self._view)
 
     def update(self, x: Any, action: int | None = None) -> bool:
         """Add one value of a column, or one row, and return `alarm`."""
@@ -173,7 +176,10 @@ class RandomOrderTest:
             _reject("extend", f"one column in 0..{self.columns - 1} for each value", f"{columns.size} for {table.size}")
         if not ((table >= 0.0) & (table <= 1.0)).all():
             _reject("extend", "values in [0, 1]", "others")
-        self._update_many(self._memory, self._rng, columns.ravel(), np.ascontiguousarray(table.ravel()))
+        # A copy, since a read-only array is another type, for which the kernel would be compiled again.
+        arguments = (self._memory, self._rng, columns.ravel(), np.array(table.ravel()))
+        with expected_rounds(table.size, actions=4):
+            compile_loop(update_many, arguments, view=self._view)(*arguments)
         return self.alarm
 
     @property

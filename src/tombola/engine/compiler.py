@@ -1,9 +1,12 @@
-"""Specialise a loop to a learner: the only place that calls Numba.
+"""Compile a loop for a learner: the only module that calls Numba.
 
-`compile_loop(loop, act=..., observe=...)` clones the plain loop, binds the learner's kernels to the global names the loop
-calls, and compiles the clone with `cache=True` under a qualified name that carries the fingerprint of everything
-reachable. So a warm start compiles nothing, and an edited kernel has another name and cannot run stale code.
-With NUMBA_DISABLE_JIT=1 the clone itself is returned, and Numba is never imported.
+`compile_loop(loop, arguments, choose=..., observe=...)` clones the plain loop, binds the learner's kernels to the
+global names that the loop calls, and compiles the clone with a disk cache. The qualified name of the clone contains
+the fingerprint of every function in reach, so an edited kernel never runs stale machine code.
+
+Compiling a kernel takes one to four seconds, as long as 50,000 interpreted rounds. Drivers therefore declare their
+work with `Workload` or `expected_rounds`, and a kernel that is not cached is interpreted where that is cheaper.
+Both ways give the same bits. With NUMBA_DISABLE_JIT=1 everything is interpreted, and Numba is never imported.
 """
 
 import os
@@ -11,42 +14,117 @@ import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tombola.engine.cache import enable_cache, is_cached
+from tombola.engine.cache import enable_cache, has_index, is_cached
 from tombola.engine.fingerprint import fingerprint, globals_used, trusted
 from tombola.engine.intrinsics import NATIVE, NOT_INLINED
 from tombola.errors import LearnerError, TombolaWarning
 
-Kernel: TypeAlias = Any  # a plain function or a compiled one: Numba's types say no more
+Kernel: TypeAlias = Any  # a plain function or a Numba dispatcher
+Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
 
-_specialised: dict[str, Kernel] = {}
-_compiled: dict[Any, Kernel] = {}  # keeps its dispatchers alive, so that no other can take over their identity
+# Measured for the learners of this package: seconds to compile one loop, and to interpret one round of k actions.
+COMPILE_SECONDS = 2.0
+ROUND_SECONDS, ACTION_SECONDS = 20e-6, 10e-6
 
-
-_plain: ContextVar[bool] = ContextVar("plain", default=False)
+_loops: dict[str, Kernel] = {}  # by fingerprint
+_compiled: dict[Any, Kernel] = {}  # holds the dispatchers, so that the id in the key stays unique
+_interpreted_seconds: dict[str, float] = {}  # estimated, by fingerprint, in this process
+_mode: ContextVar[Mode] = ContextVar("mode", default="auto")
+_workload: ContextVar["Workload | None"] = ContextVar("workload", default=None)
 
 
 def compiles() -> bool:
-    """Tell whether kernels are compiled, here and now."""
-    return not _plain.get() and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+    """Return whether kernels may be compiled in this context."""
+    return _mode.get() != "interpreted" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Run kernels as plain Python inside this block, as NUMBA_DISABLE_JIT=1 does for the whole process."""
-    token = _plain.set(True)
+    """Run kernels as plain Python in this block, as NUMBA_DISABLE_JIT=1 does for the process."""
+    with _in_mode("interpreted"):
+        yield
+
+
+@contextmanager
+def compiled() -> Iterator[None]:
+    """Compile all kernels in this block, however short their work."""
+    with _in_mode("compiled"):
+        yield
+
+
+@contextmanager
+def _in_mode(mode: Mode) -> Iterator[None]:
+    token = _mode.set(mode)
     try:
         yield
     finally:
-        _plain.reset(token)
+        _mode.reset(token)
+
+
+@dataclass
+class Workload:
+    """The time that one task would take with each kernel interpreted; decides for each whether compiling it pays.
+
+    One decision holds for the whole task, so no reported number comes from both ways. Threads of a task share the
+    object and enter `active()` each. The mode of the creating context holds for all of them.
+
+    >>> Workload.of_rounds(1000, actions=4).seconds
+    0.06
+    """
+
+    seconds: float
+    mode: Mode = field(default_factory=_mode.get)
+    decisions: dict[str, bool] = field(default_factory=dict)
+
+    @classmethod
+    def of_rounds(cls, rounds: float, actions: int) -> "Workload":
+        """Return the work of so many rounds of a learner with so many actions."""
+        return cls(rounds * (ROUND_SECONDS + ACTION_SECONDS * actions))
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Use this workload for the kernels requested in this block; an outer workload has precedence."""
+        if _workload.get() is not None:
+            yield
+            return
+        token = _workload.set(self)
+        try:
+            with _in_mode(self.mode):
+                yield
+        finally:
+            _workload.reset(token)
+
+    def interprets(self, function: Kernel, digest: str | None) -> bool:
+        """Return whether to interpret a kernel that is in neither cache.
+
+        The estimates of earlier tasks count too: once their sum reaches the time to compile, the kernel is compiled.
+        So many short tasks take at most about twice the time of the better way (ski rental).
+        """
+        if digest is None:
+            return self.seconds < COMPILE_SECONDS
+        if digest not in self.decisions:
+            total = _interpreted_seconds.get(digest, 0.0) + self.seconds
+            cached = digest in _loops or has_index(function.__code__.co_filename, digest)
+            if self.decisions.setdefault(digest, total < COMPILE_SECONDS and not cached):
+                _interpreted_seconds[digest] = total
+        return self.decisions[digest]
+
+
+@contextmanager
+def expected_rounds(rounds: float, actions: int) -> Iterator[None]:
+    """Declare that the kernels requested in this block play so many rounds of so many actions."""
+    with Workload.of_rounds(rounds, actions).active():
+        yield
 
 
 def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
-    """Return `function` with the global names of `kernels` bound to those functions, compiled for such arguments.
+    """Return `function` with the names in `kernels` bound to these functions, compiled for such arguments.
 
     >>> def double(x):
     ...     return 2 * x
@@ -58,52 +136,62 @@ def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
     >>> compile_loop(loop, (4,), step=double)(4)
     12
     """
-    return _specialise(function, arguments, kernels, brief=False)
+    return _compile_or_interpret(function, arguments, kernels, hold_gil=False)
 
 
 def compile_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
-    """Do the same for a step so short that letting other threads run meanwhile would take as long."""
-    return _specialise(function, arguments, kernels, brief=True)
+    """Do the same for a short step, which holds the GIL: releasing it would take as long as the step."""
+    return _compile_or_interpret(function, arguments, kernels, hold_gil=True)
 
 
-def _specialise(function: Kernel, arguments: tuple[Any, ...], kernels: Mapping[str, Kernel], *, brief: bool) -> Kernel:
+def _compile_or_interpret(
+    function: Kernel, arguments: tuple[Any, ...], kernels: Mapping[str, Kernel], *, hold_gil: bool
+) -> Kernel:
     if not compiles():
-        return _quiet(_bind(function, kernels))
+        return _ignoring_overflow(_bind(function, kernels))
     digest = fingerprint(function, kernels)
-    if digest is not None and brief:
-        digest += "_brief"
-    known = _specialised.get(digest) if digest is not None else None
-    compiled = _ready(known, arguments) if known else _compile(function, kernels, digest, arguments, brief=brief)
+    if digest is not None and hold_gil:
+        digest += "_hold_gil"
+    workload = _workload.get()
+    if workload is not None and _mode.get() == "auto" and workload.interprets(function, digest):
+        return _ignoring_overflow(_bind(function, kernels))
+    known = _loops.get(digest) if digest is not None else None
+    dispatcher = (
+        _ready(known, arguments) if known else _compile(function, kernels, digest, arguments, hold_gil=hold_gil)
+    )
     if digest is not None:
-        _specialised[digest] = compiled
-    return compiled
+        _loops[digest] = dispatcher
+    return dispatcher
 
 
 def _compile(
-    function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, arguments: tuple[Any, ...], *, brief: bool
+    function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, arguments: tuple[Any, ...], *, hold_gil: bool
 ) -> Kernel:
-    """Compile without reference counting, which is many times faster; kernels that make arrays need it, and get it."""
-    lean = _dispatcher(function, kernels, digest, lean=True, brief=brief)
-    rich = _dispatcher(function, kernels, digest, lean=False, brief=brief)
-    if is_cached(rich):
-        return _ready(rich, arguments)
+    """Compile without Numba's reference counting (NRT), or with it if the kernels allocate arrays.
+
+    Code without reference counting is many times faster.
+    """
+    no_nrt = _dispatcher(function, kernels, digest, nrt=False, hold_gil=hold_gil)
+    nrt = _dispatcher(function, kernels, digest, nrt=True, hold_gil=hold_gil)
+    if is_cached(nrt):
+        return _ready(nrt, arguments)
     try:
-        return _ready(lean, arguments)
+        return _ready(no_nrt, arguments)
     except TombolaWarning:
         raise
-    except Exception:  # Numba has errors of its own, but not for everything it cannot do
+    except Exception:  # Numba raises many types, not only its own
         try:
-            return _ready(rich, arguments)
+            return _ready(nrt, arguments)
         except Exception as error:
             names = ", ".join(f"{name} = {kernel.__qualname__}" for name, kernel in kernels.items())
             raise LearnerError(
                 f"{function.__name__} ({names}): expected kernels that Numba can compile, got this from Numba; "
-                f"change the kernel, or run with NUMBA_DISABLE_JIT=1 to look at it in plain Python: {error}"
+                f"change the kernel, or run with NUMBA_DISABLE_JIT=1 to debug it in plain Python: {error}"
             ) from None
 
 
 def _cacheable(function: Kernel, digest: str | None) -> bool:
-    """Tell whether machine code can be kept on disk: all of it is seen through, and there is a file to keep it by."""
+    """Return whether machine code can be cached: it has a fingerprint and a source file."""
     return digest is not None and os.path.isfile(function.__code__.co_filename)
 
 
@@ -111,33 +199,35 @@ def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:
     """Compile a dispatcher for these arguments, or load it from the cache, without calling it."""
     from numba import typeof
 
-    kind = (id(dispatcher), *map(_kind, arguments))
-    if kind in _compiled:
+    key = (id(dispatcher), *map(_type_key, arguments))
+    if key in _compiled:
         return dispatcher
     dispatcher.compile(tuple(typeof(argument) for argument in arguments))  # type: ignore[no-untyped-call]
-    _compiled[kind] = dispatcher
+    _compiled[key] = dispatcher
     return dispatcher
 
 
-def _kind(argument: Any) -> Any:
-    """Return what Numba's type of an argument depends on; asking Numba itself takes a quarter of a millisecond."""
+def _type_key(argument: Any) -> Any:
+    """Return the properties that determine Numba's type of an argument; `typeof` itself takes 0.25 ms."""
     if isinstance(argument, np.ndarray):
         flags = argument.flags
         return argument.dtype, argument.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
     if isinstance(argument, tuple):
-        return (type(argument), *map(_kind, argument))
+        return (type(argument), *map(_type_key, argument))
     return type(argument)
 
 
-def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, *, lean: bool, brief: bool) -> Any:
+def _dispatcher(
+    function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, *, nrt: bool, hold_gil: bool
+) -> Any:
     import numba
 
-    njit: Any = numba.njit  # its types do not know `_nrt`
-    options: dict[str, Any] = {"nogil": not brief, "_nrt": not lean}
+    njit: Any = numba.njit  # its types lack `_nrt`
+    options: dict[str, Any] = {"nogil": not hold_gil, "_nrt": nrt}
     done: dict[int, Kernel] = {}
 
     def bind(inner: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:
-        """Clone `inner` with every plain function in its reach compiled."""
+        """Clone `inner` with every plain function in reach compiled."""
         clone = _bind(inner, bound)
         for name, attribute in globals_used(clone.__code__):
             value = clone.__globals__.get(name)
@@ -153,12 +243,12 @@ def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | N
     def compile_inner(inner: Kernel) -> Kernel:
         if id(inner) not in done:
             native = NATIVE.get(inner)
-            inline = "always" if lean and inner not in NOT_INLINED else "never"
+            inline = "never" if nrt or inner in NOT_INLINED else "always"
             done[id(inner)] = native() if native else njit(bind(inner, {}), inline=inline, **options)
         return done[id(inner)]
 
     clone = bind(function, kernels)
-    clone.__qualname__ = f"{function.__name__}_{digest}_{'lean' if lean else 'rich'}"
+    clone.__qualname__ = f"{function.__name__}_{digest}_{'nrt' if nrt else 'nonrt'}"
     dispatcher = njit(clone, **options)
     if _cacheable(function, digest):
         enable_cache(dispatcher)
@@ -166,7 +256,7 @@ def _dispatcher(function: Kernel, kernels: Mapping[str, Kernel], digest: str | N
 
 
 def _bind(function: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:
-    """Clone `function` with its own copy of its globals, in which `bound` comes first."""
+    """Clone `function` with its own copy of its globals, in which `bound` has precedence."""
     cells = tuple(types.CellType(cell.cell_contents) for cell in function.__closure__ or ())
     clone = types.FunctionType(
         function.__code__,
@@ -190,8 +280,8 @@ def _refuse_member(function: Kernel, module: types.ModuleType, attribute: str) -
         )
 
 
-def _quiet(function: Kernel) -> Kernel:
-    """Let 64-bit words overflow in silence, as they do in compiled code."""
+def _ignoring_overflow(function: Kernel) -> Kernel:
+    """Let 64-bit words wrap around without a warning, as they do in compiled code."""
 
     @wraps(function)
     def run(*arguments: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from tombola import _validate
 from tombola._parallel import parallel_map
 from tombola._types import Floats, Rows, Seed
+from tombola.engine.compiler import Workload
 from tombola.order import draw_order
 from tombola.pool import Pool
 from tombola.racing.options import Settings
@@ -112,17 +113,19 @@ def plan(
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
     table, orders = np.ascontiguousarray(pool.losses), repetition_seeds(seed, count)
     question = Settings(pool.actions, 0, within=within, top=top, baseline=baseline)
+    workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
     plans = []
     for level in levels:
         settings = replace(question, level=level)
-        pieces = [(settings, table, pool.totals, one) for one in orders]
+        pieces = [(settings, table, pool.totals, one, workload) for one in orders]
         outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {level:g}")
         plans.append(Plan(settings, pool.rows, tuple(outcomes)))
     return plans
 
 
-def _simulate(settings: Settings, table: Rows, totals: Floats, seed: Seed) -> SimulatedRace:
+def _simulate(settings: Settings, table: Rows, totals: Floats, seed: Seed, workload: Workload) -> SimulatedRace:
     rule = settings.rule(len(table))
-    calls = rule.play(table, draw_order("random", len(table), RngStreams(seed).order()))
+    with workload.active():
+        calls = rule.play(table, draw_order("random", len(table), RngStreams(seed).order()))
     answer = tuple(settings.candidates[a] for a in answer_of(rule))
     return SimulatedRace(calls, rule.rows_seen, answer, is_proved(rule) is not None, is_wrong(rule, totals))

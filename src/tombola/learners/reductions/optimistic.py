@@ -6,6 +6,7 @@ theorem, and its proof: docs/theory/optimistic.md.
 """
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -16,6 +17,7 @@ from tombola._types import Floats, RngState
 from tombola.bounds import by_indices
 from tombola.bounds.limits import capped
 from tombola.engine.compiler import Kernel, compile_loop, compiles
+from tombola.engine.compiler import compiled as always_compiled
 from tombola.engine.state_vector import flatten, lazy_zeros, mix_slice, unflattener
 from tombola.errors import ParameterError
 from tombola.feedback.base import make_choose
@@ -98,7 +100,9 @@ def fresh(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[
     memory, row = flatten(state, actions), np.zeros(actions)
     arguments = (memory, new_rng(np.random.SeedSequence(0)), SimulatedHistory(np.zeros((actions, 1)), row, row), 1, row)
     names = {"view": unflattener(state), "choose": make_choose(kernels), "observe": kernels.observe}
-    return memory, compile_loop(simulate_feedback, arguments, **names)
+    # Simulated rounds outnumber the played ones, and the result is memoised, so compiling always pays.
+    with always_compiled() if compiled else nullcontext():
+        return memory, compile_loop(simulate_feedback, arguments, **names)
 
 
 def simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:

@@ -1,0 +1,128 @@
+"""Disk cache of compiled kernels: damaged files, other types, no writable folder, full disk."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import SOURCE, Run
+from tombola import Pool, play
+from tombola.engine import cache, compiler
+from tombola.engine.compiler import compile_loop
+from tombola.errors import TombolaWarning
+from tombola.learners import FollowTheLeader
+
+PLAY = """
+import numpy as np, tombola
+from tombola.engine.compiler import compiled
+pool = tombola.Pool(np.random.default_rng(0).random((50, 2)))
+with compiled():
+    print(repr(tombola.play(tombola.FollowTheLeader(), pool, seed=1).loss))
+"""
+LIMIT_FILE_SIZE = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (2048, resource.RLIM_INFINITY))
+"""
+
+
+def expected_output() -> str:
+    return f"{play(FollowTheLeader(), Pool(np.random.default_rng(0).random((50, 2))), seed=1).loss!r}\n"
+
+
+def test_no_writable_folder_is_one_warning(tmp_path: Path, run_python: Run) -> None:
+    shutil.copytree(SOURCE / "tombola", tmp_path / "tombola", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in {path.parent for path in tmp_path.rglob("*.py")}:
+        (folder / "__pycache__").write_text("a file, so that not even root can make a folder here")
+    nowhere = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache", "PYTHONPATH": str(tmp_path)}
+    done = run_python("-W", "default", "-c", PLAY, cwd=tmp_path, **nowhere)
+    assert (done.returncode, done.stdout) == (0, expected_output()), done.stderr
+    assert done.stderr.count("TombolaWarning: compiled code cannot be cached (no folder for it can be written)") == 1
+
+
+def test_full_disk_is_one_warning(tmp_path: Path, run_python: Run) -> None:
+    folder = str(tmp_path / "cache")
+    done = run_python("-W", "default", "-c", LIMIT_FILE_SIZE + PLAY, cwd=tmp_path, NUMBA_CACHE_DIR=folder)
+    assert (done.returncode, done.stdout) == (0, expected_output()), done.stderr
+    assert done.stderr.count("TombolaWarning: compiled code cannot be cached (File too large)") == 1
+    assert "change the kernel" not in done.stderr
+
+
+def thrice(number: float) -> float:
+    return 3.0 * number
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty cache folder, and forget the kernels and warnings of this process."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "_warned", set())
+    monkeypatch.setattr(compiler, "_loops", {})
+    return tmp_path
+
+
+def test_damaged_index_is_rewritten(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
+    (index,) = folder.rglob("*.nbi")
+    before = index.read_bytes()
+    index.write_bytes(before[: len(before) // 2])
+    monkeypatch.setattr(compiler, "_loops", {})
+    with pytest.warns(TombolaWarning, match="a file of compiled code is damaged") as caught:
+        assert compile_loop(thrice, (2.0,))(2.0) == 6.0
+    assert len(caught) == 1
+    assert index.read_bytes() == before
+
+
+def test_code_of_other_types_is_not_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that compile for different types at once can leave the index of one with the code of the other."""
+    for number in (2.0, 2):
+        assert compile_loop(thrice, (number,))(number) == 6.0
+    first, second = sorted(folder.rglob("*.nbc"))
+    swapped = second.read_bytes(), first.read_bytes()
+    first.write_bytes(swapped[0])
+    second.write_bytes(swapped[1])
+    for hits in (0, 1):  # compiled again, then loaded
+        for number, kind in ((2.0, "float64"), (2, "int64")):
+            monkeypatch.setattr(compiler, "_loops", {})
+            compiled = compile_loop(thrice, (number,))
+            assert [str(kinds[0]) for kinds in compiled.signatures] == [kind]
+            assert compiled(number) == 6.0
+            assert sum(compiled.stats.cache_hits.values()) == hits
+
+
+@pytest.mark.parametrize("error", [AttributeError, ModuleNotFoundError])
+def test_code_with_renamed_classes_is_recompiled_silently(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """Unpickling fails on a renamed class; warnings are errors here."""
+    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
+
+    def renamed(*arguments: object) -> None:
+        raise error("module 'tombola.engine.loop' has no attribute 'Table'")
+
+    monkeypatch.setattr(compiler, "_loops", {})
+    monkeypatch.setattr("numba.core.caching.FunctionCache.load_overload", renamed)
+    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
+    assert list(folder.rglob("*.nbi"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_full_disk_is_not_reported_as_a_kernel_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", full)
+    with pytest.raises(TombolaWarning, match="No space left on device"):  # pytest makes warnings errors
+        compile_loop(thrice, (2.0,))
+    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
+
+
+def test_has_index_finds_cached_kernels_without_numba(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    monkeypatch.setattr(cache, "_cache_folders", cache._cache_folders.__wrapped__)
+    source = thrice.__code__.co_filename
+    assert not cache.has_index(source, "0" * 24)
+    compile_loop(thrice, (2.0,))
+    (digest,) = compiler._loops
+    assert cache.has_index(source, digest)
+    assert not cache.has_index(source, "0" * 24)
