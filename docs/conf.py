@@ -1,4 +1,4 @@
-"""The documentation site: what Sphinx needs to know; `make docs` builds it."""
+"""Sphinx configuration; `make docs` builds the site."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ import filling
 import tombola
 
 project = "tombola"
-author = "the authors of tombola"
+author = "The tombola authors"
 version = release = tombola.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
@@ -23,8 +23,10 @@ html_css_files = ["tables.css"]
 html_show_copyright = html_show_sphinx = html_copy_source = False
 pygments_style, pygments_dark_style = "friendly", "github-dark"
 
-default_role = "literal"  # docstrings write `names` as Markdown does
-autodoc_preserve_defaults = False  # it reads the source, which a signature written elsewhere is not in
+# Docstrings write `names` in single backquotes, like Markdown.
+default_role = "literal"
+# Preserving defaults needs the source of a signature, which generated signatures do not have.
+autodoc_preserve_defaults = False
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 100
 myst_enable_extensions = ["colon_fence"]
@@ -32,11 +34,12 @@ myst_heading_anchors = 3
 
 
 def setup(app):
-    """Draw the pictures, and connect what fills the pages with public names and errata."""
+    """Draw the pictures, and connect the hooks that fill in public names and errata."""
     draw.draw_all(Path(__file__).parent / "made")
     app.connect("source-read", filling.fill)
     app.connect("autodoc-process-docstring", filling.protect)
     app.connect("autodoc-process-signature", filling.shorten)
     app.connect("autodoc-skip-member", filling.skip)
-    app.connect("doctree-read", filling.twins, priority=400)  # before Sphinx collects the pictures
+    # Before Sphinx collects the pictures (priority 500).
+    app.connect("doctree-read", filling.twins, priority=400)
     app.connect("env-check-consistency", filling.check)
