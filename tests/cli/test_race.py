@@ -366,3 +366,20 @@ def test_names_with_newline_are_rejected(invoke_plan: Callable[..., str], one_se
     with pytest.raises(ParameterError) as refused:
         invoke_plan("--ignore", "a\nb")
     one_sentence(refused.value)
+
+
+def test_drawn_seed_is_printed_and_kept(script: list[str], command: Callable[..., tuple[int, str]]) -> None:
+    code, text = command("run", "rows.txt", "--file", "r", *script, "--quiet")
+    assert code == 0
+    assert command("run", "rows.txt", "--file", "r", *script, "--quiet") == (code, text)
+    seed = json.loads(command("status", "r", "--json")[1])["settings"]["seed"]
+    assert f"seed {seed}" in text
+    assert f"seed {seed}" in command("status", "r")[1]
+
+
+def test_max_cost_of_run(script: list[str], command: Callable[..., tuple[int, str]]) -> None:
+    """Each call costs 0.25."""
+    arguments = ("--workers", "4", "--quiet", "--json", "--max-cost", "1.1", "--max-call-cost", "0.25")
+    code, text = command("run", "rows.txt", "--file", "r", *script, *arguments)
+    assert code == 3
+    assert json.loads(text)["cost"] <= 1.1

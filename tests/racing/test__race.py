@@ -227,3 +227,58 @@ def test_guarantee_out_of_order_with_failures(failing: Any) -> None:
                 race = race_out_of_order(table, order, level, rng, failing=failing)
                 gone += [name not in race.active for name in race.candidates]
             assert (gone[totals == totals.min()] <= 24 * level).all()
+
+
+@pytest.mark.usefixtures("plainly")
+def test_max_cost_reserves_calls_in_flight() -> None:
+    """Ten calls of cost 1 fit; the first is issued alone, because no cost is known."""
+    race = Race("ab", 50, seed=1, max_cost=10.0)
+    first = race.calls(8)
+    assert len(first) == 1
+    assert race.limit_reached
+    race.record(first[0], loss=0.5, cost=1.0)
+    assert len(race.calls(20)) == 9
+    assert race.limit_reached
+    assert not race.done, "calls are in flight"
+    for call in race.pending:
+        race.record(call, loss=0.5, cost=1.0)
+    assert race.done
+    assert race.cost == 10.0
+
+
+@pytest.mark.usefixtures("plainly")
+def test_max_call_cost_is_reserved_from_the_start() -> None:
+    race = Race("ab", 50, seed=1, max_cost=10.0, max_call_cost=3.0)
+    calls = race.calls(20)
+    assert len(calls) == 3
+    for call in calls:
+        race.record(call, loss=0.5, cost=0.5)
+    assert len(race.calls(20)) == 2, "1.5 is spent, and two more calls may cost 6"
+    # A call above its bound raises the reserve.
+    race.record(race.pending[0], loss=0.5, cost=4.0)
+    assert race.calls(20) == []
+
+
+@pytest.mark.usefixtures("plainly")
+def test_failed_first_call_reveals_no_cost() -> None:
+    race = Race("ab", 50, seed=1, max_cost=10.0)
+    race.record(race.calls(1)[0], failed=True)
+    assert len(race.calls(8)) == 1
+
+
+@pytest.mark.usefixtures("plainly")
+def test_costs_are_summed_without_rounding_errors() -> None:
+    """Plain summation gives 25.000000000000046 and would forbid the last call."""
+    race = Race("ab", 200, seed=1, max_cost=25.0)
+    while not race.done:
+        for call in race.calls(1):
+            race.record(call, loss=0.5, cost=0.1)
+    assert (race.calls_made, race.cost) == (250, 25.0)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_seed_is_drawn_and_stored() -> None:
+    first, second = Race("ab", 50), Race("ab", 50)
+    assert first.settings.seed != second.settings.seed
+    again = Race.restore(Settings.from_json(first.settings.to_json()), first.rows)
+    assert again.calls(20) == first.calls(20)

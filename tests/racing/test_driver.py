@@ -10,8 +10,12 @@ import pytest
 
 from race_cases import LOSSES, NAMES, ROWS, start_file
 from tombola.errors import FeedbackError, SessionError, TombolaError
+from tombola.persistence.event_log import EventLog
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Event, Interrupted, MemoryLog, SubprocessEvaluator, race
+from tombola.racing import Event, Interrupted, MemoryLog, Settings, SubprocessEvaluator, race
+from tombola.racing.driver import run_race_file
+from tombola.racing.elimination import Elimination
+from tombola.racing.report import RaceReport
 
 
 def test_race_continues_from_file(tmp_path: Path) -> None:
@@ -39,8 +43,6 @@ def test_race_continues_from_file(tmp_path: Path) -> None:
 
 
 def test_second_run_is_rejected(tmp_path: Path) -> None:
-    from tombola.racing.driver import run_race_file
-
     evaluator = SubprocessEvaluator({name: f"echo 0.5 {{row}} {name}" for name in NAMES})
     with start_file(tmp_path / "r") as file, (tmp_path / "r-run").open("w") as lock:
         import fcntl
@@ -176,3 +178,71 @@ def test_pandas_series_rows() -> None:
     calls = [found.call(event.ticket) for event in notes.replay()]
     assert asked == [(10 * int(call.candidate), call.row) for call in calls]
     assert len(asked) == 8
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_max_cost_holds_with_concurrent_workers(asynchronous: bool) -> None:
+    """Counts the money that is really spent, also by calls whose answers come after the end of the race."""
+    lock, spent = threading.Lock(), [0.0]
+
+    def pay(candidate: str, row: int) -> tuple[float, float]:
+        cost = 0.05 + 0.05 * (row % 2)
+        with lock:
+            spent[0] += cost
+        return 0.5, cost
+
+    async def pay_later(candidate: str, row: int) -> tuple[float, float]:
+        await asyncio.sleep(0.0001 * (row % 7))
+        return pay(candidate, row)
+
+    for seed in range(5):
+        spent[0] = 0.0
+        evaluate = pay_later if asynchronous else pay
+        finished = race(["a", "b", "c"], range(400), evaluate, seed=seed, workers=8, max_cost=5.0, max_call_cost=0.1)
+        assert finished.proved is None
+        assert spent[0] <= 5.0 + 1e-9
+        assert finished.cost <= 5.0
+        assert finished.cost > 5.0 - 9 * 0.1, "nearly all of it is used"
+
+
+@pytest.mark.usefixtures("plainly")
+def test_max_cost_holds_for_equal_costs_without_a_bound() -> None:
+    """8 workers spent 25.10 before calls in flight were reserved."""
+    finished = race(["a", "b"], range(400), lambda candidate, row: (0.5, 0.1), seed=1, workers=8, max_cost=25)
+    assert finished.cost <= 25.0
+    assert finished.calls_made == 250
+
+
+@pytest.mark.usefixtures("plainly")
+def test_race_file_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One update per row, and one transaction per answer besides opening the file."""
+    updates, transactions = [0], [0]
+    update, writing, reading = Elimination.update, EventLog.writing, EventLog.reading
+
+    def count(counter: list[int], function: Any) -> Any:
+        def counted(*arguments: Any) -> Any:
+            counter[0] += 1
+            return function(*arguments)
+
+        return counted
+
+    monkeypatch.setattr(Elimination, "update", count(updates, update))
+    monkeypatch.setattr(EventLog, "writing", count(transactions, writing))
+    monkeypatch.setattr(EventLog, "reading", count(transactions, reading))
+    evaluator = SubprocessEvaluator(
+        {name: f"echo 0.{digit}; : {{row}}" for digit, name in enumerate("abc")}, shell=True
+    )
+    with RaceFile.start(tmp_path / "r", Settings(("a", "b", "c"), seed=1), [f"row {i}" for i in range(6)]) as file:
+        finished = run_race_file(file, evaluator, workers=2)
+        RaceReport.from_file(file, finished)
+    assert updates[0] == finished.rows_counted == 6
+    assert transactions[0] <= finished.calls_answered + 5
+
+
+@pytest.mark.usefixtures("plainly")
+def test_race_file_keeps_its_drawn_seed(tmp_path: Path) -> None:
+    first = race(["a", "b"], range(30), lambda candidate, row: 0.5, log=tmp_path / "r", max_calls=10)
+    again = race(["a", "b"], range(30), lambda candidate, row: 0.5, log=tmp_path / "r", max_calls=10)
+    assert first.settings.seed == again.settings.seed
+    assert again.calls_made == 10

@@ -29,6 +29,8 @@ from tombola.rng import RngStreams
 
 # Loss of a failed call.
 WORST_LOSS = 1.0
+# Relative tolerance of `max_cost`: 250 calls of 0.1 are allowed to cost 25, although 250 doubles 0.1 are more.
+COST_ROUNDING = 1e-12
 
 
 class Race(ProcessBound):
@@ -159,7 +161,7 @@ class Race(ProcessBound):
             # No cost is known (a failed call need not report one), so nothing can be reserved: one call at a time.
             return bool(self._pending)
         reserve = max(limits.max_call_cost or 0.0, self._largest_cost)
-        return self.cost + (len(self._pending) + 1) * reserve > limits.max_cost
+        return self.cost + (len(self._pending) + 1) * reserve > limits.max_cost * (1.0 + COST_ROUNDING)
 
     @property
     def active(self) -> tuple[str, ...]:
