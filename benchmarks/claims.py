@@ -11,30 +11,30 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tombola.paper import CLAIMS, Claim
-from tombola.paper.faults import FaultRun
-from tombola.paper.reproduce import Reproduced, reproduce
+from tombola.paper.faults import FaultResult
+from tombola.paper.reproduce import ClaimResult, reproduce
 
 PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
 BROKEN, SEEDS = (1, 2, 3), range(1, 11)
 
 
-def run(claims: Sequence[Claim], folder: Path) -> dict[str, list[Reproduced]]:
+def run(claims: Sequence[Claim], folder: Path) -> dict[str, list[ClaimResult]]:
     """Run the claims with every seed, broken ones with the first three, and in full; or take what is finished."""
     done = {
         f"seed {seed}": reproduce(
-            claims, folder / f"seed{seed}", full=False, seed=seed, workers=1, fault_runs=seed in BROKEN
+            claims, folder / f"seed{seed}", full=False, seed=seed, workers=1, inject_faults=seed in BROKEN
         )
         for seed in SEEDS
     }
     return done | {"full": reproduce(claims, folder / "full", full=True, seed=1, workers=1)}
 
 
-def tables(done: dict[str, list[Reproduced]]) -> dict[str, list[str]]:
+def tables(done: dict[str, list[ClaimResult]]) -> dict[str, list[str]]:
     """Return the tables of the page, by the marks that they stand between."""
     quick = [one for name, many in done.items() if name != "full" for one in many]
     runs = zip(*(done[f"seed {seed}"] for seed in BROKEN), strict=True)
-    broken = [seeds for same in runs for seeds in zip(*(one.fault_runs for one in same), strict=True)]
-    expected, caught = sum(one.as_expected for one in quick), [each.caught for one in quick for each in one.fault_runs]
+    broken = [seeds for same in runs for seeds in zip(*(one.faults for one in same), strict=True)]
+    expected, caught = sum(one.as_expected for one in quick), [each.caught for one in quick for each in one.faults]
     return {
         "seeds": [
             f"{expected} of {len(quick)} verdicts as expected ({len(done['seed 1'])} claims, {len(SEEDS)} seeds), "
@@ -51,20 +51,20 @@ def tables(done: dict[str, list[Reproduced]]) -> dict[str, list[str]]:
     }
 
 
-def verdicts(many: Sequence[Reproduced]) -> list[str]:
+def verdicts(many: Sequence[ClaimResult]) -> list[str]:
     """Return the table of a run."""
     return ["| claim | verdict | measured | plays | luck |", "|---|---|---|--:|--:|", *map(verdict_line, many)]
 
 
-def verdict_line(one: Reproduced) -> str:
+def verdict_line(one: ClaimResult) -> str:
     """Return a claim with its verdict as a line of the table."""
-    luck = f"{100 * one.claim.luck:.2g} %" if one.claim.luck else "exact"
+    luck = f"{100 * one.claim.alpha:.2g} %" if one.claim.alpha else "exact"
     mark = "" if one.as_expected else f" (expected: {one.claim.expected})"
     verdict = f"{one.verdict.outcome}{mark}"
-    return f"| {one.claim.name} | {verdict} | {cell(one.verdict.measured)} | {one.claim.plays(one.rows):,} | {luck} |"
+    return f"| {one.claim.name} | {verdict} | {cell(one.verdict.measured)} | {one.claim.sample_size(one.rows):,} | {luck} |"
 
 
-def broken_line(seeds: Sequence[FaultRun]) -> str:
+def broken_line(seeds: Sequence[FaultResult]) -> str:
     """Return a fault with its verdicts as a line of the table."""
     outcomes, caught = [one.outcome for one in seeds], sum(one.caught for one in seeds)
     told = outcomes[0] if len({*outcomes}) == 1 else ", ".join(outcomes)
@@ -82,7 +82,7 @@ def main() -> None:
     done = run([kind() for kind in CLAIMS if not names or kind.name in names], folder)
     for run_name, many in done.items():
         for one in many:
-            missed = [broken.fault for broken in one.fault_runs if not broken.caught]
+            missed = [broken.fault for broken in one.faults if not broken.caught]
             if missed or not one.as_expected:
                 print(f"{run_name}: {one.claim.name}: {one.verdict.outcome}; not caught: {missed}")
     if not names:

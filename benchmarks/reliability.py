@@ -9,54 +9,27 @@ The results are kept in docs/reliability.json, and the table in docs/reliability
 import json
 import sys
 import tempfile
-import warnings
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import numpy as np
 
 from damaged_tables import tables
-from forging import change_inside, choice, hostile
+from forging import choice
 from fuzz import Check, damage, fuzz, remembered, serve
 from journal_files import races, runs
 from saved_sessions import sessions
 from tombola import compare
 from tombola.engine.runner import Runner
 from tombola.learners import FollowTheLeader, Hedge
-from tombola.paper.unit_cache import Finished
-from tombola.paper.unit_cache import _hash as line_digest
 from tombola.persistence.result_cache import ResultCache, read_runs, write_runs
 from tombola.pool import Pool
 from tombola.runs import Runs
 
 DOCS = Path(__file__).parents[1] / "docs"
 BAD = ("wrong", "traceback", "crash", "hang")
-
-
-def journals(path: Path, seed: int) -> str:
-    """Damage the journal of claims, or forge a line of it whose digest fits."""
-    file = path / "journal.jsonl"
-    file.unlink(missing_ok=True)
-    rows: list[dict[str, Any]] = [{"T": 16, "regret": 1.25, "name": "a"}, {"T": 32, "regret": 0.1}]
-    units = ("a/1", "b/2", "c/3")
-    for unit in units:
-        Finished(file).record(unit, rows)
-    rng = np.random.default_rng([seed, 53])
-    unit, forged = ("b/2", change_inside(rows, rng)) if rng.random() < 0.7 else (hostile(rng), rows)
-    if seed % 3 == 2:
-        with file.open("a") as journal:
-            journal.write(json.dumps({"unit": unit, "rows": forged, "digest": line_digest(unit, forged)}) + "\n")
-    else:
-        file.write_bytes(damage(file.read_bytes(), seed))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = [Finished(file).rows(unit) for unit in units]
-    if seed % 3 == 2 and repr(found) == repr([rows, forged, rows]) and all(type(row) is dict for row in forged):
-        return "same" if forged == rows else "other"
-    return "wrong" if any(one not in (None, rows) for one in found) else "refused" if None in found else "same"
 
 
 def chunks(path: Path, seed: int) -> str:
@@ -109,11 +82,6 @@ KINDS: dict[str, tuple[Check | None, int, str]] = {
         chunks,
         5_000,
         "what `tombola compare` keeps, damaged, target_as_budget, or forged with a digest that fits",
-    ),
-    "journals": (
-        journals,
-        5_000,
-        "journals of `tombola reproduce`, damaged, or with a line forged so that its digest fits",
     ),
     "budgets": (
         None,

@@ -15,9 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tombola import FollowTheLeader, instances, play
-from tombola.paper.base import band, levels
-from tombola.paper.claims.separation import worst
-from tombola.paper.curves import lines
+from tombola.paper.base import levels
+from tombola.paper.claims.separation import worst_iid
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.report import figures
 from tombola.report.chart import Chart
 
@@ -106,18 +106,18 @@ def repair(measured):
     """The birthday test on i.i.d. draws, shuffled, and repaired by Simulation: two claims in one picture."""
     separation, repaired = (_rows(measured / f"{claim}.csv") for claim in ("separation", "repair"))
     at = levels(repaired, "T")
-    drawn = [{"T": T, "regret": regret} for T in at for regret in worst(separation, T)[1]]
+    drawn = [{"T": T, "regret": regret} for T in at for regret in worst_iid(separation, T)[1]]
     return figures.draw(
         Chart(
             title="Simulation repairs what random order broke",
             x_label="rows of the pool, T",
             y_label="regret of the birthday test",
             bands=(
-                band(separation, "shuffled", "T", "regret", kind="birthday"),
-                band(repaired, "shuffled, with Simulation", "T", "regret"),
-                band(drawn, "worst i.i.d. draws", "T", "regret"),
+                mean_band(separation, "shuffled", "T", "regret", kind="birthday"),
+                mean_band(repaired, "shuffled, with Simulation", "T", "regret"),
+                mean_band(drawn, "worst i.i.d. draws", "T", "regret"),
             ),
-            lines=lines(at, {"√T": lambda T: T**0.5}),
+            lines=reference_lines(at, {"√T": lambda T: T**0.5}),
         )
     )
 

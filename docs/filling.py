@@ -80,10 +80,10 @@ def _directive(home, name):
 @cache
 def errata():
     """Return all errata with their numbers, computed now."""
-    from tombola.paper.claims.errata import row_of
+    from tombola.paper.claims.errata import erratum_row
     from tombola.paper.errata import ERRATA
 
-    return sorted((row_of(erratum) for erratum in ERRATA), key=lambda row: row["number"])
+    return sorted((erratum_row(erratum) for erratum in ERRATA), key=lambda row: row["number"])
 
 
 def commands():

@@ -31,7 +31,7 @@ from tombola.learners import (
     TsallisInf,
 )
 from tombola.learners.base import Learner
-from tombola.paper.extensions.traps import trap
+from tombola.paper.extensions.frugal import trap
 
 ROUNDING = 1e-12
 LATE: list[Learner] = [

@@ -16,7 +16,7 @@ from tombola.budget.budget import Budget, BudgetTerms
 from tombola.errors import ParameterError
 from tombola.learners import OptimisticLP
 from tombola.learners.budgeted.optimistic_lp import lower
-from tombola.paper.claims.constraints import Idle
+from tombola.paper.claims.constraints import AlwaysNull
 from tombola.trace import Trace
 
 Low = Callable[[Floats, Floats, float], Floats]
@@ -94,7 +94,7 @@ def test_the_bound_holds_on_ugly_pools_and_doing_nothing_breaks_it() -> None:
         assert trace.regret <= bound <= T, name
         assert not any(trace.overspent)
     pool = Pool.from_rewards(np.tile([0.0, 1.0], (T, 1)), costs=np.tile([0.0, 1.0], (T, 1)))
-    idle = play(Idle(), pool, budget=Budget(float(T), worst=1.0, null=0), seed=0)
+    idle = play(AlwaysNull(), pool, budget=Budget(float(T), worst=1.0, null=0), seed=0)
     assert idle.regret > optimistic_lp(T, 2, 1, 1.0, 0.05)
 
 

@@ -9,7 +9,8 @@ import pytest
 from browser import needs_browser
 from conftest import HANGS
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.page import Item, claims_page, drawing
+from tombola.report.claims_page import ClaimEntry, claims_page
+from tombola.report.page import drawing
 
 
 def chart(name: str = "measured") -> Chart:
@@ -18,10 +19,11 @@ def chart(name: str = "measured") -> Chart:
     return Chart("A title", "rows", "regret", bands, (Line("bound", x, 2 * x),), alt="two curves below a line")
 
 
-def entry(name: str, outcome: str) -> Item:
-    return Item(
+def entry(name: str, outcome: str) -> ClaimEntry:
+    return ClaimEntry(
         name, f"Title of {name}", "Theorem 9", "A <b>statement</b> & more", "What it means.", outcome, "holds",
-        "slope 0.5", "√T", "", f"tombola reproduce --claims {name}", (chart(),),
+        "slope 0.5", "√T", "", f"tombola reproduce --claims {name}",
+        (drawing(f"{name}-0", chart()),),
     )  # fmt: skip
 
 

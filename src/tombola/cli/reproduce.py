@@ -1,52 +1,71 @@
-"""`tombola reproduce`: measure the claims of the paper."""
+"""`tombola reproduce`: run the claims of the paper."""
 
+import json
+import shutil
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola.cli.options import CORES, Seeds, Workers, words
-from tombola.cli.printing import grid, show
+from tombola.cli.options import CORES, Json, Seeds, Workers, words
+from tombola.cli.printing import show
 
 if TYPE_CHECKING:
-    from tombola.paper.faults import FaultRun
+    from tombola.paper.reproduce import ClaimResult
 
 
 def reproduce(
-    out: Annotated[Path, typer.Option(help="Folder for rows and pictures.")] = Path("reproduction"),
-    claims: Annotated[str, typer.Option(help="Names of claims, with commas between; all if left out.")] = "",
-    full: Annotated[bool, typer.Option("--full", help="Publication quality: an hour, not minutes.")] = False,  # noqa: FBT002 - a flag
+    out: Annotated[Path, typer.Option(help="Folder for rows, charts and the page.")] = Path("reproduction"),
+    claims: Annotated[str, typer.Option(help="Names of claims, separated by commas. Default: all.")] = "",
+    full: Annotated[bool, typer.Option("--full", help="Publication sizes: an hour instead of minutes.")] = False,  # noqa: FBT002 - a flag
     inject_faults: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--inject-faults", help="Also break the program on purpose; every claim must notice.")
+        bool, typer.Option("--inject-faults", help="Also run every claim with faults; each must change its verdict.")
     ] = False,
     seed: Seeds = 1,
     workers: Workers = CORES,
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Measure the claims of the paper, and say for each whether it came out as expected."""
+    """Run the claims of the paper and print their verdicts. Exit code 1: a verdict is not as expected."""
     from tombola.errors import ParameterError
     from tombola.paper import CLAIMS
     from tombola.paper.reproduce import reproduce as run
 
     known = {kind.name: kind for kind in CLAIMS}
-    wanted = words(claims) or tuple(known)
-    for name in wanted:
+    names = words(claims) or tuple(known)
+    for name in names:
         if name not in known:
             raise ParameterError(f"--claims: expected names of {', '.join(known)}, got {name!r}; write one of those.")
-    done = run([known[name]() for name in wanted], out, full=full, seed=seed, workers=workers, fault_runs=inject_faults)
-    table = grid("claim", "statement", "measured", "verdict")
-    for one in done:
-        mark = "as expected" if one.as_expected else f"expected: {one.claim.expected}"
-        table.add_row(one.claim.name, one.claim.statement, one.verdict.measured, f"{one.verdict.outcome} ({mark})")
-    show(table)
-    if inject_faults:
-        _show_faults([broken for one in done for broken in one.fault_runs])
-    show(f"the page is {out / 'index.html'}; rows and pictures are beside it")
-    raise typer.Exit(0 if all(one.as_expected and one.all_caught for one in done) else 1)
+    results = run(
+        [known[name]() for name in names], out, full=full, seed=seed, workers=workers, inject_faults=inject_faults
+    )
+    if as_json:
+        typer.echo(json.dumps([result.data() for result in results], ensure_ascii=False))
+    else:
+        _print_results(results)
+        show(f"Page: {out / 'index.html'} (rows and charts are in the same folder)", soft=True)
+    raise typer.Exit(0 if all(result.as_expected and result.all_caught for result in results) else 1)
 
 
-def _show_faults(broken: "list[FaultRun]") -> None:
-    table = grid("claim", "fault", "verdict", "")
-    for one in broken:
-        table.add_row(one.claim, one.fault, one.outcome, "caught" if one.caught else "NOT CAUGHT")
-    show(table)
-    show(f"{sum(one.caught for one in broken)} of {len(broken)} faults caught")
+def _print_results(results: "Sequence[ClaimResult]") -> None:
+    """Print every claim, and then every fault, as a headline and an indented line of measured values."""
+    for result in results:
+        note = "as expected" if result.as_expected else f"EXPECTED: {result.claim.expected}"
+        show(f"{result.claim.name} ({result.claim.source}): {result.verdict.outcome} ({note})")
+        show(_indented(result.verdict.measured))
+    faults = [fault for result in results for fault in result.faults]
+    if faults:
+        show("\nFaults")
+    for fault in faults:
+        show(f"{fault.claim}: {fault.fault}: {'caught' if fault.caught else 'NOT CAUGHT'}")
+        show(_indented(f"{fault.outcome}: {fault.measured}"))
+    caught = sum(fault.caught for fault in faults)
+    show(f"\n{sum(result.as_expected for result in results)} of {len(results)} claims as expected")
+    if faults:
+        show(f"{caught} of {len(faults)} faults caught")
+
+
+def _indented(text: str) -> str:
+    width = shutil.get_terminal_size().columns  # 80 if the output is not a terminal
+    return textwrap.fill(text, width - 1, initial_indent="  ", subsequent_indent="  ")

@@ -1,6 +1,6 @@
-"""Claims: one file for each statement of the paper, and a folder for those beyond it."""
+"""Executable claims: the statements of the paper, and our own extensions of it."""
 
-from tombola.paper.base import Claim, Verdict
+from tombola.paper.base import Claim, Extension, Verdict
 from tombola.paper.claims.birthday import Birthday
 from tombola.paper.claims.classification import Classification
 from tombola.paper.claims.concentration import Concentration
@@ -17,8 +17,32 @@ from tombola.paper.claims.repair import Repair
 from tombola.paper.claims.separation import Separation
 from tombola.paper.claims.switching import Switching
 from tombola.paper.claims.uniform_convergence import UniformConvergence
-from tombola.paper.extensions import BEYOND
+from tombola.paper.extensions.bandit_repair import BanditRepair
+from tombola.paper.extensions.better_of_two import BetterOfTwo
+from tombola.paper.extensions.delay_floor import DelayFloor
+from tombola.paper.extensions.delay_shift import DelayShift
+from tombola.paper.extensions.empirical_lp import EmpiricalLPRegret
+from tombola.paper.extensions.fixed_sample import FixedSample
+from tombola.paper.extensions.frugal import FrugalUCBRegret
+from tombola.paper.extensions.late_elimination import LateElimination
+from tombola.paper.extensions.minimax import Minimax
+from tombola.paper.extensions.thrifty import ThriftyRegret
+from tombola.paper.extensions.transfer import Deviations, Drift
 
+EXTENSIONS: tuple[type[Extension], ...] = (
+    Deviations,
+    Drift,
+    FrugalUCBRegret,
+    ThriftyRegret,
+    BanditRepair,
+    DelayShift,
+    LateElimination,
+    EmpiricalLPRegret,
+    Minimax,
+    DelayFloor,
+    BetterOfTwo,
+    FixedSample,
+)
 CLAIMS: tuple[type[Claim], ...] = (
     Birthday,
     Separation,
@@ -36,7 +60,7 @@ CLAIMS: tuple[type[Claim], ...] = (
     Hierarchy,
     Concentration,
     Errata,
-    *BEYOND,
+    *EXTENSIONS,
 )
 
-__all__ = ["CLAIMS", "Claim", "Verdict"]
+__all__ = ["CLAIMS", "EXTENSIONS", "Claim", "Verdict"]

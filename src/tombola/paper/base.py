@@ -1,65 +1,89 @@
-"""What a claim is: a statement of the paper with what it runs, its verdict from recorded rows only, and its chart.
+"""Claims: statements as executable checks, with a verdict computed from recorded rows only.
 
-A claim is cut into units, each of which is run, recorded and resumed on its own. A unit is a mapping of plain values
-(its settings) and gives rows of plain values; the verdict and the chart read rows and nothing else.
+A claim is divided into units. Each unit is run, cached and resumed independently. A unit is a mapping of JSON values
+(its settings) and produces rows of JSON values; the verdict and the chart read rows and nothing else.
 
-The fields of a claim are its parts: the learners, orders, bounds and confidence intervals that it puts together. A
-fault is a wrong part, handed in like a right one; each must change the verdict (`tombola.paper.faults`).
+The fields of a claim are the components it tests: learners, orders, bounds, confidence intervals. A fault replaces one
+of them by a wrong one; each fault must change the verdict (`tombola.paper.faults`).
 """
 
+import inspect
+import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
 from tombola import _statistics
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
-from tombola.paper.docstring_fields import words_of
-from tombola.paper.pvalues import joint
-from tombola.report.chart import Band, Chart
+from tombola.errors import ParameterError
+from tombola.paper.pvalues import bonferroni
+from tombola.report.chart import Chart
 
 Unit: TypeAlias = Mapping[str, Any]
-Measure: TypeAlias = Mapping[str, Any]
-Measures: TypeAlias = Sequence[Measure]
-Parts: TypeAlias = Mapping[str, Any]
-Ruling = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
+Row: TypeAlias = Mapping[str, Any]
+Rows: TypeAlias = Sequence[Row]
+Overrides: TypeAlias = Mapping[str, Any]  # fields of a claim that a fault replaces
+Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
+Value = TypeVar("Value")
 
 
 class Verdict(NamedTuple):
-    """What the rows say about a statement: a word, a sentence, and the numbers for the table."""
+    """Outcome of a claim, the measured values as a sentence, and the printed and corrected formulas."""
 
-    outcome: Ruling
+    outcome: Outcome
     measured: str
     printed: str = ""
     corrected: str = ""
 
 
-class About(TypedDict, total=False):
-    """What a class of claims says of itself in its head; what is left out is that of its base."""
+class ClaimOptions(TypedDict, total=False):
+    """Class keywords of a claim; missing ones are inherited."""
 
     name: str
-    expected: Ruling
-    luck: float
-    judging: tuple[str, ...]
+    expected: Outcome
+    alpha: float
+    verdict_only: tuple[str, ...]
+
+
+def docstring_fields(docstring: str | None) -> dict[str, str]:
+    r"""Return the text of every line `Heading: text` of a docstring, with its indented continuation lines.
+
+    >>> docstring_fields("A summary.\n\n    Source: Lemma 1\n    Meaning: Some text,\n        and more: of it.\n    ")
+    {'source': 'Lemma 1', 'meaning': 'Some text, and more: of it.'}
+    """
+    if sys.flags.optimize > 1:
+        raise ParameterError(
+            "claims: expected docstrings, which hold the statements, got Python without them; run it without -OO "
+            "and PYTHONOPTIMIZE=2."
+        )
+    matches = re.findall(r"^(\w+): (.*(?:\n +\S.*)*)", inspect.cleandoc(docstring or ""), flags=re.MULTILINE)
+    return {heading.lower(): " ".join(text.split()) for heading, text in matches}
 
 
 @dataclass(frozen=True)
 class Claim(ABC):
-    """A statement of the paper as an executable check; `expected` is the outcome that a right program shows.
+    """One statement as an executable check.
 
-    `luck` is the probability that a right program comes out otherwise, shared by all checks of the verdict; it is 0 where
-    everything is computed exactly. `judging` names the parts that only judge: the rows do not depend on them. `section`
-    is the heading on the page, where one begins. The other words are the headings of the docstring of each class:
-    title, source, statement, meaning, and limits, which says where the limits of the verdict come from.
+    Class attributes:
+        name: identifier for `tombola reproduce --claims`.
+        expected: outcome of a correct program.
+        alpha: probability that a correct program has another outcome, shared by all checks of the verdict
+            (Bonferroni); 0 if everything is computed exactly.
+        verdict_only: fields that only the verdict reads; rows do not depend on them.
+        section: heading on the page above the first claim that has it.
+        title, source, statement, meaning, limits: text of the page, from the docstring of each subclass (lines
+            `Title: ...`, `Source: ...` and so on). `limits` names the origin of the limits in the verdict.
     """
 
     name: ClassVar[str]
-    expected: ClassVar[Ruling]
-    luck: ClassVar[float] = 0.0
-    judging: ClassVar[tuple[str, ...]] = ()
+    expected: ClassVar[Outcome]
+    alpha: ClassVar[float] = 0.0
+    verdict_only: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str]
     source: ClassVar[str]
     statement: ClassVar[str]
@@ -67,65 +91,77 @@ class Claim(ABC):
     limits: ClassVar[str]
     section: ClassVar[str] = ""
 
-    def __init_subclass__(cls, **about: Unpack[About]) -> None:
+    def __init_subclass__(cls, **options: Unpack[ClaimOptions]) -> None:
         super().__init_subclass__()
-        for name, value in (*about.items(), *words_of(cls.__doc__).items()):
+        for name, value in (*options.items(), *docstring_fields(cls.__doc__).items()):
             setattr(cls, name, value)
 
     @abstractmethod
     def units(self, *, full: bool) -> list[Unit]:
-        """Return the units of work, quick or for publication."""
+        """Return the units of work: few and small, or (`full`) for publication."""
 
     @abstractmethod
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Measure one unit."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        """Run one unit and return its rows."""
 
     @abstractmethod
-    def verdict(self, rows: Measures) -> Verdict:
-        """Judge the statement by these rows alone."""
+    def verdict(self, rows: Rows) -> Verdict:
+        """Compute the verdict from the rows of all units, in any order."""
 
     @abstractmethod
-    def chart(self, rows: Measures) -> Chart:
-        """Say what the picture of these rows shows."""
+    def chart(self, rows: Rows) -> Chart:
+        """Return the chart of the rows."""
 
-    def faults(self) -> dict[str, Parts]:
-        """Return ways to break the program, by name: the parts that each hands in. All must change the verdict."""
+    def faults(self) -> dict[str, Overrides]:
+        """Return the faults by name, each as the fields it replaces. Every fault must change the verdict."""
         return {}
 
-    def fault_runs(self, fault: str) -> Self:
-        """Return the claim with the parts that a fault hands in."""
+    def with_fault(self, fault: str) -> Self:
+        """Return the claim with one fault injected."""
         return replace(self, **self.faults()[fault])
 
-    def plays_as(self, other: "Claim") -> bool:
-        """Tell whether the rows of both are the same, since they differ in parts that only judge."""
-        playing = [part.name for part in fields(self) if part.name not in self.judging]
-        return all(getattr(self, name) is getattr(other, name) for name in playing)
+    def same_runs(self, other: "Claim") -> bool:
+        """Return whether both claims produce the same rows: they differ in `verdict_only` fields at most."""
+        names = [field.name for field in fields(self) if field.name not in self.verdict_only]
+        return all(getattr(self, name) is getattr(other, name) for name in names)
 
-    def plays(self, rows: Measures) -> int:
-        """Return how many plays, draws or computations the rows come from."""
+    def sample_size(self, rows: Rows) -> int:
+        """Return the number of plays, draws or computations behind the rows."""
         return len(rows)
 
-    def judged(self, checks: Iterable[float], measured: str, *texts: str, outcome: Ruling = "holds") -> Verdict:
-        """Return this outcome, or "refuted" if one of the checks fails; the texts are what is printed, and corrected."""
-        return Verdict("refuted" if self.fails(checks) else outcome, measured, *texts)
+    def verdict_from(self, pvalues: Iterable[float], measured: str, *texts: str, outcome: Outcome = "holds") -> Verdict:
+        """Return `outcome`, or "refuted" if a check is rejected; `texts` are the printed and corrected formulas."""
+        return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 
-    def fails(self, probabilities: Iterable[float]) -> bool:
-        """Tell whether one of the checks fails, each given as its probability under the claim (`tombola.paper.pvalues`)."""
-        return joint(probabilities) <= self.luck
+    def any_rejected(self, pvalues: Iterable[float]) -> bool:
+        """Return whether a check is rejected at level alpha for all of them together (Bonferroni)."""
+        return bonferroni(pvalues) <= self.alpha
 
 
-def pick(rows: Measures, column: str, **where: Any) -> Floats:
-    """Return a column of the rows that have these values.
+@dataclass(frozen=True)
+class Extension(Claim):
+    """A statement that is not in the paper; its proof is in docs/theory."""
 
-    >>> pick([{"T": 2, "regret": 1.5}, {"T": 4, "regret": 2.5}], "regret", T=4).tolist()
+    section: ClassVar[str] = "Beyond the paper"
+
+
+def unchanged(value: Value) -> Value:
+    """Return the value itself: the default of fields that faults replace by another function."""
+    return value
+
+
+def select(rows: Rows, column: str, **where: Any) -> Floats:
+    """Return one column of the rows with these values, as an array.
+
+    >>> select([{"T": 2, "regret": 1.5}, {"T": 4, "regret": 2.5}], "regret", T=4).tolist()
     [2.5]
     """
-    chosen = [row[column] for row in rows if all(row[name] == value for name, value in where.items())]
-    return np.array(chosen, dtype=np.float64)
+    values = [row[column] for row in rows if all(row[name] == value for name, value in where.items())]
+    return np.array(values, dtype=np.float64)
 
 
-def levels(rows: Measures, column: str, **where: Any) -> list[Any]:
-    """Return the different values of a column, sorted.
+def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
+    """Return the distinct values of a column, sorted.
 
     >>> levels([{"T": 4}, {"T": 2}, {"T": 4}], "T")
     [2, 4]
@@ -133,16 +169,8 @@ def levels(rows: Measures, column: str, **where: Any) -> list[Any]:
     return sorted({row[column] for row in rows if all(row[name] == value for name, value in where.items())})
 
 
-def band(rows: Measures, name: str, over: str, column: str, **where: Any) -> Band:
-    """Return the means of a column with their 95 % intervals, over the levels of another."""
+def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
+    """Return the slope of log mean(column) on log(over), with its 95 % confidence interval."""
     at = levels(rows, over, **where)
-    means = [_statistics.mean(pick(rows, column, **{over: x}, **where)) for x in at]
-    parts = (np.array([mean[i] for mean in means]) for i in range(3))
-    return Band(name, np.array(at, dtype=np.float64), *parts)
-
-
-def slope(rows: Measures, over: str, column: str, **where: Any) -> Estimate:
-    """Return the slope of the log mean of a column on the log of another, with its 95 % interval."""
-    at = levels(rows, over, **where)
-    values = [pick(rows, column, **{over: x}, **where) for x in at]
+    values = [select(rows, column, **{over: x}, **where) for x in at]
     return _statistics.slope(np.array(at, dtype=np.float64), values)

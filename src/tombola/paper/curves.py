@@ -1,40 +1,48 @@
-"""Curves of a chart that carry no noise: exact values, lines to compare with, and spikes from a base line."""
+"""Curves for the charts of claims: means with intervals, exact values, reference lines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tombola import _statistics
 from tombola._types import Floats
-from tombola.paper.base import Measures, levels, pick
+from tombola.paper.base import Rows, levels, select
 from tombola.report.chart import Band, Line
 from tombola.report.figures import POINTS
 
 
-def certain(name: str, x: Floats, y: Floats) -> Band:
-    """Return exact values as a curve; its interval is the value itself.
+def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
+    """Return the mean of a column with its 95 % interval at every level of another."""
+    at = levels(rows, over, **where)
+    means = [_statistics.mean(select(rows, column, **{over: x}, **where)) for x in at]
+    return Band(name, np.array(at, dtype=np.float64), *(np.array([mean[i] for mean in means]) for i in range(3)))
 
-    >>> certain("exact", np.array([1.0, 2.0]), np.array([3.0, 4.0])).low.tolist()
+
+def exact_band(name: str, x: Floats, y: Floats) -> Band:
+    """Return exact values as a curve with intervals of width 0.
+
+    >>> exact_band("exact", np.array([1.0, 2.0]), np.array([3.0, 4.0])).low.tolist()
     [3.0, 4.0]
     """
     return Band(name, x, y, y, y)
 
 
-def exactly(rows: Measures, name: str, over: str, column: str, **where: Any) -> Band:
-    """Return a column that was computed, over the levels of another, as a curve.
+def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
+    """Return a computed column, one value at every level of another, as a curve.
 
-    >>> exactly([{"T": 4, "regret": 2.5}, {"T": 2, "regret": 1.5}], "exact", "T", "regret").middle.tolist()
+    >>> exact_column([{"T": 4, "regret": 2.5}, {"T": 2, "regret": 1.5}], "exact", "T", "regret").middle.tolist()
     [1.5, 2.5]
     """
     at = levels(rows, over, **where)
-    values = [pick(rows, column, **{over: x}, **where)[0] for x in at]
-    return certain(name, np.array(at, dtype=np.float64), np.array(values))
+    values = [select(rows, column, **{over: x}, **where)[0] for x in at]
+    return exact_band(name, np.array(at, dtype=np.float64), np.array(values))
 
 
-def lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> tuple[Line, ...]:
-    """Return lines to compare with, each by its name and what it is at these places.
+def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> tuple[Line, ...]:
+    """Return named functions, such as bounds, as lines over these places.
 
-    >>> [line.y.tolist() for line in lines([1, 4], {"√T": lambda T: T**0.5, "T": float})]
+    >>> [line.y.tolist() for line in reference_lines([1, 4], {"√T": lambda T: T**0.5, "T": float})]
     [[1.0, 2.0], [1.0, 4.0]]
     """
     x = np.array(at, dtype=np.float64)
@@ -44,14 +52,12 @@ def lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> 
 
 
 def spikes(name: str, x: Floats, y: Floats, base: float) -> Band:
-    """Return one upright line for each value, from the base line to it, not joined to its neighbours.
-
-    Short curves have markers; the gaps at the end make it a long one, since a spike needs none.
+    """Return one vertical segment per value, from the base line to the value, not joined to its neighbours.
 
     >>> spikes("ratio", np.array([3.0]), np.array([0.5]), base=1.0).middle[:4].tolist()
     [1.0, 0.5, nan, nan]
     """
     heights = np.column_stack([np.full(x.size, base), y, np.full(x.size, np.nan)]).ravel()
-    return certain(
-        name, np.append(np.repeat(x, 3), np.repeat(x[-1:], POINTS)), np.append(heights, np.full(POINTS, np.nan))
-    )
+    # Curves of at most POINTS points get markers, which a spike must not have: pad with gaps.
+    padded_x = np.append(np.repeat(x, 3), np.repeat(x[-1:], POINTS))
+    return exact_band(name, padded_x, np.append(heights, np.full(POINTS, np.nan)))

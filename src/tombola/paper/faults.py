@@ -1,8 +1,7 @@
-"""FaultInjection: break the program in each way that a claim names, and see whether its verdict changes.
+"""Fault injection: replace one component of a claim by a wrong one and check that its verdict changes.
 
-A verdict that a broken program cannot pass is worth something. A fault hands a wrong part to the claim (an order that
-is no shuffle, a learner that does not learn, half a radius), through the fields by which the right parts come; units and
-seeds are those of the claim itself, so nothing but the part differs.
+A fault is a set of field overrides: an order that is not shuffled, a learner that does not learn, half a confidence
+radius. Units and seeds are those of the claim itself.
 """
 
 import json
@@ -11,41 +10,41 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tombola._files import write_atomic
-from tombola.paper.base import Claim, Measures, Ruling
-from tombola.paper.runner import Work, measured
-from tombola.paper.unit_cache import Finished
+from tombola.paper.base import Claim, Outcome, Rows
+from tombola.paper.runner import RunOptions, run_claims
+from tombola.persistence.result_cache import ResultCache
 
 
-class FaultRun(NamedTuple):
-    """What a claim says about a program that a fault broke."""
+class FaultResult(NamedTuple):
+    """Verdict of a claim with one fault injected; `expected` is the outcome without a fault."""
 
     claim: str
     fault: str
-    outcome: Ruling
-    expected: Ruling
+    outcome: Outcome
+    expected: Outcome
     measured: str
 
     @property
     def caught(self) -> bool:
-        """Whether the broken program comes out otherwise than a right one."""
+        """Whether the fault changed the verdict."""
         return self.outcome != self.expected
 
 
-def inject_faults(claims: Sequence[Claim], rows: Sequence[Measures], out: Path, work: Work) -> list[FaultRun]:
-    """Run every fault of every claim, and write inject_faults.json into `out`.
+def run_faults(
+    claims: Sequence[Claim], rows: Sequence[Rows], out: Path, cache: ResultCache, options: RunOptions
+) -> list[FaultResult]:
+    """Run every fault of every claim, and write faults.json into `out`.
 
-    `rows` are those of the claims as they are: a fault of the limits only needs another verdict on them.
+    `rows` are those of the claims without faults; a fault in a `verdict_only` field is judged on them again.
     """
-    broken = [(claim, mine, name) for claim, mine in zip(claims, rows, strict=True) for name in claim.faults()]
-    others = [claim.fault_runs(name) for claim, _, name in broken]
-    played = [i for i, (claim, _, _) in enumerate(broken) if not others[i].plays_as(claim)]
-    named = [(f"{broken[i][0].name}: {broken[i][2]}", others[i]) for i in played]
-    finished = Finished(out / "inject_faults.jsonl")
-    found = dict(zip(played, measured(named, finished, work), strict=True))
-    judged = []
-    for i, (claim, mine, name) in enumerate(broken):
-        verdict = others[i].verdict(found.get(i, mine))
-        judged.append(FaultRun(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
-    table = [{**one._asdict(), "caught": one.caught} for one in judged]
-    write_atomic(out / "inject_faults.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
-    return judged
+    cases = [(claim, own, name) for claim, own in zip(claims, rows, strict=True) for name in claim.faults()]
+    faulty = [claim.with_fault(name) for claim, _, name in cases]
+    to_run = [i for i, (claim, _, _) in enumerate(cases) if not faulty[i].same_runs(claim)]
+    new_rows = dict(zip(to_run, run_claims([(faulty[i], cases[i][2]) for i in to_run], cache, options), strict=True))
+    results = []
+    for i, (claim, own, name) in enumerate(cases):
+        verdict = faulty[i].verdict(new_rows.get(i, own))
+        results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
+    table = [{**result._asdict(), "caught": result.caught} for result in results]
+    write_atomic(out / "faults.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+    return results

@@ -1,8 +1,7 @@
-"""Chances: for one check of a verdict, how likely rows at least so far off are if the statement is true.
+"""P-values of the checks of a verdict: P(data at least this extreme) if the statement is true.
 
-Small is bad: the check fails when its probability is below the luck that the claim allows, so a true statement fails with no
-more than that probability. An exact statement has the probability 0 or 1. What this leaves open, whether the check would see
-anything at all, the faults answer.
+A check is rejected if its p-value is at most its share of alpha, so a true statement is rejected with at most that
+probability. An exact statement has the p-value 0 or 1. Power is tested by fault injection (`tombola.paper.faults`).
 """
 
 import math
@@ -13,11 +12,14 @@ import numpy as np
 from tombola import _statistics
 from tombola._types import Floats
 
+# Tolerance of comparisons between computed values: above the rounding errors of sums over 10^6 rounds.
 ROUNDING = 1e-9
+# With fewer counts, perfectly even ones are likely, so evenness is no evidence.
+MIN_COUNTS_FOR_EVENNESS = 16
 
 
 def exact(true: bool) -> float:  # noqa: FBT001 - a statement, not a switch
-    """Return the probability of a statement that is computed: 1 if it is true, 0 if not.
+    """Return the p-value of a computed statement: 1 if it is true, 0 if not.
 
     >>> exact(2 + 2 == 4)
     1.0
@@ -25,43 +27,43 @@ def exact(true: bool) -> float:  # noqa: FBT001 - a statement, not a switch
     return 1.0 if true else 0.0
 
 
-def at_most(values: Floats, limit: float) -> float:
-    """Return the probability of a mean so high, if the true mean is at most the limit (Student, one side).
+def mean_at_most(values: Floats, limit: float) -> float:
+    """Return the p-value of "the true mean is at most the limit" (Student's t, one-sided).
 
-    >>> round(at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), at_most(np.array([1.0, 1.0]), limit=1.0)
+    >>> round(mean_at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), mean_at_most(np.array([1.0, 1.0]), limit=1.0)
     (0.1127, 1.0)
     """
     from scipy.special import stdtr
 
-    mean, error = float(np.mean(values)), _error(values)
-    room = ROUNDING * max(1.0, abs(limit))
-    if mean <= limit + room or math.isinf(error):
+    mean, error = float(np.mean(values)), _standard_error(values)
+    tolerance = ROUNDING * max(1.0, abs(limit))
+    if mean <= limit + tolerance or math.isinf(error):
         return 1.0
     return float(stdtr(values.size - 1, (limit - mean) / error)) if error > 0 else 0.0
 
 
-def at_least(values: Floats, limit: float) -> float:
-    """Return the probability of a mean so low, if the true mean is at least the limit.
+def mean_at_least(values: Floats, limit: float) -> float:
+    """Return the p-value of "the true mean is at least the limit" (Student's t, one-sided).
 
-    >>> round(at_least(np.array([1.0, 2.0, 3.0]), limit=3.0), 4)
+    >>> round(mean_at_least(np.array([1.0, 2.0, 3.0]), limit=3.0), 4)
     0.1127
     """
-    return at_most(-np.asarray(values, dtype=np.float64), -limit)
+    return mean_at_most(-np.asarray(values, dtype=np.float64), -limit)
 
 
-def equal(values: Floats, mean: float) -> float:
-    """Return the probability of a mean so far off on either side, if the true mean is this one.
+def mean_equals(values: Floats, mean: float) -> float:
+    """Return the p-value of "the true mean is this one" (Student's t, two-sided).
 
-    >>> round(equal(np.array([1.0, 2.0, 3.0]), mean=3.0), 4)
+    >>> round(mean_equals(np.array([1.0, 2.0, 3.0]), mean=3.0), 4)
     0.2254
     """
-    return min(1.0, 2 * min(at_most(values, mean), at_least(values, mean)))
+    return min(1.0, 2 * min(mean_at_most(values, mean), mean_at_least(values, mean)))
 
 
-def rare(misses: int, plays: int, probability: float) -> float:
-    """Return the probability of so many misses, if each play misses with at most this probability (binomial).
+def binomial_tail(misses: int, plays: int, probability: float) -> float:
+    """Return P(X >= misses) for X ~ Binomial(plays, p): the p-value of "the miss probability is at most p".
 
-    >>> round(rare(3, plays=20, probability=0.05), 4), rare(0, plays=20, probability=0.05)
+    >>> round(binomial_tail(3, plays=20, probability=0.05), 4), binomial_tail(0, plays=20, probability=0.05)
     (0.0755, 1.0)
     """
     from scipy.special import bdtrc
@@ -69,21 +71,20 @@ def rare(misses: int, plays: int, probability: float) -> float:
     return 1.0 if misses <= 0 else float(bdtrc(misses - 1, plays, probability))
 
 
-def share(hits: int, plays: int, probability: float) -> float:
-    """Return the probability of a number of hits so far off on either side, if each play hits with exactly this probability.
+def binomial_equals(hits: int, plays: int, probability: float) -> float:
+    """Return the p-value of "the hit probability is p" (binomial, two-sided).
 
-    >>> share(5, plays=10, probability=0.5), round(share(10, plays=10, probability=0.5), 5)
+    >>> binomial_equals(5, plays=10, probability=0.5), round(binomial_equals(10, plays=10, probability=0.5), 5)
     (1.0, 0.00195)
     """
-    return min(1.0, 2 * min(rare(hits, plays, probability), rare(plays - hits, plays, 1 - probability)))
+    lower, upper = binomial_tail(plays - hits, plays, 1 - probability), binomial_tail(hits, plays, probability)
+    return min(1.0, 2 * min(lower, upper))
 
 
-def even(counts: Floats) -> float:
-    """Return the probability of counts so uneven, or so even, if all are equally likely (chi-square).
+def counts_uniform(counts: Floats) -> float:
+    """Return the p-value of "all cells are equally likely" (chi-square, two-sided: also too even counts reject).
 
-    Few counts are often even to the last one, so too even is only what sixteen or more of them can be.
-
-    >>> even(np.array([0.0, 100.0])) < 1e-9, even(np.full(50, 10.0)) < 1e-9
+    >>> counts_uniform(np.array([0.0, 100.0])) < 1e-9, counts_uniform(np.full(50, 10.0)) < 1e-9
     (True, True)
     """
     from scipy.special import chdtr, chdtrc
@@ -93,55 +94,57 @@ def even(counts: Floats) -> float:
         return 1.0
     statistic = float(np.sum((counts - expected) ** 2)) / expected
     uneven, too_even = float(chdtrc(counts.size - 1, statistic)), float(chdtr(counts.size - 1, statistic))
-    return min(1.0, 2 * min(uneven, too_even if counts.size >= 16 else 1.0))
+    return min(1.0, 2 * min(uneven, too_even if counts.size >= MIN_COUNTS_FOR_EVENNESS else 1.0))
 
 
-def no_steeper(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
-    """Return the probability of a slope of log mean regret on log T so far above that of the limits, if it is at most that.
+def slope_at_most(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
+    """Return the p-value of "log mean regret grows with log T at most as fast as the log limits".
+
+    `regrets[i]` are the regrets of the plays at `horizons[i]`, and `limits[i]` is the bound there.
 
     >>> noise = np.linspace(0.9, 1.1, 20)
-    >>> no_steeper([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5]) < 1e-6
+    >>> slope_at_most([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5]) < 1e-6
     True
     """
-    return _tail(horizons, regrets, limits, 1.0)
+    return _slope_tail(horizons, regrets, limits, 1.0)
 
 
-def no_flatter(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
-    """Return the probability of a slope of log mean regret on log T so far below that of the limits, if it is at least that.
+def slope_at_least(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
+    """Return the p-value of "log mean regret grows with log T at least as fast as the log limits".
 
     >>> noise = np.linspace(0.9, 1.1, 20)
-    >>> no_flatter([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5])
+    >>> slope_at_least([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5])
     1.0
     """
-    return _tail(horizons, regrets, limits, -1.0)
+    return _slope_tail(horizons, regrets, limits, -1.0)
 
 
-def joint(probabilities: Iterable[float]) -> float:
-    """Return the probability of the least likely of these, whichever it is: the smallest, times their number (Bonferroni).
+def bonferroni(pvalues: Iterable[float]) -> float:
+    """Return the p-value of "all statements are true": the smallest p-value times their number, at most 1.
 
-    >>> joint([0.2, 0.01, 1.0])
+    >>> bonferroni([0.2, 0.01, 1.0])
     0.03
     """
-    listed = list(probabilities)
-    return min(1.0, len(listed) * min(listed, default=1.0))
+    all_values = list(pvalues)
+    return min(1.0, len(all_values) * min(all_values, default=1.0))
 
 
-def _error(values: Floats) -> float:
-    """The standard error of a mean; unknown for one value."""
+def _standard_error(values: Floats) -> float:
+    """Return the standard error of a mean; infinite for one value."""
     if values.size < 2:
         return math.inf
     return float(np.std(values, ddof=1)) / math.sqrt(values.size)
 
 
-def _tail(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float], side: float) -> float:
-    """The probability of a slope so far off on one side; 1 where there is none, because a mean is not above 0."""
+def _slope_tail(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float], side: float) -> float:
     from scipy.special import stdtr, stdtrit
 
     x = np.array(horizons, dtype=np.float64)
+    # No slope without three horizons, and no logarithm of a mean that is not positive: the check passes.
     if x.size < 3 or min(float(np.mean(values)) for values in regrets) <= 0:
         return 1.0
-    found = _statistics.slope(x, regrets)
+    estimate = _statistics.slope(x, regrets)
     allowed = float(np.polyfit(np.log(x), np.log(np.array(limits, dtype=np.float64)), 1)[0])
-    error = found.half_width / float(stdtrit(x.size - 2, 0.975))
-    freedom = sum(values.size - 1 for values in regrets)
-    return float(min(1.0, 2 * stdtr(freedom, -max(0.0, side * (found.value - allowed)) / error)))
+    error = estimate.half_width / float(stdtrit(x.size - 2, 0.975))  # the half width is a 95 % t interval
+    degrees = sum(values.size - 1 for values in regrets)
+    return float(min(1.0, 2 * stdtr(degrees, -max(0.0, side * (estimate.value - allowed)) / error)))

@@ -1,84 +1,105 @@
-"""Reproduce: run the units of claims, judge them, and leave rows, pictures and one page in a folder."""
+"""Reproduction: run claims, compute verdicts, and write rows, charts and one page into a folder."""
 
 import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tombola import __version__
-from tombola._files import write_atomic
-from tombola.paper.base import Claim, Measures, Verdict
-from tombola.paper.faults import FaultRun, inject_faults
-from tombola.paper.runner import Work, measured
-from tombola.paper.unit_cache import Finished
-from tombola.report.figures import draw, save
-from tombola.report.page import Broken, Item, claims_page
+from tombola._files import make_folder, write_atomic
+from tombola.paper.base import Claim, Rows, Verdict
+from tombola.paper.faults import FaultResult, run_faults
+from tombola.paper.runner import RunOptions, run_claims
+from tombola.persistence.result_cache import ResultCache
+from tombola.report.claims_page import ClaimEntry, FaultEntry, claims_page
+from tombola.report.figures import add_title, draw, save
+from tombola.report.page import Drawing, drawing
 
 TITLE = "Online learning in random order, measured"
 LEAD = (
-    "Every statement of the paper as an executable claim: what it says, what it means for somebody with a "
-    "shuffled list, and what came out."
+    "Every statement of the paper as an executable claim: the statement, its meaning for a user with a shuffled list, "
+    "and the measured result."
 )
 
 
-class Reproduced(NamedTuple):
-    """A claim with its rows and its verdict, and with those of the broken programs if there was inject_faults."""
+class ClaimResult(NamedTuple):
+    """A claim with its rows and its verdict, and the results of its faults if they were injected."""
 
     claim: Claim
-    rows: Measures
+    rows: Rows
     verdict: Verdict
-    fault_runs: tuple[FaultRun, ...] = ()
+    faults: tuple[FaultResult, ...] = ()
 
     @property
     def as_expected(self) -> bool:
-        """Whether the claim came out as it should."""
+        """Whether the outcome is the one of a correct program."""
         return self.verdict.outcome == self.claim.expected
 
     @property
     def all_caught(self) -> bool:
-        """Whether every fault that was run changed the verdict."""
-        return all(one.caught for one in self.fault_runs)
+        """Whether every injected fault changed the verdict."""
+        return all(fault.caught for fault in self.faults)
+
+    def data(self) -> dict[str, Any]:
+        """Return the result as JSON values, without rows."""
+        claim = self.claim
+        about = {"claim": claim.name, "source": claim.source, "statement": claim.statement, "expected": claim.expected}
+        faults = [{**fault._asdict(), "caught": fault.caught} for fault in self.faults]
+        return {**about, **self.verdict._asdict(), "as_expected": self.as_expected, "faults": faults}
 
 
 def reproduce(
-    claims: Sequence[Claim], out: Path, *, full: bool, seed: int, workers: int, fault_runs: bool = False
-) -> list[Reproduced]:
-    """Run every claim; write index.html, and NAME.csv, NAME.png and NAME.svg for each, into `out`.
+    claims: Sequence[Claim], out: Path, *, full: bool, seed: int, workers: int, inject_faults: bool = False
+) -> list[ClaimResult]:
+    """Run claims; write index.html, and NAME.csv, NAME.png and NAME.svg for each, into `out`.
 
-    Finished units are kept there, and are not run again. The rows depend on the seed alone. If
-    `fault_runs`, every fault of every claim is run too, and the page and inject_faults.json tell which were caught.
+    Finished units are cached in `out`/units, so a killed run continues where it stopped. Rows depend on the seed and
+    not on the number of workers. With `inject_faults` every fault is run too, and listed on the page and in
+    faults.json.
     """
-    work = Work(full, seed, workers)
-    found = measured([(claim.name, claim) for claim in claims], Finished(out / "journal.jsonl"), work)
-    broken = inject_faults(claims, found, out, work) if fault_runs else []
-    done = [
-        Reproduced(claim, rows, claim.verdict(rows), tuple(one for one in broken if one.claim == claim.name))
-        for claim, rows in zip(claims, found, strict=True)
+    options, cache = RunOptions(full, seed, workers), ResultCache(out / "units")
+    make_folder(out)
+    all_rows = run_claims([(claim, "") for claim in claims], cache, options)
+    faults = run_faults(claims, all_rows, out, cache, options) if inject_faults else []
+    results = [
+        ClaimResult(claim, rows, claim.verdict(rows), tuple(fault for fault in faults if fault.claim == claim.name))
+        for claim, rows in zip(claims, all_rows, strict=True)
     ]
-    for claim, rows, *_ in done:
-        _write(rows, out / f"{claim.name}.csv")
-        figure = draw(claim.chart(rows))
-        for ending in (".png", ".svg"):
-            save(figure, out / f"{claim.name}{ending}")
-    write_atomic(out / "index.html", claims_page(TITLE, LEAD, [_entry(one, seed) for one in done], facts(done, work)))
-    return done
+    entries = []
+    for result in results:
+        _write_csv(result.rows, out / f"{result.claim.name}.csv")
+        entries.append(_entry(result, _draw(result, out), seed))
+    write_atomic(out / "index.html", claims_page(TITLE, LEAD, entries, _run_facts(results, options)))
+    return results
 
 
-def facts(done: Sequence[Reproduced], work: Work) -> list[tuple[str, str]]:
-    """Return what the page says about the run as a whole; how many workers there were is no part of it."""
-    luck = sum(one.claim.luck for one in done)
+def _draw(result: ClaimResult, out: Path) -> Drawing:
+    """Draw the chart once: without a title for the page, which has headings, then with it as PNG and SVG."""
+    claim = result.claim
+    chart = claim.chart(result.rows)
+    figure = draw(chart, titled=False)
+    drawn = drawing(f"{claim.name}-0", chart, figure)
+    add_title(figure.axes[0], chart)
+    for suffix in (".png", ".svg"):
+        save(figure, out / f"{claim.name}{suffix}")
+    return drawn
+
+
+def _run_facts(results: Sequence[ClaimResult], options: RunOptions) -> list[tuple[str, str]]:
+    """Return the facts of the run for the page; the number of workers is left out, since pages must not depend on it."""
+    alpha = sum(result.claim.alpha for result in results)
     return [
-        ("seed", str(work.seed)),
-        ("runs", "full" if work.full else "quick"),
-        ("probability that any true claim fails by luck", f"at most {100 * luck:.2g} %"),
+        ("seed", str(options.seed)),
+        ("sizes", "full" if options.full else "quick"),
+        ("probability of any false alarm", f"at most {100 * alpha:.2g} %"),
         ("tombola", __version__),
     ]
 
 
-def _entry(done: Reproduced, seed: int) -> Item:
-    claim, verdict = done.claim, done.verdict
-    return Item(
+def _entry(result: ClaimResult, drawn: Drawing, seed: int) -> ClaimEntry:
+    claim, verdict = result.claim, result.verdict
+    return ClaimEntry(
         name=claim.name,
         title=claim.title,
         source=claim.source,
@@ -90,22 +111,22 @@ def _entry(done: Reproduced, seed: int) -> Item:
         printed=verdict.printed,
         corrected=verdict.corrected,
         limits=claim.limits,
-        luck=_luck(claim, done.rows),
-        faults=tuple(Broken(one.fault, one.outcome, one.caught, one.measured) for one in done.fault_runs),
+        false_alarm=_false_alarm(claim, result.rows),
+        faults=tuple(FaultEntry(fault.fault, fault.outcome, fault.caught, fault.measured) for fault in result.faults),
         command=f"tombola reproduce --claims {claim.name} --seed {seed}",
-        charts=(claim.chart(done.rows),),
+        drawings=(drawn,),
         section=claim.section,
     )
 
 
-def _luck(claim: Claim, rows: Measures) -> str:
-    """Say how many plays there were, and with what probability a true claim would come out otherwise."""
-    if claim.luck == 0:
-        return f"none: {claim.plays(rows):,} exact computations"
-    return f"{claim.plays(rows):,} plays; a true claim fails with probability {100 * claim.luck:.2g} % at most"
+def _false_alarm(claim: Claim, rows: Rows) -> str:
+    size = claim.sample_size(rows)
+    if claim.alpha == 0:
+        return f"none: {size:,} exact computations"
+    return f"{size:,} plays; a true claim is refuted with probability {100 * claim.alpha:.2g} % at most"
 
 
-def _write(rows: Measures, path: Path) -> None:
+def _write_csv(rows: Rows, path: Path) -> None:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=list(dict.fromkeys(name for row in rows for name in row)))
     writer.writeheader()

@@ -1,43 +1,59 @@
-"""Measuring: the units of claims spread over workers, each run once and kept when it is finished."""
+"""Run the units of claims in parallel, each once: finished units are read from the result cache."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tombola._parallel import parallel_map
-from tombola.paper.base import Claim, Measures, Unit
-from tombola.paper.dependency_hash import code_of
-from tombola.paper.unit_cache import Finished, key_of, seed_of
+from tombola._provenance import package_hash
+from tombola.paper.base import Claim, Rows, Unit
+from tombola.persistence.result_cache import ResultCache, result_key
 
 
-class Work(NamedTuple):
-    """How much is run, from which seed, by how many workers."""
+class RunOptions(NamedTuple):
+    """Sizes (`full`: for publication), the seed of all units, and the number of workers."""
 
     full: bool
     seed: int
     workers: int
 
 
-def measured(claims: Sequence[tuple[str, Claim]], finished: Finished, work: Work) -> list[Measures]:
-    """Return the rows of each claim, by the name under which its finished units are kept.
+def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
+    """Return the rows of each claim, given as pairs (claim, name of the injected fault, or "").
 
-    The seed of a unit depends on the claim and not on that name: a broken claim meets what the right one met.
+    A unit has the same seed with and without a fault, so that nothing but the faulty component differs.
     """
     pieces = [
-        (finished, name, number, claim, unit, work.seed)
-        for number, (name, claim) in enumerate(claims)
-        for unit in claim.units(full=work.full)
+        (cache, number, claim, fault, unit, options.seed)
+        for number, (claim, fault) in enumerate(claims)
+        for unit in claim.units(full=options.full)
     ]
-    results = zip(pieces, parallel_map(_unit, pieces, workers=work.workers, label="claims"), strict=True)
-    return [[row for _, part in own for row in part] for _, own in groupby(results, key=lambda one: one[0][2])]
+    results = zip(pieces, parallel_map(_run_unit, pieces, workers=options.workers, label="claims"), strict=True)
+    return [[row for _, part in own for row in part] for _, own in groupby(results, key=lambda one: one[0][1])]
 
 
-def _unit(finished: Finished, name: str, _: int, claim: Claim, unit: Unit, seed: int) -> list[dict[str, Any]]:
-    """Run one unit, or take its rows if it is finished."""
-    key = key_of(name, unit, seed, code_of(*(kind.__module__ for kind in type(claim).__mro__)))
-    known = finished.rows(key)
-    if known is not None:
-        return known
-    rows = claim.run(unit, seed=seed_of(claim.name, unit, seed))
-    return finished.record(key, json.loads(json.dumps([dict(row) for row in rows])))
+def unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:
+    """Return the seed of a unit; it depends on the claim's name, the unit and the seed of the run only."""
+    digest = hashlib.sha256(json.dumps([claim, unit, seed], sort_keys=True).encode())
+    return np.random.SeedSequence(int(digest.hexdigest(), 16))
+
+
+def unit_key(claim: str, fault: str, unit: Unit, seed: int) -> str:
+    """Return the cache key of a unit; a change anywhere in the package changes it.
+
+    >>> unit_key("birthday", "", {"T": 16}, 1) == unit_key("birthday", "", {"T": 16}, 2)
+    False
+    """
+    return f"{claim}/{result_key(package_hash(), claim, fault, dict(unit), seed)}"
+
+
+def _run_unit(cache: ResultCache, _: int, claim: Claim, fault: str, unit: Unit, seed: int) -> list[dict[str, Any]]:
+    key = unit_key(claim.name, fault, unit, seed)
+    rows = cache.read_json(key)
+    if rows is None:
+        rows = cache.write_json(key, [dict(row) for row in claim.run(unit, seed=unit_seed(claim.name, unit, seed))])
+    return list(rows)

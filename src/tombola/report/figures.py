@@ -53,8 +53,13 @@ def draw(chart: Chart, *, titled: bool = True, axes: "Axes | None" = None) -> "F
         axes.plot(line.x, line.y, color=REFERENCE, linestyle=(0, dashes), linewidth=1.4)
     _dress(axes, chart)
     if titled:
-        axes.set_title(chart.title, loc="left", fontsize=12, color=INK, parse_math=False)
+        add_title(axes, chart)
     return cast("Figure", axes.figure)
+
+
+def add_title(axes: "Axes", chart: Chart) -> None:
+    """Write the title of a chart above its axes."""
+    axes.set_title(escape_control(chart.title), loc="left", fontsize=12, color=INK, parse_math=False)
 
 
 def _named_short(chart: Chart) -> Chart:

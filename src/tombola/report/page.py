@@ -2,43 +2,15 @@
 
 import json
 import re
-from collections.abc import Sequence
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tombola._formatting import escape_control
 from tombola.report.chart import Chart
 from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw, edge, spots, svg
 
-
-class Broken(NamedTuple):
-    """What a claim says about a program that a fault broke."""
-
-    fault: str
-    outcome: str
-    caught: bool
-    measured: str
-
-
-class Item(NamedTuple):
-    """One claim, or one question, on a page."""
-
-    name: str
-    title: str
-    source: str
-    statement: str
-    meaning: str
-    outcome: str
-    expected: str
-    measured: str
-    printed: str
-    corrected: str
-    command: str
-    charts: tuple[Chart, ...]
-    limits: str = ""
-    luck: str = ""
-    faults: tuple[Broken, ...] = ()
-    section: str = ""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Drawing(NamedTuple):
@@ -51,14 +23,6 @@ class Drawing(NamedTuple):
     legend: list[tuple[str, str]]
     edge: float
     y_label: str
-
-
-def claims_page(title: str, lead: str, entries: Sequence[Item], facts: Sequence[tuple[str, str]]) -> str:
-    """Return the page of a reproduction: the table of claims first, then a section for each."""
-    drawings = {
-        entry.name: [drawing(f"{entry.name}-{i}", chart) for i, chart in enumerate(entry.charts)] for entry in entries
-    }
-    return render("claims.html", title=title, lead=lead, entries=entries, drawings=drawings, facts=facts)
 
 
 def _plain(value: Any) -> Any:
@@ -80,9 +44,9 @@ def render(template: str, **values: object) -> str:
     return environment.get_template(template).render(palette=_palette(), **values)
 
 
-def drawing(name: str, chart: Chart) -> Drawing:
+def drawing(name: str, chart: Chart, figure: "Figure | None" = None) -> Drawing:
     """Draw a chart for a page: colours by name, so that light and dark both work, and identifiers of its own."""
-    figure = draw(chart, titled=False)
+    figure = draw(chart, titled=False) if figure is None else figure
     text = svg(figure)
     for colour, word in _themed().items():
         text = re.sub(colour, f"var(--{word})", text, flags=re.IGNORECASE)

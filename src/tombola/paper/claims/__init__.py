@@ -1,1 +1,1 @@
-"""The claims of the paper, one file each."""
+"""Claims of the paper, one file each."""

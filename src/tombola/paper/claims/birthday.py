@@ -16,15 +16,15 @@ from tombola.learners import BirthdayTest, FollowTheLeader
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 
 @dataclass(frozen=True)
-class Birthday(Claim, name="birthday", expected="holds", luck=5e-4, judging=("mean", "bound")):
+class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound")):
     """E[tau] <= 2 sqrt(T), exactly and as played.
 
     Title: The birthday lemma
@@ -43,38 +43,35 @@ class Birthday(Claim, name="birthday", expected="holds", luck=5e-4, judging=("me
     bound: Callable[[int], float] = bounds.birthday
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play at a few horizons."""
         return [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Measure the round in which the test fires, in plays of the learner itself."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
-        rows = year(T)
-        taus = (fired(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"]))
+        rows = repeated_pool(T)
+        taus = (
+            stopping_round(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"])
+        )
         return [{"T": T, "play": r, "tau": tau} for r, tau in enumerate(taus)]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Compare the exact mean with the bound, and the measured one with it, at every horizon."""
+    def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
         worst = max(self.mean(T) / self.bound(T) for T in at)
-        agree = [pvalues.equal(pick(rows, "tau", T=T), self.mean(T)) for T in at]
-        words = "differ from it" if self.fails(agree) else "agree with it"
+        agree = [pvalues.mean_equals(select(rows, "tau", T=T), self.mean(T)) for T in at]
+        words = "differ from it" if self.any_rejected(agree) else "agree with it"
         measured = f"exact mean at most {worst:.2f} of 2 √T; plays {words}"
-        return self.judged([*agree, pvalues.exact(worst <= 1)], measured, "2 √T")
+        return self.verdict_from([*agree, pvalues.exact(worst <= 1)], measured, "2 √T")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show measured and exact means under the bound."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="round in which the test fires",
-            bands=(band(rows, "measured", "T", "tau"),),
-            lines=lines(levels(rows, "T"), {"2 √T": self.bound, "exact": self.mean}),
+            bands=(mean_band(rows, "measured", "T", "tau"),),
+            lines=reference_lines(levels(rows, "T"), {"2 √T": self.bound, "exact": self.mean}),
             alt="The measured round in which the test fires lies on its exact mean, below 2 √T at every horizon.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the test, the draws, the mean and the bound."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no test": {"test": lambda _: FollowTheLeader()},
             "a grid with one point less": {"test": lambda T: BirthdayTest(T - 1)},
@@ -85,7 +82,7 @@ class Birthday(Claim, name="birthday", expected="holds", luck=5e-4, judging=("me
         }
 
 
-def year(T: int) -> Pool:
+def repeated_pool(T: int) -> Pool:
     """Return the birthday pool four times over: the same distribution, and room for the test to fire.
 
     >>> year(2).losses[:, 0].tolist()
@@ -94,7 +91,7 @@ def year(T: int) -> Pool:
     return Pool(np.tile(instances.birthday(T).losses, (4, 1)))
 
 
-def fired(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
+def stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
     """Return the round in which the test fires in one play on i.i.d. rows.
 
     Action 1 has no loss and the test forgets what it saw, so the play leaves action 0 exactly two rounds after tau,

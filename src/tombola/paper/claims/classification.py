@@ -23,8 +23,8 @@ from tombola.classification import (
 )
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
@@ -54,7 +54,7 @@ def records(T: int) -> float:
 
 
 @dataclass(frozen=True)
-class Classification(Claim, name="classification", expected="holds as corrected", luck=5e-4, judging=("bound",)):
+class Classification(Claim, name="classification", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """ERM over thresholds: logarithmic or sqrt(T) regret in random order, a mistake a round in Littlestone order.
 
     Title: Shuffled, VC dimension is enough; in bad order, nothing is
@@ -75,15 +75,13 @@ class Classification(Claim, name="classification", expected="holds as corrected"
     bound: Callable[[int, int], float] = bounds.erm
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play at doubling horizons, and on the class of all labellings of 99 points."""
         count = 120 if full else 60
         return [*({"T": 4**i, "plays": count} for i in range(3, 10 if full else 8)), {"T": 100, "plays": 0}]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Count mistakes above the best hypothesis."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if unit["plays"] == 0:
             return [self._near_the_horizon(unit["T"], seed)]
-        rows: list[Measure] = []
+        rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             for kind, pool in pools(unit["T"], np.random.default_rng(child)).items():
                 regret = play(self.learner, pool, self.order, self.delay, seed=child).regret
@@ -92,22 +90,21 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         mistakes = attack_thresholds(self.learner, rounds, seed=seed).mistakes
         return [*rows, {"T": rounds, "kind": "bad order", "play": 0, "regret": float(mistakes)}]
 
-    def _near_the_horizon(self, horizon: int, seed: Seed) -> Measure:
+    def _near_the_horizon(self, horizon: int, seed: Seed) -> Row:
         """All labellings of T - 1 points, all labels 1: ERM that guesses 0 is wrong on every new point."""
         pool = LabelledPool(np.minimum(np.arange(horizon), horizon - 2).astype(float), np.ones(horizon, int))
         regret = play(ERM(AllLabellings(horizon - 1)), pool, self.order, seed=seed).regret
         return {"T": horizon, "kind": "v = T - 1", "play": 0, "regret": float(regret)}
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for the corrected bound everywhere, for the exact values, and look at the printed bound."""
+    def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T", kind="random")
-        hard, easy = ({T: pick(rows, "regret", T=T, kind=kind) for T in at} for kind in ("random", "realizable"))
+        hard, easy = ({T: select(rows, "regret", T=T, kind=kind) for T in at} for kind in ("random", "realizable"))
         attacked = [row["regret"] == row["T"] for row in rows if row["kind"] == "bad order"]
-        near, printed = float(pick(rows, "regret", kind="v = T - 1")[0]), bounds.erm_printed(100, 99)
+        near, printed = float(select(rows, "regret", kind="v = T - 1")[0]), bounds.erm_printed(100, 99)
         checks = [
-            *(pvalues.at_most(hard[T], self.bound(T, 1)) for T in at),
-            *(pvalues.at_most(easy[T], self.bound(T, 1)) for T in at),
-            *(pvalues.equal(easy[T], records(T)) for T in at),
+            *(pvalues.mean_at_most(hard[T], self.bound(T, 1)) for T in at),
+            *(pvalues.mean_at_most(easy[T], self.bound(T, 1)) for T in at),
+            *(pvalues.mean_equals(easy[T], records(T)) for T in at),
             *map(pvalues.exact, attacked),
             pvalues.exact(near == 99 and near <= self.bound(100, 99)),
         ]
@@ -117,27 +114,25 @@ class Classification(Claim, name="classification", expected="holds as corrected"
             f"{hard[last].mean() / last**0.5:.2f} √T with random labels; "
             f"all labellings of 99 points, T = 100: {near:.0f} against a printed {printed:.1f}"
         )
-        return self.judged(checks, measured, *WORDS, outcome="holds as corrected" if near > printed else "holds")
+        return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected" if near > printed else "holds")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show mistakes above the best threshold."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="mistakes above the best threshold",
             bands=(
-                band(rows, "shuffled, random labels", "T", "regret", kind="random"),
-                band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
+                mean_band(rows, "shuffled, random labels", "T", "regret", kind="random"),
+                mean_band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
             ),
             lines=(
-                *lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
-                *lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
+                *reference_lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
+                *reference_lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
             ),
             alt="In bad order every round is a mistake; shuffled, mistakes grow like the square root or the logarithm of T.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the feedback, the minimiser and the bound."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "labels that never come": {"delay": 10**6},

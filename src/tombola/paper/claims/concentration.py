@@ -8,17 +8,60 @@ tried: the printed tail 2 exp(-s x^2) at every deviation (valid but sqrt(2) wide
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tombola._types import Floats, Seed
 from tombola.confidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
-from tombola.paper.curves import exactly
-from tombola.paper.intervals import Intervals, halved, missed, with_ones
+from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import exact_column
 from tombola.report.chart import Chart, Line
+
+ROUNDING = 1e-12
+Intervals: TypeAlias = Callable[[float, float, int], Any]  # population, level, actions -> Confidence
+
+
+class Ends(NamedTuple):
+    """The lower and the upper end of the interval for each number of ones among the rows seen."""
+
+    lows: Floats
+    highs: Floats
+
+
+def with_ones(interval: Intervals, population: float, seen: int, level: float) -> Ends:
+    """Return the intervals after 0, 1, .., `seen` ones among the rows seen.
+
+    >>> from tombola.confidence import Hoeffding
+    >>> with_ones(Hoeffding, 10, 2, 0.05).highs.tolist()
+    [0.8, 0.9, 1.0]
+    """
+    confidence = interval(population, level, seen + 1)
+    confidence.extend((np.arange(seen)[:, None] < np.arange(seen + 1)).astype(np.float64))
+    return Ends(confidence.lows, confidence.highs)
+
+
+def missed(law: Floats, ends: Ends, population: int) -> Floats:
+    """Return the probability that the interval misses the mean, for every number of ones in the pool.
+
+    `law[ones]` has the probabilities of 0, 1, .. ones among the rows seen.
+    """
+    means = np.arange(population + 1)[:, None] / population
+    outside = (means < ends.lows - ROUNDING) | (means > ends.highs + ROUNDING)
+    return np.asarray(np.where(outside, law, 0.0).sum(axis=1))
+
+
+def halved(interval: Intervals) -> Intervals:
+    """Return intervals with half the radius, where that is sqrt(ln(2 / level) ..): those of a level too high.
+
+    >>> from tombola.confidence import Hoeffding
+    >>> whole, half = (with_ones(kind, 10**6, 1000, 0.05).highs[500] for kind in (Hoeffding, halved(Hoeffding)))
+    >>> round(float((half - 0.5) / (whole - 0.5)), 9)
+    0.5
+    """
+    return lambda population, level, actions: interval(population, min(0.999, 2 * (level / 2) ** 0.25), actions)
+
 
 LEVELS = (0.5, 0.2, 0.05, 0.01)
 SHOWN = 0.05
@@ -105,14 +148,12 @@ class Concentration(Claim, name="concentration", expected="holds"):
     intervals: Mapping[str, Intervals] = field(default_factory=lambda: KINDS)
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Take all 0/1 pools of a few sizes."""
         return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Compute, for every s, the worst probability over its bound, the worst misses over their level, and the radii."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         return [self._row(unit["N"], s) for s in range(1, unit["N"] + 1)]
 
-    def _row(self, N: int, s: int) -> Measure:
+    def _row(self, N: int, s: int) -> Row:
         law = self.law(N, s)
         deviations, exact = tails(law, N, s)
         row: dict[str, Any] = {"N": N, "s": s, "printed": excess(exact, self.rate * s * deviations**2)}
@@ -123,23 +164,23 @@ class Concentration(Claim, name="concentration", expected="holds"):
         radii = {"printed_radius": math.sqrt(math.log(2 / SHOWN) / (self.rate * s))}
         return {**row, **radii, "exact_radius": float(np.where(exact > SHOWN, deviations, 0.0).max())}
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for every ratio of probability and bound to be at most 1."""
-        worst = {name: float(pick(rows, name).max()) for name in self.intervals}
-        printed = float(pick(rows, "printed").max())
+    def verdict(self, rows: Rows) -> Verdict:
+        worst = {name: float(select(rows, name).max()) for name in self.intervals}
+        printed = float(select(rows, "printed").max())
         measured = (
             f"largest probability over the printed bound {printed:.3f}; misses of the intervals over their level "
             + (", ".join(f"{name} {value:.2f}" for name, value in worst.items()))
         )
         words = ("2 exp(−s x²)", "2 exp(−2 s x²)")
-        outcome: Ruling = "holds" if printed <= 1 else "refuted as printed"
-        return self.judged([pvalues.exact(max(worst.values()) <= 1)], measured, *words, outcome=outcome)
+        outcome: Outcome = "holds" if printed <= 1 else "refuted as printed"
+        return self.verdict_from([pvalues.exact(max(worst.values()) <= 1)], measured, *words, outcome=outcome)
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the radii at 5 % over the rows seen, for the largest pools."""
+    def chart(self, rows: Rows) -> Chart:
         N = levels(rows, "N")[-1]
         names = {"exact": "exact, worst pool", "serfling": "Serfling", "printed": "printed", "hoeffding": "Hoeffding"}
-        exact, serfling, *others = (exactly(rows, words, "s", f"{name}_radius", N=N) for name, words in names.items())
+        exact, serfling, *others = (
+            exact_column(rows, words, "s", f"{name}_radius", N=N) for name, words in names.items()
+        )
         return Chart(
             title=self.title,
             x_label=f"rows seen, s (of N = {N})",
@@ -152,8 +193,7 @@ class Concentration(Claim, name="concentration", expected="holds"):
             "shrink to nothing as all rows are seen.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the radii, the size of the pool and the printed exponent."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle: ones first": {"law": ones_first},
             "draws with replacement": {"law": replaced},

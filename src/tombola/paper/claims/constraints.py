@@ -22,7 +22,8 @@ from tombola.instances import three_actions
 from tombola.learners import BudgetedLearner, BudgetSimulation, EmpiricalLP, SerflingLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import mean_band
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -31,28 +32,26 @@ RATE, DELTA, ACTIONS = 0.8, 0.05, 3
 WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
-class Nothing(NamedTuple):
+class NullState(NamedTuple):
     """The null action."""
 
     null: float
 
 
 @dataclass(frozen=True)
-class Idle(BudgetedLearner):
+class AlwaysNull(BudgetedLearner):
     """Play the null action, always: a fault, which loses all that there is to win."""
 
-    def init(self, terms: BudgetTerms) -> Nothing:
-        """Remember the null action."""
-        return Nothing(float(terms.null))
+    def init(self, terms: BudgetTerms) -> NullState:
+        return NullState(float(terms.null))
 
     @staticmethod
-    def mix(state: Nothing, mix: Floats) -> None:
-        """Play null."""
+    def mix(state: NullState, mix: Floats) -> None:
         for action in range(mix.size):
             mix[action] = 1.0 if action == int(state.null) else 0.0
 
     @staticmethod
-    def observe(state: Nothing, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: NullState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Learn nothing."""
 
 
@@ -90,7 +89,7 @@ BOUNDS: dict[str, Callable[[int], float]] = {
 UNSTOPPED = ("margin 3", "Serfling LP")
 
 
-def spent(
+def budget_play(
     learner: BudgetedLearner, pool: Pool, order: OrderLike, overdraft: float, seed: Seed, *, fluid: bool
 ) -> dict[str, Any]:
     """Return regret, T OPT, and how one play at the rate of the claims ended; fluid play has the strict stop."""
@@ -106,7 +105,7 @@ def spent(
 
 
 @dataclass(frozen=True)
-class Constraints(Claim, name="constraints", expected="holds as corrected", luck=5e-4, judging=("bounds",)):
+class Constraints(Claim, name="constraints", expected="holds as corrected", alpha=5e-4, verdict_only=("bounds",)):
     """Regret of the faithful Simulation and of two linear programs, and overspending, at a rate of 0.8.
 
     Title: A budget that is never exceeded
@@ -126,69 +125,64 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", luck
     overdraft: float = 1.0
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play at horizons where the bounds are below T OPT."""
         sizes = {2**16: 40, 2**18: 20, 2**20: 10} if full else {2**16: 10}
         return [{"T": T, "pool": pool, "plays": plays} for T, plays in sizes.items() for pool in POOLS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play the learners with a proof in fluid play with the strict stop, and the practical one as a user would."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
-        rows: list[Measure] = []
+        rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             pool = POOLS[unit["pool"]](T, seed=child)
             for name, learner in self.learners.items():
                 about = {"T": T, "pool": unit["pool"], "learner": name, "play": repetition}
                 fluid = name != "empirical LP"
-                rows.append(about | spent(learner, pool, self.order, self.overdraft, child, fluid=fluid))
+                rows.append(about | budget_play(learner, pool, self.order, self.overdraft, child, fluid=fluid))
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for zero overspending, and count the plays that miss their bound or had to be stopped."""
+    def verdict(self, rows: Rows) -> Verdict:
         over = sum(bool(row["overspent"]) for row in rows)
         settings = sorted({(row["T"], row["pool"], row["learner"]) for row in rows if row["learner"] in self.bounds})
         checks, shares = [pvalues.exact(over == 0)], []
         for T, pool, name in settings:
             where = {"T": T, "pool": pool, "learner": name}
-            regrets, bound = pick(rows, "regret", **where), self.bounds[name](T)
-            checks.append(pvalues.rare(int((regrets > bound).sum()), regrets.size, DELTA))
-            checks.append(pvalues.exact(bound < float(pick(rows, "most", **where).min())))
+            regrets, bound = select(rows, "regret", **where), self.bounds[name](T)
+            checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
+            checks.append(pvalues.exact(bound < float(select(rows, "most", **where).min())))
             shares.append(float(regrets.mean()) / bound)
             if name in UNSTOPPED:
-                checks.append(pvalues.rare(int(pick(rows, "stopped", **where).sum()), regrets.size, DELTA))
+                checks.append(pvalues.binomial_tail(int(select(rows, "stopped", **where).sum()), regrets.size, DELTA))
         last = levels(rows, "T")[-1]
         lost = {name: 100 * _share(rows, name, last) for name in self.learners}
         measured = (
             f"{over} of {len(rows)} runs overspent; regret at most {max(shares):.2f} of the bounds; T = {last} loses, of T OPT: "
             + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
         )
-        return self.judged(checks, measured, *WORDS, outcome="holds as corrected")
+        return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show what share of the optimum was collected."""
+    def chart(self, rows: Rows) -> Chart:
         shares = [{**row, "share": 100 * (1 - row["regret"] / row["most"])} for row in rows]
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="reward in % of the best fixed mix",
-            bands=tuple(band(shares, name, "T", "share", learner=name) for name in self.learners),
+            bands=tuple(mean_band(shares, name, "T", "share", learner=name) for name in self.learners),
             log_y=False,
             alt="The empirical LP collects nearly everything; the faithful learners start to play late and collect less.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the learners, the margin, the budget and the bound."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "always the null action": {"learners": {**self.learners, "margin 3": Idle()}},
+            "always the null action": {"learners": {**self.learners, "margin 3": AlwaysNull()}},
             "margin dropped": {"learners": {**self.learners, "Serfling LP": EmpiricalLP()}},
             "half as much again to spend": {"overdraft": 1.5},
             "a tenth of the bounds": {"bounds": {name: _tenth(bound) for name, bound in self.bounds.items()}},
         }
 
 
-def _share(rows: Measures, learner: str, T: int) -> float:
+def _share(rows: Rows, learner: str, T: int) -> float:
     """Return the mean share of T OPT that a learner loses."""
-    return float((pick(rows, "regret", learner=learner, T=T) / pick(rows, "most", learner=learner, T=T)).mean())
+    return float((select(rows, "regret", learner=learner, T=T) / select(rows, "most", learner=learner, T=T)).mean())
 
 
 def _tenth(bound: Callable[[int], float]) -> Callable[[int], float]:

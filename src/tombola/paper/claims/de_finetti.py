@@ -16,9 +16,9 @@ import numpy as np
 from tombola._types import Floats, Seed
 from tombola.confidence import Serfling
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels, pick
-from tombola.paper.curves import exactly, lines
-from tombola.paper.intervals import ROUNDING, Intervals, halved, with_ones
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.claims.concentration import ROUNDING, Intervals, halved, with_ones
+from tombola.paper.curves import exact_column, reference_lines
 from tombola.report.chart import Chart
 
 CONSTANT = math.sqrt(2 / (math.pi * math.e))
@@ -97,31 +97,28 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     interval: Intervals = Serfling
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Draw more and more balls, from urns so large that k/n stays small."""
         counts = (1, 2, 5, 10, 30, 100, 300, 1000, *((3000, 10_000) if full else ()))
         return [{"k": k, "n": share * k} for k in counts for share in (10, 100, 1000)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Compute the distance, the least that any mixture can reach, and how often an interval misses."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         n, k = unit["n"], unit["k"]
         law = self.law(n, k)
         far = {"distance": self.norm(law, replaced(n, k)), "least": least_distance(law, n, k)}
         return [{**unit, **far, **(self._misses(law, n, k) if k <= TRIED else {})}]
 
-    def _misses(self, law: Floats, n: int, k: int) -> Measure:
+    def _misses(self, law: Floats, n: int, k: int) -> Row:
         """Compute the probability that the interval for the share of red balls misses it, on the list and on samples."""
         ends = with_ones(self.interval, 2 * n, 2 * k, LEVEL)
         outside = (ends.lows > 0.5 + ROUNDING) | (ends.highs < 0.5 - ROUNDING)
         return {"on_list": float(law[outside].sum()), "on_samples": float(replaced(n, k)[outside].sum())}
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Compare n/k times the distance with both constants, where k is large and k/n small."""
+    def verdict(self, rows: Rows) -> Verdict:
         far = [row for row in rows if row["k"] >= 100 and row["n"] >= 100 * row["k"]]
         scaled = [row["distance"] * row["n"] / row["k"] for row in far]
         tried = [row for row in rows if row["k"] <= TRIED]
-        unbeaten = bool((pick(rows, "least") >= pick(rows, "distance") - 1e-9).all())
-        missed = float(pick(tried, "on_list").max())
-        gaps = np.abs(pick(tried, "on_samples") - pick(tried, "on_list")) - pick(tried, "distance")
+        unbeaten = bool((select(rows, "least") >= select(rows, "distance") - 1e-9).all())
+        missed = float(select(tried, "on_list").max())
+        gaps = np.abs(select(tried, "on_samples") - select(tried, "on_list")) - select(tried, "distance")
         measured = (
             f"n/k times the distance is {min(scaled):.4f} to {max(scaled):.4f} for k ≥ 100, k/n ≤ 1/100; "
             f"{'no' if unbeaten else 'a'} mixture is nearer; an interval at 5 % misses {100 * missed:.3g} % of lists"
@@ -129,12 +126,11 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         texts = (f"{CONSTANT:.4f} k/n + O(k/n)", f"{CONSTANT / 2:.4f} k/n + o(k/n) as k → ∞")
         sound = [pvalues.exact(ok) for ok in (unbeaten, missed <= LEVEL, float(gaps.max()) <= ROUNDING)]
         near = {c: [pvalues.exact(_near(row, c)) for row in far] for c in (CONSTANT, CONSTANT / 2)}
-        if not self.fails(near[CONSTANT]):
-            return self.judged(sound, measured, *texts)
-        return self.judged([*sound, *near[CONSTANT / 2]], measured, *texts, outcome="holds as corrected")
+        if not self.any_rejected(near[CONSTANT]):
+            return self.verdict_from(sound, measured, *texts)
+        return self.verdict_from([*sound, *near[CONSTANT / 2]], measured, *texts, outcome="holds as corrected")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show n/k times the distance over k, with both constants."""
+    def chart(self, rows: Rows) -> Chart:
         shares = (10, 100, 1000)
         scaled = [
             {**row, "share": row["n"] // row["k"], "scaled": row["distance"] * row["n"] / row["k"]} for row in rows
@@ -143,8 +139,8 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
             title=self.title,
             x_label="pairs of draws, k",
             y_label="n/k × total variation distance",
-            bands=tuple(exactly(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares),
-            lines=lines(
+            bands=tuple(exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares),
+            lines=reference_lines(
                 levels(rows, "k"),
                 {"printed: √(2/πe)": lambda _: CONSTANT, "corrected: half of it": lambda _: CONSTANT / 2},
             ),
@@ -152,8 +148,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
             alt="With more draws the scaled distance settles at half of the printed constant.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the urn, the norm and the radius."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle: red first": {"law": lambda n, k: np.eye(2 * k + 1)[min(n, 2 * k)]},
             "draws with replacement": {"law": replaced},
@@ -163,6 +158,6 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         }
 
 
-def _near(row: Measure, constant: float) -> bool:
+def _near(row: Row, constant: float) -> bool:
     """Tell whether n/k times the distance is this constant, up to the terms that the theorem leaves out."""
     return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])

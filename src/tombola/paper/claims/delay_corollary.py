@@ -10,21 +10,21 @@ from tombola._types import Seed
 from tombola.learners import Uniform
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
-from tombola.paper.claims.delay_parts import LEARNERS, Learners, against, bound_of, measure
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
+from tombola.paper.claims.delay_theorem import LEARNERS, Learners, bound_checks, bound_of, play_learners
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 
 WORDS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
 
 
-def three() -> Learners:
+def default_learners() -> Learners:
     """Return the three ways to live with late feedback."""
     return {name: LEARNERS[name] for name in ("Simulation", "Simulation, not waiting", "follow the leader")}
 
 
 @dataclass(frozen=True)
-class DelayCorollary(Claim, name="delay-corollary", expected="holds", luck=5e-4, judging=("bound",)):
+class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret O(sqrt(T log T) + d log T): as printed, without waiting, and with no Simulation at all.
 
     Title: Three ways to live with late feedback
@@ -36,35 +36,31 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", luck=5e-4,
         1/√T, a slope in T of at most that of √(T ln T) (regression)
     """
 
-    learners: Learners = field(default_factory=three)
+    learners: Learners = field(default_factory=default_learners)
     order: OrderLike = "random"
     late: Callable[[int], int] = int
     bound: Callable[[str, int, int, int], float] = bound_of
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play growing delays at one horizon, and growing horizons with one delay."""
         top, plays = (18, 100) if full else (14, 40)
         delays = [{"pool": "split", "T": 2**top, "d": d, "plays": plays} for d in (1, 10, 100, 1000)]
         return delays + [{"pool": "hard", "T": 2**i, "d": 16, "plays": plays} for i in range(8, top + 1)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play the three learners on the same orders."""
-        return measure(unit, self.learners, self.order, self.late, seed)
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        return play_learners(unit, self.learners, self.order, self.late, seed)
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for regrets below the bounds and, where actions differ by 1/√T, for slope 1/2 in T."""
-        below, corrected = against(rows, self.bound)
-        as_printed, printed = against(rows, lambda _, *size: bounds.simulation_printed(*size))
+    def verdict(self, rows: Rows) -> Verdict:
+        below, corrected = bound_checks(rows, self.bound)
+        as_printed, printed = bound_checks(rows, lambda _, *size: bounds.simulation_printed(*size))
         at = levels(rows, "T", pool="hard")
         rate = [(T * np.log(T)) ** 0.5 for T in at]
-        hard = {name: [pick(rows, "regret", pool="hard", learner=name, T=T) for T in at] for name in self.learners}
-        flat = [pvalues.no_steeper(at, regrets, rate) for regrets in hard.values()]
+        hard = {name: [select(rows, "regret", pool="hard", learner=name, T=T) for T in at] for name in self.learners}
+        flat = [pvalues.slope_at_most(at, regrets, rate) for regrets in hard.values()]
         slopes = ", ".join(f"{slope(rows, 'T', 'regret', pool='hard', learner=name).value:.2f}" for name in hard)
         measured = f"at most {corrected:.2f} of their bounds, {printed:.2f} of the printed one; slopes in T {slopes}"
-        return self.judged([*below, *as_printed, *flat], measured, *WORDS)
+        return self.verdict_from([*below, *as_printed, *flat], measured, *WORDS)
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show regret over the delay, with the bounds."""
+    def chart(self, rows: Rows) -> Chart:
         chosen = [row for row in rows if row["pool"] == "split"]
         T = levels(chosen, "T")[0]
         curves: dict[str, Callable[[int], float]] = {
@@ -76,14 +72,13 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", luck=5e-4,
             title=self.title,
             x_label=f"delay d, in rounds (T = {T:,} rows)",
             y_label="regret in random order",
-            bands=tuple(band(chosen, name, "d", "regret", learner=name) for name in self.learners),
-            lines=lines(levels(chosen, "d"), curves),
+            bands=tuple(mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners),
+            lines=reference_lines(levels(chosen, "d"), curves),
             alt="Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below "
             "their bounds.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the feedback, the learners and the bound."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "feedback that never comes": {"late": lambda _: 10**6},

@@ -17,8 +17,8 @@ from tombola.learners import GrowingSchedule, LemmaSchedule, PaperSchedule, Simu
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.reductions.schedule import Schedule
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels, pick
-from tombola.paper.curves import certain
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import exact_band
 from tombola.report.chart import Chart
 from tombola.rng import new_rng
 
@@ -32,54 +32,49 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pointer(Learner):
+class LastRowRecorder(Learner):
     """Play the action that the last row has a loss for: a base that tells what it was trained on."""
 
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with the last action, which no row points at."""
         return State(last=np.full(1, actions - 1.0))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play what the last row pointed at."""
         return int(state.last[0]), 1.0
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Look where the row points."""
         for action in range(losses.size):
             if losses[action] > 0.0:
                 state.last[0] = action
 
 
 @dataclass(frozen=True)
-class Stubborn(Pointer):
+class FirstRowRecorder(LastRowRecorder):
     """Play the action that the first row has a loss for: as if training drew one row only, again and again."""
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with the last action, which no row points at, and keep it to tell that there was no row."""
         return State(last=np.full(2, actions - 1.0))
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Look where the first row points."""
         for action in range(losses.size):
             if losses[action] > 0.0 and state.last[0] == state.last[1]:
                 state.last[0] = action
 
 
-DistinctRows: TypeAlias = Mapping[str, Callable[[int], Schedule]]
-KINDS: DistinctRows = {"lemma": LemmaSchedule, "paper": PaperSchedule}
+Schedules: TypeAlias = Mapping[str, Callable[[int], Schedule]]
+SCHEDULES: Schedules = {"lemma": LemmaSchedule, "paper": PaperSchedule}
 
 
 @dataclass(frozen=True)
-class Trained:
+class RecordingSimulation:
     """Simulation of a base that tells what it is trained on, with a schedule of each kind."""
 
-    base: Learner = field(default_factory=Pointer)
-    kinds: DistinctRows = field(default_factory=lambda: KINDS)
+    base: Learner = field(default_factory=LastRowRecorder)
+    kinds: Schedules = field(default_factory=lambda: SCHEDULES)
     past: Literal["blocks", "all"] = "blocks"
 
     def __call__(self, kind: str, delay: int) -> Simulation:
@@ -87,7 +82,7 @@ class Trained:
         return Simulation(self.base, self.kinds[kind](delay), trainings=TRAININGS, past=self.past)
 
 
-def trained_on(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
+def training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
     """Drive a Simulation over T unit vectors; return how often each row was drawn, by the round of the training."""
     rows = np.eye(T, T + 1)
     state = learner.init(T + 1, T)._replace(past=np.zeros((T, T + 1)))
@@ -103,7 +98,7 @@ def trained_on(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int,
     return drawn
 
 
-def blocks_of(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
+def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
     """Return every block that begins by round T as its number i and its rounds: t_i, .., t_i + 2^i - 1.
 
     >>> blocks_of("lemma", 10, 1)
@@ -115,7 +110,7 @@ def blocks_of(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 
 
 @dataclass(frozen=True)
-class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", luck=5e-4):
+class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
     """Training draws from the rows of round 1 and the blocks before, all equally, on every block of every schedule.
 
     Title: What Simulation trains on
@@ -127,49 +122,47 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", luck=
         is tested on every block (chi-square, two sides)
     """
 
-    learner: Callable[[str, int], Simulation] = field(default_factory=Trained)
+    learner: Callable[[str, int], Simulation] = field(default_factory=RecordingSimulation)
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Try both readings of the schedule, short and long delays, horizons that are powers of two and not."""
         horizons = (2, 3, 37, 64, 300, 1024) if full else (2, 37, 64, 150)
         delays = (0, 1, 3, 10, 40, 299)
-        return [{"schedule": name, "T": T, "d": d} for name in KINDS for T in horizons for d in delays]
+        return [{"schedule": name, "T": T, "d": d} for name in SCHEDULES for T in horizons for d in delays]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Count, block by block, the draws of each row before it, and those of any other row."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, d, name = unit["T"], unit["d"], unit["schedule"]
-        drawn = trained_on(self.learner(name, d), T, d, seed)
+        drawn = training_counts(self.learner(name, d), T, d, seed)
         before = [0]
-        rows: list[Measure] = []
-        for i, block in blocks_of(name, T, d):
+        rows: list[Row] = []
+        for i, block in blocks(name, T, d):
             shares = drawn.get(block.start, np.zeros(T))
             told = TRAININGS * (2**i - 1)  # the first draw of a training is not told
             if told:
                 counts = np.rint(shares * TRAININGS * 2**i)
-                off = {"strange": int(counts.sum() - counts[before].sum()), "even": pvalues.even(counts[before])}
+                off = {
+                    "strange": int(counts.sum() - counts[before].sum()),
+                    "even": pvalues.counts_uniform(counts[before]),
+                }
                 rows.append({**unit, "block": i, "draws": told, "seen": int(counts.sum()), "rows": len(before), **off})
             before += [t - 1 for t in block if t <= T]
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask that exactly the rows before a block are drawn, all equally; as printed, that round 1 is not."""
-        wrong = int(pick(rows, "strange").sum() + np.abs(pick(rows, "draws") - pick(rows, "seen")).sum())
-        draws = int(pick(rows, "seen").sum())
-        even = pick(rows, "even").tolist()
+    def verdict(self, rows: Rows) -> Verdict:
+        wrong = int(select(rows, "strange").sum() + np.abs(select(rows, "draws") - select(rows, "seen")).sum())
+        draws = int(select(rows, "seen").sum())
+        even = select(rows, "even").tolist()
         blocks = f"{len(rows) - sum(row['strange'] > 0 for row in rows)} of {len(rows)} blocks"
         measured = (
             f"{draws:,} draws in {len(rows)} blocks: only rows before the block in {blocks}, "
-            f"{'not all' if self.fails(even) else 'all'} equally often; as printed, 1/2^i of the mean is missing"
+            f"{'not all' if self.any_rejected(even) else 'all'} equally often; as printed, 1/2^i of the mean is missing"
         )
         words = ("1/2^i Σ over blocks before i", "the same, round 1 counted as a block")
-        return self.judged([pvalues.exact(wrong == 0), *even], measured, *words, outcome="holds as corrected")
+        return self.verdict_from([pvalues.exact(wrong == 0), *even], measured, *words, outcome="holds as corrected")
 
-    def plays(self, rows: Measures) -> int:
-        """Count the draws."""
-        return int(pick(rows, "seen").sum())
+    def sample_size(self, rows: Rows) -> int:
+        return int(select(rows, "seen").sum())
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show how much of the training distribution the printed sum leaves out, block by block."""
+    def chart(self, rows: Rows) -> Chart:
         lemma = [row for row in rows if row["schedule"] == "lemma"]
         x = np.array(levels(lemma, "block"), dtype=np.float64)
         curves = [("as printed: round 1 is left out", 1.0), ("with round 1", 0.0)]
@@ -178,7 +171,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", luck=
             x_label="block, i",
             y_label="share of the draws that the sum leaves out",
             bands=tuple(
-                certain(words, x, np.array([share / pick(lemma, "rows", block=i).max() for i in x]))
+                exact_band(words, x, np.array([share / select(lemma, "rows", block=i).max() for i in x]))
                 for words, share in curves
             ),
             log_x=False,
@@ -187,12 +180,13 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", luck=
             "each block that follows; with round 1 counted nothing is left out.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break what is kept, when, and what is drawn from it."""
+    def faults(self) -> dict[str, Overrides]:
         return {
-            "training on one row only": {"learner": Trained(base=Stubborn())},
-            "rows between blocks kept": {"learner": Trained(past="all")},
-            "waits one round too long": {"learner": lambda kind, d: Trained()(kind, d + 1)},
-            "the other schedule": {"learner": Trained(kinds={"lemma": PaperSchedule, "paper": LemmaSchedule})},
-            "no blocks": {"learner": Trained(kinds=dict.fromkeys(KINDS, lambda _: GrowingSchedule()))},
+            "training on one row only": {"learner": RecordingSimulation(base=FirstRowRecorder())},
+            "rows between blocks kept": {"learner": RecordingSimulation(past="all")},
+            "waits one round too long": {"learner": lambda kind, d: RecordingSimulation()(kind, d + 1)},
+            "the other schedule": {
+                "learner": RecordingSimulation(kinds={"lemma": PaperSchedule, "paper": LemmaSchedule})
+            },
+            "no blocks": {"learner": RecordingSimulation(kinds=dict.fromkeys(SCHEDULES, lambda _: GrowingSchedule()))},
         }

@@ -7,34 +7,88 @@ nothing is known of a block while it lasts, so every learner has the same expect
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from tombola import _statistics, bounds, instances
+from tombola._compare import compare
 from tombola._play import play
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
-from tombola.learners import Uniform
+from tombola.learners import FollowTheLeader, GrowingSchedule, Hedge, LemmaSchedule, Simulation, Uniform
+from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Ruling, Unit, Verdict, levels, pick
-from tombola.paper.claims.delay_parts import LEARNERS, Learners, against, bound_of, measure
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import reference_lines
+from tombola.pool import Pool
 from tombola.report.chart import Band, Chart
 from tombola.rng import repetition_seeds
 
-EASY, LATE = ("split", "gap", "balanced"), (3, 7, 15)
+Learners: TypeAlias = Mapping[str, Callable[[int], Learner]]
+LEARNERS: dict[str, Callable[[int], Learner]] = {
+    "Simulation": lambda d: Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
+    "Simulation, not waiting": lambda _: Simulation(FollowTheLeader(), GrowingSchedule()),
+    "follow the leader": lambda _: FollowTheLeader(),
+    "Hedge": lambda d: Hedge(order="given", delay=d),
+}
+POOLS: dict[str, Callable[[int], Pool]] = {
+    "split": lambda T: instances.split(T, 0.75),
+    "gap": lambda T: instances.gap(T, 4, 0.4, seed=1),
+    "balanced": lambda T: instances.balanced(T, 8, seed=1),
+    "hard": lambda T: instances.split(T, 0.5 + 0.5 / math.sqrt(T)),
+}
+
+
+def bound_of(learner: str, T: int, k: int, d: int) -> float:
+    """Return the proved bound of a learner in random order.
+
+    >>> bound_of("follow the leader", 100, 2, 3) < bound_of("Simulation", 100, 2, 3)
+    True
+    """
+    return bounds.follow_the_leader(T, k, d) if learner == "follow the leader" else bounds.simulation(T, k, d)
+
+
+def play_learners(
+    unit: Unit, learners: Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
+) -> list[Row]:
+    """Play learners on a pool; `delay` says how late feedback really comes for a delay that all are told."""
+    T, d = unit["T"], unit["d"]
+    pool = POOLS[unit["pool"]](T)
+    named = {name: learner(d) for name, learner in learners.items()}
+    runs = compare(pool, named, order, delay=delay(d), repetitions=unit["plays"], relabel=False, seed=seed)
+    about = {"pool": unit["pool"], "T": T, "k": pool.k, "d": d}
+    return [
+        {**about, "learner": name, "play": r, "regret": float(regret)}
+        for name in learners
+        for r, regret in enumerate(runs.regrets(name, expected=True))
+    ]
+
+
+def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tuple[list[float], float]:
+    """Return, for every setting of the rows, the probability of its mean under the bound, and the largest mean over bound."""
+    settings = sorted({(row["pool"], row["learner"], row["T"], row["k"], row["d"]) for row in rows})
+    found, worst = [], 0.0
+    for pool, name, T, k, d in settings:
+        regrets, most = select(rows, "regret", pool=pool, learner=name, T=T, d=d), bound(name, T, k, d)
+        found.append(pvalues.mean_at_most(regrets, most))
+        worst = max(worst, float(regrets.mean()) / most)
+    return found, worst
+
+
+POOL_NAMES, TRAP_DELAYS = ("split", "gap", "balanced"), (3, 7, 15)
 WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
 
 
-def three() -> Learners:
+def default_learners() -> Learners:
     """Return the learners of the trap."""
     return {name: LEARNERS[name] for name in ("follow the leader", "Hedge", "Simulation")}
 
 
-def most_added(learner: str, T: int, d: int) -> float:
+def max_added_regret(learner: str, T: int, d: int) -> float:
     """Return the most that a delay can add to the expected regret of a learner in random order.
 
     >>> most_added("follow the leader", 1024, 3), most_added("Simulation", 1024, 3)
@@ -43,7 +97,7 @@ def most_added(learner: str, T: int, d: int) -> float:
     return {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}[learner] * d
 
 
-def coin_regret(T: int, d: int) -> float:
+def trap_regret(T: int, d: int) -> float:
     """Return the expected regret of every learner on `delay_trap(T, d)` in given order: (d+1)/2 E|sum of fair signs|.
 
     There are n = T/(d+1) blocks, an even number.
@@ -57,7 +111,7 @@ def coin_regret(T: int, d: int) -> float:
 
 
 @dataclass(frozen=True)
-class DelayTheorem(Claim, name="delay-theorem", expected="holds", luck=5e-4):
+class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     """Regret of Simulation below both bounds: shuffled, a delay adds; in adversarial order it multiplies.
 
     Title: What a delay costs: shuffled, and in the worst order
@@ -71,29 +125,32 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", luck=5e-4):
         and 2 d ⌈log T⌉ for Simulation when shuffled; in given order the exact regret of fair rng (Student)
     """
 
-    learners: Learners = field(default_factory=three)
+    learners: Learners = field(default_factory=default_learners)
     order: OrderLike = "random"
     late: Callable[[int], int] = int
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play pools at several horizons and delays, and the trap at one horizon with growing delays."""
         horizons, plays = ((2**8, 2**13, 2**18), 40) if full else ((2**8, 2**12), 10)
-        easy = [{"pool": pool, "T": T, "d": d, "plays": plays} for pool in EASY for T in horizons for d in (0, 10, 100)]
+        easy = [
+            {"pool": pool, "T": T, "d": d, "plays": plays}
+            for pool in POOL_NAMES
+            for T in horizons
+            for d in (0, 10, 100)
+        ]
         T, plays = (2**16, 300) if full else (2**12, 120)
         traps = [
             {"pool": "trap", "order": order, "T": T, "d": d, "plays": plays}
             for order in ("random", "given")
-            for d in LATE
+            for d in TRAP_DELAYS
         ]
         return [*easy, *traps]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play Simulation on a pool in random order, or three learners on traps, with late feedback and without."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if unit["pool"] != "trap":
-            return measure(unit, {"Simulation": self.learners["Simulation"]}, self.order, self.late, seed)
+            return play_learners(unit, {"Simulation": self.learners["Simulation"]}, self.order, self.late, seed)
         T, d = unit["T"], unit["d"]
         order = self.order if unit["order"] == "random" else "given"
-        rows: list[Measure] = []
+        rows: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             pool = instances.delay_trap(T, d, seed=child)
             for name, learner in self.learners.items():
@@ -104,27 +161,28 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", luck=5e-4):
                 rows.append({**about, "regret": late, "prompt": at_once})
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for regrets below the bounds, for delays that add no more than they can, and for the rng' regret."""
+    def verdict(self, rows: Rows) -> Verdict:
         easy = [row for row in rows if row["pool"] != "trap"]
         traps = [row for row in rows if row["pool"] == "trap"]
-        below, corrected = against(easy, bound_of)
-        as_printed, printed = against(easy, lambda _, *size: bounds.simulation_printed(*size))
+        below, corrected = bound_checks(easy, bound_of)
+        as_printed, printed = bound_checks(easy, lambda _, *size: bounds.simulation_printed(*size))
         T = levels(traps, "T")[0]
         settings = [(name, d) for name in self.learners for d in levels(traps, "d")]
-        checks = [pvalues.at_most(extra(traps, "random", *one), most_added(one[0], T, one[1])) for one in settings]
+        checks = [
+            pvalues.mean_at_most(added_regrets(traps, "random", *one), max_added_regret(one[0], T, one[1]))
+            for one in settings
+        ]
         checks += [
-            pvalues.equal(pick(traps, "regret", order="given", learner=name, d=d), coin_regret(T, d))
+            pvalues.mean_equals(select(traps, "regret", order="given", learner=name, d=d), trap_regret(T, d))
             for name, d in settings
         ]
         measured = f"at most {printed:.2f} of the printed bound, {corrected:.2f} of the corrected one; " + _sentence(
             traps
         )
-        outcome: Ruling = "holds as corrected" if self.fails(as_printed) else "holds"
-        return self.judged([*below, *checks], measured, *WORDS, outcome=outcome)
+        outcome: Outcome = "holds as corrected" if self.any_rejected(as_printed) else "holds"
+        return self.verdict_from([*below, *checks], measured, *WORDS, outcome=outcome)
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show what each delay adds to the regret of each learner, in both orders."""
+    def chart(self, rows: Rows) -> Chart:
         traps = [row for row in rows if row["pool"] == "trap"]
         T, late = levels(traps, "T")[0], levels(traps, "d")
         bands = [
@@ -135,15 +193,14 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", luck=5e-4):
             x_label=f"delay d, in rounds (T = {T:,} rows)",
             y_label="regret that the delay adds",
             bands=tuple(bands),
-            lines=lines(late, {"d log T": lambda d: d * math.log2(T)}),
+            lines=reference_lines(late, {"d log T": lambda d: d * math.log2(T)}),
             log_x=False,
             log_y=False,
             alt="In given order a delay adds far more to the regret of the leader than d; shuffled, the same learner on "
             "the same rows shows next to nothing of it, and Simulation only its waits.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the delay and the learners."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "feedback at once": {"late": lambda _: 0},
@@ -152,28 +209,28 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", luck=5e-4):
         }
 
 
-def extra(traps: Measures, order: str, learner: str, delay: int) -> Floats:
+def added_regrets(traps: Rows, order: str, learner: str, delay: int) -> Floats:
     """Return how much more regret there is than with prompt feedback on the same rows, play by play."""
-    late, prompt = (pick(traps, column, order=order, learner=learner, d=delay) for column in ("regret", "prompt"))
+    late, prompt = (select(traps, column, order=order, learner=learner, d=delay) for column in ("regret", "prompt"))
     return late - prompt
 
 
-def added(traps: Measures, order: str, learner: str, delay: int) -> Estimate:
+def mean_added_regret(traps: Rows, order: str, learner: str, delay: int) -> Estimate:
     """Return the mean of that, with its 95 % interval."""
-    return _statistics.mean(extra(traps, order, learner, delay))
+    return _statistics.mean(added_regrets(traps, order, learner, delay))
 
 
-def _sentence(traps: Measures) -> str:
+def _sentence(traps: Rows) -> str:
     d = levels(traps, "d")[-1]
     words = [
-        f"{name} {added(traps, 'random', name, d).value:+.1f} shuffled, {added(traps, 'given', name, d).value:+.0f} given"
+        f"{name} {mean_added_regret(traps, 'random', name, d).value:+.1f} shuffled, {mean_added_regret(traps, 'given', name, d).value:+.0f} given"
         for name in levels(traps, "learner")
     ]
     return f"delay {d} adds to " + "; ".join(words)
 
 
-def _band(traps: Measures, name: str, order: str) -> Band:
+def _band(traps: Rows, name: str, order: str) -> Band:
     late = levels(traps, "d")
-    found = [added(traps, order, name, d) for d in late]
+    found = [mean_added_regret(traps, order, name, d) for d in late]
     words = f"{name}, {'shuffled' if order == 'random' else 'given order'}"
     return Band(words, np.array(late, dtype=np.float64), *(np.array([one[i] for one in found]) for i in range(3)))

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from tombola._types import Seed
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels
-from tombola.paper.curves import lines, spikes
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels
+from tombola.paper.curves import reference_lines, spikes
 from tombola.paper.errata import ERRATA, Erratum, Evidence
-from tombola.paper.errata.base import shown
+from tombola.paper.errata.base import demonstrates
 from tombola.paper.pvalues import exact
 from tombola.report.chart import Band, Chart
 
-WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
+SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
 
 
-def is_shown(row: Measure) -> bool:
+def is_demonstrated(row: Row) -> bool:
     """Tell whether the numbers of a row show its erratum."""
-    return shown(row["relation"], row["printed_value"], row["corrected_value"], row["truth"])
+    return demonstrates(row["relation"], row["printed_value"], row["corrected_value"], row["truth"])
 
 
 @dataclass(frozen=True)
@@ -38,77 +38,74 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
     errata: tuple[Erratum, ...] = ERRATA
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Take the errata one by one."""
         return [{"number": number} for number in sorted(erratum.number for erratum in self.errata)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Compute the printed value, the corrected one, and the truth on another way."""
-        return [row_of(erratum) for erratum in self.errata if erratum.number == unit["number"]]
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        return [erratum_row(erratum) for erratum in self.errata if erratum.number == unit["number"]]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Count the errata whose numbers show them."""
-        missing = [row["number"] for row in rows if not is_shown(row)]
-        kinds = Counter(row["severity"] for row in rows if is_shown(row))
-        counts = ", ".join(f"{kinds[kind]} {words}" for kind, words in WORDS.items())
-        computed = sum(row["way"] == "computed" for row in rows)
+    def verdict(self, rows: Rows) -> Verdict:
+        missing = [row["number"] for row in rows if not is_demonstrated(row)]
+        kinds = Counter(row["severity"] for row in rows if is_demonstrated(row))
+        counts = ", ".join(f"{kinds[kind]} {words}" for kind, words in SEVERITY_LABELS.items())
+        computed = sum(row["method"] == "computed" for row in rows)
         measured = (
             f"{len(rows) - len(missing)} of {len(rows)} come out as corrected ({counts}); "
             f"{computed} by a computation of their own, {len(rows) - computed} by worked arithmetic"
         )
         told = f"{measured}; not shown: {', '.join(map(str, missing))}" if missing else measured
-        return self.judged([exact(not missing)], told, outcome="holds as corrected")
+        return self.verdict_from([exact(not missing)], told, outcome="holds as corrected")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show printed over true value for each erratum, where both are above 0."""
+    def chart(self, rows: Rows) -> Chart:
         kinds = {row["severity"] for row in rows if row["printed_value"] > 0 and row["truth"] > 0}
         return Chart(
             title=self.title,
             x_label="number of the erratum",
             y_label="printed value / exact value",
-            bands=tuple(_band(rows, kind, words) for kind, words in WORDS.items() if kind in kinds),
-            lines=lines((1, levels(rows, "number")[-1]), {"as it is": lambda _: 1.0}),
+            bands=tuple(_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds),
+            lines=reference_lines((1, levels(rows, "number")[-1]), {"as it is": lambda _: 1.0}),
             log_x=False,
             alt="Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within "
             "a factor of ten of it, the worst a factor of a thousand away.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Take what is printed for right, in one erratum or in all."""
+    def faults(self) -> dict[str, Overrides]:
         first, *rest = self.errata
         return {
             "one printed value taken for right": {
-                "errata": (_with(first, lambda e: e._replace(printed=e.corrected)), *rest)
+                "errata": (_with_evidence(first, lambda e: e._replace(printed=e.corrected)), *rest)
             },
-            "printed and corrected target_as_budget": {
-                "errata": tuple(_with(one, lambda e: Evidence(e.corrected, e.printed, e.truth)) for one in self.errata)
+            "printed and corrected exchanged": {
+                "errata": tuple(
+                    _with_evidence(one, lambda e: Evidence(e.corrected, e.printed, e.truth)) for one in self.errata
+                )
             },
             "the truth by the printed formula": {
-                "errata": tuple(_with(one, lambda e: e._replace(truth=e.printed)) for one in self.errata)
+                "errata": tuple(_with_evidence(one, lambda e: e._replace(truth=e.printed)) for one in self.errata)
             },
         }
 
 
-def _with(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> Erratum:
+def _with_evidence(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> Erratum:
     """Return an erratum whose evidence is changed."""
     return erratum._replace(evidence=lambda: change(erratum.evidence()))
 
 
-def row_of(erratum: Erratum) -> Measure:
+def erratum_row(erratum: Erratum) -> Row:
     """Return an erratum as a row of plain values."""
     printed, corrected, truth = map(float, erratum.evidence())
     about = {"number": erratum.number, "line": erratum.line, "severity": erratum.severity}
     texts = {"printed": erratum.printed, "correct": erratum.correct, "quantity": erratum.quantity}
     values = {
-        "way": erratum.way,
+        "method": erratum.method,
         "relation": erratum.relation,
         "printed_value": printed,
         "corrected_value": corrected,
         "truth": truth,
     }
-    return {**about, **texts, **values, "shown": shown(erratum.relation, printed, corrected, truth)}
+    return {**about, **texts, **values, "shown": demonstrates(erratum.relation, printed, corrected, truth)}
 
 
-def _band(rows: Measures, kind: str, words: str) -> Band:
+def _band(rows: Rows, kind: str, words: str) -> Band:
     drawn = [row for row in rows if row["severity"] == kind and row["printed_value"] > 0 and row["truth"] > 0]
     x = np.array([row["number"] for row in drawn], dtype=np.float64)
     ratios = np.array([row["printed_value"] / row["truth"] for row in drawn])

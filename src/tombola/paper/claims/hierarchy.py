@@ -15,8 +15,8 @@ from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, levels, pick
-from tombola.paper.curves import exactly
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import exact_column
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
@@ -27,7 +27,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Hierarchy(Claim, name="hierarchy", expected="holds", luck=5e-4):
+class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1, one horizon after the other.
 
     Title: Three models of the same rows
@@ -44,58 +44,53 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", luck=5e-4):
     order: OrderLike = "random"
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Walk all inputs of every length up to 6, or 8; play follow the leader on the worst of them."""
         walked = [{"learner": name, "T": T, "plays": 0} for name in LEARNERS for T in range(1, 9 if full else 7)]
         plays = 4000 if full else 500
         return [unit | {"plays": plays} if unit["learner"] == "follow the leader" else unit for unit in walked]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Compute the three worst cases, the i.i.d. one over distributions with probabilities in twelfths, and play."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         about = {"learner": unit["learner"], "T": unit["T"]}
         learner = LEARNERS[unit["learner"]]
         regrets = self.exact(learner, KINDS, unit["T"])
         values: dict[str, Any] = {model: float(getattr(regrets, model)) for model in MODELS}
-        rows: list[Measure] = [{**about, "kind": "exact", **values}]
+        rows: list[Row] = [{**about, "kind": "exact", **values}]
         for child in repetition_seeds(seed, unit["plays"]):
             trace = play(learner, regrets.random_input, order=self.order, seed=child)
             rows.append({**about, "kind": "play", "regret": trace.expected_regret})
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for both inequalities in every exact row, and for its mean in the plays."""
+    def verdict(self, rows: Rows) -> Verdict:
         exact = [row for row in rows if row["kind"] == "exact"]
         ordered = [_ordered(row) for row in exact]
         strict = sum(row["iid"] < row["random"] - ROUNDING < row["adversarial"] - 2 * ROUNDING for row in exact)
         played = {(row["learner"], row["T"]) for row in rows if row["kind"] == "play"}
         agree = [
-            pvalues.equal(
-                pick(rows, "regret", kind="play", learner=name, T=T), pick(exact, "random", learner=name, T=T)[0]
+            pvalues.mean_equals(
+                select(rows, "regret", kind="play", learner=name, T=T), select(exact, "random", learner=name, T=T)[0]
             )
             for name, T in sorted(played)
         ]
         measured = (
             f"both inequalities in {sum(ordered)} of {len(exact)} exact comparisons up to T = "
-            f"{levels(exact, 'T')[-1]}, both strict in {strict}; plays {'differ' if self.fails(agree) else 'agree'}"
+            f"{levels(exact, 'T')[-1]}, both strict in {strict}; plays {'differ' if self.any_rejected(agree) else 'agree'}"
         )
         checks = [*map(pvalues.exact, ordered), *agree]
-        return self.judged(checks, measured, "i.i.d. ≤ random order ≤ adversarial")
+        return self.verdict_from(checks, measured, "i.i.d. ≤ random order ≤ adversarial")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the three worst cases of one learner."""
+    def chart(self, rows: Rows) -> Chart:
         name = rows[0]["learner"]
         mine = [row for row in rows if row["kind"] == "exact" and row["learner"] == name]
         return Chart(
             title=f"{self.title}: {name}",
             x_label="rows of the pool, T",
             y_label="worst expected regret, exact",
-            bands=tuple(exactly(mine, words, "T", model) for model, words in MODELS.items()),
+            bands=tuple(exact_column(mine, words, "T", model) for model, words in MODELS.items()),
             log_x=False,
             log_y=False,
             alt="The worst regret in random order lies between that on i.i.d. rows and that in adversarial order.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, take models for each other, and move a comparator."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "draws with replacement": {"order": "iid"},
@@ -111,7 +106,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", luck=5e-4):
         }
 
 
-def _ordered(row: Measure) -> bool:
+def _ordered(row: Row) -> bool:
     return bool(row["iid"] <= row["random"] + ROUNDING and row["random"] <= row["adversarial"] + ROUNDING)
 
 

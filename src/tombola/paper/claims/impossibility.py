@@ -20,9 +20,9 @@ from tombola.instances import hindsight
 from tombola.learners import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
-from tombola.paper.claims.constraints import Idle
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
+from tombola.paper.claims.constraints import AlwaysNull
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
@@ -75,7 +75,7 @@ def least_regret(T: int) -> float:
 
 
 @dataclass(frozen=True)
-class Impossibility(Claim, name="impossibility", expected="holds", luck=5e-4, judging=("least",)):
+class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
     """The rich and the poor second half: linear regret in given order, sublinear shuffled.
 
     Title: Why budgets need the shuffle
@@ -94,16 +94,14 @@ class Impossibility(Claim, name="impossibility", expected="holds", luck=5e-4, ju
     least: float = 1 / 16
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Compute short lists, and play at growing horizons."""
         short: list[Unit] = [{"T": T, "plays": 0} for T in (2, 4, 8, 16, 32)]
         return short + [{"T": 4**i, "plays": 100 if full else 30} for i in range(4, 9 if full else 8)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Compute the least regret of all learners, or play on both lists, given and shuffled; the worse one counts."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
         if unit["plays"] == 0:
             return [{"T": T, "kind": "least", "learner": "all", "play": 0, "regret": least_regret(T)}]
-        rows: list[Measure] = []
+        rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             for kind, order in (("given", "given"), ("random", self.order)):
                 for name, learner in self.learners.items():
@@ -115,54 +113,51 @@ class Impossibility(Claim, name="impossibility", expected="holds", luck=5e-4, ju
                     rows.append({"T": T, "kind": kind, "learner": name, "play": repetition, "regret": worse})
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for T/16 in given order, and for less than that when shuffled."""
+    def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T", kind="random")
         given = min(row["regret"] / row["T"] for row in rows if row["kind"] == "given")
         exact = [row["regret"] / row["T"] for row in rows if row["kind"] == "least"]
         shuffled = {
-            name: [pick(rows, "regret", T=T, kind="random", learner=name) for T in at] for name in self.learners
+            name: [select(rows, "regret", T=T, kind="random", learner=name) for T in at] for name in self.learners
         }
         checks = [
             pvalues.exact(given >= self.least - 1e-9),
             *(pvalues.exact(abs(value - self.least) <= 1e-9) for value in exact),
-            *(pvalues.at_most(regrets[-1], at[-1] * self.least) for regrets in shuffled.values()),
-            pvalues.no_steeper(at, shuffled["empirical LP"], [(T * np.log(T)) ** 0.5 for T in at]),
+            *(pvalues.mean_at_most(regrets[-1], at[-1] * self.least) for regrets in shuffled.values()),
+            pvalues.slope_at_most(at, shuffled["empirical LP"], [(T * np.log(T)) ** 0.5 for T in at]),
         ]
         mean = max(float(regrets[-1].mean()) / at[-1] for regrets in shuffled.values())
         measured = (
             f"given order at least {given:.4f} T, the least of all learners {min(exact):.4f} T; shuffled at most {mean:.4f} T "
             f"at T = {at[-1]}, slope of the empirical LP {_slope(rows)}"
         )
-        return self.judged(checks, measured, "Ω(T) against Õ(√T)")
+        return self.verdict_from(checks, measured, "Ω(T) against Õ(√T)")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show both orders."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret on the worse of two lists",
             bands=tuple(
-                band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
+                mean_band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
                 for kind, words in (("given", "given order"), ("random", "shuffled"))
                 for name in self.learners
             ),
-            lines=lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
+            lines=reference_lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
             alt="In given order the regret of every learner is at least a sixteenth of T; shuffled, it grows like √T.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the learner, the budget and the bound."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "always the null action": {"learners": {**self.learners, "empirical LP": Idle()}},
+            "always the null action": {"learners": {**self.learners, "empirical LP": AlwaysNull()}},
             "twice the budget": {"amount": 1.0},
             "twice the lower bound": {"least": 1 / 8},
             "half the lower bound": {"least": 1 / 32},
         }
 
 
-def _slope(rows: Measures) -> str:
+def _slope(rows: Rows) -> str:
     mine = [row for row in rows if row["kind"] == "random" and row["learner"] == "empirical LP"]
-    means = [float(pick(mine, "regret", T=T).mean()) for T in levels(mine, "T")]
+    means = [float(select(mine, "regret", T=T).mean()) for T in levels(mine, "T")]
     return f"{slope(mine, 'T', 'regret').value:.2f}" if min(means) > 0 and len(means) > 2 else "none"

@@ -19,8 +19,8 @@ from tombola.learners import BatchedExp3, FrugalUCB, SerflingElimination
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -57,7 +57,7 @@ def walk_of(T: int, seed: Seed) -> Pool:
 
 
 @dataclass(frozen=True)
-class RandomWalk(Claim, name="random-walk", expected="holds", luck=5e-4):
+class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     """The multi-scale random walk: T^(2/3) in its given order, less when shuffled, and less than any learner has given.
 
     Title: The pool on which switching hurts, given and shuffled
@@ -77,12 +77,10 @@ class RandomWalk(Claim, name="random-walk", expected="holds", luck=5e-4):
     walk: Callable[[int, Seed], Pool] = walk_of
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Walk at doubling horizons."""
         return [{"T": 2**i, "walks": 200 if full else 80} for i in range(8, 18 if full else 15)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play on walks in their given order, and shuffled."""
-        rows: list[Measure] = []
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        rows: list[Row] = []
         for play, child in enumerate(repetition_seeds(seed, unit["walks"])):
             pool = self.walk(unit["T"], child)
             for kind, order in (("given", self.given), ("random", self.order)):
@@ -93,39 +91,39 @@ class RandomWalk(Claim, name="random-walk", expected="holds", luck=5e-4):
                     rows.append({**about, "regret": regret, "switches": switches})
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for the slopes of both bounds, and for a loss in given order above that of the shuffle, whoever plays."""
+    def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
         lower, upper = [T ** (2 / 3) / math.log2(T) for T in at], [math.sqrt(T * math.log(T)) for T in at]
         checks = [
-            pvalues.no_flatter(at, _regrets(rows, FRUGAL, "given"), lower),
-            pvalues.no_steeper(at, _regrets(rows, FRUGAL, "random"), upper),
+            pvalues.slope_at_least(at, _regrets(rows, FRUGAL, "given"), lower),
+            pvalues.slope_at_most(at, _regrets(rows, FRUGAL, "random"), upper),
         ]
         gains = {name: _gains(rows, name) for name in self.learners}
-        checks += [pvalues.exact(pvalues.at_most(gain, 0.0) <= self.luck) for gain in gains.values()]
+        checks += [pvalues.exact(pvalues.mean_at_most(gain, 0.0) <= self.alpha) for gain in gains.values()]
         slopes = [slope(rows, "T", "regret", order=order, learner=FRUGAL) for order in ("given", "random")]
         least = min(slope(rows, "T", "regret", order="given", learner=name).value for name in self.learners)
         measured = f"{FRUGAL}: slope {slopes[0]} given, {slopes[1]} shuffled; given, no learner below {least:.2f}"
         smallest = min(gains.values(), key=lambda gain: float(np.mean(gain)))
         measured += f"; shuffling saves at least {_statistics.mean(smallest)} T^(2/3), whoever plays in given order"
-        return self.judged(checks, measured, "T^(2/3) against √T")
+        return self.verdict_from(checks, measured, "T^(2/3) against √T")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show both orders."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret plus switches",
             bands=(
-                *(band(rows, f"{name}, given", "T", "regret", order="given", learner=name) for name in self.learners),
-                band(rows, f"{FRUGAL}, shuffled", "T", "regret", order="random", learner=FRUGAL),
+                *(
+                    mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name)
+                    for name in self.learners
+                ),
+                mean_band(rows, f"{FRUGAL}, shuffled", "T", "regret", order="random", learner=FRUGAL),
             ),
-            lines=lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
+            lines=reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
             alt="In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the walk and the learner."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "a walk that is shuffled too": {"given": "random"},
@@ -136,11 +134,11 @@ class RandomWalk(Claim, name="random-walk", expected="holds", luck=5e-4):
         }
 
 
-def _regrets(rows: Measures, learner: str, order: str) -> list[Floats]:
-    return [pick(rows, "regret", T=T, learner=learner, order=order) for T in levels(rows, "T")]
+def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
+    return [select(rows, "regret", T=T, learner=learner, order=order) for T in levels(rows, "T")]
 
 
-def _gains(rows: Measures, learner: str) -> Floats:
+def _gains(rows: Rows, learner: str) -> Floats:
     """Return what FrugalUCB saves shuffled against a learner in given order, over T^(2/3), walk by walk.
 
     Walks of all horizons count alike.

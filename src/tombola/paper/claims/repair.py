@@ -17,12 +17,12 @@ from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader, LemmaSc
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 
 
-def plays_until_fired(n: int) -> float:
+def mean_plays_of_test(n: int) -> float:
     """Return the mean number of plays of action 0 in n rounds of training on n different rows: E min(tau + 1, n).
 
     >>> plays_until_fired(1), plays_until_fired(2), plays_until_fired(4)
@@ -32,23 +32,23 @@ def plays_until_fired(n: int) -> float:
     return float(going.sum())
 
 
-def repaired(T: int) -> float:
+def exact_regret(T: int) -> float:
     """Return the exact regret of Simulation(BirthdayTest(T), LemmaSchedule()) on the birthday pool; T is a power of two.
 
     >>> repaired(2), round(repaired(4), 9)
     (1.5, 2.5)
     """
-    played = 1.0 + sum(plays_until_fired(2**i) for i in range(T.bit_length() - 1))
+    played = 1.0 + sum(mean_plays_of_test(2**i) for i in range(T.bit_length() - 1))
     return (T + 1) / (2 * T) * played
 
 
-def repair_of(T: int) -> Learner:
+def repaired_test(T: int) -> Learner:
     """Return the birthday test inside Simulation, with the grid of the whole horizon."""
     return Simulation(BirthdayTest(grid=T), LemmaSchedule())
 
 
 @dataclass(frozen=True)
-class Repair(Claim, name="repair", expected="holds", luck=5e-4, judging=("mean",)):
+class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Simulation(BirthdayTest) in random order: its exact regret, 1.51 sqrt(T), on both sides.
 
     Title: Simulation repairs what random order broke
@@ -60,47 +60,42 @@ class Repair(Claim, name="repair", expected="holds", luck=5e-4, judging=("mean",
         at most 2 √T at every horizon
     """
 
-    learner: Callable[[int], Learner] = repair_of
+    learner: Callable[[int], Learner] = repaired_test
     order: OrderLike = "random"
-    mean: Callable[[int], float] = repaired
+    mean: Callable[[int], float] = exact_regret
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play at growing horizons."""
         return [{"T": 2**i, "plays": 400 if full else 200} for i in range(8, 19 if full else 15, 1 if full else 2)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play the test inside Simulation; the share of action 0 in a block is counted, not drawn."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         pool = instances.birthday(unit["T"])
         learners = {"repaired": self.learner(unit["T"])}
         runs = compare(pool, learners, self.order, repetitions=unit["plays"], relabel=False, seed=seed)
         regrets = runs.regrets("repaired", expected=True)
         return [{"T": unit["T"], "play": r, "regret": float(regret)} for r, regret in enumerate(regrets)]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for the exact mean at every horizon, and for 2 sqrt(T) at most."""
+    def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
-        agree = [pvalues.equal(pick(rows, "regret", T=T), self.mean(T)) for T in at]
+        agree = [pvalues.mean_equals(select(rows, "regret", T=T), self.mean(T)) for T in at]
         worst = max(self.mean(T) / T**0.5 for T in at)
-        ratios = [float(pick(rows, "regret", T=T).mean()) / T**0.5 for T in at]
+        ratios = [float(select(rows, "regret", T=T).mean()) / T**0.5 for T in at]
         measured = f"regret / √T between {min(ratios):.3f} and {max(ratios):.3f}, exact mean at T = {at[-1]} " + (
-            f"{self.mean(at[-1]) / at[-1] ** 0.5:.3f}; plays {'differ' if self.fails(agree) else 'agree'}"
+            f"{self.mean(at[-1]) / at[-1] ** 0.5:.3f}; plays {'differ' if self.any_rejected(agree) else 'agree'}"
         )
-        return self.judged([*agree, pvalues.exact(worst <= 2)], measured, "√T")
+        return self.verdict_from([*agree, pvalues.exact(worst <= 2)], measured, "√T")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the regret with and without Simulation."""
+    def chart(self, rows: Rows) -> Chart:
         without, inside = "shuffled, without: (T+1)/2", "exact mean with Simulation"
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret of the birthday test",
-            bands=(band(rows, "shuffled, with Simulation", "T", "regret"),),
-            lines=lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
+            bands=(mean_band(rows, "shuffled, with Simulation", "T", "regret"),),
+            lines=reference_lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
             alt="Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the template, its draws and its grid."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "no Simulation": {"learner": BirthdayTest},

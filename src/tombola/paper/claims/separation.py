@@ -18,17 +18,17 @@ from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
-FAMILY = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
+LEADS = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
 ZERO = "zero"
 
 
-def member(T: int, lead: float | str) -> Pool:
+def iid_input(T: int, lead: float | str) -> Pool:
     """Return an i.i.d. input, as a pool to draw from: action 0 loses 1/T, .., T/T, so that only repetition tells.
 
     Action 1 loses 0 or 1, less than action 0 by lead / sqrt(T) on average; or it loses nothing ("zero").
@@ -43,7 +43,7 @@ def member(T: int, lead: float | str) -> Pool:
     return Pool(losses)
 
 
-def twice(T: int) -> Pool:
+def pool_with_repeat(T: int) -> Pool:
     """Return the birthday pool with the loss 1/2 of action 0 twice and first, and 1/T missing: as listed, it tells.
 
     >>> twice(4).losses[:, 0].tolist()
@@ -54,7 +54,7 @@ def twice(T: int) -> Pool:
     return Pool(np.column_stack([np.concatenate([[0.5, 0.5], rest]), np.zeros(T)]))
 
 
-def twice_mean(T: int) -> float:
+def repeat_mean(T: int) -> float:
     """Return the exact regret of the test on `twice(T)` in random order; T is even.
 
     The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
@@ -63,7 +63,7 @@ def twice_mean(T: int) -> float:
     2.604
     """
     m = np.arange(2, T + 1)
-    others = float(twice(T).losses[2:, 0].sum()) / (T - 2)  # the mean of the losses that come once
+    others = float(pool_with_repeat(T).losses[2:, 0].sum()) / (T - 2)  # the mean of the losses that come once
     return float(np.sum(2 * (m - 1) / (T * (T - 1)) * (1.0 + (np.minimum(m + 1, T) - 2) * others)))
 
 
@@ -77,7 +77,7 @@ def iid_bound(T: int) -> float:
 
 
 @dataclass(frozen=True)
-class Separation(Claim, name="separation", expected="holds", luck=5e-4, judging=("bound",)):
+class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test: below its bound on the worst i.i.d. input found, T/2 and more in random order.
 
     Title: One learner, one pool: drawn with replacement, and shuffled
@@ -97,17 +97,15 @@ class Separation(Claim, name="separation", expected="holds", luck=5e-4, judging=
     bound: Callable[[int], float] = iid_bound
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play at growing horizons."""
         return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play the test on i.i.d. inputs, and on two pools in random order."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, count = unit["T"], unit["plays"]
         pools: dict[str, tuple[Pool, OrderLike]] = {
-            f"iid {lead}": (member(T, lead), self.iid) for lead in (ZERO, *FAMILY)
+            f"iid {lead}": (iid_input(T, lead), self.iid) for lead in (ZERO, *LEADS)
         }
-        pools |= {"birthday": (instances.birthday(T), self.order), "twice": (twice(T), self.order)}
-        rows: list[Measure] = []
+        pools |= {"birthday": (instances.birthday(T), self.order), "twice": (pool_with_repeat(T), self.order)}
+        rows: list[Row] = []
         for (kind, (pool, order)), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
             plays = 3 * count if kind == "twice" else count
             rows += [
@@ -120,45 +118,42 @@ class Separation(Claim, name="separation", expected="holds", luck=5e-4, judging=
         runs = compare(pool, {"test": self.test(pool.rows)}, order, repetitions=plays, relabel=False, seed=seed)
         return [float(regret) for regret in runs.regrets("test")]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for the bound on the worst i.i.d. input, and for the exact values in random order."""
+    def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
-        hard = {T: worst(rows, T) for T in at}
+        hard = {T: worst_iid(rows, T) for T in at}
         share = max(float(regrets.mean()) / self.bound(T) for T, (_, regrets) in hard.items())
-        off = max(float(np.abs(pick(rows, "regret", T=T, kind="birthday") - (T + 1) / 2).max()) for T in at)
-        pair = {T: pick(rows, "regret", T=T, kind="twice") for T in at}
+        off = max(float(np.abs(select(rows, "regret", T=T, kind="birthday") - (T + 1) / 2).max()) for T in at)
+        pair = {T: select(rows, "regret", T=T, kind="twice") for T in at}
         checks = [
-            *(pvalues.at_most(hard[T][1], self.bound(T)) for T in at),
-            *(pvalues.equal(pair[T], twice_mean(T)) for T in at),
+            *(pvalues.mean_at_most(hard[T][1], self.bound(T)) for T in at),
+            *(pvalues.mean_equals(pair[T], repeat_mean(T)) for T in at),
             pvalues.exact(off <= 1e-9 * at[-1]),
         ]
         last = at[-1]
         measured = (
             f"on the worst i.i.d. input at most {share:.2f} of the bound; in random order (T+1)/2"
             f"{', exactly' if off <= 1e-9 * last else f' is off by {off:.3g}'}, and {pair[last].mean() / last:.3f} T with "
-            f"one loss twice (exact {twice_mean(last) / last:.3f} T)"
+            f"one loss twice (exact {repeat_mean(last) / last:.3f} T)"
         )
-        return self.judged(checks, measured, "√(T log T) against T")
+        return self.verdict_from(checks, measured, "√(T log T) against T")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the regret in both models."""
+    def chart(self, rows: Rows) -> Chart:
         at = levels(rows, "T")
-        worst_rows = [{"T": T, "regret": float(value)} for T in at for value in worst(rows, T)[1]]
+        worst_rows = [{"T": T, "regret": float(value)} for T in at for value in worst_iid(rows, T)[1]]
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret of the birthday test",
             bands=(
-                band(rows, "random order", "T", "regret", kind="birthday"),
-                band(rows, "random order, one loss twice", "T", "regret", kind="twice"),
-                band(worst_rows, "worst i.i.d. input", "T", "regret"),
+                mean_band(rows, "random order", "T", "regret", kind="birthday"),
+                mean_band(rows, "random order, one loss twice", "T", "regret", kind="twice"),
+                mean_band(worst_rows, "worst i.i.d. input", "T", "regret"),
             ),
-            lines=lines(at, {"bound on i.i.d. inputs": self.bound}),
+            lines=reference_lines(at, {"bound on i.i.d. inputs": self.bound}),
             alt="In random order the regret grows in proportion to T; on the worst i.i.d. input like the square root of T.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the test, the shuffle and the draws."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "draws for the shuffle": {"order": "iid"},
@@ -170,7 +165,7 @@ class Separation(Claim, name="separation", expected="holds", luck=5e-4, judging=
         }
 
 
-def worst(rows: Measures, T: int) -> tuple[str, Floats]:
+def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     """Return the i.i.d. input with the largest mean in the first half of the plays, and its regrets in the second.
 
     >>> worst([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
@@ -178,11 +173,11 @@ def worst(rows: Measures, T: int) -> tuple[str, Floats]:
     ('iid b', array([5., 6.]))
     """
     kinds = [kind for kind in levels(rows, "kind", T=T) if kind.startswith("iid")]
-    found: dict[Any, Floats] = {kind: pick(sorted_plays(rows, T, kind), "regret") for kind in kinds}
+    found: dict[Any, Floats] = {kind: select(sorted_plays(rows, T, kind), "regret") for kind in kinds}
     hardest = max(kinds, key=lambda kind: float(found[kind][: found[kind].size // 2].mean()))
     return hardest, found[hardest][found[hardest].size // 2 :]
 
 
-def sorted_plays(rows: Measures, T: int, kind: str) -> Measures:
+def sorted_plays(rows: Rows, T: int, kind: str) -> Rows:
     """Return the rows of one input in the order of their plays."""
     return sorted((row for row in rows if row["T"] == T and row["kind"] == kind), key=lambda row: int(row["play"]))

@@ -23,8 +23,8 @@ from tombola.learners.base import Learner
 from tombola.learners.switching.stages import State
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick, slope
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
@@ -45,7 +45,6 @@ class Narrow(SerflingElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        """Return 0.3 of Serfling's radius."""
         return 0.3 * serfling_radius(state.seen[action], state.population, state.level)
 
 
@@ -72,7 +71,7 @@ def faithful_regret(T: int, gap: float) -> float:
 
 
 @dataclass(frozen=True)
-class Switching(Claim, name="switching", expected="holds as corrected", luck=5e-4, judging=("bound",)):
+class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Regret plus switches on pools with two actions and gaps of 1/2, 8 and 16 over sqrt(T).
 
     Title: When every change costs
@@ -92,16 +91,14 @@ class Switching(Claim, name="switching", expected="holds as corrected", luck=5e-
     price: float = 1.0
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play at growing horizons, with gaps that shrink."""
         powers = range(12, 19) if full else (12, 14, 16)
         return [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in GAPS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play all learners on the same orders, at a price of 1."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, count = unit["T"], unit["plays"]
         pool = listed(T, unit["gap"] / T**0.5, seed)
         runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
-        rows: list[Measure] = []
+        rows: list[Row] = []
         for name in self.learners:
             cell = runs.cell(name)
             for r, regret in enumerate(runs.regrets(name)):
@@ -110,18 +107,17 @@ class Switching(Claim, name="switching", expected="holds as corrected", luck=5e-
                 rows.append({**about, **worse})
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask of each learner what is proved for it."""
+    def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
         settings = [(T, gap) for T in at for gap in levels(rows, "gap")]
         checks = [check for T, gap in settings for check in self._checks(rows, T, gap)]
-        hard = {gap: [pick(rows, "regret", T=T, gap=gap, learner=TIGHT) for T in at] for gap in levels(rows, "gap")}
+        hard = {gap: [select(rows, "regret", T=T, gap=gap, learner=TIGHT) for T in at] for gap in levels(rows, "gap")}
         rate = [self.bound(T, 2, delta=DELTA) for T in at]
-        checks += [pvalues.no_steeper(at, regrets, rate) for regrets in hard.values()]
-        checks += [pvalues.rare(*_dropped(rows, gap), DELTA) for gap in hard]
+        checks += [pvalues.slope_at_most(at, regrets, rate) for regrets in hard.values()]
+        checks += [pvalues.binomial_tail(*_dropped(rows, gap), DELTA) for gap in hard]
         widest = levels(rows, "gap")[-1]
-        improved = float(pick(rows, "regret", T=at[-1], gap=widest, learner=TIGHT).mean())
-        wide = float(pick(rows, "regret", T=at[-1], gap=widest, learner="faithful").mean())
+        improved = float(select(rows, "regret", T=at[-1], gap=widest, learner=TIGHT).mean())
+        wide = float(select(rows, "regret", T=at[-1], gap=widest, learner="faithful").mean())
         share = max(
             float(regrets.mean()) / bound for many in hard.values() for regrets, bound in zip(many, rate, strict=True)
         )
@@ -131,22 +127,21 @@ class Switching(Claim, name="switching", expected="holds as corrected", luck=5e-
             f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, gap {widest:g}/√T: "
             f"{improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); best dropped in {lost} of {plays} plays"
         )
-        return self.judged(checks, measured, *WORDS, outcome="holds as corrected")
+        return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
 
-    def _checks(self, rows: Measures, T: int, gap: float) -> list[float]:
+    def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
         tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == TIGHT]
         most = bounds.elimination_switches(T, 2, DELTA)
         faithful: dict[str, Any] = {"T": T, "gap": gap, "learner": "faithful"}
-        made = pick(rows, "switches", **faithful)
+        made = select(rows, "switches", **faithful)
         return [
-            pvalues.at_most(pick(tight, "regret"), self.bound(T, 2, delta=DELTA)),
-            pvalues.exact(float(pick(tight, "switches").max()) <= most),
+            pvalues.mean_at_most(select(tight, "regret"), self.bound(T, 2, delta=DELTA)),
+            pvalues.exact(float(select(tight, "switches").max()) <= most),
             pvalues.exact(bool((made == bounds.simulation_elimination_switches(T, 2)).all())),
-            pvalues.equal(pick(rows, "regret", **faithful), faithful_regret(T, gap / T**0.5)),
+            pvalues.mean_equals(select(rows, "regret", **faithful), faithful_regret(T, gap / T**0.5)),
         ]
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show regret plus switches at the largest gap."""
+    def chart(self, rows: Rows) -> Chart:
         widest = levels(rows, "gap")[-1]
         curves: dict[str, Callable[[int], float]] = {
             "bound of Serfling elimination": lambda T: self.bound(T, 2, delta=DELTA),
@@ -156,14 +151,13 @@ class Switching(Claim, name="switching", expected="holds as corrected", luck=5e-
             title=self.title,
             x_label="rows of the pool, T",
             y_label=f"regret plus switches (2 actions, gap {widest:g}/√T)",
-            bands=tuple(band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners),
-            lines=lines(levels(rows, "T"), curves),
+            bands=tuple(mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners),
+            lines=reference_lines(levels(rows, "T"), curves),
             alt="The faithful elimination stays on the line of those who learn nothing; the others are far below it, and "
             "all grow like the square root of T.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the radius, the learners, the bound and the price."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "0.3 of the radius": {"learners": {**self.learners, TIGHT: Narrow(delta=DELTA)}},
@@ -173,7 +167,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", luck=5e-
         }
 
 
-def drops_best(row: Measure) -> bool:
+def drops_best(row: Row) -> bool:
     """Tell whether the best action was dropped: the worse one was then played more than stages with both allow.
 
     >>> drops_best({"T": 1000, "worse": 500}), drops_best({"T": 1000, "worse": 900})
@@ -183,7 +177,7 @@ def drops_best(row: Measure) -> bool:
     return bool(row["worse"] > max(-(-3 * last // 2), row["T"] - last))
 
 
-def _dropped(rows: Measures, gap: float) -> tuple[int, int]:
+def _dropped(rows: Rows, gap: float) -> tuple[int, int]:
     """Return in how many plays the best action was dropped, and of how many, with this gap."""
     tight = [row for row in rows if row["learner"] == TIGHT and row["gap"] == gap]
     return sum(drops_best(row) for row in tight), len(tight)

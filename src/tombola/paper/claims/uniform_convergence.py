@@ -19,8 +19,8 @@ from tombola import bounds
 from tombola._types import Floats, Seed
 from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.curves import lines
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import RngStreams, repetition_seeds
 
@@ -72,7 +72,7 @@ def exact_errors() -> Floats:
 
 @dataclass(frozen=True)
 class UniformConvergence(
-    Claim, name="uniform-convergence", expected="holds as corrected", luck=5e-4, judging=("radii",)
+    Claim, name="uniform-convergence", expected="holds as corrected", alpha=5e-4, verdict_only=("radii",)
 ):
     """The largest error of any hypothesis's error rate, estimated from n of T rows, against three radii.
 
@@ -92,37 +92,34 @@ class UniformConvergence(
     radii: Mapping[str, Radius] = field(default_factory=lambda: RADII)
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Take parts of a pool of 1024 rows, and half of a short one."""
         T, n = SHORT
         parts: list[Unit] = [{"n": n, "T": T, "plays": 20_000 if full else 2000}]
         return parts + [{"n": n, "T": 1024, "plays": 4000 if full else 300} for n in (16, 32, 64, 128, 256, 512)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Measure the largest error over all thresholds, on coin labels."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, n = unit["T"], unit["n"]
-        rows: list[Measure] = []
+        rows: list[Row] = []
         for play, child in enumerate(repetition_seeds(seed, unit["plays"])):
             first = draw_order(self.order, T, RngStreams(child).order())[:n]
             rows.append({"n": n, "T": T, "play": play, "largest": largest_error(first, T)})
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Count the misses of every radius, and compare the short list with all its subsets."""
+    def verdict(self, rows: Rows) -> Verdict:
         checks: list[float] = []
         misses: dict[str, float] = {}
         for name, radius in self.radii.items():
             for n, T in sorted({(row["n"], row["T"]) for row in rows}):
-                largest = pick(rows, "largest", n=n, T=T)
+                largest = select(rows, "largest", n=n, T=T)
                 missed = int((largest > radius(n, T, 1, DELTA)).sum())
-                checks.append(pvalues.rare(missed, largest.size, DELTA))
+                checks.append(pvalues.binomial_tail(missed, largest.size, DELTA))
                 misses[name] = max(misses.get(name, 0.0), missed / largest.size)
         T, n = RICH
         rich = {name: radius(n, T, T, DELTA) for name, radius in self.radii.items()}
         checks += [pvalues.exact(1 - n / T <= rich[name]) for name in ("corrected", "direct")]
-        short, counted = pick(rows, "largest", T=SHORT[0]), exact_errors()
+        short, counted = select(rows, "largest", T=SHORT[0]), exact_errors()
         for value in np.unique(counted.round(9))[:-1]:
             share = float((counted > value + 1e-6).mean())
-            checks.append(pvalues.share(int((short > value + 1e-6).sum()), short.size, share))
+            checks.append(pvalues.binomial_equals(int((short > value + 1e-6).sum()), short.size, share))
         told = ", ".join(f"{name} {100 * share:.2g} %" for name, share in misses.items())
         measured = (
             f"misses at 5 %: {told}; 7 of 14 rows: mean {short.mean():.4f}, all subsets {counted.mean():.4f}; all labellings "
@@ -130,10 +127,9 @@ class UniformConvergence(
         )
         words = ("½(√(8v ln(2en/v)/n) + …)", "√(4(v ln(2en/v) + ln(4/δ))/n), v ≤ n, by the paper's route")
         covered = 1 - n / T <= rich["printed"]
-        return self.judged(checks, measured, *words, outcome="holds" if covered else "holds as corrected")
+        return self.verdict_from(checks, measured, *words, outcome="holds" if covered else "holds as corrected")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the largest deviation under the three radii."""
+    def chart(self, rows: Rows) -> Chart:
         mine = [row for row in rows if row["T"] != SHORT[0]]
         T = levels(mine, "T")[-1]
         words = {"corrected": "proved by the paper's route"}
@@ -141,15 +137,14 @@ class UniformConvergence(
             title=self.title,
             x_label="rows seen, n",
             y_label="largest error over all thresholds",
-            bands=(band(mine, "measured mean", "n", "largest"),),
-            lines=lines(
+            bands=(mean_band(mine, "measured mean", "n", "largest"),),
+            lines=reference_lines(
                 levels(mine, "n"), {words.get(name, name): _seen(radius, T) for name, radius in self.radii.items()}
             ),
             alt="The measured largest error lies below the direct radius, which is far below the printed and the corrected one.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle and each of the radii."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "draws with replacement": {"order": "iid"},

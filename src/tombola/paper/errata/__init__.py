@@ -1,11 +1,11 @@
-"""Evidence: for each erratum of the paper, numbers that show it."""
+"""Errata of the paper, each with numbers that demonstrate it."""
 
-from tombola.paper.errata import appendix, budget, classification, delay, separation, switching
+from tombola.paper.errata import budget, classification, delay, input_models, switching
 from tombola.paper.errata.base import Erratum, Evidence
 
-_PARTS = (separation, delay, budget, switching, classification, appendix)
+_MODULES = (input_models, delay, budget, switching, classification)
 ERRATA: tuple[Erratum, ...] = tuple(
-    value for part in _PARTS for value in vars(part).values() if isinstance(value, Erratum)
+    value for module in _MODULES for value in vars(module).values() if isinstance(value, Erratum)
 )
 
 __all__ = ["ERRATA", "Erratum", "Evidence"]

@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from tombola.paper.docstring_fields import words_of
+from tombola.paper.base import docstring_fields
 
 Severity = Literal["false", "gap", "typo", "loose"]
 Relation = Literal["equals", "at most", "at least", "within", "tighter"]
-Way = Literal["computed", "arithmetic"]
-NEAR = 0.01
+Method = Literal["computed", "arithmetic"]
+RELATIVE_TOLERANCE = 0.01
 
 
 class Evidence(NamedTuple):
@@ -37,39 +37,39 @@ class Erratum(NamedTuple):
     quantity: str
     relation: Relation
     evidence: Callable[[], Evidence]
-    way: Way = "computed"
+    method: Method = "computed"
 
 
 def erratum(
-    number: int, line: int, severity: Severity, relation: Relation, way: Way = "computed"
+    number: int, line: int, severity: Severity, relation: Relation, method: Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
     """Make an erratum of the function that computes its evidence; the docstring has the quantity and both texts."""
 
-    def made(evidence: Callable[[], Evidence]) -> Erratum:
-        quantity, words = (evidence.__doc__ or "").partition(".\n")[0], words_of(evidence.__doc__)
-        return Erratum(number, line, severity, words["printed"], words["correct"], quantity, relation, evidence, way)
+    def wrap(evidence: Callable[[], Evidence]) -> Erratum:
+        quantity, words = (evidence.__doc__ or "").partition(".\n")[0], docstring_fields(evidence.__doc__)
+        return Erratum(number, line, severity, words["printed"], words["correct"], quantity, relation, evidence, method)
 
-    return made
+    return wrap
 
 
-def shown(relation: str, printed: float, corrected: float, truth: float) -> bool:
+def demonstrates(relation: str, printed: float, corrected: float, truth: float) -> bool:
     """Tell whether these numbers show that the printed value is wrong, or too weak, and the corrected one right.
 
     >>> shown("at most", printed=1.0, corrected=3.0, truth=2.0), shown("at most", printed=2.5, corrected=3.0, truth=2.0)
     (True, False)
     """
     if relation == "tighter":
-        return right("at most", corrected, truth) and corrected < printed
-    return right(relation, corrected, truth) and not right(relation, printed, truth)
+        return satisfies("at most", corrected, truth) and corrected < printed
+    return satisfies(relation, corrected, truth) and not satisfies(relation, printed, truth)
 
 
-def right(relation: str, value: float, truth: float) -> bool:
+def satisfies(relation: str, value: float, truth: float) -> bool:
     """Tell whether a value stands to the truth as it should; values within 1 % are equal.
 
     >>> right("equals", 1.001, 1.0), right("within", 1.001, 1.0)
     (True, False)
     """
     if relation == "equals":
-        return math.isclose(value, truth, rel_tol=NEAR)
+        return math.isclose(value, truth, rel_tol=RELATIVE_TOLERANCE)
     tolerance = 1e-12 * abs(truth)
     return value >= truth - tolerance if relation == "at most" else value <= truth + tolerance

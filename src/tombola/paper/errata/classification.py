@@ -58,7 +58,7 @@ def _growth() -> Evidence:
 
 @erratum(40, 764, "gap", "equals")
 def _swaps() -> Evidence:
-    """PairedDifferences of orders of 3 rows that a swap leaves orders.
+    """Pairs of orders of 3 rows that a swap leaves orders.
 
     Printed: swapping π(s) and π′(s) keeps the measure
     Correct: it does not; union over the pool instead

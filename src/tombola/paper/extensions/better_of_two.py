@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tombola._types import Floats, Seed
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels
-from tombola.paper.curves import exactly, lines
-from tombola.paper.extensions.base import Beyond
-from tombola.paper.extensions.coin_game import Paths, game, hedge, leader, least, listed, shuffled
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels
+from tombola.paper.curves import exact_column, reference_lines
+from tombola.paper.extensions.coin_game import Paths, game, hedge, leader, min_factor, shuffled, unshuffled
 from tombola.paper.pvalues import exact
 from tombola.report.chart import Chart
 
@@ -22,13 +21,13 @@ def better(first: Floats, second: Floats) -> Floats:
     return np.minimum(first, second)
 
 
-def everyone(T: int) -> range:
+def all_pools(T: int) -> range:
     """Return all pools."""
     return range(T + 1)
 
 
 @dataclass(frozen=True)
-class BetterOfTwo(Beyond, name="better-of-two", expected="holds"):
+class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     """The value of the linear program, one horizon after the other.
 
     Title: No learner is within 1.2 of the better of two
@@ -41,43 +40,38 @@ class BetterOfTwo(Beyond, name="better-of-two", expected="holds"):
     """
 
     rivals: Rivals = better
-    pools: Callable[[int], range] = everyone
+    pools: Callable[[int], range] = all_pools
     paths: Paths = shuffled
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Solve for several horizons."""
         return [{"T": T} for T in (20, 40, 64)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Solve the program."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
         A, b = game(T, paths=self.paths)
         kept = list(self.pools(T))
         limits = self.rivals(A @ leader(T) + b, A @ hedge(T) + b)
-        return [{"T": T, "factor": least(A[kept], b[kept], limits[kept])}]
+        return [{"T": T, "factor": min_factor(A[kept], b[kept], limits[kept])}]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for a factor above 1.2 at every horizon."""
+    def verdict(self, rows: Rows) -> Verdict:
         found = ", ".join(f"{row['factor']:.4f} at T = {row['T']}" for row in sorted(rows, key=lambda row: row["T"]))
         fine = all(row["factor"] > LIMIT for row in rows)
-        return self.judged([exact(fine)], f"least factor {found}", "more than 1.2")
+        return self.verdict_from([exact(fine)], f"least factor {found}", "more than 1.2")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the factor over the horizon."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="least factor of any learner",
-            bands=(exactly(rows, "linear program", "T", "factor"),),
-            lines=lines(levels(rows, "T"), {"1.2": lambda _: LIMIT}),
+            bands=(exact_column(rows, "linear program", "T", "factor"),),
+            lines=reference_lines(levels(rows, "T"), {"1.2": lambda _: LIMIT}),
             log_y=False,
             alt="The least factor is above 1.2 at every horizon.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """No shuffle, one rival only, the worse of the two, and a better action that is known."""
+    def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"paths": listed},
+            "no shuffle": {"paths": unshuffled},
             "Hedge is the only rival": {"rivals": lambda _, second: second},
             "the worse of the two": {"rivals": np.maximum},
             "the better action is known": {"pools": lambda T: range(T // 2)},

@@ -25,12 +25,12 @@ def shuffled(T: int, w: int, n: int, s: int) -> float:
     return math.comb(w, s) * math.comb(T - w, n - s) / math.comb(T, n) if 0 <= n - s <= T - w else 0.0
 
 
-def listed(T: int, w: int, n: int, s: int) -> float:
+def unshuffled(T: int, w: int, n: int, s: int) -> float:
     """Return the same for the order in which those w rows come first."""
     return float(s == min(n, w))
 
 
-def upcoming(T: int, w: int, n: int, s: int, paths: Paths) -> float:
+def next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> float:
     """Return the probability that action 1 loses the next row, after n rows of which it lost s."""
     here = paths(T, w, n, s)
     follow = paths(T, w, n + 1, s + 1)
@@ -50,13 +50,13 @@ def game(T: int, delay: int = 0, paths: Paths = shuffled) -> tuple[Floats, Float
         b[w] = -min(w, T - w)
         for i, (n, s) in enumerate(places):
             times = 1 + min(delay, T - 1) if n == 0 else float(n < T - delay)
-            q, here = upcoming(T, w, n, s, paths), times * paths(T, w, n, s)
+            q, here = next_loss_probability(T, w, n, s, paths), times * paths(T, w, n, s)
             A[w, i] += here * (2 * q - 1)
             b[w] += here * (1 - q)
     return A, b
 
 
-def least(A: Floats, b: Floats, limits: Floats) -> float:
+def min_factor(A: Floats, b: Floats, limits: Floats) -> float:
     """Return the least v for which a learner has regret at most v times the limits on all pools."""
     size = A.shape[1]
     found = linprog(
@@ -69,7 +69,7 @@ def least(A: Floats, b: Floats, limits: Floats) -> float:
     return float(np.asarray(found.fun, dtype=np.float64))
 
 
-def cover(T: int) -> float:
+def minimax_regret(T: int) -> float:
     """Return T C(T-1, floor((T-1)/2)) / 2^T, the regret that no learner can avoid (Cover 1965).
 
     >>> cover(8)

@@ -8,23 +8,17 @@ import numpy as np
 from tombola._play import play
 from tombola._types import Seed
 from tombola.learners.base import Learner
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels
-from tombola.paper.curves import exactly, lines
-from tombola.paper.extensions.base import Beyond
-from tombola.paper.extensions.coin_game import cover, game, least
-from tombola.paper.extensions.delay_shift import LEARNERS, on_time, one_early
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
+from tombola.paper.curves import exact_column, reference_lines
+from tombola.paper.extensions.coin_game import game, min_factor, minimax_regret
+from tombola.paper.extensions.delay_shift import LEARNERS, one_early
 from tombola.paper.pvalues import exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
 
-def as_played(delay: int) -> int:
-    """Return how many rounds of delay the program for the best learner has."""
-    return delay
-
-
 @dataclass(frozen=True)
-class DelayFloor(Beyond, name="delay-floor", expected="holds"):
+class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """Pools on which one unknown action never loses and the others always do; and the best learner on coin pools.
 
     Title: What a delay costs every learner
@@ -37,27 +31,27 @@ class DelayFloor(Beyond, name="delay-floor", expected="holds"):
     """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
-    late: Callable[[int], int] = on_time
-    counted: Callable[[int], int] = as_played
+    late: Callable[[int], int] = unchanged
+    counted: Callable[[int], int] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play constant pools, and solve the game with delay."""
         constant: list[Unit] = [{"learner": name, "k": k} for name in LEARNERS for k in (2, 5)]
         return [*constant, {"learner": "any", "k": 2, "T": 40 if full else 20}]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play a pool for each action that may be best, and average; or solve the linear program."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         k = unit["k"]
         if unit["learner"] == "any":
             T = unit["T"]
-            found: list[Measure] = []
+            found: list[Row] = []
             for d in (0, 1, 3, 6):
-                value = least(*game(T, self.counted(d)), np.ones(T + 1))
-                high = cover(T) + d / 2
-                found.append({**unit, "d": d, "regret": value, "floor": max(cover(T), (d + 1) / 2), "high": high})
+                value = min_factor(*game(T, self.counted(d)), np.ones(T + 1))
+                high = minimax_regret(T) + d / 2
+                found.append(
+                    {**unit, "d": d, "regret": value, "floor": max(minimax_regret(T), (d + 1) / 2), "high": high}
+                )
             return found
         learner, T = self.learners[unit["learner"]], 40
-        rows: list[Measure] = []
+        rows: list[Row] = []
         for d in (0, 1, 5, 20):
             regrets = []
             for best in range(k):
@@ -69,31 +63,28 @@ class DelayFloor(Beyond, name="delay-floor", expected="holds"):
             rows.append({**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)})
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for regrets between the limits."""
+    def verdict(self, rows: Rows) -> Verdict:
         low = min(row["regret"] - row["floor"] for row in rows)
         high = max(row["regret"] - row["high"] for row in rows)
         game_rows = [row for row in rows if row["learner"] == "any"]
         values = ", ".join(f"{row['regret']:.2f} at d = {row['d']}" for row in sorted(game_rows, key=lambda r: r["d"]))
         measured = f"never below the floor (least margin {low:.1e}); best learner {values}"
         fine = low >= -1e-6 and high <= 1e-6 and bool(game_rows)
-        return self.judged([exact(fine)], measured, "(d + 1)(1 − 1/k)")
+        return self.verdict_from([exact(fine)], measured, "(d + 1)(1 − 1/k)")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the mean regret over the delay for two actions."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="delay d",
             y_label="mean regret over which action is best",
-            bands=tuple(exactly(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS),
-            lines=lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
+            bands=tuple(exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS),
+            lines=reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
             log_x=False,
             log_y=False,
             alt="Every learner is on or above the line (d + 1) / 2.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Early feedback, none late at all, delay left out of the game or counted thrice."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "feedback one round early": {"late": one_early},
             "no delay at all": {"late": lambda _: 0},

@@ -10,9 +10,8 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved
 from tombola.learners.base import Learner
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels
-from tombola.paper.curves import exactly, lines
-from tombola.paper.extensions.base import Beyond
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
+from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
@@ -41,18 +40,13 @@ def as_listed(rows: int) -> list[tuple[int, ...]]:
     return [tuple(range(rows))]
 
 
-def on_time(delay: int) -> int:
-    """Return the delay itself."""
-    return delay
-
-
 def one_early(delay: int) -> int:
     """Return a delay that is one round too short."""
     return max(0, delay - 1)
 
 
 @dataclass(frozen=True)
-class DelayShift(Beyond, name="delay-shift", expected="holds", judging=("counted",)):
+class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted",)):
     """Regret with every delay against the sum of its parts without delay, and against the bounds.
 
     Title: Delay is a shift
@@ -67,20 +61,18 @@ class DelayShift(Beyond, name="delay-shift", expected="holds", judging=("counted
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
     orders: Orders = all_orders
-    late: Callable[[int], int] = on_time
-    counted: Callable[[int], int] = on_time
+    late: Callable[[int], int] = unchanged
+    counted: Callable[[int], int] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play every learner on every pool."""
         return [{"learner": name, "pool": pool} for name in LEARNERS for pool in POOLS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play all orders with all delays; the parts of the sum are the rounds without delay."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         learner = self.learners[unit["learner"]]
         losses = np.array(POOLS[unit["pool"]])
         T, k = losses.shape
         parts = self._rounds(learner, losses, 0, seed)
-        found: list[Measure] = []
+        found: list[Row] = []
         for d in range(T + 1):
             regret = float(self._rounds(learner, losses, self.late(d), seed).sum())
             shifted = float(min(d, T) * parts[0] + parts[: max(0, T - d)].sum())
@@ -97,8 +89,7 @@ class DelayShift(Beyond, name="delay-shift", expected="holds", judging=("counted
             rounds += play(learner, Pool(rows), order="given", delay=delay, seed=seed).expected_losses - rows[:, best]
         return rounds / len(orders)
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for the identity, and for regrets below the bounds."""
+    def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["regret"] - row["shifted"]) for row in rows)
         shares = []
         for row in rows:
@@ -106,25 +97,23 @@ class DelayShift(Beyond, name="delay-shift", expected="holds", judging=("counted
             shares.append(row["regret"] / (bound or 1))
         measured = f"identity off by at most {off:.0e} in {len(rows)} cases; at most {max(shares):.2f} of the bound"
         words = "R(d) = d φ(0) + φ(0) + … + φ(T−1−d)"
-        return self.judged([exact(off < ROUNDING), exact(max(shares) <= 1 + ROUNDING)], measured, words)
+        return self.verdict_from([exact(off < ROUNDING), exact(max(shares) <= 1 + ROUNDING)], measured, words)
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show regret over delay on one pool."""
+    def chart(self, rows: Rows) -> Chart:
         pool = rows[0]["pool"]
         names = [name for name in LEARNERS if any(row["learner"] == name for row in rows)]
         return Chart(
             title=f"{self.title}: pool '{pool}'",
             x_label="delay d",
             y_label="expected regret, exact",
-            bands=tuple(exactly(rows, name, "d", "regret", learner=name, pool=pool) for name in names),
-            lines=lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
+            bands=tuple(exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names),
+            lines=reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
             log_x=False,
             log_y=False,
             alt="The regret grows with the delay by no more than the regret of the first round for each round of delay.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """No shuffle, early feedback, a learner that knows the clock, a bound that forgets the delay."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
             "feedback one round early": {"late": one_early},

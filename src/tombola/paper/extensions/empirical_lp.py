@@ -13,15 +13,14 @@ from tombola._types import Seed
 from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.claims.constraints import ACTIONS, DELTA, POOLS, RATE, Idle, spent
-from tombola.paper.curves import lines
-from tombola.paper.extensions.base import Beyond
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.claims.constraints import ACTIONS, DELTA, POOLS, RATE, AlwaysNull, budget_play
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 GROWTH = 2.0
-WAYS = ("sampled", "fluid")
+PLAY_MODES = ("sampled", "fluid")
 Bound = Callable[[int, str], float]
 
 
@@ -35,7 +34,7 @@ def proved(T: int, way: str) -> float:
 
 
 @dataclass(frozen=True)
-class PracticalLP(Beyond, name="empirical-lp", expected="holds", luck=1e-4, judging=("bound",)):
+class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=1e-4, verdict_only=("bound",)):
     """Regret of EmpiricalLP against its bound, in sampled and in fluid play, and overspending.
 
     Title: No margin, and still a bound
@@ -54,57 +53,56 @@ class PracticalLP(Beyond, name="empirical-lp", expected="holds", luck=1e-4, judg
     bound: Bound = proved
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play both pools, sampled and fluid, at horizons where the bound is below T OPT."""
         sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 40, 2**14: 40, 2**15: 20}
-        settings = [(pool, way) for pool in POOLS for way in WAYS]
+        settings = [(pool, way) for pool in POOLS for way in PLAY_MODES]
         return [{"T": T, "pool": pool, "way": way, "plays": n} for T, n in sizes.items() for pool, way in settings]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play the learner on pools of this kind."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         about = {name: unit[name] for name in ("T", "pool", "way")}
         make = partial(POOLS[unit["pool"]], unit["T"])
         return [
             {**about, "play": r}
-            | spent(self.learner, make(seed=child), self.order, self.overdraft, child, fluid=unit["way"] == "fluid")
+            | budget_play(
+                self.learner, make(seed=child), self.order, self.overdraft, child, fluid=unit["way"] == "fluid"
+            )
             for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
         ]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Count the plays that miss the bound, and ask for zero overspending."""
+    def verdict(self, rows: Rows) -> Verdict:
         over = sum(bool(row["overspent"]) for row in rows)
         checks, shares = [pvalues.exact(over == 0)], []
         for T, pool, way in sorted({(row["T"], row["pool"], row["way"]) for row in rows}):
             where, bound = {"T": T, "pool": pool, "way": way}, self.bound(T, way)
-            regrets = pick(rows, "regret", **where)
-            checks.append(pvalues.rare(int((regrets > bound).sum()), regrets.size, DELTA))
-            checks.append(pvalues.exact(bound < float(pick(rows, "most", **where).min())))
+            regrets = select(rows, "regret", **where)
+            checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
+            checks.append(pvalues.exact(bound < float(select(rows, "most", **where).min())))
             shares.append(float(regrets.max()) / bound)
         measured = f"{over} of {len(rows)} plays overspent; regret at most {max(shares):.3f} of the bound in any play"
-        return self.judged(checks, measured, "O(√(T log)/ρ + log/ρ²)")
+        return self.verdict_from(checks, measured, "O(√(T log)/ρ + log/ρ²)")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show what is lost of T OPT, with the bound."""
+    def chart(self, rows: Rows) -> Chart:
         losses = [{**row, "lost": max(0.0, row["regret"]) / row["most"]} for row in rows]
-        most = float(pick(rows, "most").max()) / levels(rows, "T")[-1]
+        most = float(select(rows, "most").max()) / levels(rows, "T")[-1]
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="share of T OPT that is lost",
             bands=tuple(
-                band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
+                mean_band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
                 for pool in levels(rows, "pool")
-                for way in WAYS
+                for way in PLAY_MODES
             ),
-            lines=lines(levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}),
+            lines=reference_lines(
+                levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}
+            ),
             log_y=False,
             alt="What is lost is next to nothing at every horizon; the bound falls like one over the root of T.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the shuffle, the learner, the budget and the bound."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "always the null action": {"learner": Idle()},
+            "always the null action": {"learner": AlwaysNull()},
             "half as much again to spend": {"overdraft": 1.5},
             "a thousandth of the bound": {"bound": lambda T, way: self.bound(T, way) / 1000},
         }

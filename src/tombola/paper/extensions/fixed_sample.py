@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tombola._types import Seed
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels
-from tombola.paper.curves import exactly
-from tombola.paper.extensions.base import Beyond
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels
+from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.report.chart import Chart
 
@@ -15,7 +14,7 @@ Law = Callable[[int, int, int, int, int, int], float]
 LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
 
-def drawn(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
+def without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return the probability that n of N rows, without replacement, have i of the wins and j of the losses.
 
     >>> drawn(4, 2, 1, 1, 1, 0)
@@ -25,30 +24,30 @@ def drawn(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     return ways / math.comb(N, n)
 
 
-def replaced(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
+def with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return the same with replacement."""
     ways = math.comb(n, i) * math.comb(n - i, j)
     rest = n - i - j
     return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** rest
 
 
-def listed(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
+def unshuffled(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return the same for the first n rows of a list that is not shuffled, losses first."""
     return float(j == min(n, losses) and i == min(n - j, wins))
 
 
-def samples(n: int) -> Iterator[tuple[int, int]]:
+def sample_counts(n: int) -> Iterator[tuple[int, int]]:
     """Yield the numbers of wins and losses that n rows can have."""
     return ((i, j) for i in range(n + 1) for j in range(n + 1 - i))
 
 
-def half_of_ties(lower: float, equal: float) -> float:
+def sign_rule_error(lower: float, equal: float) -> float:
     """Return the error of the rule that believes the sign, and throws a coin when there is none."""
     return lower + equal / 2
 
 
 @dataclass(frozen=True)
-class FixedSample(Beyond, name="fixed-sample", expected="holds", judging=("error",)):
+class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """The least possible error on two lists that are each other's mirror image, against that of the sign rule.
 
     Title: How many rows a fixed sample needs
@@ -60,27 +59,27 @@ class FixedSample(Beyond, name="fixed-sample", expected="holds", judging=("error
     Limits: equality, to 1e-9
     """
 
-    law: Law = drawn
-    error: Callable[[float, float], float] = half_of_ties
+    law: Law = without_replacement
+    error: Callable[[float, float], float] = sign_rule_error
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Take lists of several sizes."""
         return [{"N": N, "wins": u, "losses": w} for N, u, w in (LISTS if full else LISTS[:3])]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Add up the smaller probability of every sample; the sign rule is counted by the law of the shuffle."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         N, u, w = unit["N"], unit["wins"], unit["losses"]
-        found: list[Measure] = []
+        found: list[Row] = []
         for n in range(1, N + 1):
-            pairs = [(drawn(N, u, w, n, i, j), drawn(N, w, u, n, i, j)) for i, j in samples(n)]
+            pairs = [
+                (without_replacement(N, u, w, n, i, j), without_replacement(N, w, u, n, i, j))
+                for i, j in sample_counts(n)
+            ]
             bayes = math.fsum(min(pair) for pair in pairs) / 2
-            lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in samples(n) if i < j)
-            equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in samples(n) if i == j)
+            lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in sample_counts(n) if i < j)
+            equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in sample_counts(n) if i == j)
             found.append({**unit, "n": n, "least": bayes, "lower": lower, "equal": equal})
         return found
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for the same error, at every size of the sample."""
+    def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["least"] - self.error(row["lower"], row["equal"])) for row in rows)
         needed = []
         for N in levels(rows, "N"):
@@ -88,16 +87,15 @@ class FixedSample(Beyond, name="fixed-sample", expected="holds", judging=("error
             first = min(row["n"] for row in mine if row["least"] <= 0.05)
             needed.append(f"{first} of {N} rows for {mine[0]['wins']} to {mine[0]['losses']}")
         measured = f"equal to within {off:.0e} in {len(rows)} cases; error 5 % needs {', '.join(needed)}"
-        return self.judged([exact(off < ROUNDING)], measured, "P(S < 0) + P(S = 0)/2")
+        return self.verdict_from([exact(off < ROUNDING)], measured, "P(S < 0) + P(S = 0)/2")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the least error over the size of the sample."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="rows in the sample",
             y_label="least error of any rule",
             bands=tuple(
-                exactly(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
+                exact_column(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
                 for N, u, w in sorted({(row["N"], row["wins"], row["losses"]) for row in rows})
             ),
             log_x=False,
@@ -105,11 +103,10 @@ class FixedSample(Beyond, name="fixed-sample", expected="holds", judging=("error
             alt="The least error falls with the sample, slowly when wins and losses are nearly equal, to 0 for the list.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """No shuffle, rows put back, ties that count as right or as wrong."""
+    def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"law": listed},
-            "rows are put back": {"law": replaced},
+            "no shuffle": {"law": unshuffled},
+            "rows are put back": {"law": with_replacement},
             "ties count as right": {"error": lambda lower, _: lower},
             "ties count as wrong": {"error": lambda lower, equal: lower + equal},
         }

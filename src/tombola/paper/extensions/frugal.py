@@ -3,40 +3,50 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from tombola import bounds
 from tombola._compare import compare
 from tombola._types import Seed
 from tombola.engine.loop import SWITCHES
 from tombola.learners import Exp3, ExploreThenCommit, FrugalUCB
 from tombola.learners.base import Learner
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.curves import lines
-from tombola.paper.extensions.base import Beyond
-from tombola.paper.extensions.traps import trap
-from tombola.paper.pvalues import at_most, exact
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select, unchanged
+from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.pvalues import exact, mean_at_most
+from tombola.pool import Pool
 from tombola.report.chart import Chart
 
 GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
 PRICE = 1.0
 
 
-def thrifty(T: int) -> Learner:
+def frugal_ucb_learner(T: int) -> Learner:
     """Return the learner of the theorem."""
     return FrugalUCB(price=PRICE)
 
 
-def drawing(T: int) -> Learner:
+def exp3_learner(T: int) -> Learner:
     """Return a learner that draws anew in every round."""
     return Exp3()
 
 
-def as_proved(bound: float) -> float:
-    """Return the bound."""
-    return bound
+def trap(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
+    """Return T rows of which the best action loses a share (1 - gap)/2, all at the start, and the others gap more.
+
+    >>> trap(4, 2, 0.5).losses.tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    least, most = round(T * (1 - gap) / 2), round(T * (1 + gap) / 2)
+    losses = np.zeros((T, k))
+    losses[T - most :] = 1.0
+    losses[:, best] = 0.0
+    losses[:least, best] = 1.0
+    return Pool(losses)
 
 
 @dataclass(frozen=True)
-class Frugal(Beyond, name="frugal-ucb", expected="holds", luck=1e-5, judging=("bound",)):
+class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with the price of switches against the bound, and the switches against theirs.
 
     Title: √(kT) with few switches
@@ -48,17 +58,15 @@ class Frugal(Beyond, name="frugal-ucb", expected="holds", luck=1e-5, judging=("b
     Limits: the bounds of the theorem, as computed
     """
 
-    learner: Callable[[int], Learner] = thrifty
+    learner: Callable[[int], Learner] = frugal_ucb_learner
     order: str = "random"
-    bound: Callable[[float], float] = as_proved
+    bound: Callable[[float], float] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play three kinds of pools at several horizons."""
         horizons, plays = ((2**12, 2**14, 2**16, 2**18), 100) if full else ((2**12, 2**14), 10)
         return [{"pool": pool, "T": T, "k": k, "plays": plays} for pool in GAPS for T in horizons for k in (2, 5)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play the learner; switches cost their price."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, k = unit["T"], unit["k"]
         gap = GAPS[unit["pool"]] if GAPS[unit["pool"]] >= 0 else 2 * (k / T) ** 0.5
         runs = compare(
@@ -77,36 +85,33 @@ class Frugal(Beyond, name="frugal-ucb", expected="holds", luck=1e-5, judging=("b
             for r, (regret, switches) in enumerate(zip(regrets, cell.sums[:, -1, SWITCHES], strict=True))
         ]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for mean regrets below the bound, and for no play with more switches than theirs."""
+    def verdict(self, rows: Rows) -> Verdict:
         probabilities, shares, switches = [], [], []
         for pool, T, k in sorted({(row["pool"], row["T"], row["k"]) for row in rows}):
             limit = self.bound(bounds.frugal_ucb(T, k, PRICE))
-            values = pick(rows, "regret", pool=pool, T=T, k=k)
-            most = float(pick(rows, "switches", pool=pool, T=T, k=k).max()) / bounds.frugal_switches(T, k, PRICE)
-            probabilities += [at_most(values, limit), exact(most <= 1)]
+            values = select(rows, "regret", pool=pool, T=T, k=k)
+            most = float(select(rows, "switches", pool=pool, T=T, k=k).max()) / bounds.frugal_switches(T, k, PRICE)
+            probabilities += [mean_at_most(values, limit), exact(most <= 1)]
             shares.append(float(values.mean()) / limit)
             switches.append(most)
         measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches"
-        return self.judged(probabilities, measured, "C √(kT) + O(price k ln T)")
+        return self.verdict_from(probabilities, measured, "C √(kT) + O(price k ln T)")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show regret over T for two actions, with the bound."""
+    def chart(self, rows: Rows) -> Chart:
         pools = [pool for pool in GAPS if any(row["pool"] == pool for row in rows)]
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret with switches",
-            bands=tuple(band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools),
-            lines=lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, PRICE)}),
+            bands=tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools),
+            lines=reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, PRICE)}),
             alt="The regret is far below the bound and grows no faster.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """No shuffle, actions in turn for ever, a new draw in every round, a bound that is too small."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "all actions in turn, for ever": {"learner": lambda T: ExploreThenCommit(rounds=T)},
-            "a new draw in every round": {"learner": drawing},
+            "a new draw in every round": {"learner": exp3_learner},
             "bound divided by 50": {"bound": lambda bound: bound / 50},
         }

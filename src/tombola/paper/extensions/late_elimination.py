@@ -8,13 +8,10 @@ from tombola import bounds
 from tombola._play import play
 from tombola._types import Seed
 from tombola.learners import SuccessiveElimination
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.curves import lines
-from tombola.paper.extensions.base import Beyond
-from tombola.paper.extensions.delay_shift import on_time
-from tombola.paper.extensions.frugal import as_proved
-from tombola.paper.extensions.traps import trap
-from tombola.paper.pvalues import at_most
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select, unchanged
+from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.extensions.frugal import trap
+from tombola.paper.pvalues import mean_at_most
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
@@ -28,7 +25,9 @@ def share(k: int) -> float:
 
 
 @dataclass(frozen=True)
-class LateElimination(Beyond, name="late-elimination", expected="holds", luck=1e-5, judging=("bound", "weight")):
+class LateElimination(
+    Extension, name="late-elimination", expected="holds", alpha=1e-5, verdict_only=("bound", "weight")
+):
     """Regret of successive elimination with delay, against its bound and against that without delay.
 
     Title: Elimination with late losses
@@ -41,19 +40,17 @@ class LateElimination(Beyond, name="late-elimination", expected="holds", luck=1e
     """
 
     order: str = "random"
-    late: Callable[[int], int] = on_time
-    bound: Callable[[float], float] = as_proved
+    late: Callable[[int], int] = unchanged
+    bound: Callable[[float], float] = unchanged
     weight: float = 1.0
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play two numbers of actions with two delays."""
         return [{"k": k, "d": d, "plays": 200 if full else 20} for k in (2, 5) for d in (256, 1024)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play with and without delay on the same orders."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         k, d = unit["k"], unit["d"]
         pool = trap(T, k, GAP)
-        found: list[Measure] = []
+        found: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             late, prompt = (
                 play(SuccessiveElimination(), pool, order=self.order, delay=delay, seed=child).regret
@@ -62,31 +59,28 @@ class LateElimination(Beyond, name="late-elimination", expected="holds", luck=1e
             found.append({"k": k, "d": d, "play": r, "regret": float(late), "prompt": float(prompt)})
         return found
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for regrets below the bound, and for delays that add no more than their share."""
+    def verdict(self, rows: Rows) -> Verdict:
         probabilities, shares = [], []
         for k, d in sorted({(row["k"], row["d"]) for row in rows}):
-            regrets, prompt = pick(rows, "regret", k=k, d=d), pick(rows, "prompt", k=k, d=d)
+            regrets, prompt = select(rows, "regret", k=k, d=d), select(rows, "prompt", k=k, d=d)
             allowed = self.weight * GAP * (d * share(k) + 3 * (k - 1))
             limit = self.bound(bounds.successive_elimination(T, k, d))
-            probabilities += [at_most(regrets, limit), at_most(regrets - prompt, allowed)]
+            probabilities += [mean_at_most(regrets, limit), mean_at_most(regrets - prompt, allowed)]
             shares.append(f"{float((regrets - prompt).mean()) / allowed:.2f} (k = {k}, d = {d})")
         measured = f"delay adds {', '.join(shares)} of what it may"
-        return self.judged(probabilities, measured, "d (1/2 + .. + 1/k)")
+        return self.verdict_from(probabilities, measured, "d (1/2 + .. + 1/k)")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the regret over the delay."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="delay d",
             y_label="regret",
-            bands=tuple(band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")),
-            lines=lines(levels(rows, "d"), {"gap d / 2": lambda d: GAP * d / 2}),
+            bands=tuple(mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")),
+            lines=reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: GAP * d / 2}),
             alt="The regret grows with the delay like the line for two actions, and a little faster for five.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """No shuffle, answers twice as late, half of the delay's share, a bound that is too small."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "answers twice as late": {"late": lambda d: 2 * d},

@@ -10,11 +10,10 @@ from tombola._types import Seed
 from tombola.exact import worst_case, worst_pool
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime
 from tombola.learners.base import Learner
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels
-from tombola.paper.curves import exactly, lines
-from tombola.paper.extensions.base import Beyond
-from tombola.paper.extensions.better_of_two import everyone
-from tombola.paper.extensions.coin_game import cover, game, least
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
+from tombola.paper.curves import exact_column, reference_lines
+from tombola.paper.extensions.better_of_two import all_pools
+from tombola.paper.extensions.coin_game import game, min_factor, minimax_regret
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.report.chart import Chart
 
@@ -37,13 +36,8 @@ def in_the_worst_order(learner: Learner, T: int) -> float:
     return worst_case(learner, KINDS, T).adversarial
 
 
-def as_proved(bound: float) -> float:
-    """Return the bound."""
-    return bound
-
-
 @dataclass(frozen=True)
-class Minimax(Beyond, name="minimax", expected="holds", judging=("bound",)):
+class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound",)):
     """The value of the game by linear programming and by Cover's formula; learners between it and their bounds.
 
     Title: What no learner can avoid
@@ -56,28 +50,25 @@ class Minimax(Beyond, name="minimax", expected="holds", judging=("bound",)):
     Limits: Cover's formula to 1e-6, and the proved bounds
     """
 
-    pools: Callable[[int], range] = everyone
+    pools: Callable[[int], range] = all_pools
     worst: Callable[[Learner, int], float] = in_random_order
-    bound: Callable[[float], float] = as_proved
+    bound: Callable[[float], float] = unchanged
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Solve the game at several horizons, and walk all coin pools with every learner."""
         games: list[Unit] = [{"T": T, "learner": "any"} for T in ((8, 20, 40, 64) if full else (8, 20, 40))]
         return games + [{"T": T, "learner": name} for T in (6, 14) for name in LEARNERS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Solve the linear program, or walk the tree."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
         if unit["learner"] != "any":
             learner = self.learners[unit["learner"]]
-            return [{**unit, "regret": self.worst(learner, T), "floor": cover(T)}]
+            return [{**unit, "regret": self.worst(learner, T), "floor": minimax_regret(T)}]
         A, b = game(T)
         kept = list(self.pools(T))
-        return [{**unit, "regret": least(A[kept], b[kept], np.ones(len(kept))), "floor": cover(T)}]
+        return [{**unit, "regret": min_factor(A[kept], b[kept], np.ones(len(kept))), "floor": minimax_regret(T)}]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for the formula, and for learners between it and their bounds."""
+    def verdict(self, rows: Rows) -> Verdict:
         games = [row for row in rows if row["learner"] == "any"]
         played = [row for row in rows if row["learner"] != "any"]
         off = max(abs(row["regret"] - row["floor"]) for row in games)
@@ -85,22 +76,22 @@ class Minimax(Beyond, name="minimax", expected="holds", judging=("bound",)):
         high = max(row["regret"] / self.bound(LEARNERS[row["learner"]].bound(2, row["T"]) or 0.0) for row in played)
         measured = f"formula off by at most {off:.0e}; learners at least {low:.3f} of it, at most {high:.2f} of bounds"
         fine = off < 1e-6 and low >= 1 - ROUNDING and high <= 1 + ROUNDING
-        return self.judged([exact(fine)], measured, "T C(T−1, ⌊(T−1)/2⌋) / 2^T")
+        return self.verdict_from([exact(fine)], measured, "T C(T−1, ⌊(T−1)/2⌋) / 2^T")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the value of the game, and the learners."""
+    def chart(self, rows: Rows) -> Chart:
         names = {"any": "best of all learners"} | {name: name for name in LEARNERS}
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="worst expected regret, exact",
-            bands=tuple(exactly(rows, words, "T", "regret", learner=name) for name, words in names.items()),
-            lines=lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}),
+            bands=tuple(exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()),
+            lines=reference_lines(
+                levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}
+            ),
             alt="The value of the game is on the line 0.399 √T, and every learner is above it.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """No shuffle, half of a bound, a better action that is known, a learner that does not learn."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"worst": in_the_worst_order},
             "bound divided by 2": {"bound": lambda bound: bound / 2},

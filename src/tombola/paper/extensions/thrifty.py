@@ -19,11 +19,10 @@ from tombola.learners import Exp3, ExploreThenCommit, Thrifty
 from tombola.learners.base import Learner
 from tombola.learners.switching.frugal_ucb import index
 from tombola.order import OrderLike
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.curves import lines
-from tombola.paper.extensions.base import Beyond
-from tombola.paper.extensions.traps import trap
-from tombola.paper.pvalues import ROUNDING, at_most, exact
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.extensions.frugal import trap
+from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -38,7 +37,7 @@ def pool_of(name: str, T: int, k: int) -> Pool:
     return trap(T, k, GAPS[name], best=k - 1 if name == "constant" else 0)
 
 
-def astray(actions: Rounds, losses: Floats, k: int, price: float) -> float:
+def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> float:
     """Return what was lost, and paid for switches, in stretches of an action that has not the smallest index.
 
     A stretch is an eighth of what was played of its action, rounded up; at its start the indices are asked.
@@ -65,19 +64,18 @@ def astray(actions: Rounds, losses: Floats, k: int, price: float) -> float:
 
 
 @dataclass(frozen=True)
-class OtherPurse(Thrifty):
+class ScaledBudget(Thrifty):
     """Thrifty with a tracker of another size, for faults."""
 
     times: float = math.inf
 
     def init(self, actions: int, horizon: int) -> Any:
-        """Start with that tracker."""
         state = super().init(actions, horizon)
         return state._replace(tracker=state.tracker * self.times)
 
 
 @dataclass(frozen=True)
-class BudgetTracker(Beyond, name="thrifty", expected="holds", luck=1e-5, judging=("bound",)):
+class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with the price of switches against the bound, switches and the tracker against theirs.
 
     Title: Guesses that a tracker pays for
@@ -94,57 +92,52 @@ class BudgetTracker(Beyond, name="thrifty", expected="holds", luck=1e-5, judging
     bound: Callable[[int, int, float], float] = bounds.thrifty
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play traps at horizons where the bound is below T/2, and one pool without noise."""
         horizons, plays = ((2**14, 2**16, 2**18), 50) if full else ((2**14, 2**16), 4)
         kinds = [(name, T, k, 1.0) for name in GAPS for T in horizons for k in (2, 5)]
         settings = [*kinds, *(("quiet", 3000, k, price) for k, price in ((2, 1.0), (3, 10.0)))]
         return [{"pool": pool, "T": T, "k": k, "price": price, "plays": plays} for pool, T, k, price in settings]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play the learner; switches cost their price."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, k, price = unit["T"], unit["k"], unit["price"]
         pool, learner = pool_of(unit["pool"], T, k), self.learner(price)
-        rows: list[Measure] = []
+        rows: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             trace = play(learner, pool, order=self.order, switching_price=price, seed=child)
             own = {"regret": trace.regret, "switches": trace.switches}
-            own["astray"] = astray(trace.actions, trace.losses, k, price)
+            own["astray"] = exploration_loss(trace.actions, trace.losses, k, price)
             rows.append({"pool": unit["pool"], "T": T, "k": k, "price": price, "play": r, **own})
         return rows
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for mean regrets below the bound, and for no play with more switches or more from the tracker."""
+    def verdict(self, rows: Rows) -> Verdict:
         probabilities, shares, switches, spent = [], [], [], []
         for pool, T, k, price in sorted({(row["pool"], row["T"], row["k"], row["price"]) for row in rows}):
             where = {"pool": pool, "T": T, "k": k}
-            values, limit = pick(rows, "regret", **where), self.bound(T, k, price)
-            probabilities.append(at_most(values, limit))
+            values, limit = select(rows, "regret", **where), self.bound(T, k, price)
+            probabilities.append(mean_at_most(values, limit))
             shares.append(float(values.mean()) / limit)
-            switches.append(float(pick(rows, "switches", **where).max()) / blocks_begun(T, k, 1, EIGHTHS))
-            spent.append(float(pick(rows, "astray", **where).max()) / bounds.thrifty_exploration_budget(T, k))
+            switches.append(float(select(rows, "switches", **where).max()) / blocks_begun(T, k, 1, EIGHTHS))
+            spent.append(float(select(rows, "astray", **where).max()) / bounds.thrifty_exploration_budget(T, k))
         kept = exact(max(*switches, *spent) <= 1)
         measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches, " + (
             f"{max(spent):.2f} of the tracker spent"
         )
-        return self.judged([*probabilities, kept], measured, "2 tracker + O(price k ln T)")
+        return self.verdict_from([*probabilities, kept], measured, "2 tracker + O(price k ln T)")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show regret over T for two actions, with the bound."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret with switches",
-            bands=tuple(band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in GAPS),
-            lines=lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
+            bands=tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in GAPS),
+            lines=reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
             alt="The regret is far below the bound and grows no faster.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """No shuffle, another tracker, learners that switch for ever, a bound that is too small."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "a tracker without bottom": {"learner": OtherPurse},
-            "a tracker twice as large": {"learner": lambda price: OtherPurse(price, times=2.0)},
+            "a tracker without bottom": {"learner": ScaledBudget},
+            "a tracker twice as large": {"learner": lambda price: ScaledBudget(price, times=2.0)},
             "all actions in turn, for ever": {"learner": lambda _: ExploreThenCommit(rounds=2**20)},
             "a new draw in every round": {"learner": lambda _: Exp3()},
             "bound divided by 200": {"bound": lambda *size: bounds.thrifty(*size) / 200},

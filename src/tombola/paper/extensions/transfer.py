@@ -12,9 +12,8 @@ from tombola._play import play
 from tombola._types import Seed
 from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, levels, pick
-from tombola.paper.curves import certain, exactly, lines
-from tombola.paper.extensions.base import Beyond
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import exact_band, exact_column, reference_lines
 from tombola.paper.extensions.delay_shift import Orders, all_orders, as_listed
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
@@ -23,7 +22,7 @@ from tombola.report.chart import Chart
 Probability = Callable[[int, int, int, float], float]
 
 
-def entropy(p: float, q: float) -> float:
+def bernoulli_kl(p: float, q: float) -> float:
     """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)).
 
     >>> round(entropy(1.0, 0.5), 4), entropy(0.5, 0.5)
@@ -33,7 +32,7 @@ def entropy(p: float, q: float) -> float:
     return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
 
-def shuffled(rows: int, ones: int, least: int, level: float) -> float:
+def deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
     """Return the probability that some mean of the first n >= `least` entries is at least `level`, shuffled.
 
     >>> shuffled(2, 1, 1, 1.0), shuffled(4, 2, 2, 0.75)
@@ -53,18 +52,18 @@ def shuffled(rows: int, ones: int, least: int, level: float) -> float:
     return math.fsum(reached)
 
 
-def sorted_first(rows: int, ones: int, least: int, level: float) -> float:
+def unshuffled_probability(rows: int, ones: int, least: int, level: float) -> float:
     """Return the same for a list that has its ones first, and is not shuffled."""
     return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
 
 
 def chernoff(rows: int, ones: int, least: int, level: float) -> float:
     """Return the bound of Lemma 1: exp(-m kl(y, mean))."""
-    return math.exp(-least * entropy(level, ones / rows))
+    return math.exp(-least * bernoulli_kl(level, ones / rows))
 
 
 @dataclass(frozen=True)
-class Deviations(Beyond, name="deviations", expected="holds", judging=("bound",)):
+class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Lemma 1 on all 0/1 columns of a size: the exact probability of a deviation at any later time, over its bound.
 
     Title: Deviations are as on i.i.d. rows
@@ -76,18 +75,16 @@ class Deviations(Beyond, name="deviations", expected="holds", judging=("bound",)
     Limits: the bound itself, which is attained
     """
 
-    probability: Probability = shuffled
+    probability: Probability = deviation_probability
     bound: Probability = chernoff
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Take columns of several sizes."""
         return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Compute the probability for every number of ones, several times m and levels y."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         N = unit["N"]
         times = sorted({max(1, round(N * share)) for share in (0.02, 0.2, 0.5, 0.9)})
-        found: list[Measure] = []
+        found: list[Row] = []
         for ones, least in itertools.product(range(1, N), times):
             for step in (0.1, 0.4, 0.7, 1.0):
                 level = ones / N + step * (1 - ones / N)
@@ -95,14 +92,12 @@ class Deviations(Beyond, name="deviations", expected="holds", judging=("bound",)
                 found.append({"N": N, "ones": ones, "m": least, "y": level, "probability": probability})
         return found
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for no probability above the bound."""
+    def verdict(self, rows: Rows) -> Verdict:
         shares = [row["probability"] / self.bound(row["N"], row["ones"], row["m"], row["y"]) for row in rows]
         measured = f"at most {max(shares):.4f} of the bound in {len(rows)} exact cases"
-        return self.judged([exact(max(shares) <= 1 + ROUNDING)], measured, "exp(−m kl(y, μ))")
+        return self.verdict_from([exact(max(shares) <= 1 + ROUNDING)], measured, "exp(−m kl(y, μ))")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show probability and bound over the number of ones, at one time and level."""
+    def chart(self, rows: Rows) -> Chart:
         N = max(levels(rows, "N"))
         least = levels(rows, "m", N=N)[1]
         mine = [row for row in rows if (row["N"], row["m"]) == (N, least)][1::4]
@@ -111,16 +106,15 @@ class Deviations(Beyond, name="deviations", expected="holds", judging=("bound",)
             title=self.title,
             x_label=f"ones among {N} rows",
             y_label=f"probability of a deviation after {least} rows or later",
-            bands=(exactly(mine, "exact probability", "ones", "probability"),),
-            lines=lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
+            bands=(exact_column(mine, "exact probability", "ones", "probability"),),
+            lines=reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
             log_x=False,
             alt="The exact probability stays below the bound for every number of ones.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """No shuffle, an exponent that is too large, a radius that is too small."""
+    def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"probability": sorted_first},
+            "no shuffle": {"probability": unshuffled_probability},
             "exponent too large by a tenth": {"bound": lambda *at: chernoff(*at) ** 1.1},
             "bound divided by 2": {"bound": lambda *at: chernoff(*at) / 2},
         }
@@ -146,7 +140,7 @@ def allowed(T: int, k: int) -> float:
 
 
 @dataclass(frozen=True)
-class Drift(Beyond, name="drift", expected="holds", judging=("allowed",)):
+class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)):
     """Lemma 2 on all orders of small pools: the loss beyond that of the actions' means.
 
     Title: What random order adds
@@ -163,11 +157,9 @@ class Drift(Beyond, name="drift", expected="holds", judging=("allowed",)):
     allowed: Callable[[int, int], float] = allowed
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play every learner on every pool."""
         return [{"learner": name, "pool": pool} for name in LEARNERS for pool in POOLS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play all distinct orders, and split the regret into gaps times plays, and the rest."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         learner = self.learners[unit["learner"]]
         losses = np.array(POOLS[unit["pool"]])
         means = losses.mean(axis=0)
@@ -180,32 +172,29 @@ class Drift(Beyond, name="drift", expected="holds", judging=("allowed",)):
         T, k = losses.shape
         return [{**unit, "T": T, "k": k, "regret": regret / len(orders), "gaps": gaps / len(orders)}]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for a drift below its bound everywhere, and above 0 somewhere."""
+    def verdict(self, rows: Rows) -> Verdict:
         drifts = [row["regret"] - row["gaps"] for row in rows]
         shares = [
             drift / max(self.allowed(row["T"], row["k"]), ROUNDING) for row, drift in zip(rows, drifts, strict=True)
         ]
         measured = f"drift from {min(drifts):.3f} to {max(drifts):.3f}, at most {max(shares):.2f} of its bound"
         fine = max(shares) <= 1 + ROUNDING and max(drifts) > ROUNDING
-        return self.judged([exact(fine)], measured, "(π/4) √T for two actions")
+        return self.verdict_from([exact(fine)], measured, "(π/4) √T for two actions")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show the drift of every learner and pool, with its bound."""
+    def chart(self, rows: Rows) -> Chart:
         x = range(1, len(rows) + 1)
         return Chart(
             title=self.title,
             x_label="learner and pool, by number",
             y_label="drift, exact",
-            bands=(certain("drift", np.array(x, dtype=np.float64), pick(rows, "regret") - pick(rows, "gaps")),),
-            lines=lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
+            bands=(exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps")),),
+            lines=reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
             log_x=False,
             log_y=False,
             alt="Every drift is below the bound; some are above 0, and some below.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """No shuffle, no drift term, a tenth of it, plays that do not depend on the rows."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
             "drift left out": {"allowed": lambda *_: 0.0},

@@ -13,10 +13,9 @@ from tombola._types import Seed
 from tombola.learners import UCB1, BanditBirthdayTest, ExploreThenCommit, OptimisticSimulation
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
-from tombola.paper.base import Measure, Measures, Parts, Unit, Verdict, band, levels, pick
-from tombola.paper.curves import lines
-from tombola.paper.extensions.base import Beyond
-from tombola.paper.pvalues import at_most, exact
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.pvalues import exact, mean_at_most
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
@@ -37,12 +36,12 @@ def proved(T: int) -> float:
     >>> proved(2**12) > 2**11, proved(2**14) < 2**13
     (True, True)
     """
-    spent: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
-    return bounds.by_indices(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(spent))
+    regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
+    return bounds.by_indices(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
 
 
 @dataclass(frozen=True)
-class Optimistic(Beyond, name="bandit-repair", expected="holds", luck=1e-5, judging=("bound",)):
+class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
 
     Title: Simulation with one loss a round
@@ -61,12 +60,10 @@ class Optimistic(Beyond, name="bandit-repair", expected="holds", luck=1e-5, judg
     bound: Callable[[int], float] = proved
 
     def units(self, *, full: bool) -> list[Unit]:
-        """Play at growing horizons; every round simulates T/4 rounds on average."""
         sizes = {2**9: 40, 2**11: 20, 2**13: 6, 2**14: 3} if full else {2**9: 20, 2**10: 10, 2**11: 5}
         return [{"T": T, "plays": plays} for T, plays in sizes.items()]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Measure]:
-        """Play both on the birthday pool."""
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
         pool, direct, learner = instances.birthday(T), self.direct(T), self.learner(T)
         return [
@@ -79,32 +76,29 @@ class Optimistic(Beyond, name="bandit-repair", expected="holds", luck=1e-5, judg
             for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
         ]
 
-    def verdict(self, rows: Measures) -> Verdict:
-        """Ask for (T + 1)/2 in every direct play, and simulated for the bound, and for a third of that at most."""
+    def verdict(self, rows: Rows) -> Verdict:
         probabilities, shares, parts, worst = [], [], [], 0.0
         for T in levels(rows, "T"):
-            values, direct = pick(rows, "regret", T=T), pick(rows, "direct", T=T)
-            probabilities += [at_most(values, self.bound(T)), at_most(values, (T + 1) / 6)]
+            values, direct = select(rows, "regret", T=T), select(rows, "direct", T=T)
+            probabilities += [mean_at_most(values, self.bound(T)), mean_at_most(values, (T + 1) / 6)]
             worst = max(worst, float(abs(direct - (T + 1) / 2).max()))
             shares.append(float(values.mean()) / self.bound(T))
             parts.append(f"{values.mean():.0f} (T = {T})")
         directly = "(T + 1)/2 in every play" if worst < 1e-6 else f"off (T + 1)/2 by up to {worst:.0f}"
         measured = f"directly {directly}; simulated {', '.join(parts)}, at most {max(shares):.2f} of the bound"
-        return self.judged([*probabilities, exact(worst < 1e-6)], measured, "Σ R(2^i) + O(√(kT))")
+        return self.verdict_from([*probabilities, exact(worst < 1e-6)], measured, "Σ R(2^i) + O(√(kT))")
 
-    def chart(self, rows: Measures) -> Chart:
-        """Show both over T, with the bound."""
+    def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret of the birthday test",
-            bands=(band(rows, "directly", "T", "direct"), band(rows, "simulated", "T", "regret")),
-            lines=lines(levels(rows, "T"), {"bound, simulated": proved}),
+            bands=(mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret")),
+            lines=reference_lines(levels(rows, "T"), {"bound, simulated": proved}),
             alt="Played directly the test has regret T/2; simulated it grows like the root of T.",
         )
 
-    def faults(self) -> dict[str, Parts]:
-        """Break the simulation, the test, the order and the bound."""
+    def faults(self) -> dict[str, Overrides]:
         return {
             "no simulation": {"learner": birthday_test},
             "training that never ends": {"learner": lambda T: OptimisticSimulation(ExploreThenCommit(rounds=T))},

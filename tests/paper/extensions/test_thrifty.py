@@ -1,0 +1,25 @@
+"""Claim `thrifty`: the exploration loss counted from actions, against the learner's own account."""
+
+import numpy as np
+import pytest
+
+from tombola.engine.compiler import interpreted
+from tombola.learners import Thrifty
+from tombola.paper.extensions.thrifty import exploration_loss
+from tombola.rng import new_rng
+
+
+@pytest.mark.parametrize("price", [0.0, 1.0, 5.0])
+def test_exploration_loss_equals_the_budget_spent(price: float) -> None:
+    """On losses without ties."""
+    losses = np.random.default_rng(4).random((400, 3)) * [1.0, 0.9, 0.7]
+    state, rng, played = Thrifty(price).init(3, 400), new_rng(np.random.SeedSequence(0)), []
+    initial = float(state.tracker[0])
+    with interpreted():
+        for row in losses:
+            action, probability = Thrifty.act(state, rng)
+            Thrifty.observe(state, action, probability, float(row[action]))
+            played.append(action)
+    spent = exploration_loss(np.array(played), losses[np.arange(400), played], 3, price)
+    assert spent > 0
+    assert initial - state.tracker[0] == pytest.approx(spent, abs=1e-9)

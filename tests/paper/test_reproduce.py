@@ -1,0 +1,126 @@
+"""Reproduction: the same rows for any number of workers and after a kill; finished units are not run again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tombola import _provenance
+from tombola.paper import runner
+from tombola.paper.claims.birthday import Birthday
+from tombola.paper.claims.uniform_convergence import UniformConvergence
+from tombola.paper.extensions.fixed_sample import FixedSample
+from tombola.paper.reproduce import reproduce
+from tombola.paper.runner import unit_key
+
+CLAIMS = [UniformConvergence, FixedSample]  # one uses an rng, one does not; neither compiles anything
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in (".csv", ".png")}
+
+
+def unit_files(folder: Path) -> list[Path]:
+    return sorted((folder / "units").rglob("*.result"))
+
+
+def test_output_does_not_depend_on_workers(tmp_path: Path) -> None:
+    for name, workers in (("one", 1), ("two", 2), ("again", 1)):
+        reproduce([kind() for kind in CLAIMS], tmp_path / name, full=False, seed=3, workers=workers)
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "two") == outputs(tmp_path / "again") != {}
+    page = (tmp_path / "one" / "index.html").read_text(encoding="utf-8")
+    assert "fixed-sample" in page
+    assert len(page) < 3_000_000
+
+
+def test_finished_units_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reproduce([FixedSample()], tmp_path, full=False, seed=3, workers=1)
+    before = outputs(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("run again")
+
+    monkeypatch.setattr(FixedSample, "run", fail)
+    reproduce([FixedSample()], tmp_path, full=False, seed=3, workers=1)
+    assert outputs(tmp_path) == before
+    with pytest.raises(AssertionError, match="run again"):
+        reproduce([FixedSample()], tmp_path, full=False, seed=4, workers=1)
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "changed"])
+def test_damaged_unit_is_run_again(tmp_path: Path, damage: str) -> None:
+    reproduce([FixedSample()], tmp_path, full=False, seed=3, workers=1)
+    before, file = outputs(tmp_path), unit_files(tmp_path)[0]
+    content = file.read_bytes()
+    if damage == "missing":
+        file.unlink()
+    else:
+        file.write_bytes(content[:-9] if damage == "cut" else content.replace(b"0.", b"1.", 1))
+    reproduce([FixedSample()], tmp_path, full=False, seed=3, workers=1)
+    assert outputs(tmp_path) == before
+    assert file.read_bytes() == content
+
+
+def test_changed_code_runs_units_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[str] = []
+
+    class Counted(Birthday):
+        def units(self, *, full: bool) -> list[Any]:
+            return [{"T": 16, "plays": 2}]
+
+        def run(self, unit: Any, *, seed: Any) -> list[Any]:
+            runs.append(version)
+            return super().run(unit, seed=seed)
+
+    for version in ("x", "x", "y", "x"):
+        monkeypatch.setattr(runner, "package_hash", lambda version=version: version)
+        reproduce([Counted()], tmp_path, full=False, seed=1, workers=1)
+    assert runs == ["x", "y"]
+    assert _provenance.package_hash() not in runs
+
+
+def test_unit_key_depends_on_claim_fault_unit_and_seed() -> None:
+    settings = [("a", "", {"T": 1}, 1), ("b", "", {"T": 1}, 1), ("a", "f", {"T": 1}, 1), ("a", "", {"T": 2}, 1)]
+    assert len({unit_key(*setting) for setting in (*settings, ("a", "", {"T": 1}, 2))}) == 5
+
+
+def test_rows_depend_on_the_seed(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        reproduce([UniformConvergence()], tmp_path / str(seed), full=False, seed=seed, workers=1)
+    name = "uniform-convergence.csv"
+    assert (tmp_path / "1" / name).read_bytes() != (tmp_path / "2" / name).read_bytes()
+
+
+@pytest.mark.full
+def test_killed_run_continues(tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-c", "from tombola.cli.app import main; main()",
+        "reproduce", "--claims", "uniform-convergence,fixed-sample", "--seed", "5", "--workers", "2", "--out",
+    ]  # fmt: skip
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert subprocess.run([*command, str(whole)], capture_output=True, check=False).returncode == 0
+    process = subprocess.Popen([*command, str(cut)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not unit_files(cut):
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert 0 < len(unit_files(cut)) < len(unit_files(whole))
+    assert subprocess.run([*command, str(cut)], capture_output=True, check=False).returncode == 0
+    assert outputs(cut) == outputs(whole)
+    assert [path.name for path in unit_files(cut)] == [path.name for path in unit_files(whole)]
+
+
+def test_unexpected_outcome_is_reported(tmp_path: Path) -> None:
+    class Wrong(FixedSample):
+        expected = "refuted"
+
+    (result,) = reproduce([Wrong()], tmp_path, full=False, seed=1, workers=1)
+    assert not result.as_expected
+    data = json.loads(json.dumps(result.data()))
+    assert (data["outcome"], data["as_expected"], data["faults"]) == ("holds", False, [])
