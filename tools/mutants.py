@@ -1,4 +1,4 @@
-"""Mutation testing: change the program in one place at a time, and check that a test fails.
+"""Mutation testing: change the program in one place; a test must fail.
 
     python tools/mutants.py 50 11               sample 50 mutants of every folder with seed 11; write the survivors
     python tools/mutants.py 50 11 confidence    of one folder
@@ -169,14 +169,17 @@ def _executed_part(node: Any) -> Any:
 
 
 def _places(tree: ast.AST) -> Iterator[tuple[Any, int, str]]:
-    """Yield every possible change of a tree: node, index of the change, enclosing function."""
+    """Yield every possible change: node, index of the change, function."""
     for node, inside in _walk(tree, "module"):
         for which in range(len(_changes(node))):
             yield node, which, inside
 
 
 def _walk(node: ast.AST, inside: str) -> Iterator[tuple[Any, str]]:
-    """Yield the nodes outside of docstrings, annotations, messages, imports and type-checking blocks."""
+    """Yield the nodes that can be changed, with the enclosing function.
+
+    No docstrings, annotations, messages, imports and type-checking blocks.
+    """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         inside = node.name
     yield node, inside
@@ -272,7 +275,7 @@ class ModuleReplacer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_file_location(name, self.path, loader=self)
 
     def pytest_sessionstart(self) -> None:
-        """Precede the finder of pytest, which reads files of its command line from the disk."""
+        """Precede the finder of pytest, which would read the file from the disk."""
         sys.meta_path.insert(0, self)
 
     def create_module(self, spec: Any) -> None:
@@ -284,7 +287,10 @@ class ModuleReplacer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class CollectedTests:
-    """Plugin that collects tests and calls `work` instead of running them; `work` may run some in a fork."""
+    """Plugin that collects tests and calls `work` instead of running them.
+
+    `work` may run some of them in a fork.
+    """
 
     def __init__(self, work: Callable[[], None]) -> None:
         self.work = work
@@ -313,7 +319,7 @@ COLLECTED: dict[str, CollectedTests] = {}
 
 
 class FailureReporter:
-    """Plugin that writes failing tests, and files that cannot be collected, into a pipe."""
+    """Plugin that writes failing tests and broken files into a pipe."""
 
     def __init__(self, pipe: int) -> None:
         self.pipe = pipe
@@ -419,7 +425,10 @@ def in_child(work: Callable[[int], int], seconds: int = HANG_SECONDS) -> tuple[i
 
 
 def recorded_tests(folder: str) -> Tests:
-    """Return the fast passing tests of a folder with their lines; recordings are cached in the temporary directory."""
+    """Return the fast passing tests of a folder with their lines.
+
+    Recordings are cached in the temporary directory.
+    """
     recorded: dict[str, Any] = {}
     for path in _tests(folder):
         cached = Path(tempfile.gettempdir()) / f"tombola-mutants-{_digest(path, folder)}.json"
@@ -463,7 +472,10 @@ def _files(folder: str) -> list[str]:
 
 
 def tests_of(mutant: Mutant, tests: Tests) -> list[str]:
-    """Return the tests that execute the lines of a mutant, fast ones first; those of its file if there are none."""
+    """Return the tests that execute the lines of a mutant, fast ones first.
+
+    If there are none, those of its file.
+    """
     lines = set(range(mutant.first, mutant.last + 1))
     met = {name: took for name, (took, went) in tests.items() if lines & went.get(mutant.file, set())}
     if not met:
@@ -478,7 +490,7 @@ def tests_of(mutant: Mutant, tests: Tests) -> list[str]:
 
 
 def failing_test(file: str, tree: ast.Module, tests: list[str]) -> str:
-    """Return the test that fails with this module, "a hang" or "a crash", or "" if all pass."""
+    """Return the first failing test, "a hang", "a crash", or "" if all pass."""
 
     def work(pipe: int) -> int:
         import pytest
@@ -507,7 +519,10 @@ PYTEST_OPTIONS = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAs
 
 
 def replace_functions(file: str, tree: ast.Module) -> bool:
-    """Replace the code of changed functions in a loaded module; return False if it must be imported again."""
+    """Replace the code of changed functions in a loaded module.
+
+    Return False if the module must be imported again.
+    """
     path = str(SOURCE / file)
     before, after = (_codes(one, path) for one in (tree_of(file), tree))
     changed = {name for name in before if _instructions(before[name]) != _instructions(after[name])}
@@ -528,7 +543,7 @@ def replace_functions(file: str, tree: ast.Module) -> bool:
 
 
 def _codes(tree: ast.Module, path: str) -> dict[str, CodeType]:
-    """Return the code objects of a module, its classes and their functions, by qualified name."""
+    """Return the code objects of a module by qualified name."""
     whole = compile(tree, path, "exec")
     found, todo = {"<module>": whole}, [("<module>", whole)]
     while todo:
@@ -541,12 +556,15 @@ def _codes(tree: ast.Module, path: str) -> dict[str, CodeType]:
 
 
 def _same_free_variables(before: CodeType, after: CodeType) -> bool:
-    """Return whether a function can take another code object: the free variables must agree."""
+    """Return whether a function can take another code object."""
     return before.co_freevars == after.co_freevars
 
 
 def _instructions(code: CodeType) -> Any:
-    """Return instructions and constants, without line numbers; of a module or class, without its functions."""
+    """Return instructions and constants, without line numbers.
+
+    Functions of a module or class are left out.
+    """
     whole = code.co_flags & inspect.CO_OPTIMIZED
     inner = [_instructions(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
     constants = [one for one, of in zip(inner, code.co_consts, strict=True) if whole or not isinstance(of, CodeType)]
@@ -562,7 +580,10 @@ def sample_mutants(folder: str, count: int, seed: int) -> list[Mutant]:
 
 
 def survives(mutant: Mutant, tests: Tests) -> bool:
-    """Return whether no test detects a mutant, among those that pass with unchanged code."""
+    """Return whether no test detects a mutant.
+
+    Only tests that pass with unchanged code count.
+    """
     while True:
         chosen = tests_of(mutant, tests)
         found = failing_test(mutant.file, mutant.tree, chosen) if chosen else ""
@@ -578,7 +599,7 @@ def survives(mutant: Mutant, tests: Tests) -> bool:
 
 @cache
 def passes(file: str, test: str) -> bool:
-    """Return whether a test passes alone with the unchanged module, loaded like a mutant."""
+    """Return whether a test passes with the unchanged module, loaded like a mutant."""
     return not failing_test(file, tree_of(file), [test])
 
 
@@ -614,7 +635,7 @@ def find_test(name: str) -> str:
 
 
 def run_named() -> None:
-    """Check that the test of every named mutant passes without it and fails with it; exit with 1 if not."""
+    """Check that every named mutant is detected by its test; else exit with 1."""
     undetected = 0
     for description, (file, before, after, test) in NAMED.items():
         source = (SOURCE / file).read_text(encoding="utf-8")
@@ -654,7 +675,10 @@ def main() -> None:
 
 
 def run_folder(folder: str, command: str, seed: str) -> None:
-    """Sample mutants or retry survivors of one folder, in a fork in which its tests are collected."""
+    """Sample mutants or retry survivors of one folder, in a fork.
+
+    Its tests are collected once in that fork.
+    """
     import pytest
 
     recorded_tests(folder)

@@ -1,4 +1,4 @@
-"""`tombola certify`, `check-order` and `audit`: statements about a list with a stated error probability.
+"""`tombola certify`, `check-order` and `audit`: statements about a list.
 
 Exit status of all three: 0 proved (or no evidence against random order), 1 refuted, 2 bad input, 3 undecided. Results
 for the rows before an invalid line are printed before the command fails.
@@ -332,7 +332,10 @@ def _write_certificate(
 
 
 def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list[str], "Floats", dict[str, str]]:
-    """Return names and ranks of the columns of numbers, and the reasons why others are ignored."""
+    """Return names and ranks of the number columns, and the ignored columns.
+
+    Ignored columns are given with the reason.
+    """
     import numpy as np
 
     rows = list(source.rows())
@@ -370,7 +373,10 @@ def _is_finite(cell: str) -> bool:
 
 
 def _ranks(cells: tuple[str, ...]) -> "Floats":
-    """Return the dense ranks of numbers, scaled to [0, 1]; the order test depends on ranks only."""
+    """Return the dense ranks of numbers, scaled to [0, 1].
+
+    The order test depends on ranks only.
+    """
     import numpy as np
 
     places = np.unique(np.array([float(cell) for cell in cells]), return_inverse=True)[1]
@@ -378,13 +384,16 @@ def _ranks(cells: tuple[str, ...]) -> "Floats":
 
 
 def _is_row_number(cells: tuple[str, ...]) -> bool:
-    """Return whether a column counts the rows, like ids assigned after a shuffle: no evidence about the order."""
+    """Return whether a column counts the rows, like ids given after a shuffle."""
     numbers = [float(cell) for cell in cells]
     return len(numbers) > 1 and all(after - before == 1.0 for before, after in pairwise(numbers))
 
 
 def _evidence_path(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
-    """Run the test and return the evidence of every column, as powers of ten, at some hundred rows."""
+    """Run the test and return its evidence at some hundred rows, per column.
+
+    Evidence is a power of ten.
+    """
     import numpy as np
 
     edges = np.unique(np.linspace(0, len(values), MAX_POINTS + 1).astype(int))
@@ -455,7 +464,7 @@ def _quantities(statements: "list[Statement]", columns: dict[str, tuple[str, ...
 def _check_cells(
     source: RowSource, statements: "list[Statement]", strata: str, sizes: dict[str, int] | None, batch: Rows
 ) -> None:
-    """Raise an error if a statement cannot be evaluated on a row, or if its stratum has no size."""
+    """Reject rows with cells that a statement cannot use or unknown strata."""
     columns = source.columns(batch)
     try:
         _quantities(statements, columns)
@@ -480,7 +489,10 @@ def _parse_sizes(text: str) -> dict[str, int]:
 def _expected_rows(
     result: "AuditResult", population: int | None, level: float, statement: "Statement", seed: int
 ) -> int | None:
-    """Estimate the rows that an undecided statement needs in all, if mean and deviation stay as they are."""
+    """Estimate the rows that an undecided statement needs in all.
+
+    Mean and deviation are assumed to stay the same.
+    """
     from tombola.confidence import plan
 
     first = statement.inequalities[0]
@@ -507,7 +519,7 @@ def _result_cells(result: "AuditResult", forecast: str = "") -> tuple[str, ...]:
 
 
 def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: float) -> "Figure":
-    """Return the chart of a running mean with its confidence sequence and thresholds, around the decisive row."""
+    """Return the chart of a running mean around the decisive row."""
     import numpy as np
 
     from tombola.report.chart import Band, Chart, Line

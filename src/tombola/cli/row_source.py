@@ -76,7 +76,10 @@ class RowSource:
                 )
 
     def check_size(self, rows: int) -> None:
-        """Raise an error if a file has more rows than the given size of the whole list; streams are not checked."""
+        """Reject a file with more rows than the given size of the list.
+
+        Streams are not checked.
+        """
         if not self._is_complete:
             return
         count = self._n_read + sum(1 for _, text in self._lines if text.strip())
@@ -135,7 +138,10 @@ class RowValidator:
             raise self.error
 
     def _valid_prefix(self, batch: Rows) -> tuple[int, TableError | None]:
-        """Return the number of rows before the first invalid one, and its error, by bisection."""
+        """Return the number of rows before the first invalid one, and its error.
+
+        Found by bisection.
+        """
         try:
             self._check(batch)
         except TableError as error:
@@ -151,7 +157,7 @@ class RowValidator:
 
 
 def growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
-    """Yield rows one by one at first, later in batches of `BATCH_SHARE` of the rows before."""
+    """Yield rows in batches of `BATCH_SHARE` of the rows before, at least one."""
     n_yielded, batch, failure = 0, [], None
     try:
         for row in rows:
@@ -168,7 +174,9 @@ def growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
 
 
 class Sample:
-    """Rows of a list in random order, in batches: those of a sample, or of the whole list after a shuffle.
+    """Batches of rows of a list in random order.
+
+    Either those of a sample, or those of the whole list after a shuffle.
 
     `rows` is the size of the whole list; None if the table holds all of it. `check` validates a batch of rows.
     """
@@ -188,7 +196,7 @@ class Sample:
         return iter(self._batches)
 
     def check_used(self, command: str, n_rows: int, population: int) -> None:
-        """Raise an error if no row was valid, or if the file has more rows than `population`."""
+        """Reject a table without valid rows, or with more than `population` rows."""
         if not n_rows:
             self._valid.raise_error()
             raise ParameterError(f"{command}: expected at least one row, got none in {self.source.source}; add rows.")
@@ -201,7 +209,10 @@ class Sample:
 
 
 class OrderGuard:
-    """Raises an error as soon as values are not in random order; rejects random order with prob. `FALSE_ALARM`."""
+    """Raise an error as soon as values are not in random order.
+
+    Random order is rejected with probability at most `FALSE_ALARM`.
+    """
 
     def __init__(self, names: list[str], source: str, seed: int) -> None:
         from tombola.confidence import RandomOrderTest

@@ -1,4 +1,4 @@
-"""Confidence intervals and sequences without replacement, certificates, audits and the random-order test."""
+"""Confidence intervals, certificates, audits and the random-order test."""
 
 from tombola.confidence.audit import Audit, AuditResult, RunningMean, SampleSize, plan
 from tombola.confidence.base import Confidence, Interval

@@ -47,7 +47,10 @@ class AuditResult(NamedTuple):
 
 
 class InequalityTest:
-    """Test of one inequality by two e-processes: one against its negation (a proof), one against itself."""
+    """Test of one inequality by two e-processes.
+
+    One bets against the negation (its refutation is a proof), one against the inequality itself.
+    """
 
     def __init__(self, inequality: Inequality, population: float, proof_level: float, refutation_level: float) -> None:
         self.inequality, self.population = inequality, population
@@ -76,12 +79,12 @@ class InequalityTest:
 
     @property
     def proof(self) -> tuple[int, float]:
-        """The row at which the inequality was proved (0: not proved), and the p-value of its negation."""
+        """The row of the proof (0: not proved), and the p-value of the negation."""
         return self._decision(self._negation, holds=True)
 
     @property
     def refutation(self) -> tuple[int, float]:
-        """The row at which the inequality was refuted (0: not refuted), and its p-value."""
+        """The row of the refutation (0: not refuted), and the p-value."""
         return self._decision(self._itself, holds=False)
 
     def _decision(self, process: EProcess, *, holds: bool) -> tuple[int, float]:
@@ -93,7 +96,7 @@ class InequalityTest:
 
 
 class StratifiedInequalityTest:
-    """Test of one inequality about a list in strata, by a confidence sequence for its mean."""
+    """Test of one inequality by the confidence sequence of a stratified mean."""
 
     def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
         self.inequality, self.level, self.rows = inequality, level, 0
@@ -136,7 +139,7 @@ class StratifiedInequalityTest:
 
 
 class Audit:
-    """Sequential test of statements about a list of `population` rows, sampled in random order.
+    """Sequential test of statements about a list, sampled in random order.
 
     With probability 1 - level no outcome is ever wrong, at any number of rows: each statement has its share of the
     level. A statement is proved when all its inequalities are proved, each at the full share. It is refuted when one of
@@ -182,7 +185,10 @@ class Audit:
         ]
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Add rows, given as columns of cells, and the stratum of each; or none of them if one is invalid."""
+        """Add rows, as columns of cells, and their strata.
+
+        Either all rows are added, or none if one is invalid.
+        """
         values = [(test, test.inequality.values(rows)) for tests in self._tests for test in tests]
         sizes = {column.size for _, column in values}
         if len(sizes) > 1:
@@ -219,7 +225,7 @@ def _result(text: str, tests: Sequence[InequalityTest | StratifiedInequalityTest
 
 
 class SampleSize(NamedTuple):
-    """Rows needed by an audit: at most `median` in half of the shuffles, at most `most` in nine of ten."""
+    """Rows needed by an audit: median and 90 % quantile (`most`) over shuffles."""
 
     median: int
     most: int
@@ -235,7 +241,7 @@ def plan(
     shuffles: int = 200,
     seed: int,
 ) -> SampleSize:
-    """Estimate the rows needed to prove on which side of the threshold a mean is, by simulation.
+    """Estimate the rows that a proof about a mean needs, by simulation.
 
     threshold, mean: in [0, 1].
     population: the number of rows of the list.
@@ -261,7 +267,7 @@ def plan(
 
 
 def _typical_values(mean: float, deviation: float | None, rows: int) -> Floats:
-    """Return values with this mean and deviation: some are 0 or 1, the others equal the mean."""
+    """Return values with this mean and deviation: 0, 1 and the mean itself."""
     largest = mean * (1 - mean)
     share = 1.0 if deviation is None or not largest else min(1.0, deviation * deviation / largest)
     values = np.full(rows, mean)
@@ -271,7 +277,7 @@ def _typical_values(mean: float, deviation: float | None, rows: int) -> Floats:
 
 
 class Point(NamedTuple):
-    """A point of a running mean: rows so far, sample mean, and the interval for the mean of the list."""
+    """A point of a running mean: row count, sample mean and interval."""
 
     rows: int
     mean: float
@@ -280,8 +286,9 @@ class Point(NamedTuple):
 
 
 class RunningMean:
-    """Sample mean of a statement and its confidence sequence, in the units of the statement; for a chart.
+    """Sample mean of a statement and its confidence sequence, for a chart.
 
+    All numbers are in the units of the statement.
     The intervals hold at all points simultaneously with probability 1 - level.
 
     >>> from tombola.confidence import parse_statement

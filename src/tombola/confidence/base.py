@@ -1,4 +1,4 @@
-"""Base classes of online statistics and of confidence intervals for the mean loss of every action.
+"""Base classes of online statistics and confidence intervals.
 
 By the predictable-sampling lemma (docs/theory/confidence.md), the losses of an action that is played at rounds chosen
 from the past only are a sample of the pool without replacement. Guarantees for such a sample hold under adaptive play.
@@ -35,14 +35,18 @@ class Interval(NamedTuple):
 
 
 class OnlineStatistic(ABC):
-    """Statistic of values in [0, 1] for one or more actions, updated by a compiled kernel.
+    """Online statistic of values in [0, 1], for one or more actions.
 
+    A compiled kernel updates its state.
     A subclass implements `init`, which returns the initial state (a named tuple with the fields `counts` and `total`,
     one entry per action), and the kernel `update_state(state, action, value)`.
     """
 
     def _start(self, population: float, actions: int) -> None:
-        """Validate the sizes, allocate the state, compile the kernel. Call it last in the constructor."""
+        """Validate the sizes, allocate the state and compile the kernel.
+
+        Subclasses call it last in the constructor.
+        """
         name = type(self).__name__
         self.population = _check_population(name, population)
         self.actions = _validate.integer(name, "actions", actions, least=1)
@@ -102,7 +106,7 @@ class OnlineStatistic(ABC):
 
     @property
     def means(self) -> Floats:
-        """The sample mean of every action, shape (actions,); 1/2 for an action without values."""
+        """The sample mean of every action, shape (actions,); 1/2 without values."""
         return np.where(self._state.counts > 0, self._state.total / np.maximum(self._state.counts, 1.0), 0.5)
 
     def __repr__(self) -> str:
@@ -199,7 +203,7 @@ def update_many(memory: Floats, actions: Rounds, values: Floats) -> None:
 
 
 def intersect(state: Any, action: int, low: float, high: float, population: float) -> None:
-    """Intersect the interval of an action with [low, high] and with the range its finite pool still allows.
+    """Intersect the interval of an action with [low, high] and its certain range.
 
     After n of N values with sum S, the mean lies in [S / N, (S + N - n) / N] with certainty. This range is applied
     last, so that an empty intersection (after a miss) becomes the nearest possible mean.

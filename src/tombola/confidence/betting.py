@@ -1,5 +1,6 @@
-"""Betting confidence sequences for a finite population (Waudby-Smith and Ramdas 2024), and the bets behind them.
+"""Betting confidence sequences for a finite population, and their bets.
 
+Waudby-Smith and Ramdas (2024).
 Null hypothesis: the mean of the pool is at most m. After n of N values with sum S, the next value then has mean at
 most m_i = (N m - S) / (N - n). A wealth that is multiplied by 1 + b (x - m_i), with a bet 0 <= b < 1 / m_i chosen from
 the past, is a supermartingale with mean at most 1, and so is any average of such wealths. Four strategies are mixed:
@@ -38,12 +39,15 @@ MIN_GRID_WIDTH = 1e-9
 
 
 def finite_gain(population: float, count: float) -> float:
-    """Return N / (N - count): the weight of the next value as evidence about the mean of the pool."""
+    """Return N / (N - count), the weight of the next value of a finite pool."""
     return population / (population - count) if population < math.inf else 1.0
 
 
 def variance_estimate(squares: float, count: float) -> float:
-    """Return the regularised variance, from the sum of squared distances to the mean estimates so far."""
+    """Return the regularised variance from the sum of squared errors.
+
+    An error is the distance of a value from the mean estimate before it.
+    """
     return (0.25 + squares) / (1.0 + count)
 
 
@@ -62,7 +66,7 @@ def update_wealth(
     points: Floats, wealth: Any, row: int, first: int, last: int,
     value: float, total: float, count: float, population: float, variance: float,
 ) -> None:  # fmt: skip
-    """Multiply the wealth of the four strategies against each of points[first:last] by the outcome of one bet.
+    """Update the wealth of all strategies against points[first:last] by one bet.
 
     The strategies are in wealth[row : row + 4]; all bet that `value` is above the point. `points` is sorted. The bets
     depend on the past only, through `total`, `count` and `variance`, which exclude `value`.
@@ -120,8 +124,9 @@ class BettingGrid(NamedTuple):
 
 
 class Betting(Confidence):
-    """Betting confidence sequence for a finite population (Waudby-Smith and Ramdas 2024).
+    """Betting confidence sequence for a finite population.
 
+    Waudby-Smith and Ramdas (2024).
     Valid at all sample sizes simultaneously; no tuning parameter. A mean m is excluded once the wealth of the bets
     against m reaches 2 / level. The bounds are points of a grid that is refined as the interval shrinks; a new point
     starts with the wealth of its upper neighbour, which is conservative. docs/theory/confidence.md compares widths.
@@ -162,7 +167,7 @@ def new_grid(population: float, level: float, actions: int) -> BettingGrid:
 
 
 def update_grid(state: Any, action: int, value: float) -> None:
-    """Bet on the next value of an action against all its candidate means, and write its interval."""
+    """Bet on the next value of an action, and update its interval."""
     n, total, k = state.counts[action], state.total[action], state.counts.size
     variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
     place_bets(state, action, value, total, n, variance)
@@ -196,7 +201,7 @@ def place_bets(state: Any, row: int, value: float, total: float, n: float, varia
 
 @no_inline
 def drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
-    """Drop the means with wealth at the threshold and those above `ceiling`, and refine a half-empty grid."""
+    """Drop refuted means and those above `ceiling`; refine a half-empty grid."""
     head, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
     certain = total / state.population
     while head < tail and (

@@ -18,8 +18,9 @@ from tombola.confidence.base import Interval
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Confidence statements about all actions, simultaneously valid with probability 1 - level.
+    """Confidence statements about all actions of a pool.
 
+    They are simultaneously valid with probability 1 - level.
     names: the actions.
     population: the number of rows of the pool, or math.inf.
     level: the error probability.
@@ -52,7 +53,7 @@ class Certificate:
         return Interval(float(self.lows[action]), float(self.highs[action]))
 
     def within(self, action: int) -> float:
-        """Return an upper bound on the mean loss of this action minus that of the best action."""
+        """Return an upper bound on mean loss of this action minus that of the best."""
         return min(_unpaired_distance(self.lows, self.highs, action), float(self.paired[action]))
 
     @property
@@ -80,7 +81,10 @@ class Certificate:
 
     @property
     def regret(self) -> float:
-        """Upper bound on the regret of the answered rounds against the least mean loss; switches are not counted."""
+        """Upper bound on the regret of the answered rounds, without switches.
+
+        The comparator is the least mean loss.
+        """
         return self.loss - self.answered * float(self.lows.min())
 
     @property
@@ -89,11 +93,14 @@ class Certificate:
         return self.loss + self.pending - self.rounds * float(self.lows.min())
 
     def certified(self, within: float) -> bool:
-        """Return whether some action is proved to be within this distance of the best: a stopping rule."""
+        """Return whether some action is proved to be this close to the best.
+
+        A stopping rule.
+        """
         return self.within(self.best) <= _validate.real("Certificate.certified", "within", within, least=0)
 
     def forecast(self, within: float) -> int | None:
-        """Estimate the number of rounds until `certified(within)`; None if the pool is too small.
+        """Estimate the rounds until `certified(within)`; None if rows run out.
 
         An extrapolation, not a guarantee: constant means, and constant shares of the rounds per action.
         """
@@ -108,7 +115,10 @@ class Certificate:
         return high
 
     def _within_after(self, more: int) -> float:
-        """Extrapolate `within(best)` to `more` rounds later: half widths shrink like sqrt(1/n - 1/N)."""
+        """Extrapolate `within(best)` by `more` rounds.
+
+        Half widths shrink like sqrt(1/n - 1/N).
+        """
         if more == 0:
             return self.within(self.best)
         counts = self.counts + more * self.counts / max(self.rounds, 1)
@@ -122,7 +132,10 @@ class Certificate:
         )
 
     def _paired_after(self, action: int, shrink: float) -> float:
-        """Extrapolate the paired distance of an action: its excess over the estimate shrinks by this factor."""
+        """Extrapolate the paired distance of an action.
+
+        Its excess over the estimate shrinks by this factor.
+        """
         if not math.isfinite(self.paired[action]) or self.means.size == 1:
             return float(self.paired[action])
         difference = float(self.means[action] - np.delete(self.means, action).min())
@@ -165,12 +178,12 @@ class Certificate:
 
 
 def _unpaired_distance(lows: Floats, highs: Floats, action: int) -> float:
-    """Return the largest difference of an action to the best other one that the intervals allow."""
+    """Return the largest distance from the best that the intervals allow."""
     others = np.delete(lows, action)
     return max(0.0, float(highs[action] - others.min())) if others.size else 0.0
 
 
 def _relative_width(counts: Any, population: float) -> Floats:
-    """Return sqrt(1/n - 1/N), roughly proportional to the width of an interval; 0 if n is 0 or N."""
+    """Return sqrt(1/n - 1/N), the approximate width; 0 if n is 0 or N."""
     inverse = np.where(counts > 0, 1.0 / np.where(counts > 0, counts, 1.0), 0.0)
     return np.sqrt(np.maximum(inverse - 1.0 / population, 0.0))

@@ -1,4 +1,4 @@
-"""E-process against one hypothesis about a mean, valid at all sample sizes simultaneously."""
+"""E-process against one hypothesis about a mean."""
 
 import math
 from typing import Any, NamedTuple
@@ -25,7 +25,9 @@ MAX_WEALTH = 1e150
 
 
 class EProcessState(NamedTuple):
-    """State per action; `points` holds the hypothesised largest mean, `wealth` its four strategies.
+    """State per action.
+
+    `points` holds the hypothesised largest mean, `wealth` the wealth of its four strategies.
 
     `mirrored` is 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x. `refuted_at` is
     the count at which `max_wealth` reached the threshold, 0 before.
@@ -44,7 +46,7 @@ class EProcessState(NamedTuple):
 
 
 class EProcess(OnlineStatistic):
-    """E-process against the hypothesis that a mean is at most, or at least, a given number.
+    """E-process against the hypothesis that a mean is at most, or at least, m.
 
     If the hypothesis is true, the wealth ever reaches 1 / level with probability at most `level`; so once it does, the
     hypothesis is refuted. The wealth is infinite once the values make the hypothesis impossible for a pool of this
@@ -110,7 +112,7 @@ class EProcess(OnlineStatistic):
 
     @property
     def wealth(self) -> Floats:
-        """The largest wealth so far of every action; its inverse is an anytime-valid p-value."""
+        """The largest wealth of every action; its inverse is an anytime p-value."""
         return np.array(self._state.max_wealth)
 
     @property
@@ -120,12 +122,12 @@ class EProcess(OnlineStatistic):
 
     @property
     def rows(self) -> Rounds:
-        """For every action, the number of values at which the hypothesis was refuted; 0 if it is not."""
+        """Per action, the number of values at the refutation; 0 if not refuted."""
         return np.array(self._state.refuted_at, np.int64)
 
 
 def place_bet(state: Any, action: int, value: float, total: float, variance: float) -> None:
-    """Bet that the value is above the hypothesised mean, and update the largest wealth."""
+    """Bet that the value is above the hypothesised mean, and update the wealth."""
     n, mean = state.counts[action], state.points[action, 0]
     # The sum alone exceeds N times the hypothesised mean: impossible, whatever the unseen rows are.
     if (total + value) / state.population > mean + ROUNDING:

@@ -1,4 +1,4 @@
-"""Confidence intervals for one sample size fixed in advance, and their half widths as kernels.
+"""Confidence intervals for a fixed sample size, and their half widths.
 
 Hoeffding (1963), Serfling (1974), Bardenet and Maillard (2015). All are two-sided, for values in [0, 1].
 """
@@ -17,7 +17,9 @@ BERNSTEIN_LINEAR = 7 / 3 + 3 / math.sqrt(2.0)
 
 
 def hoeffding_radius(count: float, level: float) -> float:
-    """Return the half width sqrt(ln(2 / level) / (2 count)), with or without replacement.
+    """Return Hoeffding's half width sqrt(ln(2 / level) / (2 count)).
+
+    Valid with and without replacement.
 
     >>> round(hoeffding_radius(100.0, 0.05), 4)
     0.1358
@@ -28,8 +30,9 @@ def hoeffding_radius(count: float, level: float) -> float:
 
 
 def serfling_factor(count: float, population: float) -> float:
-    """Return the variance factor f of sampling without replacement: about 1 - count / population, 0 at the end.
+    """Return the variance factor f of sampling without replacement.
 
+    About 1 - count / population, and 0 when all rows are sampled.
     The minimum of 1 - (n - 1) / N (Serfling 1974) and (1 - n / N)(1 + 1 / n) (Bardenet and Maillard 2015), which is
     the first form applied to the unseen rows.
     """
@@ -50,8 +53,9 @@ def serfling_radius(count: float, population: float, level: float) -> float:
 
 
 def bernstein_serfling_radius(count: float, population: float, variance: float, level: float) -> float:
-    """Return the half width sqrt(2 f v l / count) + c l / count, l = ln(7 / level), c = 7/3 + 3/sqrt(2).
+    """Return the half width sqrt(2 f v l / count) + c l / count.
 
+    l = ln(7 / level), c = 7/3 + 3/sqrt(2).
     f is `serfling_factor`; `variance` is the empirical variance v with divisor `count`.
 
     >>> round(bernstein_serfling_radius(1000.0, 10000.0, 0.01, 0.05), 4)
@@ -79,7 +83,7 @@ class Moments(NamedTuple):
 
 
 def add_value(state: Any, action: int, value: float) -> None:
-    """Update count, sum and centred squares (Welford 1962), and reset the interval to [0, 1].
+    """Update count, sum and centred squares (Welford 1962); reset the interval.
 
     Without the reset the intervals of several counts would be intersected, which only confidence sequences allow.
     """
@@ -107,7 +111,9 @@ class FixedCount(Confidence):
 
 
 class Hoeffding(FixedCount):
-    """Hoeffding interval: mean +- sqrt(ln(2 / level) / (2 n)), with or without replacement.
+    """Hoeffding interval, mean +- sqrt(ln(2 / level) / (2 n)).
+
+    Valid with and without replacement.
 
     >>> interval = Hoeffding(population=1000)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -122,7 +128,9 @@ class Hoeffding(FixedCount):
 
 
 class Serfling(FixedCount):
-    """Hoeffding-Serfling interval: mean +- sqrt(f ln(2 / level) / (2 n)), f = `serfling_factor`.
+    """Hoeffding-Serfling interval, mean +- sqrt(f ln(2 / level) / (2 n)).
+
+    f is `serfling_factor`.
 
     >>> interval = Serfling(population=200)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -137,7 +145,7 @@ class Serfling(FixedCount):
 
 
 class EmpiricalBernsteinSerfling(FixedCount):
-    """Empirical Bernstein-Serfling interval, narrow where the empirical variance v is small.
+    """Empirical Bernstein-Serfling interval, narrow for a small variance v.
 
     The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level).
 

@@ -1,4 +1,4 @@
-"""Monitors: certificates that are updated with rows, a session, a trace or a record of rounds.
+"""Monitors: certificates of rows, a session, a trace or a record.
 
 Valid under adaptive play by the predictable-sampling lemma (docs/theory/confidence.md), at all times simultaneously.
 The losses of an action are used in the order of play, up to the first unknown one, so a delay that depends on the loss
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PairedDifferences:
-    """Upper bounds on the distance of actions from the best, from differences of losses on the same rows.
+    """Bounds on the distance of actions from the best, by paired differences.
 
     All bounds for all actions hold simultaneously with probability 1 - level. If b is a best action, the mean of the
     differences a - b is bounded above for each of the k - 1 others, at level / (k - 1); b need not be known
@@ -95,7 +95,7 @@ class RowMonitor:
     def certificate(
         self, rounds: int | None = None, answered: int | None = None, loss: float = math.nan
     ) -> Certificate:
-        """Return the current certificate; with `loss`, also for the regret of the rounds played."""
+        """Return the current certificate; with `loss`, also bound the regret."""
         paired = np.full(len(self.names), np.inf)
         # Only the leader is compared: k - 1 sequences instead of k (k - 1).
         leader = int(np.argmin(self._confidence.means))
@@ -221,7 +221,9 @@ def certify_trace(
     level: float = 0.05,
     method: type[Confidence] = Betting,
 ) -> Certificate:
-    """Return the certificate of the first `rounds` of a trace, from the feedback of its learner only.
+    """Return the certificate of a trace, from the feedback of its learner only.
+
+    Only the first `rounds` rounds are used; all of them by default.
 
     >>> from tombola import FollowTheLeader, Pool, play
     >>> pool = Pool([[0.0, 1.0]] * 500)
@@ -260,7 +262,10 @@ def _labels_error(owner: str, learner: Any) -> ParameterError:
 def _new_confidence(
     owner: str, method: type[Confidence], population: float, level: float, actions: int, *, full_feedback: bool = False
 ) -> Confidence:
-    """Return the intervals at level / k each; with whole rows, half of the level is left for paired differences."""
+    """Return intervals at level / k each, or half of that with whole rows.
+
+    The other half is left for the paired differences.
+    """
     if not method.anytime_valid:
         raise ParameterError(
             f"{owner}: method must hold at all sample sizes, since a learner chooses them adaptively, "

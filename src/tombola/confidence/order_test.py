@@ -161,7 +161,10 @@ class RandomOrderTest:
         return self.alarm
 
     def extend(self, values: Any, actions: Any = None) -> bool:
-        """Add rows of shape (rows, columns), or `values[i]` of column `actions[i]`, and return `alarm`."""
+        """Add rows, or `values[i]` of column `actions[i]`; return `alarm`.
+
+        Rows have shape (rows, columns).
+        """
         table = np.asarray(values, np.float64)
         if actions is None and self.columns == 1 and table.ndim == 1:
             table = table.reshape(-1, 1)
@@ -221,8 +224,9 @@ def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
 
 
 def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed: int) -> OrderVerdict:
-    """Return the verdict on a complete list: of `test`, run at its share of the level, else of a permutation test.
+    """Return the verdict of the martingale, or else of a permutation test.
 
+    `test` has read the complete list `table`, at its share of the level.
     Each p-value is divided by its share of the level, so that the smaller one is valid (Bonferroni).
     """
     rest = (1.0 - MARTINGALE_SHARE) * _validate.real("check_order", "level", level, above=0, below=1)
@@ -270,7 +274,10 @@ def update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) -> 
 
 
 def rank(state: Any, column: int, value: float, u: float) -> float:
-    """Count a value and return its normalised rank among all so far, in (0, 1), ties broken by u in [0, 1)."""
+    """Count a value and return its normalised rank in (0, 1).
+
+    Ties with earlier values are broken by u in [0, 1).
+    """
     place = 1 + int(value * (N_BINS - 1) + 0.5)
     below, upto = count_upto(state.tree[column], place - 1), count_upto(state.tree[column], place)
     state.counts[column] += 1.0
@@ -291,7 +298,7 @@ def count_upto(tree: Floats, place: int) -> float:
 
 
 def bet(state: Any, column: int, ranked: float) -> None:
-    """Update the wealth of all strategies of a column with the outcome of their bets on a rank.
+    """Update the wealth of all strategies of a column by one bet on a rank.
 
     Before each bet a share of the total wealth is redistributed, which keeps the total a martingale.
     """
@@ -314,7 +321,7 @@ def bet(state: Any, column: int, ranked: float) -> None:
 
 
 def payoffs(outcome: Floats, ranked: float, last: float) -> None:
-    """Write the payoff of each kind of bet; all have mean at most 0 for a uniform rank."""
+    """Write the payoff of each kind of bet, of mean <= 0 for a uniform rank."""
     off = ranked - 0.5
     outcome[DRIFT] = off  # values grow, or shrink
     outcome[ECHO] = off * last  # on the same side as the last rank, or not

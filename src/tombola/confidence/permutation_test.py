@@ -50,7 +50,10 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
 
 
 def standardise(table: Floats) -> Floats:
-    """Return the columns with mean 0 and mean square 1, or 0 if constant; at most `MAX_ROWS` rows."""
+    """Return the columns with mean 0 and variance 1; constant ones are 0.
+
+    Lists of more than `MAX_ROWS` rows are reduced to means of consecutive rows.
+    """
     block = -(-len(table) // MAX_ROWS)
     rows = table[: len(table) // block * block].reshape(-1, block, table.shape[1]).mean(axis=1) if block > 1 else table
     off = rows - rows.mean(axis=0) if len(rows) else rows
@@ -61,8 +64,9 @@ def standardise(table: Floats) -> Floats:
 def sequential_p_value(
     rows: Floats, order: Order, line: Floats, statistics: Floats, rng: RngState, shuffles: int, limit: int
 ) -> float:
-    """Return the sequential Monte Carlo p-value of the current order (Besag and Clifford 1991).
+    """Return the sequential Monte Carlo p-value of the current order.
 
+    Besag and Clifford (1991).
     rows: standardised table, shape (rows, columns).
     order: row indices; shuffled in place.
     line: scratch space for one column, shape (rows,).
@@ -105,7 +109,10 @@ def copy_in_order(line: Floats, rows: Floats, order: Order, column: int) -> None
 
 
 def step_exponent(line: Floats) -> float:
-    """Return 2 D^2 - ln 2, D being the largest partial sum over sqrt(n): the tail of a Brownian bridge."""
+    """Return 2 D^2 - ln 2, D = largest partial sum / sqrt(n).
+
+    The exponent of the tail of a Brownian bridge.
+    """
     total = most = 0.0
     for i in range(line.size):
         total += line[i]
@@ -114,7 +121,10 @@ def step_exponent(line: Floats) -> float:
 
 
 def autocorrelation_exponent(line: Floats) -> float:
-    """Return -ln P(chi-square with `N_LAGS` degrees of freedom >= the statistic of Ljung and Box)."""
+    """Return -ln P(chi-square >= Q), Q being the statistic of Ljung and Box.
+
+    The chi-square distribution has `N_LAGS` degrees of freedom.
+    """
     n, half = float(line.size), 0.0
     for lag in range(1, min(N_LAGS + 1, line.size)):
         product = 0.0

@@ -1,5 +1,6 @@
-"""Confidence sequences in closed form, without replacement (Waudby-Smith and Ramdas 2020).
+"""Confidence sequences in closed form, without replacement.
 
+Waudby-Smith and Ramdas (2020).
 If the pool has mean m and the first i - 1 values have sum S, the unseen rows have mean
 m_i = (N m - S) / (N - i + 1). The product of exp(b_i (x_i - m_i) - cost_i) is a supermartingale for every m, if the
 bets b_i depend on the past only. Ville's inequality, applied to it and to its mirror image, gives an interval around a
@@ -60,7 +61,7 @@ class ClosedForm(Confidence):
 
 
 def next_bet(state: Any, action: int, variance: float) -> float:
-    """Return the next bet for values of this variance, and add its gain to the sum of squares.
+    """Return the next bet for this variance, and add its gain to the sum.
 
     The optimal bet for count n is g_i sqrt(2 log_level / (variance (g_1^2 + ... + g_n^2))) with g = `finite_gain`.
     Here n is the current count; the extra logarithm keeps the sum of the costs finite.
@@ -115,7 +116,7 @@ class HoeffdingSequence(ClosedForm):
 
 
 class BernsteinSequence(ClosedForm):
-    """Empirical Bernstein confidence sequence, narrow where values are close to each other.
+    """Empirical Bernstein confidence sequence, narrow for a small variance.
 
     The cost of value i is (x_i - guess_i)^2 (-ln(1 - b_i) - b_i), guess_i being the regularised mean of the past.
 

@@ -59,7 +59,10 @@ class Inequality(NamedTuple):
         return (mean - self.origin) / self.unit
 
     def holds(self, mean: float, rows: int) -> bool:
-        """Return whether a list of `rows` rows with this mean satisfies the inequality, up to rounding errors."""
+        """Return whether a mean satisfies the inequality, up to rounding errors.
+
+        The mean is over `rows` rows.
+        """
         rounding = 2.0**-52 * (rows + 4) * max(self.threshold, abs(self.origin) / self.unit)
         margin = mean - self.threshold if self.above else self.threshold - mean
         return margin > rounding or (not self.strict and margin >= -rounding)
@@ -101,7 +104,7 @@ def mean_below(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Stat
 
 
 def share_at_least(column: str, sign: str, value: Any, share: float) -> Statement:
-    """Return the statement "at least this share of the rows satisfies `column sign value`".
+    """Return the statement "this share of rows satisfies `column sign value`".
 
     >>> share_at_least("grade", "=", "pass", 0.9).text
     'share(grade = pass) >= 0.9'
@@ -207,7 +210,10 @@ def _comparison(rows: Batch, column: str, sign: str, value: str) -> Floats:
 
 
 def numbers(rows: Batch, column: str, span: Span = UNIT_SPAN) -> Floats:
-    """Return the numbers of a column, rescaled from `span` to [0, 1]; reject cells outside of it."""
+    """Return the numbers of a column, rescaled from `span` to [0, 1].
+
+    Cells outside of `span` are rejected.
+    """
     cells, (low, high) = _column(rows, column), span
     parsed = np.array([np.nan if (value := _number(cell)) is None else value for cell in cells], np.float64)
     wrong = ~((parsed >= low) & (parsed <= high))

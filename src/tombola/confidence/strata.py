@@ -13,8 +13,9 @@ from tombola.errors import ParameterError
 
 
 class Strata:
-    """Confidence sequence for the mean of a list in strata; rows may be drawn from any stratum at any time.
+    """Confidence sequence for the mean of a list in strata.
 
+    Rows may be drawn from any stratum at any time.
     Each of s strata has a betting confidence sequence at level / s; the bounds are averaged by stratum size.
 
     >>> strata = Strata({"north": 100, "south": 300})
@@ -30,7 +31,7 @@ class Strata:
         self._sequences = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
 
     def extend(self, values: Any, strata: Any) -> None:
-        """Add values in [0, 1] with the stratum of each, or none of them if one is invalid."""
+        """Add values in [0, 1] with their strata; none of them if one is invalid."""
         numbers, names = np.asarray(values, np.float64), np.asarray(strata, dtype=object)
         if numbers.ndim != 1 or names.shape != numbers.shape:
             raise ParameterError(

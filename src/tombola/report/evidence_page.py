@@ -1,4 +1,4 @@
-"""HTML page of certify, check-order and audit: a verdict, facts, tables and figures."""
+"""HTML page of certify, check-order and audit."""
 
 from typing import NamedTuple
 
