@@ -26,7 +26,7 @@ from tombola.plugins.logs import read_logs
 from tombola.readers import read_table
 from tombola.readers.formats.aslib import RUNS
 from tombola.readers.options import ReadOptions
-from tombola.readers.summary import look_at
+from tombola.readers.summary import summarise_table
 
 NAMES = ("a", "b", "c")
 IDS = tuple(f"row {number}" for number in range(60))
@@ -52,9 +52,9 @@ def said(file: Path) -> Said:
         pool, delays = read_logs([file]), None
     else:
         source = file.parent if file.name == RUNS else file
-        look = look_at(source, ReadOptions())
-        look.facts(), look.sample(), look.needed()
-        table = read_table(source)
+        summary = summarise_table(source, ReadOptions(kind="losses"))
+        summary.facts(), summary.sample(), summary.needed_options("losses")
+        table = read_table(source, kind="losses")
         pool, delays = table.pool, table.delays
     costs = None if pool.costs is None else pool.costs.tolist()
     return (

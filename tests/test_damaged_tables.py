@@ -9,14 +9,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 import damaged_tables
+from tombola.readers.formats import FORMATS, suffix_of
 from tombola.readers.formats.aslib import RUNS
-from tombola.readers.formats.registry import KINDS, ending_of
 
 
 def test_every_kind_is_among_them_and_is_read_as_it_was_written() -> None:
     kinds = damaged_tables.written()
-    found = {ending_of(Path(f"t.{kind}")) for kind in kinds if kind not in ("semicolons.txt", RUNS)}
-    assert all(found & {*endings} for endings in KINDS.values())
+    found = {suffix_of(Path(f"t.{kind}")) for kind in kinds if kind not in ("semicolons.txt", RUNS)}
+    assert all(found & {*one.suffixes} for one in FORMATS)
     assert {*damaged_tables.SEALED} <= {*kinds}
     for kind in kinds:
         damaged_tables.told(kind)

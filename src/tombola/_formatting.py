@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +20,8 @@ _CLI_NAMES = {
     "kind=losses": "--losses", "kind=scores": "--scores", "rescale=True": "--rescale",
     "header=True": "--header", "header=False": "--no-header",
 }  # fmt: skip
-_in_cli: ContextVar[bool] = ContextVar("in_cli", default=False)
+# The command line of the user, "" if it is not known, None in Python.
+_cli_command: ContextVar[str | None] = ContextVar("cli_command", default=None)
 
 
 def escape_control(text: str, *, line: bool = False) -> str:
@@ -143,19 +145,34 @@ def format_estimate(estimate: Estimate) -> str:
 
 
 @contextmanager
-def cli_style() -> Iterator[None]:
-    """Name options in messages as on the command line while the context is active."""
-    token = _in_cli.set(True)
+def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
+    """Name options in messages as on the command line while the context is active.
+
+    `command` is the command line of the user, to be repeated in messages by `command_text`.
+    """
+    token = _cli_command.set(shlex.join(command))
     try:
         yield
     finally:
-        _in_cli.reset(token)
+        _cli_command.reset(token)
 
 
-def option_text(name: str, value: str | Sequence[str] | None = None, *, on: bool = False) -> str:
+def command_text(name: str, value: str) -> str:
+    """Return the command of the user with one more option, for copying; in Python the argument alone.
+
+    >>> with cli_style(["tombola", "compare", "t.csv"]):
+    ...     command_text("kind", "losses")
+    'tombola compare t.csv --losses'
+    """
+    return " ".join([*([command] if (command := _cli_command.get()) else []), option_text(name, value)])
+
+
+def option_text(
+    name: str, value: str | Sequence[str] | tuple[float, float] | None = None, *, on: bool | None = None
+) -> str:
     """Return an option as the user writes it: as a Python argument, or as a command line option.
 
-    `value` is the value to show, `on` is for flags; the name alone if there is neither.
+    `value` is the value to show, two numbers are a range, `on` is the state of a flag; the name alone if there is neither.
 
     >>> option_text("missing", "drop"), option_text("rescale", on=True), option_text("actions", ["a", "b"])
     ("missing='drop'", 'rescale=True', "actions=['a', 'b']")
@@ -163,15 +180,21 @@ def option_text(name: str, value: str | Sequence[str] | None = None, *, on: bool
     ...     option_text("missing", "drop"), option_text("rescale", on=True), option_text("ids")
     ('--missing drop', '--rescale', '--id')
     """
-    if not _in_cli.get():
-        return f"{name}=True" if on else name if value is None else f"{name}={value!r}"
-    flag = _CLI_NAMES.get(f"{name}={on or value}")
+    in_python = _cli_command.get() is None
+    if isinstance(value, tuple) and isinstance(value[0], float):
+        numbers = [f"{number:g}" for number in value]
+        return f"{name}=({', '.join(numbers)})" if in_python else f"--{name} {','.join(numbers)}"
+    if in_python:
+        return f"{name}={on}" if on is not None else name if value is None else f"{name}={value!r}"
+    flag = _CLI_NAMES.get(f"{name}={value if on is None else on}")
     if flag is not None:
         return flag
     word = _CLI_NAMES.get(name, f"--{name.replace('_', '-')}")
     if value is None:
         return word
-    return f"{word} {_shell_quoted(value if isinstance(value, str) else ','.join(map(_list_item, value)))}"
+    return (
+        f"{word} {_shell_quoted(value if isinstance(value, str) else ','.join(_list_item(str(one)) for one in value))}"
+    )
 
 
 def _list_item(name: str) -> str:

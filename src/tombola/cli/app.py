@@ -72,7 +72,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, end)
     try:
-        with cli_style():
+        with cli_style(["tombola", *sys.argv[1:]]):
             try:
                 _check_folder()
                 app(prog_name="tombola")

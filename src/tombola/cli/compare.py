@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from tombola.cli import reading
 from tombola.cli.answers import check_page, show_answer, write_page
 from tombola.cli.options import CORES, Json, Page, Seeds, Workers, words
 from tombola.cli.printing import show
+from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
 
 
-@reading.reads_a_table
+@with_table_options
 def compare(
-    table: reading.Table,
-    said: reading.Said,
+    table: TableArgument,
+    table_options: TableOptions,
     feedback: Annotated[
         str, typer.Option(help="bandit: see the loss of the played action; full: see the whole row.")
     ] = "bandit",
@@ -39,8 +39,8 @@ def compare(
         float | None,
         typer.Option(help="A mean loss that is enough: reach it at least cost; .1 for 90 % right.", min=0, max=1),
     ] = None,
-    rescale: reading.Rescale = False,  # noqa: FBT002 - a flag
-    missing: reading.Missing = "error",
+    rescale: Rescale = False,  # noqa: FBT002 - a flag
+    missing: Missing = "error",
     fresh: Annotated[bool, typer.Option("--fresh", help="Use nothing that was kept of an earlier run.")] = False,  # noqa: FBT002 - a flag
     cluster: Annotated[
         str, typer.Option(help="The address of a Dask scheduler, such as tcp://HOST:8786: its workers do the work.")
@@ -61,7 +61,7 @@ def compare(
         Conditions(feedback, delay, switching_price), parted(learners), words(orders), amounts_in(budget),
         repetitions, seed, target,
     )  # fmt: skip
-    read = read_table(table, rescale=rescale, missing=missing, **said)
+    read = read_table(table, rescale=rescale, missing=missing, **table_options)
     name = "standard input" if table == "-" else Path(table).name
     with _workers_at(cluster):
         answer = answer_to(

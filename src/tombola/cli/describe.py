@@ -1,56 +1,62 @@
-"""`tombola describe`: what is understood of a table, and what to run next."""
+"""`tombola describe`: print the detected columns of a table, and the command to run next."""
 
+import json
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tombola.cli import reading
 from tombola.cli.options import Json
 from tombola.cli.printing import escape_control, grid, show
+from tombola.cli.reading import TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
-    from tombola.readers.summary import Look
+    from tombola.readers.summary import TableSummary
 
 
-@reading.reads_a_table
+@with_table_options
 def describe(
-    table: reading.Table,
-    said: reading.Said,
+    table: TableArgument,
+    table_options: TableOptions,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Say what is understood of a table: rows, actions, ids, costs, ranges, what is missing; and what to run next."""
-    import json
-
+    """Print the columns of a table (ids, actions, costs, groups), missing values, and the command to run next."""
     from tombola.readers.options import ReadOptions
-    from tombola.readers.summary import look_at
+    from tombola.readers.summary import summarise_table
 
-    seen = look_at(table, ReadOptions(**said))
-    command = " ".join(["tombola compare", *map(shlex.quote, _given(table)), *seen.needed()])
+    options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
+    summary = summarise_table(table, ReadOptions(**options))
+    steps = summary.next_steps(shlex.join(["tombola", "compare", *_given_arguments(table)]), table)
     if as_json:
-        print_json = {**dict(seen.facts()), "notes": seen.parts.notes, "next": command}
-        sys.stdout.write(json.dumps(print_json) + "\n")
+        parsed = summary.parsed
+        facts: dict[str, Any] = {heading: text for heading, text in summary.facts() if heading != "ignored"}
+        facts |= {"kind": parsed.kind, "unit": parsed.unit, "ignored": dict(parsed.ignored), "notes": parsed.notes}
+        sys.stdout.write(json.dumps({**facts, "next": [command for _, command in steps]}) + "\n")
         return
-    _show(table, seen, command)
-
-
-def _show(table: str, seen: "Look", command: str) -> None:
-    show(f"{table}: what was understood")
-    facts = grid("", "")
-    facts.show_header = False
-    for word, what in [*seen.facts(), *(("note", note) for note in seen.parts.notes)]:
-        facts.add_row(word, escape_control(what))
-    show(facts)
-    head, rows = seen.sample()
-    sample = grid(*map(escape_control, head))
-    for row in rows:
-        sample.add_row(*map(escape_control, row))
-    show(sample)
-    show(f"next: {command}")
-    if seen.parts.costs is not None:
+    _print_summary(table, summary)
+    for purpose, command in steps:
+        show(f"next, {purpose}:")
+        show(command, soft=True)
+    if summary.parsed.costs is not None:
         show("with a budget: add --budget AMOUNT, in the unit of the costs")
 
 
-def _given(table: str) -> list[str]:
-    """Return what was written after `look`, or the table alone where that is not known."""
-    words = sys.argv[2:] if sys.argv[1:2] == ["look"] else []
+def _print_summary(table: str, summary: "TableSummary") -> None:
+    show(f"{table}:")
+    facts = grid("", "")
+    facts.show_header = False
+    headings = set()
+    for heading, text in [*summary.facts(), *(("notes", note) for note in summary.parsed.notes)]:
+        facts.add_row("" if heading in headings else heading, escape_control(text))
+        headings.add(heading)
+    show(facts)
+    header, rows = summary.sample()
+    sample = grid(*map(escape_control, header))
+    for row in rows:
+        sample.add_row(*map(escape_control, row))
+    show(sample)
+
+
+def _given_arguments(table: str) -> list[str]:
+    """Return the arguments after `describe`, or the table alone if the command was called from Python."""
+    words = sys.argv[2:] if sys.argv[1:2] == ["describe"] else []
     return [word for word in words if word != "--json"] if table in words else [table]

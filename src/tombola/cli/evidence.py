@@ -63,11 +63,11 @@ def certify(
     Exit status 0: proved, stop now. 3: undecided, read more rows. 2: bad input.
     """
     from tombola.confidence import RowMonitor
-    from tombola.readers.names import like_id
+    from tombola.readers.names import is_id_name
 
     _check_options("certify", table, level, out, follow=follow, has_size=rows is not None)
     source = RowSource(table, follow=follow)
-    ids = [name for name in source.header if like_id(name)]
+    ids = [name for name in source.header if is_id_name(name)]
     places = [place for place, name in enumerate(source.header) if name not in ids]
     names = [source.header[place] for place in places]
     if not names:

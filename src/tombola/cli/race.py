@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tombola._formatting import escape_control
-from tombola.cli import reading
 from tombola.cli.options import CORES, Json, Seeds, Workers, words
 from tombola.cli.printing import grid, show, tell
 from tombola.cli.race_options import MakeSettings, with_race_options
+from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
@@ -46,10 +46,10 @@ def race() -> None:
 
 
 @app.command("plan")
-@reading.reads_a_table
+@with_table_options
 def plan_(
-    table: reading.Table,
-    said: reading.Said,
+    table: TableArgument,
+    table_options: TableOptions,
     level: Annotated[str, typer.Option(help="Probability that the answer may be wrong; several, comma-separated.")] = (
         "0.05,0.01"
     ),
@@ -59,8 +59,8 @@ def plan_(
     top: Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)] = 1,
     baseline: Annotated[str, typer.Option(help="Gate: are the others better than this candidate?")] = "",
     shuffles: Annotated[int, typer.Option(help="Number of simulated races, each in its own order.", min=1)] = 200,
-    rescale: reading.Rescale = False,  # noqa: FBT002 - a flag
-    missing: reading.Missing = "error",
+    rescale: Rescale = False,  # noqa: FBT002 - a flag
+    missing: Missing = "error",
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
     workers: Workers = CORES,
@@ -70,7 +70,7 @@ def plan_(
     from tombola.readers import read_table
 
     name = "standard input" if table == "-" else Path(table).name
-    read = read_table(table, rescale=rescale, missing=missing, **said)
+    read = read_table(table, rescale=rescale, missing=missing, **table_options)
     pool, notes = read.pool, read.notes
     plans = plan(
         pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top, baseline=baseline or None,

@@ -1,4 +1,4 @@
-"""Reading: the options that say what is what in a table, written once for all commands that read one."""
+"""Options about the columns of a table, shared by all commands that read one."""
 
 import csv
 import inspect
@@ -8,43 +8,45 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-TABLE = (
-    "A table of losses, a column per action or a line per row and action: CSV, TSV, JSON lines (also .gz), Parquet, "
+TABLE_HELP = (
+    "A table with a column per action, or a line per row and action: CSV, TSV, JSON lines (also .gz), Parquet, "
     "Feather, NPZ, NPY, SQLite as FILE::TABLE, Excel, an ASlib folder; - is standard input."
 )
-Table = Annotated[str, typer.Argument(help=TABLE)]
-Said = dict[str, Any]  # what was said about a table, as arguments of `read_table`
+TableArgument = Annotated[str, typer.Argument(help=TABLE_HELP)]
+TableOptions = dict[str, Any]  # keyword arguments of `read_table`
 Missing = Annotated[
     Literal["error", "drop", "worst"],
-    typer.Option(help="Missing cells: refuse the table (error), drop the row, or count the cell as the worst."),
+    typer.Option(help="Missing cells: reject the table (error), drop the row, or count the cell as the worst value."),
 ]
-Rescale = Annotated[bool, typer.Option("--rescale", help="Map the smallest number to 0 and the largest to 1.")]
+Rescale = Annotated[bool, typer.Option("--rescale", help="Map the smallest value to 0 and the largest to 1.")]
 
-# name, flag or text, what it is
-OPTIONS: dict[str, tuple[type, str]] = {
+# Name, type and help of each option; None is the default of a flag with a negation.
+OPTIONS: dict[str, tuple[Any, str]] = {
+    "losses": (bool, "Lower values are better."),
+    "scores": (bool, "Higher values are better."),
+    "range": (str, "The smallest and the largest possible value, such as 0,10; 0,1 if left out."),
     "actions": (str, "The columns that are actions; names or patterns, with commas between."),
     "id": (str, "The column with the ids of the rows."),
-    "ignore": (str, "Columns to leave out; names or patterns, with commas between."),
+    "ignore": (str, "Columns to ignore; names or patterns, with commas between."),
     "costs": (str, "The columns with costs: patterns such as 'cost_*', or one name for each action."),
-    "scores": (bool, "The numbers are scores: higher is better."),
-    "losses": (bool, "The numbers are losses: lower is better."),
     "action_column": (str, "In a long table, the column that names the action."),
-    "value_column": (str, "In a long table, the column with the numbers."),
+    "value_column": (str, "In a long table, the column with the values."),
     "delay_column": (str, "The column with the delay of each row, in rounds."),
     "sheet": (str, "The sheet of an Excel file."),
-    "decimal": (str, "What a comma between digits is not: '.', or is: ',' for a decimal comma."),
+    "decimal": (str, "The decimal mark: '.' or ','."),
+    "header": (bool | None, "Whether the first line of a text table has the names of the columns."),
 }
 
 
-def reads_a_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all options that say what is what in a table; it gets them together, as its parameter `said`."""
+def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add all table options to a command, which gets them as its parameter `table_options`."""
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(said=wanted({name: given.pop(name) for name in OPTIONS}), **given)
+        command(table_options=to_read_options({name: given.pop(name) for name in OPTIONS}), **given)
 
     parameters = list(inspect.signature(command).parameters.values())
-    at = next(place for place, one in enumerate(parameters) if one.name == "said")
+    at = next(place for place, one in enumerate(parameters) if one.name == "table_options")
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [*parameters[:at], *map(_parameter, OPTIONS), *parameters[at + 1 :]]
     )
@@ -52,21 +54,29 @@ def reads_a_table(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(name: str) -> inspect.Parameter:
-    kind, what = OPTIONS[name]
-    written = typer.Option(f"--{name.replace('_', '-')}", help=what)
-    empty: Any = kind()
+    kind, help_text = OPTIONS[name]
+    flag = f"--{name.replace('_', '-')}"
+    negation = f"/--no-{name}" if name == "header" else ""
     return inspect.Parameter(
-        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=empty, annotation=Annotated[kind, written]
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=_default(name),
+        annotation=Annotated[kind, typer.Option(f"{flag}{negation}", help=help_text, show_default=False)],
     )
 
 
-def wanted(options: dict[str, Any]) -> Said:
-    """Return what was said about the table as arguments of `read_table`.
+def _default(name: str) -> Any:
+    return {bool: False, str: ""}.get(OPTIONS[name][0])
 
-    >>> nothing = {name: kind() for name, (kind, _) in OPTIONS.items()}
-    >>> wanted({**nothing, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True})
-    {'kind': 'scores', 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
+
+def to_read_options(options: dict[str, Any]) -> TableOptions:
+    """Convert the options of the command line to keyword arguments of `read_table`.
+
+    >>> defaults = {name: _default(name) for name in OPTIONS}
+    >>> to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
+    {'kind': 'scores', 'range': (0.0, 10.0), 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
     """
+    from tombola.cli.units import parse_range
     from tombola.errors import ParameterError
 
     if options["scores"] and options["losses"]:
@@ -75,20 +85,27 @@ def wanted(options: dict[str, Any]) -> Said:
         raise ParameterError(
             f"--decimal: expected a comma or a point, got {options['decimal']!r}; write --decimal ','."
         )
-    kind = "scores" if options["scores"] else "losses" if options["losses"] else ""
     found = {
-        "kind": kind, "actions": names(options["actions"]), "ignore": names(options["ignore"]),
-        "costs": names(options["costs"]), "ids": options["id"], "sheet": options["sheet"],
-        "decimal": options["decimal"], "action": options["action_column"], "value": options["value_column"],
+        "kind": "scores" if options["scores"] else "losses" if options["losses"] else "",
+        "range": parse_range(options["range"]) if options["range"] else None,
+        "actions": parse_names(options["actions"]),
+        "ignore": parse_names(options["ignore"]),
+        "costs": parse_names(options["costs"]),
+        "ids": options["id"],
+        "sheet": options["sheet"],
+        "decimal": options["decimal"],
+        "action": options["action_column"],
+        "value": options["value_column"],
         "delay": options["delay_column"],
-    }  # fmt: skip
-    return {name: value for name, value in found.items() if value}
+    }
+    given = {name: value for name, value in found.items() if value}
+    return given if options["header"] is None else {**given, "header": options["header"]}
 
 
-def names(text: str) -> list[str]:
-    """Return names with commas between, where one with a comma in it stands in quotes.
+def parse_names(text: str) -> list[str]:
+    """Split names at commas; a name with a comma stands in quotes.
 
-    >>> names('a, "b, c"')
+    >>> parse_names('a, "b, c"')
     ['a', 'b, c']
     """
     from tombola.errors import ParameterError

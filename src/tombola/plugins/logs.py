@@ -16,9 +16,9 @@ import numpy as np
 from tombola._formatting import is_encodable, join_names
 from tombola.errors import TableError
 from tombola.pool import Pool
-from tombola.readers.columns import check_names
+from tombola.readers.columns import check_unique_names
 from tombola.readers.formats.delimited import text_lines, text_table
-from tombola.readers.paths import check_file
+from tombola.readers.input_checks import check_file
 
 # Errors that malformed input causes while it is parsed.
 PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -134,7 +134,7 @@ def _promptfoo(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
 
 def _long(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
     header, rows, _ = text_table(path)
-    check_names(str(path), [name.strip().lower() for name in header])
+    check_unique_names(str(path), [name.strip().lower() for name in header])
     columns = {name.strip().lower(): index for index, name in enumerate(header)}
     value = metric.lower() if metric else "loss" if "loss" in columns else "score"
     if not {"candidate", "row", value} <= set(columns):

@@ -1,6 +1,7 @@
-"""Columns: a table as named columns of numbers, whatever it was read from."""
+"""Columns of a table: cells parsed as numbers, with the places of missing and invalid ones."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,37 +13,51 @@ import numpy as np
 from tombola._formatting import join_names, option_text, truncate
 from tombola._types import Floats, Rounds
 from tombola.errors import TableError
-from tombola.readers.cells import COMMA, EITHER, PER_CENT, PLAIN, POINT, number_in
+from tombola.readers.input_checks import check_memory
 from tombola.readers.names import matching
+
+MISSING = frozenset(
+    {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "?", "-", "--", ".", "<na>"}
+)
+BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+# Notations of a number. AMBIGUOUS_COMMA: 1,234 has a decimal comma or a thousands separator. AMBIGUOUS_POINT: 1.234
+# is ambiguous in the same way where a comma is decimal.
+PLAIN, PERCENT, WORD, COMMA = "plain", "percent", "word", "decimal comma"
+AMBIGUOUS_COMMA, AMBIGUOUS_POINT = "comma", "point"
+_AMBIGUOUS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_AMBIGUOUS_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_COMMA = re.compile(r"[+-]?\d*,\d+")
+# Bytes per cell that rows of Python objects take at least.
+_CELL_SIZE = 64
 
 
 class CellRef(NamedTuple):
-    """One cell that is no number: its row, and what is written there."""
+    """A cell: its row and its text."""
 
     row: int
     text: str
 
 
 class Column(NamedTuple):
-    """A column: its cells as numbers, NaN where there is none, and as they are written, where that was kept."""
+    """A column: numbers (NaN if missing or invalid), texts if kept, and the first cells of special kinds."""
 
     name: str
     numbers: Floats
     texts: Sequence[str] | None = None
-    wrong: CellRef | None = None  # the first cell that is neither a number nor missing
-    gap: CellRef | None = None  # the first cell that is missing
-    notations: Mapping[str, CellRef] = MappingProxyType({})  # how numbers are written, each with the first such cell
+    first_invalid: CellRef | None = None  # neither a number nor missing
+    first_missing: CellRef | None = None
+    notations: Mapping[str, CellRef] = MappingProxyType({})  # the first cell in each notation
 
     @property
-    def known(self) -> int:
-        """How many cells hold a number."""
+    def n_numbers(self) -> int:
+        """The number of cells that hold a number."""
         return int(np.count_nonzero(~np.isnan(self.numbers)))
 
     @property
-    def words(self) -> list[str]:
-        """The cells as they are written; where only numbers were kept, in as few digits as tell them apart.
+    def labels(self) -> list[str]:
+        """The cells as text; numbers in the shortest form if no text was kept.
 
-        >>> Column("threshold", np.array([0.1, 2.0, 1e15])).words
+        >>> Column("threshold", np.array([0.1, 2.0, 1e15])).labels
         ['0.1', '2', '1000000000000000']
         """
         if self.texts is not None:
@@ -52,13 +67,13 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A table: its columns, its name in messages, the lines of its rows in the file, and notes on how it was read."""
+    """A table as columns: name in messages, line numbers of the rows, notes, decimal mark if given."""
 
     source: str
     columns: Sequence[Column]
     lines: Rounds | None = None
     notes: tuple[str, ...] = ()
-    decimal: str | None = None  # the decimal mark, where somebody said so
+    decimal: str | None = None
 
     @property
     def rows(self) -> int:
@@ -66,100 +81,170 @@ class Columns:
         return len(self.columns[0].numbers)
 
     @cached_property
-    def named(self) -> dict[str, Column]:
+    def by_name(self) -> dict[str, Column]:
         """The columns by name."""
         return {column.name: column for column in self.columns}
 
-    def where(self, row: int) -> str:
-        """Say where a row is, in words for a message."""
+    def place(self, row: int) -> str:
+        """Return the place of a row for messages: its line in the file, or its number."""
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
-    def find(self, name: str, wanted: str) -> Column:
-        """Return the column of this name, which the option `wanted` asks for."""
-        if name in self.named:
-            return self.named[name]
-        names = join_names([column.name for column in self.columns])
+    def find(self, name: str, option: str) -> Column:
+        """Return the column of this name, which was given with this option; raise if there is none."""
+        if name in self.by_name:
+            return self.by_name[name]
         raise TableError(
-            f"{self.source}: expected a column called {name!r} as {option_text(wanted)} says, got {names}; "
-            "name one of those."
+            f"{self.source}: expected a column called {name!r} as {option_text(option)} says, got "
+            f"{join_names([*self.by_name])}; name one of those."
         )
 
-    def matching(self, pattern: str, wanted: str) -> list[str]:
-        """Return the columns of this name, or that match it as a pattern, which the option `wanted` asks for."""
-        return matching(self.named, pattern) or [self.find(pattern, wanted).name]
+    def matching(self, pattern: str, option: str) -> list[str]:
+        """Return the names of columns that match a pattern given with this option; raise if there are none."""
+        return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
-        """Return the column if it holds nothing but numbers, all written alike, and missing cells."""
-        if column.wrong is not None:
+        """Return the column; raise unless its cells are numbers in one notation, or missing."""
+        if column.first_invalid is not None:
             raise TableError(
-                f"{self.source}: expected a number in {self.where(column.wrong.row)}, column {column.name!r}, got "
-                f"{truncate(column.wrong.text)!r}; fill it in, leave out the row, or leave out the column with "
-                f"{option_text('ignore', [column.name])}."
+                f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, column {column.name!r}, "
+                f"got {truncate(column.first_invalid.text)!r}; fill it in, leave out the row, or leave out the column "
+                f"with {option_text('ignore', [column.name])}."
             )
-        if PER_CENT in column.notations and len(column.notations) > 1:
-            other = next(cell for kind, cell in column.notations.items() if kind != PER_CENT)
+        if PERCENT in column.notations and len(column.notations) > 1:
+            other = next(cell for notation, cell in column.notations.items() if notation != PERCENT)
             raise TableError(
-                f"{self.source}: expected a per-cent sign in every cell of column {column.name!r} or in none, got "
-                f"{truncate(other.text)!r} in {self.where(other.row)}; write all cells alike."
+                f"{self.source}: expected a percent sign in every cell of column {column.name!r} or in none, got "
+                f"{truncate(other.text)!r} in {self.place(other.row)}; write all cells alike."
             )
-        if EITHER in column.notations and not self.commas:
-            raise self._doubtful(column, EITHER)
-        if POINT in column.notations and self.commas:
-            raise self._doubtful(column, POINT)
+        if AMBIGUOUS_COMMA in column.notations and not self.has_decimal_commas:
+            raise self._ambiguous_mark(column, AMBIGUOUS_COMMA)
+        if AMBIGUOUS_POINT in column.notations and self.has_decimal_commas:
+            raise self._ambiguous_mark(column, AMBIGUOUS_POINT)
         return column
 
     @cached_property
-    def commas(self) -> bool:
-        """Whether a comma is decimal: somebody said so, or some cell cannot be read otherwise."""
+    def has_decimal_commas(self) -> bool:
+        """Whether a comma is decimal: given by the caller, or because a cell cannot be read otherwise."""
         if self.decimal is not None:
             return self.decimal == ","
         return any(COMMA in column.notations for column in self.columns)
 
-    def _doubtful(self, column: Column, notation: str) -> TableError:
-        cell, (mark, name) = column.notations[notation], (",", "comma") if notation == EITHER else (".", "point")
+    def _ambiguous_mark(self, column: Column, notation: str) -> TableError:
+        cell = column.notations[notation]
+        mark, name = (",", "comma") if notation == AMBIGUOUS_COMMA else (".", "point")
         return TableError(
-            f"{self.source}: expected a number in {self.where(cell.row)}, column {column.name!r}, got {cell.text!r}, "
+            f"{self.source}: expected a number in {self.place(cell.row)}, column {column.name!r}, got {cell.text!r}, "
             f"which may have a decimal {name} or one between thousands; write {option_text('decimal', mark)} if it is "
             f"decimal, and leave out the {name}s if not."
         )
 
 
-def column_of(name: str, cells: Iterable[Any], *, start: int = 0, keep: bool = False) -> Column:
-    """Return a column from its cells, one by one; `start` is the row of the first."""
-    numbers, texts, wrong, gap = [], [], None, None
+class ParsedCell(NamedTuple):
+    """A cell as a number: NaN if missing, None if it is not a number; and its notation."""
+
+    number: float | None
+    notation: str = PLAIN
+
+
+def parse_cell(cell: Any) -> ParsedCell:
+    """Parse a cell: numbers, booleans, percentages, decimal commas and the usual texts for missing.
+
+    >>> [parse_cell(cell).number for cell in (" 0.5 ", "True", "NA", "12.5%", "0,5", "good", "1_000")]
+    [0.5, 1.0, nan, 0.125, 0.5, None, None]
+    >>> parse_cell("1,234").notation
+    'comma'
+    """
+    if not isinstance(cell, str):
+        return ParsedCell(_to_float(cell))
+    text = cell.strip().lower()
+    if text in MISSING:
+        return ParsedCell(math.nan)
+    if text in BOOLEANS:
+        return ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else WORD)
+    if text.endswith("%"):
+        share = parse_cell(text[:-1])
+        return ParsedCell(None if share.number is None else share.number / 100, PERCENT)
+    if _COMMA.fullmatch(text):
+        ambiguous = _AMBIGUOUS_COMMA.fullmatch(text)
+        return ParsedCell(float(text.replace(",", ".")), AMBIGUOUS_COMMA if ambiguous else COMMA)
+    # float() accepts 1_000, which no table means.
+    number = None if "_" in text else _to_float(text)
+    return ParsedCell(number, AMBIGUOUS_POINT if has_ambiguous_point(text) else PLAIN)
+
+
+def has_ambiguous_point(text: str) -> bool:
+    """Return whether the point of a number would separate thousands if commas are decimal."""
+    # The slice is a cheap test for the usual case, before the regular expression.
+    return text.strip()[-4:-3] == "." and _AMBIGUOUS_POINT.fullmatch(text.strip()) is not None
+
+
+def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
+    """Parse the cells of a column one by one; `first_row` is the row of the first cell."""
+    numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
-    for row, cell in enumerate(cells, start):
-        value, notation = number_in(cell)
+    for row, cell in enumerate(cells, first_row):
+        value, notation = parse_cell(cell)
         if value is None:
-            wrong = wrong or CellRef(row, str(cell))
+            first_invalid = first_invalid or CellRef(row, str(cell))
         elif math.isnan(value):
-            gap = gap or CellRef(row, "" if cell is None else str(cell))
+            first_missing = first_missing or CellRef(row, "" if cell is None else str(cell))
         elif notation not in notations:
             notations[notation] = CellRef(row, str(cell).strip())
         numbers.append(math.nan if value is None else value)
-        if keep:
+        if keep_texts:
             texts.append("" if cell is None else str(cell).strip())
-    return Column(name, np.array(numbers, dtype=np.float64), texts if keep else None, wrong, gap, notations)
+    array = np.array(numbers, dtype=np.float64)
+    return Column(name, array, texts if keep_texts else None, first_invalid, first_missing, notations)
 
 
-def notes_on_notation(columns: Sequence[Column]) -> list[str]:
-    """Say which cells are not written as plain numbers, and what they were taken for."""
-    found: dict[str, tuple[Column, CellRef]] = {}
+def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
+    """Parse a table that is given as rows of cells."""
+    check_unique_names(source, names)
+    cells = []
+    for row in rows:
+        cells.append([_plain_cell(cell) for cell in row])
+        # Checking every row would take longer than reading it.
+        if len(cells) % 4096 == 0:
+            check_memory(source, _CELL_SIZE * len(cells) * len(names))
+    if not cells:
+        raise TableError(f"{source}: expected at least one row, got none; give a table that is not empty.")
+    by_column = zip(names, zip(*cells, strict=True), strict=True)
+    columns = [parse_column(name, column, keep_texts=True) for name, column in by_column]
+    return Columns(source, columns, notes=(note,) if note else ())
+
+
+def notation_notes(columns: Sequence[Column]) -> list[str]:
+    """Return a note for each notation other than plain numbers, with the first cell as example."""
+    examples: dict[str, tuple[Column, CellRef]] = {}
     for column in columns:
-        for kind, cell in column.notations.items():
-            found.setdefault(COMMA if kind == EITHER else kind, (column, cell))
-    for plain in (PLAIN, POINT):
-        found.pop(plain, None)
+        for notation, cell in column.notations.items():
+            examples.setdefault(COMMA if notation == AMBIGUOUS_COMMA else notation, (column, cell))
     return [
-        f"{kind}: {cell.text!r} in column {column.name!r} was read as {column.numbers[cell.row]:g}"
-        for kind, (column, cell) in found.items()
+        f"{notation}: {cell.text!r} in column {column.name!r} was read as {column.numbers[cell.row]:g}"
+        for notation, (column, cell) in examples.items()
+        if notation not in (PLAIN, AMBIGUOUS_POINT)
     ]
 
 
-def check_names(source: str, names: Sequence[str]) -> None:
-    """Refuse a table in which two columns have the same name."""
+def check_unique_names(source: str, names: Sequence[str]) -> None:
+    """Raise if two columns have the same name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
             raise TableError(f"{source}: columns must have different names, got {name!r} twice; rename one of them.")
         seen.add(name)
+
+
+def _plain_cell(cell: Any) -> Any:
+    return cell if cell is None or isinstance(cell, str | int | float) else str(cell)
+
+
+def _to_float(cell: Any) -> float | None:
+    # pandas and polars have their own missing values.
+    if cell is None or str(cell) in ("<NA>", "NaT"):
+        return math.nan
+    try:
+        value = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isinf(value) else value

@@ -1,7 +1,7 @@
-"""Prices: which columns of a wide table hold the costs of which action."""
+"""Cost columns of a wide table: find the column of each action and resource."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,119 +11,125 @@ from tombola._formatting import join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns
-from tombola.readers.names import held, likeness, matching, stem
-from tombola.readers.options import ReadOptions, costs_of
+from tombola.readers.names import action_stem, classify_name, matching, wildcard_match
+from tombola.readers.options import ReadOptions, stack_costs
+
+AS_REQUESTED = "as requested"  # the reason for columns the caller ignores
 
 
-class Prices(NamedTuple):
-    """The columns with costs: for every resource the column of each action, by the action's name or by its place."""
+class CostColumns(NamedTuple):
+    """Names of cost columns: by resource, then by action (or by the part of the name that a wildcard matched)."""
 
-    resources: dict[str, dict[str, str]]
+    resources: Mapping[str, Mapping[str, str]]
     columns: tuple[str, ...]
-    placed: bool = False  # the columns are given one by one, in the order of the actions
+    positional: bool = False  # columns are listed in the order of the actions
 
-    def matched(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "Prices":
-        """Return the same with the names of the actions as keys, in their order."""
-        if self.placed:
-            return self._placed(table, names)
-        found: dict[str, dict[str, str]] = {}
+    def assign(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "CostColumns":
+        """Return the same columns keyed by action name, in the order of the actions."""
+        if self.positional:
+            return self._assign_positional(table, names)
+        assigned: dict[str, dict[str, str]] = {}
         for resource, columns in self.resources.items():
-            by_stem = {stem(key) or key.lower(): name for key, name in columns.items()}
-            found[resource] = {}
+            by_stem = {action_stem(key) or key.lower(): name for key, name in columns.items()}
+            assigned[resource] = {}
             for name, action in zip(names, actions, strict=True):
-                keys = (columns.get(name), columns.get(action.name), by_stem.get(stem(name) or name.lower()))
+                # An exact match comes first: names such as A and a have the same stem.
+                keys = (columns.get(name), columns.get(action.name), by_stem.get(action_stem(name) or name.lower()))
                 column = next((key for key in keys if key is not None), None)
                 if column is None:
                     raise TableError(
-                        f"{table.source}: expected a column called {_written(resource, name)!r} as "
-                        f"{option_text('costs', [resource])} says, got {join_names(list(columns.values()))}; add it, or leave "
-                        f"the action out with {option_text('ignore', [action.name])}."
+                        f"{table.source}: expected a column called {_expected_name(resource, name)!r} as "
+                        f"{option_text('costs', [resource])} says, got {join_names(list(columns.values()))}; add it, "
+                        f"or leave the action out with {option_text('ignore', [action.name])}."
                     )
-                found[resource][name] = column
-            self._refuse_shared(table, found[resource])
-        return Prices(found, self.columns)
+                assigned[resource][name] = column
+            _check_not_shared(table, assigned[resource])
+        return CostColumns(assigned, self.columns)
 
-    def _refuse_shared(self, table: Columns, columns: dict[str, str]) -> None:
-        twice = next((name for name, count in Counter(columns.values()).items() if count > 1), None)
-        if twice is not None:
-            owners = join_names([name for name, column in columns.items() if column == twice])
-            raise TableError(
-                f"{table.source}: expected a column of costs for each of {owners}, got {twice!r} for all of them; name "
-                f"the columns one by one with {option_text('costs')}."
-            )
-
-    def _placed(self, table: Columns, names: Sequence[str]) -> "Prices":
+    def _assign_positional(self, table: Columns, names: Sequence[str]) -> "CostColumns":
         if len(self.columns) != len(names):
             raise TableError(
-                f"{table.source}: expected a column of costs for each of the {len(names)} actions ({join_names(names)}), "
+                f"{table.source}: expected a cost column for each of the {len(names)} actions ({join_names(names)}), "
                 f"got {len(self.columns)} ({join_names(self.columns)}); name as many, or a pattern such as "
                 f"{option_text('costs', ['cost_*'])}."
             )
-        return Prices({"cost": dict(zip(names, self.columns, strict=True))}, self.columns)
+        return CostColumns({"cost": dict(zip(names, self.columns, strict=True))}, self.columns)
 
-    def costs(self, table: Columns) -> NDArray[np.float64] | None:
-        """Return the costs, rows x actions x resources."""
-        return costs_of({resource: _stacked(table, columns) for resource, columns in self.resources.items()})
+    def values(self, table: Columns) -> NDArray[np.float64] | None:
+        """Return the costs, rows x actions x resources; None if there are no cost columns."""
+        return stack_costs({resource: _stack_columns(table, columns) for resource, columns in self.resources.items()})
 
-    def note(self) -> list[str]:
-        """Say where the costs come from."""
+    def notes(self) -> list[str]:
+        """Return a note that lists the columns and their actions."""
         pairs = [f"{column} for {name}" for columns in self.resources.values() for name, column in columns.items()]
         return [f"costs from columns {join_names(pairs)}"] if pairs else []
 
 
-NONE = Prices({}, ())
-AS_ASKED = "as asked"  # why a column is set aside that somebody wants left out
+NO_COSTS = CostColumns({}, ())
 
 
-def asked_prices(table: Columns, wanted: ReadOptions) -> Prices:
-    """Return the columns that the option for costs names: RESOURCE:ACTION, patterns, or one for each action."""
-    words, resources, single = wanted.resources, {}, []
-    for word in words:
-        pattern = next((p for p in _patterns(word) if matching(table.named, p)), None)
+def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
+    """Return the columns given by the option `costs`: a resource name, a pattern, or one column per action."""
+    resources, single = {}, []
+    for word in options.resources:
+        pattern = next((p for p in _patterns(word) if matching(table.by_name, p)), None)
         if pattern is not None:
-            resources[word] = {held(pattern, name): name for name in matching(table.named, pattern)}
+            resources[word] = {wildcard_match(pattern, name): name for name in matching(table.by_name, pattern)}
         else:
             single.append(table.find(word, "costs").name)
-    columns = tuple(name for found in resources.values() for name in found.values())
     if single and resources:
         raise TableError(
-            f"{table.source}: expected patterns of costs, or one column for each action, got both ({join_names(words)}); "
-            f"write for example {option_text('costs', ['cost_*'])}."
+            f"{table.source}: expected patterns of costs, or one column for each action, got both "
+            f"({join_names(options.resources)}); write for example {option_text('costs', ['cost_*'])}."
         )
-    return Prices({}, tuple(single), placed=True) if single else Prices(resources, columns)
+    columns = tuple(name for found in resources.values() for name in found.values())
+    return CostColumns({}, tuple(single), positional=True) if single else CostColumns(resources, columns)
 
 
-def guessed_prices(table: Columns, wanted: ReadOptions, names: Sequence[str], aside: dict[str, str]) -> Prices:
+def detected_costs(
+    table: Columns, options: ReadOptions, names: Sequence[str], ignored: Mapping[str, str]
+) -> CostColumns:
     """Return the columns that are costs by their names, if there is one for every action."""
-    if wanted.costs is not None:
-        return NONE
-    left_out = {name for name, why in aside.items() if why == AS_ASKED}
-    marked = {n.removeprefix("cost:"): n for n in table.named if n.startswith("cost:") and n not in left_out}
+    if options.costs is not None:
+        return NO_COSTS
+    excluded = {name for name, reason in ignored.items() if reason == AS_REQUESTED}
+    marked = {n.removeprefix("cost:"): n for n in table.by_name if n.startswith("cost:") and n not in excluded}
     if marked:
-        actions = [table.named.get(name) or Column(name, np.zeros(0)) for name in names]
-        return Prices({"cost": marked}, tuple(marked.values())).matched(table, names, actions)
-    costly = [name for name in aside if likeness(name) == "cost" and name not in left_out]
-    alike: dict[str, list[str]] = {}
-    for name in costly:
-        alike.setdefault(stem(name), []).append(name)
-    pairs = {name: _nearest(name, found) for name in names if (found := alike.get(stem(name) or name.lower()))}
+        # cost:ACTION is explicit, so that a missing one is an error.
+        actions = [table.by_name.get(name) or Column(name, np.zeros(0)) for name in names]
+        return CostColumns({"cost": marked}, tuple(marked.values())).assign(table, names, actions)
+    by_stem: dict[str, list[str]] = {}
+    for name in ignored:
+        if classify_name(name) == "cost" and name not in excluded:
+            by_stem.setdefault(action_stem(name), []).append(name)
+    pairs = {name: _closest(name, found) for name in names if (found := by_stem.get(action_stem(name) or name.lower()))}
     if len(pairs) < len(names) or len({*pairs.values()}) < len(pairs):
-        return NONE
-    return Prices({"cost": pairs}, tuple(pairs.values()))
+        return NO_COSTS
+    return CostColumns({"cost": pairs}, tuple(pairs.values()))
 
 
-def _nearest(action: str, alike: Sequence[str]) -> str:
-    """Return the last of the columns that are called as an action is, or of those that are so letter by letter."""
-    return ([name for name in alike if action in name] or alike)[-1]
+def _check_not_shared(table: Columns, columns: Mapping[str, str]) -> None:
+    shared = next((name for name, count in Counter(columns.values()).items() if count > 1), None)
+    if shared is not None:
+        owners = join_names([name for name, column in columns.items() if column == shared])
+        raise TableError(
+            f"{table.source}: expected a cost column for each of {owners}, got {shared!r} for all of them; name "
+            f"the columns one by one with {option_text('costs')}."
+        )
+
+
+def _closest(action: str, columns: Sequence[str]) -> str:
+    """Return the last column that contains the name of the action as written, else the last one."""
+    return ([name for name in columns if action in name] or columns)[-1]
 
 
 def _patterns(word: str) -> tuple[str, ...]:
     return (word,) if "*" in word else (f"{word}:*", f"{word}_*", f"*_{word}")
 
 
-def _written(resource: str, name: str) -> str:
+def _expected_name(resource: str, name: str) -> str:
     return resource.replace("*", name) if "*" in resource else f"{resource}:{name}"
 
 
-def _stacked(table: Columns, columns: dict[str, str]) -> Floats:
-    return np.column_stack([table.numeric(table.named[name]).numbers for name in columns.values()])
+def _stack_columns(table: Columns, columns: Mapping[str, str]) -> Floats:
+    return np.column_stack([table.numeric(table.by_name[name]).numbers for name in columns.values()])

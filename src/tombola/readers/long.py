@@ -1,4 +1,4 @@
-"""Long tables: a line for each row and action, with the loss of that action in that row."""
+"""Long tables: one line for each row and action, with the loss or score of that action in that row."""
 
 from collections.abc import Sequence
 
@@ -7,91 +7,98 @@ import numpy as np
 from tombola._formatting import join_names, option_text
 from tombola._types import Floats, Rounds
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, notes_on_notation
-from tombola.readers.names import IDS, likeness
-from tombola.readers.options import (
+from tombola.readers.columns import Column, Columns, notation_notes
+from tombola.readers.names import (
     ACTION,
-    ALSO_ACTION,
-    CHANCE,
     COSTS,
     DELAYS,
+    IDS,
     LOSSES,
+    PROBABILITY,
     SCORES,
-    ParsedTable,
-    ReadOptions,
-    costs_of,
-    logged,
+    WEAK_ACTION,
+    classify_name,
+    direction_of,
 )
+from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 
-_LARGEST = 10_000_000  # cells of a pool that are mostly missing
+# A pool with more cells must have a line for one in twenty of them: otherwise the columns are wrong.
+MAX_SPARSE_CELLS = 10_000_000
 
 
-def action_column(table: Columns, wanted: ReadOptions) -> Column | None:
-    """Return the column that says which action a line is about, or None: then the table is wide."""
-    if wanted.action is not None:
-        return table.find(wanted.action, "action")
-    if wanted.actions is not None and all(any(c.name == name for c in table.columns) for name in wanted.actions):
+def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
+    """Return the column that names the action of each line, or None if the table is wide."""
+    if options.action is not None:
+        return table.find(options.action, "action")
+    if options.actions is not None and all(name in table.by_name for name in options.actions):
         return None
-    scored = [c for c in table.columns if c.name.lower() in (*LOSSES, *SCORES, *CHANCE) or _scored(c)]
-    told = wanted.value is not None or len(scored) == 1 or _named(table, (*LOSSES, *SCORES, *CHANCE)) is not None
-    return _named(table, (*ACTION, *ALSO_ACTION) if told else ACTION)
+    numeric = (*LOSSES, *SCORES, *PROBABILITY)
+    values = [c for c in table.columns if c.name.lower() in numeric or _is_value(c)]
+    has_value = options.value is not None or len(values) == 1 or _named(table, numeric) is not None
+    return _named(table, (*ACTION, *WEAK_ACTION) if has_value else ACTION)
 
 
-def read_long(table: Columns, wanted: ReadOptions, action: Column, *, average: bool = False) -> ParsedTable:
-    """Take a long table apart; rows and actions come in the order in which they are first named."""
-    ids = table.find(wanted.ids, "ids") if wanted.ids is not None else _named(table, IDS)
-    sign = f"column {action.name!r} names it"
+def read_long(table: Columns, options: ReadOptions, action: Column, *, average: bool = False) -> ParsedTable:
+    """Parse a long table; rows and actions are numbered in the order of their first line.
+
+    `average` averages repeated lines of a row and action, which otherwise raise.
+    """
+    ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
+    evidence = f"column {action.name!r} names it"
     if ids is None:
-        raise logged(
-            table.source,
-            sign,
-            f" (if several lines make up a row, name the column that says which with {option_text('ids', 'NAME')})",
-        )
-    rows, row_names = _codes(table, ids)
-    columns, names = _codes(table, action)
+        hint = f" (if several lines make up a row, name the column of the rows with {option_text('ids', 'NAME')})"
+        raise logged_table_error(table.source, evidence, hint)
+    rows, row_names = _encode(table, ids)
+    columns, names = _encode(table, action)
     if len(row_names) == table.rows:
-        raise logged(table.source, sign)
+        raise logged_table_error(table.source, evidence)
     _check_size(table, len(row_names), names)
-    value = _value(table, wanted, {ids.name, action.name})
-    place = (rows, columns, (len(row_names), len(names)))
-    values = _table(table, value, place, average=average)
-    score = likeness(value.name) == "score"
-    kind = wanted.kind or ("scores" if score else "losses")
-    doubt = value.name if score and wanted.kind is None and value.name.lower() not in SCORES else ""
-    prices = _prices(table, wanted)
-    costs = {column.name: _table(table, column, place, average=average) for column in prices}
-    delay = table.find(wanted.delay, "delay") if wanted.delay is not None else _named(table, DELAYS)
+    value = _value_column(table, options, {ids.name, action.name})
+    kind, unit = direction_of([value.name])
+    cells = (rows, columns, (len(row_names), len(names)))
+    values = _pivot(table, value, cells, average=average)
+    cost_columns = _cost_columns(table, options)
+    costs = stack_costs({column.name: _pivot(table, column, cells, average=average) for column in cost_columns})
+    delay = table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
     notes = [
         f"a long table: {len(row_names)} rows (column {ids.name!r}), {len(names)} actions (column {action.name!r}: "
-        f"{join_names(names)}), {kind} in column {value.name!r}",
+        f"{join_names(names)}), values in column {value.name!r}",
         *([f"delays from column {delay.name!r}"] if delay else []),
-        *([f"costs from columns {join_names([column.name for column in prices])}"] if prices else []),
-        *notes_on_notation([value, *prices]),
+        *([f"costs from columns {join_names([column.name for column in cost_columns])}"] if cost_columns else []),
+        *notation_notes([value, *cost_columns]),
     ]
-    chosen = _chosen(table, wanted.actions, names)
-    values, actions, stacked = values[:, chosen], [names[i] for i in chosen], costs_of(costs)
-    gap = _gap(values, row_names, actions)
+    selected = _select(table, options.actions, names)
+    values, actions = values[:, selected], [names[i] for i in selected]
     return ParsedTable(
-        table.source, kind, values, tuple(actions), tuple(row_names),
-        None if stacked is None else stacked[:, chosen], _delays(table, delay, rows, len(row_names)), notes, gap, doubt,
-    )  # fmt: skip
+        source=table.source,
+        kind=options.kind or kind,
+        values=values,
+        actions=tuple(actions),
+        ids=tuple(row_names),
+        costs=None if costs is None else costs[:, selected],
+        delays=_delays(table, delay, rows, len(row_names)),
+        notes=notes,
+        first_missing=_first_missing(values, row_names, actions),
+        unit=unit,
+    )
 
 
 def _named(table: Columns, names: Sequence[str]) -> Column | None:
     return next((column for column in table.columns if column.name.lower() in names), None)
 
 
-def _codes(table: Columns, column: Column) -> tuple[Rounds, list[str]]:
-    known: dict[str, int] = {}
-    texts = column.words
-    blank = next((row for row, text in enumerate(texts) if text in ("", "nan")), None)
+def _encode(table: Columns, column: Column) -> tuple[Rounds, list[str]]:
+    """Return the index of each line's label, and the labels in order of appearance."""
+    index: dict[str, int] = {}
+    labels = column.labels
+    blank = next((row for row, text in enumerate(labels) if text in ("", "nan")), None)
     if blank is not None:
         raise TableError(
-            f"{table.source}: expected a name in {table.where(blank)}, column {column.name!r}, got none; fill it in, "
+            f"{table.source}: expected a name in {table.place(blank)}, column {column.name!r}, got none; fill it in, "
             "or leave out the line."
         )
-    codes = np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.int64)
-    return codes, list(known)
+    codes = np.array([index.setdefault(label, len(index)) for label in labels], dtype=np.int64)
+    return codes, list(index)
 
 
 def _check_size(table: Columns, rows: int, names: list[str]) -> None:
@@ -100,7 +107,7 @@ def _check_size(table: Columns, rows: int, names: list[str]) -> None:
             f"{table.source}: expected at least two actions, got {join_names(names)} only; "
             "check the column with the actions."
         )
-    if rows * len(names) > max(_LARGEST, 20 * table.rows):
+    if rows * len(names) > max(MAX_SPARSE_CELLS, 20 * table.rows):
         raise TableError(
             f"{table.source}: expected a line for each of {rows} rows and {len(names)} actions, got {table.rows} "
             "lines; check the columns with the rows and the actions, or name them with "
@@ -108,46 +115,47 @@ def _check_size(table: Columns, rows: int, names: list[str]) -> None:
         )
 
 
-def _value(table: Columns, wanted: ReadOptions, taken: set[str]) -> Column:
-    if wanted.value is not None:
-        return table.numeric(table.find(wanted.value, "value"))
-    names = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[wanted.kind]
-    found = _named(table, names) or next((c for c in table.columns if c.name not in taken and _scored(c)), None)
+def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Column:
+    if options.value is not None:
+        return table.numeric(table.find(options.value, "value"))
+    names = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[options.kind]
     rest = [column for column in table.columns if column.name not in taken]
-    if found is None and len(rest) == 1 and wanted.kind is not None:
-        found = rest[0]
-    if found is None:
+    value = _named(table, names) or next((column for column in rest if _is_value(column)), None)
+    if value is None and len(rest) == 1 and options.kind is not None:
+        value = rest[0]
+    if value is None:
         raise TableError(
-            f"{table.source}: expected a column called {' or '.join(names)}, got "
-            f"{join_names([column.name for column in table.columns])}; name it with {option_text('value', 'NAME')}, and say "
-            f"{option_text('kind', 'losses')} or {option_text('kind', 'scores')}."
+            f"{table.source}: expected a column called {' or '.join(names)}, got {join_names([*table.by_name])}; "
+            f"name it with {option_text('value', 'NAME')}, and write {option_text('kind', 'losses')} or "
+            f"{option_text('kind', 'scores')}."
         )
-    return table.numeric(found)
+    return table.numeric(value)
 
 
-def _scored(column: Column) -> bool:
-    return column.wrong is None and likeness(column.name) in ("loss", "score")
+def _is_value(column: Column) -> bool:
+    return column.first_invalid is None and classify_name(column.name) in ("loss", "score")
 
 
-def _prices(table: Columns, wanted: ReadOptions) -> list[Column]:
-    if wanted.resources:
-        return [table.find(name, "costs") for name in wanted.resources]
-    found = _named(table, COSTS) if wanted.costs is None else None
-    return [] if found is None else [found]
+def _cost_columns(table: Columns, options: ReadOptions) -> list[Column]:
+    if options.resources:
+        return [table.find(name, "costs") for name in options.resources]
+    column = _named(table, COSTS) if options.costs is None else None
+    return [] if column is None else [column]
 
 
-def _table(table: Columns, column: Column, place: tuple[Rounds, Rounds, tuple[int, int]], *, average: bool) -> Floats:
-    rows, actions, shape = place
+def _pivot(table: Columns, column: Column, cells: tuple[Rounds, Rounds, tuple[int, int]], *, average: bool) -> Floats:
+    """Return the numbers of a column as rows x actions, NaN where there is no line."""
+    rows, actions, shape = cells
     numbers = table.numeric(column).numbers
-    cells = rows * shape[1] + actions
-    counts = np.bincount(cells, minlength=shape[0] * shape[1])
+    places = rows * shape[1] + actions
+    counts = np.bincount(places, minlength=shape[0] * shape[1])
     if not average and counts.max() > 1:
-        line = int(np.nonzero(counts[cells] > 1)[0][1])
+        line = int(np.nonzero(counts[places] > 1)[0][1])
         raise TableError(
-            f"{table.source}: expected one line for each row and action, got a second one in {table.where(line)} or "
-            "before; leave out what is double."
+            f"{table.source}: expected one line for each row and action, got a second one in {table.place(line)} or "
+            "before; leave out the duplicates."
         )
-    sums = np.bincount(cells, weights=numbers, minlength=shape[0] * shape[1])
+    sums = np.bincount(places, weights=numbers, minlength=shape[0] * shape[1])
     means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
     reshaped: Floats = means.reshape(shape)
     return reshaped
@@ -163,12 +171,12 @@ def _delays(table: Columns, delay: Column | None, rows: Rounds, count: int) -> F
     if other.any():
         raise TableError(
             f"{table.source}: expected one delay for each row, got another one for the same row in "
-            f"{table.where(int(np.argmax(other)))}; give all lines of a row the same delay."
+            f"{table.place(int(np.argmax(other)))}; give all lines of a row the same delay."
         )
     return delays
 
 
-def _chosen(table: Columns, actions: Sequence[str] | None, names: list[str]) -> list[int]:
+def _select(table: Columns, actions: Sequence[str] | None, names: list[str]) -> list[int]:
     for name in actions or ():
         if name not in names:
             raise TableError(
@@ -177,7 +185,7 @@ def _chosen(table: Columns, actions: Sequence[str] | None, names: list[str]) -> 
     return [names.index(name) for name in actions] if actions is not None else list(range(len(names)))
 
 
-def _gap(values: Floats, rows: list[str], names: list[str]) -> str | None:
+def _first_missing(values: Floats, rows: list[str], names: list[str]) -> str | None:
     missing = np.isnan(values)
     if not missing.any():
         return None

@@ -1,18 +1,33 @@
-"""Names: what a column's name says it is, by its first and last word; a guess, which is always told."""
+"""Column names: classify a column, and the direction of its numbers, by the first and last word of its name."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
-Like: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "label", "plain"]
+NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "label", "plain"]
+Kind: TypeAlias = Literal["losses", "scores"]
 
+# Names of arrays in an archive, and of columns in a long table.
+LOSSES = ("losses", "loss")
+SCORES = ("scores", "score", "rewards", "reward")
+COSTS = ("costs", "cost")
+DELAYS = ("delays", "delay")
 IDS = ("ids", "id", "row", "row_id", "instance_id")
-_ALSO_IDS = (
+# Each of these alone marks a long table: every line has one action.
+ACTION = ("action", "logged_action", "chosen_action")
+# These mark a long table only beside a column of losses, scores or probabilities.
+WEAK_ACTION = ("algorithm", "model", "method", "solver", "arm")
+PROBABILITY = ("propensity", "probability", "pscore", "action_prob", "logged_probability")
+
+_WEAK_IDS = (
     "index", "idx", "key", "uuid", "guid", "no", "nr", "#", "name", "instance", "question", "prompt", "item",
     "example", "sample", "task", "query", "case", "customer", "user", "unnamed: 0",
 )  # fmt: skip
-_LOSS = frozenset({"loss", "losses", "error", "errors", "err", "regret", "penalty", "wrong"})
+_LOSS = frozenset({
+    "loss", "losses", "error", "errors", "err", "regret", "penalty", "wrong", "mse", "rmse", "mae", "brier",
+    "perplexity", "ppl", "wer", "cer", "failed", "failures", "mistakes",
+})  # fmt: skip
 _SCORE = frozenset({
     "score", "scores", "accuracy", "acc", "reward", "rewards", "f1", "auc", "bleu", "rouge", "precision", "recall",
     "quality", "rating", "correct", "success", "passed", "win", "wins", "won", "solved", "utility", "profit",
@@ -20,50 +35,70 @@ _SCORE = frozenset({
 })  # fmt: skip
 _COST = frozenset({
     "cost", "costs", "price", "prices", "usd", "dollars", "eur", "euros", "cents", "seconds", "secs", "sec", "ms",
-    "millis", "minutes", "hours", "latency", "duration", "runtime", "tokens", "energy",
+    "millis", "minutes", "hours", "latency", "duration", "runtime", "time", "times", "tokens", "energy",
 })  # fmt: skip
 _DATE = frozenset({"date", "dates", "timestamp", "datetime"})
 _FEATURE = frozenset({"feature", "features", "feat", "embedding", "emb"})
-_LABEL = frozenset({
-    "label", "labels", "target", "split", "fold", "category", "group", "cluster", "stratum", "strata", "weight",
-    "seed", "gold", "answer", "y_true", "ground_truth", "time", "day", "month", "year",
+_GROUP = frozenset({
+    "category", "group", "cluster", "stratum", "strata", "split", "fold", "topic", "domain", "subject", "language",
+    "segment",
 })  # fmt: skip
+_LABEL = _GROUP | {
+    "label", "labels", "target", "weight", "seed", "gold", "answer", "y_true", "ground_truth", "time", "day", "month",
+    "year",
+}  # fmt: skip
+# "brier score" is a loss although "score" alone is not.
+_LOSS_ALTHOUGH_SCORE = frozenset({"brier"})
 
 
-def likeness(name: str) -> Like:
-    """Say what a name looks like.
+def classify_name(name: str) -> NameClass:
+    """Classify a column by the first and last word of its name.
 
-    >>> [likeness(name) for name in ("gpt_cost", "Accuracy", "created date", "x12", "split", "llama-3")]
+    >>> [classify_name(name) for name in ("gpt_cost", "Accuracy", "created date", "x12", "split", "llama-3")]
     ['cost', 'score', 'date', 'feature', 'label', 'plain']
     """
-    words = _words(name)
-    ends = {words[0], words[-1]} if words else set()
+    ends = _end_words(name)
     if name.strip().lower() in _LABEL:
         return "label"
     if re.fullmatch(r"x_?\d+", name.strip().lower()) or ends & _FEATURE:
         return "feature"
-    kinds: tuple[tuple[Like, frozenset[str]], ...] = (
+    classes: tuple[tuple[NameClass, frozenset[str]], ...] = (
         ("date", _DATE), ("loss", _LOSS), ("score", _SCORE), ("cost", _COST)
     )  # fmt: skip
-    return next((kind for kind, known in kinds if ends & known), "plain")
+    return next((kind for kind, words in classes if ends & words), "plain")
 
 
-def says_reward(name: str) -> bool:
-    """Say whether a name calls its numbers rewards, which leaves no doubt."""
-    words = _words(name)
-    return bool({*words[:1], *words[-1:]} & {"reward", "rewards"})
+def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
+    """Return the direction of the numbers in columns of these names, and their unit.
+
+    The direction is None unless every name states the same one; the unit is "" unless all names use one word.
+
+    >>> direction_of(["gpt_accuracy", "llama_accuracy"]), direction_of(["gpt", "llama"])
+    (('scores', 'accuracy'), (None, ''))
+    >>> direction_of(["error_score"]), direction_of(["minisat seconds", "glucose seconds"])
+    ((None, ''), ('losses', 'seconds'))
+    """
+    kinds = {_direction(name) for name in names}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    units = {frozenset(_end_words(name) & (_LOSS | _SCORE | _COST)) for name in names}
+    words = units.pop() if kind is not None and len(units) == 1 else frozenset()
+    return kind, next(iter(words)) if len(words) == 1 else ""
 
 
-def like_id(name: str) -> bool:
-    """Say whether a name looks like that of an id."""
-    words = _words(name)
-    return name.strip().lower() in (*IDS, *_ALSO_IDS, "") or "id" in (words[:1] + words[-1:])
+def is_id_name(name: str) -> bool:
+    """Return whether the name is usual for a column of ids."""
+    return name.strip().lower() in (*IDS, *_WEAK_IDS, "") or "id" in _end_words(name)
 
 
-def stem(name: str) -> str:
-    """Return a name without the word that says what it is, in small letters.
+def is_group_name(name: str) -> bool:
+    """Return whether the name is usual for a column of groups, such as category."""
+    return name.strip().lower() in _GROUP
 
-    >>> stem("gpt-4_cost"), stem("loss: small model"), stem("loss")
+
+def action_stem(name: str) -> str:
+    """Return the words of a name in lower case without the one for loss, score or cost.
+
+    >>> action_stem("gpt-4_cost"), action_stem("loss: small model"), action_stem("loss")
     ('gpt 4', 'small model', '')
     """
     words = _words(name)
@@ -74,10 +109,10 @@ def stem(name: str) -> str:
     return " ".join(words)
 
 
-def without(name: str) -> str:
-    """Return a name without the word that says what it is, as it is written.
+def without_kind_word(name: str) -> str:
+    """Return a name without its first or last word for loss or score, otherwise unchanged.
 
-    >>> without("GPT-4_loss"), without("loss: small model")
+    >>> without_kind_word("GPT-4_loss"), without_kind_word("loss: small model")
     ('GPT-4', 'small model')
     """
     words = "|".join(sorted(_LOSS | _SCORE, key=len, reverse=True))
@@ -86,19 +121,32 @@ def without(name: str) -> str:
 
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
-    """Return the names that are this one, or match it as a pattern such as cost_*."""
+    """Return the name equal to the pattern, else all names that match it as a wildcard such as cost_*."""
     names = list(names)
     return [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
 
 
-def held(pattern: str, name: str) -> str:
-    """Return what the star of a pattern stands for in a name that matches.
+def wildcard_match(pattern: str, name: str) -> str:
+    """Return the part of a matching name that the star of the pattern stands for.
 
-    >>> held("cost_*", "cost_gpt"), held("*_usd", "gpt_usd")
+    >>> wildcard_match("cost_*", "cost_gpt"), wildcard_match("*_usd", "gpt_usd")
     ('gpt', 'gpt')
     """
     before, _, after = pattern.partition("*")
     return name[len(before) : len(name) - len(after)]
+
+
+def _direction(name: str) -> Kind | None:
+    ends = _end_words(name)
+    lower, higher = bool(ends & (_LOSS | _COST)), bool(ends & _SCORE)
+    if lower and higher and not ends & _LOSS_ALTHOUGH_SCORE:
+        return None
+    return "losses" if lower else "scores" if higher else None
+
+
+def _end_words(name: str) -> set[str]:
+    words = _words(name)
+    return {words[0], words[-1]} if words else set()
 
 
 def _words(name: str) -> list[str]:

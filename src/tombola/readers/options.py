@@ -1,34 +1,23 @@
-"""ParsedTable: what every reader gives, and what the caller asked for."""
+"""Types of a reader: the options of the caller, and the table as parsed."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import option_text
+from tombola._formatting import command_text, join_names
 from tombola._types import Floats
 from tombola.errors import TableError
-
-LOSSES = ("losses", "loss")
-SCORES = ("scores", "score", "rewards", "reward")
-COSTS = ("costs", "cost")
-DELAYS = ("delays", "delay")
-ACTION = ("action", "logged_action", "chosen_action")  # says by itself that every line has one action
-ALSO_ACTION = (
-    "algorithm",
-    "model",
-    "method",
-    "solver",
-    "arm",
-)  # says so beside a column of losses, or of probabilities
-CHANCE = ("propensity", "probability", "pscore", "action_prob", "logged_probability")
+from tombola.readers.names import Kind, direction_of
 
 
 class ReadOptions(NamedTuple):
-    """What the caller of `read_table` said about the table."""
+    """Options of `read_table` that affect how a table is parsed; None means: detect."""
 
-    kind: Literal["losses", "scores"] | None = None
+    kind: Kind | None = None
     actions: Sequence[str] | None = None
     costs: Any = None
     delay: str | None = None
@@ -38,10 +27,11 @@ class ReadOptions(NamedTuple):
     ignore: Sequence[str] = ()
     sheet: str | None = None
     decimal: str | None = None
+    header: bool | None = None
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """The names of the resources, where the costs are in the table itself."""
+        """The names of resources whose costs are in the table itself."""
         if isinstance(self.costs, str):
             return (self.costs,)
         named = isinstance(self.costs, Sequence) and all(isinstance(one, str) for one in self.costs)
@@ -49,40 +39,68 @@ class ReadOptions(NamedTuple):
 
 
 class ParsedTable(NamedTuple):
-    """A table taken apart: losses or rewards in their own unit, NaN where a cell is missing."""
+    """A parsed table, its numbers in their own unit and NaN for missing cells.
+
+    source: name in messages
+    kind: "losses", "scores", or None if the names do not state the direction
+    values: rows x actions
+    actions, ids: names of columns and rows; None if the format has none
+    costs: rows x actions, or rows x actions x resources
+    delays: rounds until the feedback of each row
+    notes: remarks for the user
+    first_missing: place of the first missing cell, as text
+    unit: word for the numbers in the column names, or ""
+    ignored: columns that are not used, with the reason
+    groups: columns of groups, with the number of groups
+    """
 
     source: str
-    kind: Literal["losses", "scores"]
+    kind: Kind | None
     values: NDArray[Any]
     actions: tuple[str, ...] | None
     ids: tuple[str, ...] | None
     costs: NDArray[Any] | None
     delays: Floats | None
     notes: list[str]
-    gap: str | None = None  # where the first missing cell is, in words
-    doubt: str = ""  # a column by whose name more may be better, where nobody said what the numbers are
-    unit: str = ""  # the word for the numbers in the column names
+    first_missing: str | None = None
+    unit: str = ""
+    ignored: Mapping[str, str] = MappingProxyType({})
+    groups: Mapping[str, int] = MappingProxyType({})
 
-    def settled(self) -> "ParsedTable":
-        """Return the parts, unless it is open whether less or more is better."""
-        if not self.doubt:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the actions; columns of an array are numbered."""
+        return self.actions or tuple(str(action) for action in range(self.values.shape[1]))
+
+    def with_direction(self) -> "ParsedTable":
+        """Return the table with the direction that the file name states, if no column states another one."""
+        if self.kind is not None:
             return self
+        kind, _ = direction_of([Path(self.source.partition("::")[0]).name.split(".")[0]])
+        if kind is None or not {direction_of([name])[0] for name in self.names} <= {kind, None}:
+            return self
+        return self._replace(kind=kind, notes=[*self.notes, f"{kind} by the name of the file"])
+
+    def require_direction(self) -> Kind:
+        """Return the direction; raise if neither column names nor the caller state it."""
+        if self.kind is not None:
+            return self.kind
         raise TableError(
-            f"{self.source}: expected to be told whether less or more is better, got a column called {self.doubt!r}; "
-            f"write {option_text('kind', 'scores')} if more is better, {option_text('kind', 'losses')} if less is."
+            f"{self.source}: expected losses (lower is better) or scores (higher is better), got columns named "
+            f"{join_names(self.names)}, which can be either; write {command_text('kind', 'scores')} if higher is "
+            f"better, {command_text('kind', 'losses')} if lower is."
         )
 
 
-def logged(source: str, sign: str, hint: str = "") -> TableError:
-    """Return the error that explains what a logged table is, and what it is good for."""
+def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError:
+    """Return the error for a logged table, which has the loss of one action per row only."""
     return TableError(
-        f"{source}: expected a loss for every action in every row, got a logged table, with one action a row ({sign}): "
-        "the losses of the actions not taken are unknown, so it can estimate the mean loss of an action (by weighting "
-        "each row with its probability), but cannot say what a learner would have lost; give a table with all losses, or "
-        f"learn on new rows with Session{hint}."
+        f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "
+        f"({evidence}): the losses of the other actions are unknown, so the regret of a learner cannot be computed; "
+        f"give a table with all losses, or learn on new rows with Session{hint}."
     )
 
 
-def costs_of(resources: Mapping[str, Any] | None) -> NDArray[Any] | None:
-    """Return the tables of several resources as one array, rows x actions x resources."""
+def stack_costs(resources: Mapping[str, Any]) -> NDArray[Any] | None:
+    """Stack the cost tables of several resources: rows x actions x resources."""
     return np.stack(list(resources.values()), axis=2) if resources else None

@@ -1,114 +1,166 @@
-"""Look: what was understood of a table, before anything is decided about it."""
+"""Summary of a table before anything is decided about it: `tombola describe`."""
 
+import shlex
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import option_text, truncate
+from tombola._formatting import join_names, option_text, truncate
+from tombola.errors import TableError
+from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable, ReadOptions
-from tombola.readers.table import parts_of
+from tombola.readers.table import parse_table
+from tombola.readers.to_pool import (
+    MAX_DROPPED_SHARE,
+    direction_text,
+    incomplete_rows,
+    suggested_range,
+    value_range,
+)
 
-SHOWN, ROWS = 6, 3  # actions and rows of the sample
+SAMPLE_ACTIONS, SAMPLE_ROWS = 6, 3
 
 
-class Look(NamedTuple):
-    """A table as it was understood: its parts, where they come from, and what has to be said to go on."""
+class TableSummary(NamedTuple):
+    """Summary of a parsed table: facts, a sample, and the options that reading it needs."""
 
-    parts: ParsedTable
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the actions; columns of an array are numbered."""
-        return self.parts.actions or tuple(str(action) for action in range(self.parts.values.shape[1]))
-
-    @property
-    def missing(self) -> int:
-        """How many losses are missing."""
-        return int(np.isnan(self.parts.values).sum()) if self.parts.values.dtype.kind == "f" else 0
+    parsed: ParsedTable
 
     @property
-    def range(self) -> tuple[float, float]:
-        """The smallest and the largest number, or NaN where there is none."""
-        known = self.parts.values[~np.isnan(self.parts.values)] if self.missing else self.parts.values
-        return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
+    def n_missing(self) -> int:
+        """The number of missing values of actions."""
+        return int(np.isnan(self.parsed.values).sum()) if self.parsed.values.dtype.kind == "f" else 0
+
+    @property
+    def n_incomplete(self) -> int:
+        """The number of rows that lack a value, a cost or the delay."""
+        without_value, without_cost = incomplete_rows(self.parsed)
+        return int((without_value | without_cost).sum())
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether so many rows are incomplete that the table looks half finished."""
+        return self.n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values)
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return what was understood, as pairs of a word and what it is here."""
-        parts, (low, high) = self.parts, self.range
-        gaps = f"{self.missing:,} missing, the first in {self._gap()}" if self.missing else "none missing"
-        found = [
-            ("rows", f"{parts.values.shape[0]:,}"),
-            ("actions", f"{len(self.names):,}: {_some(self.names)}"),
-            ("numbers", f"{parts.kind}{' (by the name)' if parts.doubt else ''} from {low:g} to {high:g}, {gaps}"),
+        """Return the detected columns and the missing values, as pairs of heading and text."""
+        parsed = self.parsed
+        facts = [
+            ("rows", f"{parsed.values.shape[0]:,}"),
+            ("actions", f"{len(parsed.names):,}: {join_names(parsed.names, limit=12, length=40)}"),
+            ("values", self._values_text()),
+            ("missing", self._missing_text()),
         ]
-        if parts.ids is not None:
-            found.append(("ids", _some(parts.ids, 3)))
-        if parts.costs is not None:
-            found.append(("costs", _ranges(parts.costs)))
-        if parts.delays is not None:
-            found.append(("delays", f"{_range(parts.delays)} rounds{_missing(parts.delays)}"))
-        return found
-
-    def _gap(self) -> str:
-        """Say where the first missing number is; columns of an array have no lines, but numbers."""
-        row, action = np.argwhere(np.isnan(self.parts.values))[0].tolist()
-        return self.parts.gap or f"row {row}, action {self.names[action]!r}"
+        if parsed.ids is not None:
+            facts.append(("ids", join_names(parsed.ids, limit=3, length=40)))
+        if parsed.costs is not None:
+            facts.append(("costs", _cost_ranges(parsed.costs)))
+        if parsed.delays is not None:
+            facts.append(("delays", f"{_range_text(parsed.delays)} rounds{_missing_suffix(parsed.delays)}"))
+        if parsed.groups:
+            groups = [f"{name} ({count} groups)" for name, count in parsed.groups.items()]
+            facts.append(("groups", join_names(groups, limit=12)))
+        ignored = [f"{name or '(no name)'}: {reason}" for name, reason in parsed.ignored.items()]
+        return [*facts, *(("ignored", line) for line in ignored)]
 
     def sample(self) -> tuple[list[str], list[list[str]]]:
-        """Return the first three rows as they were read, of the first few actions."""
-        parts, names = self.parts, self.names
-        more = ["..."] if len(names) > SHOWN else []
-        head = [*(["id"] if parts.ids is not None else []), *(truncate(name, 24) for name in names[:SHOWN]), *more]
+        """Return the header and cells of the first rows and actions."""
+        parsed, names = self.parsed, self.parsed.names
+        more = ["..."] if len(names) > SAMPLE_ACTIONS else []
+        with_ids = parsed.ids is not None
+        header = [*(["id"] if with_ids else []), *(truncate(name, 24) for name in names[:SAMPLE_ACTIONS]), *more]
         rows = [
-            [*([truncate(parts.ids[row], 24)] if parts.ids is not None else []),
-             *(f"{number:.6g}" for number in parts.values[row, :SHOWN]), *more]
-            for row in range(min(ROWS, parts.values.shape[0]))
+            [*([truncate(parsed.ids[row], 24)] if parsed.ids is not None else []),
+             *(f"{number:.6g}" for number in parsed.values[row, :SAMPLE_ACTIONS]), *more]
+            for row in range(min(SAMPLE_ROWS, parsed.values.shape[0]))
         ]  # fmt: skip
-        return head, rows
+        return header, rows
 
-    def needed(self) -> list[str]:
-        """Return the options that the table needs beyond those that were given."""
-        low, high = self.range
-        needed = [option_text("kind", "scores")] if self.parts.doubt else []
+    def next_steps(self, command: str, source: str) -> list[tuple[str, str]]:
+        """Return the commands to run next, each with its purpose, given the command line for `compare`.
+
+        Both directions are offered if the names state none. A half-finished table is continued as a race.
+        """
+        if self.is_unfinished:
+            out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"
+            candidates = ",".join(f'"{name}"' if "," in name else name for name in self.parsed.names)
+            start = ["tombola", "race", "start", source, "--candidates", candidates, "--out", out]
+            return [("finish the table as a race, which needs only some of the missing cells", shlex.join(start))]
+        kinds: tuple[Kind, ...] = (self.parsed.kind,) if self.parsed.kind else ("scores", "losses")
+        return [
+            (f"if {'higher' if kind == 'scores' else 'lower'} is better" if len(kinds) > 1 else "compare the learners",
+             " ".join([command, *self.needed_options(kind)]))
+            for kind in kinds
+        ]  # fmt: skip
+
+    def needed_options(self, kind: Kind) -> list[str]:
+        """Return the options that reading the table needs beyond those given."""
+        needed = [] if self.parsed.kind else [option_text("kind", kind)]
+        low, high = self._value_range()
         if low < 0 or high > 1:
-            needed.append(option_text("rescale", on=True))
-        others = (others for others in (self.parts.costs, self.parts.delays) if others is not None)
-        if self.missing or any(np.isnan(one).any() for one in others):
-            needed.append(option_text("missing", "worst"))
+            # Scores have a known range; times and prices are open above.
+            scores = kind == "scores"
+            needed.append(
+                option_text("range", suggested_range(low, high)) if scores else option_text("rescale", on=True)
+            )
+        if self.n_incomplete:
+            needed.append(option_text("missing", "drop"))
         return needed
 
+    def _value_range(self) -> tuple[float, float]:
+        try:
+            return value_range(self.parsed)
+        except TableError:
+            return (np.nan, np.nan)
 
-def look_at(source: Any, wanted: ReadOptions) -> Look:
-    """Say what is understood of a table.
+    def _values_text(self) -> str:
+        low, high = self._value_range()
+        kind = self.parsed.kind
+        direction = direction_text(kind, self.parsed.unit) if kind else "the names do not state whether lower is better"
+        return f"{low:g} to {high:g}, {direction}"
 
-    >>> look = look_at([[0.0, 30.0], [0.5, 10.0]], ReadOptions())
-    >>> look.facts()[-1], look.needed()
-    (('numbers', 'losses from 0 to 30, none missing'), ['rescale=True'])
+    def _missing_text(self) -> str:
+        rows, incomplete = self.parsed.values.shape[0], self.n_incomplete
+        if not incomplete:
+            return "none"
+        text = f"{self.n_missing:,} cells ({self.n_missing / self.parsed.values.size:.0%})"
+        if self.n_missing:
+            text += f", the first in {self._first_missing()}"
+        if self.is_unfinished:
+            return f"{text}; {incomplete:,} of {rows:,} rows are incomplete: a half-finished table"
+        return f"{text}; without the {incomplete:,} incomplete rows the answer is about the other {rows - incomplete:,}"
+
+    def _first_missing(self) -> str:
+        row, action = np.argwhere(np.isnan(self.parsed.values))[0].tolist()
+        return self.parsed.first_missing or f"row {row}, action {self.parsed.names[action]!r}"
+
+
+def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
+    """Parse a table and return its summary.
+
+    >>> summary = summarise_table([[0.0, 30.0], [0.5, 10.0]], ReadOptions())
+    >>> summary.needed_options("scores")
+    ["kind='scores'", 'range=(0, 50)']
     """
-    return Look(parts_of(source, wanted))
+    return TableSummary(parse_table(source, options))
 
 
-def _some(names: tuple[str, ...], most: int = 12) -> str:
-    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(truncate(name, 40) for name in names[:most]) + rest
-
-
-def _range(numbers: NDArray[Any]) -> str:
+def _range_text(numbers: NDArray[Any]) -> str:
     known = numbers[~np.isnan(numbers)]
     return f"from {known.min():g} to {known.max():g}" if known.size else "unknown"
 
 
-def _missing(numbers: NDArray[Any]) -> str:
+def _missing_suffix(numbers: NDArray[Any]) -> str:
     count = int(np.isnan(numbers).sum())
     return f", {count:,} missing" if count else ""
 
 
-def _ranges(costs: NDArray[Any]) -> str:
+def _cost_ranges(costs: NDArray[Any]) -> str:
     by_resource = costs.reshape(*costs.shape[:2], -1)
-    ranges = [_range(by_resource[:, :, resource]) for resource in range(by_resource.shape[2])]
-    told = f"{'; '.join(ranges)} a row"
+    ranges = [_range_text(by_resource[:, :, resource]) for resource in range(by_resource.shape[2])]
+    text = f"{'; '.join(ranges)} a row"
     if np.isnan(costs).any():
-        return f"{told}{_missing(costs)}"
+        return f"{text}{_missing_suffix(costs)}"
     totals = by_resource[:, :, 0].sum(axis=0)
-    return f"{told}; all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"
+    return f"{text}; all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"

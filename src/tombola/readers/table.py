@@ -1,4 +1,4 @@
-"""read_table: whatever holds a loss for every row and action becomes a pool, and says how."""
+"""`read_table`: read a table in any supported format as a pool."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,25 +13,27 @@ from tombola._formatting import is_encodable, join_names, truncate
 from tombola.errors import ParameterError, TableError
 from tombola.pool import Pool
 from tombola.readers.columns import Columns
-from tombola.readers.formats.arrays import choose_actions, read_array
+from tombola.readers.formats import read_file
+from tombola.readers.formats.arrays import read_array, select_actions
 from tombola.readers.formats.frames import read_frame
-from tombola.readers.formats.registry import read_file
-from tombola.readers.long import action_column, read_long
+from tombola.readers.long import find_action_column, read_long
+from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable, ReadOptions
-from tombola.readers.to_pool import Table, name_of, pooled
+from tombola.readers.to_pool import Table, source_name, to_pool
 from tombola.readers.wide import read_wide
 
 
-def read_pool(path: str | Path, *, rescale: bool = False) -> Pool:
-    """Read a table of losses from a file; `rescale` maps its smallest number to 0 and its largest to 1."""
-    return read_table(path, rescale=rescale).pool
+def read_pool(path: str | Path, *, kind: Kind | None = None, rescale: bool = False) -> Pool:
+    """Read a table from a file and return its pool; see `read_table`."""
+    return read_table(path, kind=kind, rescale=rescale).pool
 
 
 def read_table(
     source: Any,
     *,
-    kind: Literal["losses", "scores"] | None = None,
-    rescale: bool | tuple[float, float] = False,
+    kind: Kind | None = None,
+    range: tuple[float, float] | None = None,
+    rescale: bool = False,
     missing: Literal["error", "drop", "worst"] = "error",
     actions: Sequence[str] | None = None,
     costs: Any = None,
@@ -42,141 +44,144 @@ def read_table(
     ignore: Sequence[str] = (),
     sheet: str | None = None,
     decimal: Literal[".", ","] | None = None,
+    header: bool | None = None,
 ) -> Table:
-    """Read a table as a pool, the delay of each row if it has any, and notes on what was done.
+    """Read a table as a pool, with delays if it has any, and notes on the conversion.
 
-    The table is a path (CSV, TSV, JSON lines, gzipped or not; Parquet, Feather, Arrow; NPZ; NPY, which is
-    memory-mapped; SQLite as FILE::TABLE; Excel; a folder of ASlib; "-" for standard input), a frame of pandas, polars
-    or Arrow, or an array. A wide table has a column per action. A long table has a line for each row and action: a
-    column called action, or the one named by `action`, one called loss or reward, or the one named by `value`, and one
-    called row or id, or the one named by `ids`.
+    A wide table has a column per action. A long table has a line for each row and action, with columns for the row,
+    the action and the value. Roles of columns that no option names are detected from names and cells; the notes list
+    them. `actions`, `costs` and `ignore` take patterns such as "gpt*".
 
-    `kind` says what the numbers are; without it they are losses, unless the table calls them rewards. `rescale` maps
-    [low, high] to [0, 1]: two numbers, or `True` for the smallest and the largest in the table; nothing is clipped.
-    `missing` says what to do about missing cells: refuse the table, drop the row, or count the cell as loss 1.
-    `actions` names the columns to use (or gives names to those of an array). `costs` names a resource: the columns
-    RESOURCE:ACTION of a wide table ("cost" if there are any), a column of a long one, an array of an archive; several
-    names give several resources. It may also be a second table (a Path, a frame, an array), matched by ids if both have
-    them, or a price for each action, as a dict. `delay` and `ids` name columns, too. `actions`, `costs` and `ignore`,
-    which leaves columns out, take patterns such as "gpt*". `sheet` is one of an Excel file; `decimal` says what a
-    comma between digits is. What is guessed from the names of columns is said in the notes.
+    source: a path (CSV, TSV, JSON, Parquet, Feather, Arrow, NPZ, NPY, SQLite as FILE::TABLE, Excel, an ASlib folder,
+        "-" for standard input), a data frame (pandas, polars, Arrow), or an array. NPY files stay memory-mapped.
+    kind: "losses" (lower is better) or "scores" (higher is better). Required unless the names of the columns (loss,
+        error, seconds; score, accuracy, correct) or of the file state it.
+    range: the smallest and the largest possible value, mapped to [0, 1]; default (0, 1). Nothing is clipped.
+    rescale: map the smallest and the largest value of the table to [0, 1] instead.
+    missing: treatment of missing cells: raise ("error"), drop the row, or count the cell as loss 1 ("worst").
+    actions: the columns to use, or names for the columns of an array.
+    costs: a resource (columns RESOURCE:ACTION of a wide table, a column of a long one, an array of an archive), a list
+        of resources, a second table (a Path, a frame, an array; matched by ids), or a dict with a price per action.
+    delay, ids: the columns with delays in rounds, and with the ids of the rows.
+    action, value: of a long table, the columns with the action and the value.
+    ignore: columns to leave out.
+    sheet: the sheet of an Excel file, or the table of an SQLite file.
+    decimal: the decimal mark of a text table, if it is ambiguous.
+    header: whether a text table has a line with names; required if its first line looks like data.
 
-    >>> table = read_table(np.array([[3.0, 1.0], [5.0, 2.0]]), rescale=(0, 5), actions=["slow", "quick"])
+    >>> values = np.array([[3.0, 1.0], [5.0, 2.0]])
+    >>> table = read_table(values, kind="losses", range=(0, 5), actions=["slow", "quick"])
     >>> table.pool.losses.tolist()
     [[0.6, 0.2], [1.0, 0.4]]
-    >>> table.notes[1:]
-    ['losses rescaled from [0, 5] to [0, 1]', 'best fixed action: quick, mean loss 0.3']
+    >>> table.direction
+    'read as losses: lower is better'
     """
-    _one_of("kind", kind, (None, "losses", "scores"))
-    _one_of("missing", missing, ("error", "drop", "worst"))
-    limits = _limits(rescale)
-    _one_of("decimal", decimal, (None, ".", ","))
-    wanted = ReadOptions(kind, actions, costs, delay, ids, action, value, tuple(ignore), sheet, decimal)
-    return pooled(parts_of(source, wanted).settled(), missing=missing, rescale=limits)
+    _check_choice("kind", kind, (None, "losses", "scores"))
+    _check_choice("missing", missing, ("error", "drop", "worst"))
+    _check_choice("decimal", decimal, (None, ".", ","))
+    limits = _check_range(range, rescale=rescale)
+    options = ReadOptions(kind, actions, costs, delay, ids, action, value, tuple(ignore), sheet, decimal, header)
+    return to_pool(parse_table(source, options), missing=missing, limits=limits, rescale=rescale)
 
 
-def parts_of(source: Any, wanted: ReadOptions) -> ParsedTable:
-    """Take a table apart, before anything is decided about missing cells and the unit."""
-    parts = _parts(source, wanted)
-    for name, words in (("ids", parts.ids), ("actions", parts.actions)):
-        _refuse_unwritable(parts.source, name, words or ())
-    if parts.ids is not None:
-        _refuse_repeated(parts)
-    return _priced(parts, wanted.costs)
+def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
+    """Parse a table; missing cells, range and an unknown direction are left to `to_pool`."""
+    parsed = _parse(source, options)
+    for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):
+        _check_encodable(parsed.source, name, labels or ())
+    _check_unique_ids(parsed)
+    parsed = _add_costs(parsed, options.costs)
+    return parsed.with_direction() if isinstance(source, str | Path) else parsed
 
 
-def _one_of(name: str, value: object, known: tuple[object, ...]) -> None:
-    if value not in known:
-        words = " or ".join(repr(word) for word in known if word is not None)
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if value not in choices:
+        words = " or ".join(repr(word) for word in choices if word is not None)
         raise ParameterError(f"read_table: {name} must be {words}, got {value!r}; write one of those.")
 
 
-def _limits(rescale: Any) -> bool | tuple[float, float]:
-    if isinstance(rescale, bool):
-        return rescale
-    if not (isinstance(rescale, tuple | list) and len(rescale) == 2):
-        raise ParameterError(
-            f"read_table: rescale must be True or two numbers, got {rescale!r}; write rescale=(0, 100)."
-        )
-    low = _validate.real("read_table", "rescale[0]", rescale[0])
-    return low, _validate.real("read_table", "rescale[1]", rescale[1], above=low)
+def _check_range(limits: Any, *, rescale: object) -> tuple[float, float] | None:
+    if not isinstance(rescale, bool):
+        raise ParameterError(f"read_table: rescale must be True or False, got {rescale!r}; write range=(0, 100).")
+    if limits is None:
+        return None
+    if rescale:
+        raise ParameterError("read_table: expected range or rescale, got both; leave out one of them.")
+    if not (isinstance(limits, tuple | list) and len(limits) == 2):
+        raise ParameterError(f"read_table: range must be two numbers, got {limits!r}; write range=(0, 100).")
+    low = _validate.real("read_table", "range[0]", limits[0])
+    return low, _validate.real("read_table", "range[1]", limits[1], above=low)
 
 
-def _parts(source: Any, wanted: ReadOptions) -> ParsedTable:
+def _parse(source: Any, options: ReadOptions) -> ParsedTable:
     if isinstance(source, str | Path):
-        read = read_file(str(source), wanted)
+        read = read_file(str(source), options)
     elif isinstance(source, np.ndarray | list | tuple):
-        read = choose_actions(read_array(source, "array", wanted), wanted.actions)
+        read = select_actions(read_array(source, "array", options), options.actions)
     else:
-        read = read_frame(source, name_of(source))
-    return _shaped(read, wanted) if isinstance(read, Columns) else read
+        read = read_frame(source, source_name(source))
+    return _parse_columns(read, options) if isinstance(read, Columns) else read
 
 
-def _shaped(table: Columns, wanted: ReadOptions) -> ParsedTable:
-    left_out = dict.fromkeys(name for pattern in wanted.ignore for name in table.matching(pattern, "ignore"))
-    rest = replace(table, columns=[column for column in table.columns if column.name not in left_out])
-    action = action_column(rest, wanted)
+def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
+    excluded = dict.fromkeys(name for pattern in options.ignore for name in table.matching(pattern, "ignore"))
+    rest = replace(table, columns=[column for column in table.columns if column.name not in excluded])
+    action = find_action_column(rest, options)
     if action is None:
-        parts = read_wide(table, wanted)
+        parsed = read_wide(table, options)
     else:
-        parts = read_long(rest, wanted, action)
-        parts.notes.extend([f"not used: {join_names([*left_out])} (as asked)"] if left_out else [])
-    return parts._replace(notes=[*table.notes, *parts.notes])
+        parsed = read_long(rest, options, action)
+        parsed.notes.extend([f"ignored: {join_names([*excluded])} (as requested)"] if excluded else [])
+    return parsed._replace(notes=[*table.notes, *parsed.notes])
 
 
-def _refuse_unwritable(source: str, name: str, words: Sequence[str]) -> None:
-    if not is_encodable("".join(words)):
-        wrong = next(word for word in words if not is_encodable(word))
-        raise TableError(
-            f"{source}: {name} must be text that can be written, got {truncate(wrong)!r} with half of a sign; "
-            "rename it."
-        )
+def _check_encodable(source: str, name: str, labels: Sequence[str]) -> None:
+    if not is_encodable("".join(labels)):
+        wrong = next(label for label in labels if not is_encodable(label))
+        raise TableError(f"{source}: {name} must be valid Unicode, got {truncate(wrong)!r}; rename it.")
 
 
-def _refuse_repeated(parts: ParsedTable) -> None:
+def _check_unique_ids(parsed: ParsedTable) -> None:
     seen: set[str] = set()
-    for name in parts.ids or ():
+    for name in parsed.ids or ():
         if name in seen:
-            raise TableError(f"{parts.source}: ids must be different, got {name!r} twice; leave out what is double.")
+            raise TableError(f"{parsed.source}: ids must be different, got {name!r} twice; leave out the duplicates.")
         seen.add(name)
 
 
-def _priced(parts: ParsedTable, costs: Any) -> ParsedTable:
-    """Return the parts with costs that are not in the table itself: a price per action, or a second table."""
+def _add_costs(parsed: ParsedTable, costs: Any) -> ParsedTable:
+    """Add costs that are not in the table itself: a price per action, or a second table."""
     if costs is None or ReadOptions(costs=costs).resources:
-        return parts
-    k = parts.values.shape[1]
-    names = parts.actions or tuple(str(action) for action in range(k))
+        return parsed
     if isinstance(costs, Mapping):
-        prices = [_price(parts.source, costs, name) for name in names]
-        table = np.broadcast_to(np.array(prices), (parts.values.shape[0], k))
-        return parts._replace(costs=table, notes=[*parts.notes, "the same costs in every row"])
-    other = _parts(costs, ReadOptions(costs=[]))
-    return parts._replace(costs=_matched(parts, other), notes=[*parts.notes, f"costs from {name_of(costs)}"])
+        prices = [_price(parsed.source, costs, name) for name in parsed.names]
+        table = np.broadcast_to(np.array(prices), parsed.values.shape)
+        return parsed._replace(costs=table, notes=[*parsed.notes, "the same costs in every row"])
+    other = _parse(costs, ReadOptions(costs=[]))
+    return parsed._replace(costs=_match_rows(parsed, other), notes=[*parsed.notes, f"costs from {source_name(costs)}"])
 
 
 def _price(source: str, prices: Mapping[str, float], name: str) -> float:
     if name not in prices:
-        raise TableError(
-            f"{source}: costs must name every action, got {join_names(list(prices))}; add one for {name!r}."
-        )
+        names = join_names(list(prices))
+        raise TableError(f"{source}: costs must name every action, got {names}; add one for {name!r}.")
     return _validate.real("read_table", "costs", prices[name], least=0)
 
 
-def _matched(parts: ParsedTable, other: ParsedTable) -> NDArray[Any]:
-    """Return the second table with its actions and rows in the order of the first."""
+def _match_rows(parsed: ParsedTable, other: ParsedTable) -> NDArray[Any]:
+    """Return the values of the second table with its actions and rows in the order of the first."""
     values = other.values
-    if parts.actions is not None and other.actions is not None:
-        values = choose_actions(other, parts.actions).values
-    if parts.ids is not None and other.ids is not None:
+    if parsed.actions is not None and other.actions is not None:
+        values = select_actions(other, parsed.actions).values
+    if parsed.ids is not None and other.ids is not None:
         places = {name: row for row, name in enumerate(other.ids)}
-        lost = next((name for name in parts.ids if name not in places), None)
-        if lost is not None:
-            raise TableError(f"{other.source}: expected costs for the row {lost!r}, got none; add that row.")
-        values = values[[places[name] for name in parts.ids]]
-    if values.shape[:2] != parts.values.shape:
+        missing_id = next((name for name in parsed.ids if name not in places), None)
+        if missing_id is not None:
+            raise TableError(f"{other.source}: expected costs for the row {missing_id!r}, got none; add that row.")
+        values = values[[places[name] for name in parsed.ids]]
+    if values.shape[:2] != parsed.values.shape:
         raise TableError(
-            f"{other.source}: costs must have {parts.values.shape[0]} rows and {parts.values.shape[1]} actions, got "
+            f"{other.source}: costs must have {parsed.values.shape[0]} rows and {parsed.values.shape[1]} actions, got "
             f"{values.shape[0]} and {values.shape[1]}; give one cost for each loss."
         )
     return values

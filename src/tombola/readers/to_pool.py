@@ -1,8 +1,7 @@
-"""Pooling: the parts of a table become a pool, with what is missing and the unit settled, and said."""
+"""Conversion of a parsed table to a pool: missing cells, direction and range."""
 
-import warnings
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +10,13 @@ from tombola._formatting import join_names, option_text
 from tombola._types import Rounds
 from tombola.errors import TableError
 from tombola.pool import Pool
+from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable
 
-_CHUNK = 1 << 20
+# Numbers examined at a time, so that a memory-mapped table is never loaded as a whole.
+_CHUNK_SIZE = 1 << 20
+# With more rows incomplete than this share, dropping them would leave too little of the table.
+MAX_DROPPED_SHARE = 0.5
 
 
 class Table(NamedTuple):
@@ -31,15 +34,14 @@ class Table(NamedTuple):
     pool: Pool
     delays: Rounds | None
     notes: list[str]
-    kind: Literal["losses", "scores"] = "losses"
+    kind: Kind = "losses"
     unit: str = ""
     range: tuple[float, float] = (0.0, 1.0)
 
     @property
     def direction(self) -> str:
         """The direction of the numbers as a phrase, for the first line of an answer."""
-        unit = f" ({self.unit})" if self.unit else ""
-        return f"read as {self.kind}{unit}: {'higher' if self.kind == 'scores' else 'lower'} is better"
+        return direction_text(self.kind, self.unit)
 
     def value(self, loss: float) -> float:
         """Convert a loss in [0, 1] to a number in the unit of the table."""
@@ -51,87 +53,114 @@ class Table(NamedTuple):
         return loss_difference * (self.range[1] - self.range[0])
 
 
-def pooled(parts: ParsedTable, *, missing: str, rescale: bool | tuple[float, float]) -> Table:
-    """Return the pool of these parts; what was done to them is added to the notes."""
-    parts = _without_gaps(parts, missing)
-    low, high, notes = _limits(parts, rescale=rescale)
-    losses = _losses(parts, low, high)
+def direction_text(kind: Kind, unit: str = "") -> str:
+    """Return the direction of numbers as a phrase.
+
+    >>> direction_text("losses")
+    'read as losses: lower is better'
+    """
+    named = f" ({unit})" if unit and unit not in (kind, kind[:-1], "loss") else ""
+    return f"read as {kind}{named}: {'higher' if kind == 'scores' else 'lower'} is better"
+
+
+def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool) -> Table:
+    """Convert a parsed table to a pool of losses in [0, 1].
+
+    `missing` is "error", "drop" or "worst". `limits` are the values that become 0 and 1; with `rescale` they are the
+    smallest and the largest value in the table; by default they are 0 and 1.
+    """
+    kind = parsed.require_direction()
+    parsed = _handle_missing(parsed, missing)
+    low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
+    losses = _losses(parsed, kind, low, high)
     if missing == "worst":
-        losses, filled = _filled(losses)
+        losses, filled = _fill_losses(losses)
         notes += filled
-    pool = Pool(losses, parts.actions, parts.ids, parts.costs)
+    pool = Pool(losses, parsed.actions, parsed.ids, parsed.costs)
     best = f"best fixed action: {pool.actions[pool.best]}, mean loss {pool.means[pool.best]:.4g}"
-    return Table(pool, _rounds(parts), [*parts.notes, *notes, best], parts.kind, parts.unit, (low, high))
+    notes = [direction_text(kind, parsed.unit), *parsed.notes, *notes, best]
+    return Table(pool, _delays(parsed), notes, kind, parsed.unit, (low, high))
 
 
-def _without_gaps(parts: ParsedTable, missing: str) -> ParsedTable:
-    gaps, holes = _gaps(parts)
-    if missing == "error" or not (gaps.any() or holes.any()):
-        if gaps.any() or holes.any():
-            raise TableError(_told(parts, gaps, holes))
-        return parts
-    if missing == "drop":
-        return _kept(parts, ~(gaps | holes))
-    return _worst(parts) if holes.any() else parts
-
-
-def _gaps(parts: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say which rows miss a loss, and which a cost or the delay."""
-    rows = parts.values.shape[0]
-    gaps, holes = _rows_with_nan(parts.values), np.zeros(rows, dtype=bool)
-    for name, others in (("costs", parts.costs), ("delays", parts.delays)):
+def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return masks of the rows that lack a value, and of those that lack a cost or the delay."""
+    rows = parsed.values.shape[0]
+    without_value, without_cost = _rows_with_nan(parsed.values), np.zeros(rows, dtype=bool)
+    for name, others in (("costs", parsed.costs), ("delays", parsed.delays)):
         if others is not None and others.shape[0] != rows:
             raise TableError(
-                f"{parts.source}: {name} must have an entry for each of the {rows} rows, got {others.shape[0]}; "
+                f"{parsed.source}: {name} must have an entry for each of the {rows} rows, got {others.shape[0]}; "
                 "give as many."
             )
-        holes |= False if others is None else _rows_with_nan(others)
-    return gaps, holes
+        without_cost |= False if others is None else _rows_with_nan(others)
+    return without_value, without_cost
+
+
+def source_name(source: object) -> str:
+    """Return the name of a source in messages: its path, or its type."""
+    return str(source) if isinstance(source, str | Path) else type(source).__name__
+
+
+def _handle_missing(parsed: ParsedTable, missing: str) -> ParsedTable:
+    without_value, without_cost = incomplete_rows(parsed)
+    incomplete = without_value | without_cost
+    if not incomplete.any():
+        return parsed
+    if missing == "error":
+        raise _missing_error(parsed, without_value, without_cost)
+    if missing == "drop":
+        return _drop_rows(parsed, incomplete)
+    return _fill_costs_and_delays(parsed) if without_cost.any() else parsed
 
 
 def _rows_with_nan(values: NDArray[Any]) -> NDArray[np.bool_]:
-    found = np.zeros(values.shape[0], dtype=bool)
+    mask = np.zeros(values.shape[0], dtype=bool)
     if values.dtype.kind != "f":
-        return found
-    height = max(1, _CHUNK // max(1, int(np.prod(values.shape[1:]))))
+        return mask
+    height = max(1, _CHUNK_SIZE // max(1, int(np.prod(values.shape[1:]))))
     for start in range(0, values.shape[0], height):
         part = np.isnan(values[start : start + height])
-        found[start : start + height] = part.reshape(len(part), -1).any(axis=1)
-    return found
+        mask[start : start + height] = part.reshape(len(part), -1).any(axis=1)
+    return mask
 
 
-def _told(parts: ParsedTable, gaps: NDArray[np.bool_], holes: NDArray[np.bool_]) -> str:
-    count = int((gaps | holes).sum())
-    place = parts.gap if gaps.any() and parts.gap else f"row {int(np.argmax(gaps | holes))}, got none"
-    what = "number" if gaps.any() else "cost or delay"
-    return (
-        f"{parts.source}: expected a {what} in {place}, and cells are missing in {count} of {len(gaps)} rows; write "
-        f"{option_text('missing', 'drop')} to leave out such rows, or {option_text('missing', 'worst')} to count such cells as "
-        "loss 1."
+def _missing_error(
+    parsed: ParsedTable, without_value: NDArray[np.bool_], without_cost: NDArray[np.bool_]
+) -> TableError:
+    incomplete = without_value | without_cost
+    count, rows = int(incomplete.sum()), len(incomplete)
+    place = parsed.first_missing if without_value.any() and parsed.first_missing else None
+    place = place or f"row {int(np.argmax(incomplete))}, got none"
+    if count <= MAX_DROPPED_SHARE * rows:
+        advice = f"write {option_text('missing', 'drop')}, and the answer is about the other {rows - count:,} rows"
+    else:
+        advice = "fill them in, or finish the table with a race, which needs few of its cells"
+    return TableError(
+        f"{parsed.source}: expected a {'number' if without_value.any() else 'cost or delay'} in {place}, and cells are "
+        f"missing in {count} of {rows} rows; {advice}."
     )
 
 
-def _kept(parts: ParsedTable, keep: NDArray[np.bool_]) -> ParsedTable:
-    if not keep.any():
-        raise TableError(
-            f"{parts.source}: expected a row without missing cells, got none; write {option_text('missing', 'worst')}."
-        )
-    return parts._replace(
-        values=parts.values[keep],
-        ids=None if parts.ids is None else tuple(np.array(parts.ids, dtype=object)[keep]),
-        costs=None if parts.costs is None else parts.costs[keep],
-        delays=None if parts.delays is None else parts.delays[keep],
-        notes=[*parts.notes, f"dropped {int((~keep).sum())} of {len(keep)} rows, which have missing cells"],
+def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTable:
+    complete = ~incomplete
+    if not complete.any():
+        raise TableError(f"{parsed.source}: expected a row without missing cells, got none; fill in some rows.")
+    return parsed._replace(
+        values=parsed.values[complete],
+        ids=None if parsed.ids is None else tuple(np.array(parsed.ids, dtype=object)[complete]),
+        costs=None if parsed.costs is None else parsed.costs[complete],
+        delays=None if parsed.delays is None else parsed.delays[complete],
+        notes=[*parsed.notes, f"dropped {int(incomplete.sum())} of {len(incomplete)} rows, which have missing cells"],
     )
 
 
-def _worst(parts: ParsedTable) -> ParsedTable:
-    """Fill in missing costs with the largest of the same resource, and missing delays with the horizon: never."""
-    costs, delays, notes = parts.costs, parts.delays, list(parts.notes)
+def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
+    """Replace missing costs by the largest of the resource, missing delays by the number of rows (never)."""
+    costs, delays, notes = parsed.costs, parsed.delays, list(parsed.notes)
     if costs is not None and np.isnan(costs).any():
         if np.isnan(costs).all(axis=(0, 1)).any():
             raise TableError(
-                f"{parts.source}: expected the costs of some row, got none; leave out their columns with "
+                f"{parsed.source}: expected the costs of some row, got none; leave out their columns with "
                 f"{option_text('ignore')}, or fill them in."
             )
         largest = np.nanmax(costs, axis=(0, 1), keepdims=True)
@@ -140,115 +169,101 @@ def _worst(parts: ParsedTable) -> ParsedTable:
     if delays is not None and np.isnan(delays).any():
         notes.append(f"took {int(np.isnan(delays).sum())} missing delays as feedback that never comes")
         delays = np.where(np.isnan(delays), float(len(delays)), delays)
-    return parts._replace(costs=costs, delays=delays, notes=notes)
+    return parsed._replace(costs=costs, delays=delays, notes=notes)
 
 
-def _filled(losses: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+def _fill_losses(losses: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
     if losses.dtype.kind != "f" or not np.isnan(losses).any():
         return losses, []
     count = int(np.isnan(losses).sum())
     return np.where(np.isnan(losses), losses.dtype.type(1), losses), [f"counted {count} missing cells as loss 1"]
 
 
-def _limits(parts: ParsedTable, *, rescale: bool | tuple[float, float]) -> tuple[float, float, list[str]]:
-    """Return the numbers that become 0 and 1, and say so."""
-    low, high = _extremes(parts)
-    if rescale is False:
-        if low < 0 or high > 1:
-            raise TableError(
-                f"{parts.source}: {parts.kind} must be in [0, 1], got numbers from {low:g} to {high:g}{_outside(parts)}"
-                f"; write {option_text('rescale', on=True)} to map the smallest to 0 and the largest to 1"
-                f"{_or_ignore(parts)}."
-            )
-        return 0.0, 1.0, []
-    if rescale is True:
-        told = f"{parts.kind} rescaled from [{low:g}, {high:g}], the smallest and the largest, to [0, 1]"
-        return low, high, [told, *_uneven(parts)]
-    kind = np.float32 if parts.values.dtype == np.float32 else np.float64
-    if low < kind(rescale[0]) or high > kind(rescale[1]):
+def _limits(
+    parsed: ParsedTable, kind: Kind, *, limits: tuple[float, float] | None, rescale: bool
+) -> tuple[float, float, list[str]]:
+    """Return the values that become 0 and 1, and a note on them."""
+    low, high = value_range(parsed)
+    if rescale:
+        return low, high, [f"{kind} rescaled from [{low:g}, {high:g}], the smallest and the largest, to [0, 1]"]
+    bounds = limits or (0.0, 1.0)
+    # Limits are compared in the type of the table: 0.1 in float32 is above 0.1.
+    dtype = np.float32 if parsed.values.dtype == np.float32 else np.float64
+    if low < dtype(bounds[0]) or high > dtype(bounds[1]):
+        wider = suggested_range(low, high)
         raise TableError(
-            f"{parts.source}: {parts.kind} must be in [{rescale[0]:g}, {rescale[1]:g}] as rescale says, got numbers "
-            f"from {low:g} to {high:g}; write wider limits."
+            f"{parsed.source}: {kind} must be in [{bounds[0]:g}, {bounds[1]:g}], got numbers from {low:g} to "
+            f"{high:g}{_columns_outside(parsed, bounds)}; write the smallest and the largest possible value, such as "
+            f"{option_text('range', wider)}, or {option_text('rescale', on=True)} to take those in the table."
         )
-    return *rescale, [f"{parts.kind} rescaled from [{rescale[0]:g}, {rescale[1]:g}] to [0, 1]"]
+    return *bounds, [f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"] if limits else []
 
 
-def _strays(parts: ParsedTable) -> list[str]:
-    """Return the columns that leave [0, 1] where most others do not: they may be no actions at all."""
-    names = parts.actions or ()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any number
-        outside = np.nanmax(parts.values, axis=0) > 1
-        outside |= np.nanmin(parts.values, axis=0) < 0
-    few = 0 < outside.sum() <= len(names) / 2
-    return [name for name, out in zip(names, outside, strict=True) if out] if few else []
-
-
-def _outside(parts: ParsedTable) -> str:
-    strays = _strays(parts)
-    return f" (outside only in {join_names(strays)})" if strays else ""
-
-
-def _or_ignore(parts: ParsedTable) -> str:
-    strays = _strays(parts)
-    return f", or {option_text('ignore', strays)} if that is no action" if strays else ""
-
-
-def _uneven(parts: ParsedTable) -> list[str]:
-    """Say where a few columns set the scale of all others."""
-    strays = _strays(parts)
-    if not strays:
-        return []
-    return [
-        f"only {join_names(strays)} leaves [0, 1] and sets the scale; write {option_text('ignore', strays)} if that is no action"
-    ]
-
-
-def _extremes(parts: ParsedTable) -> tuple[float, float]:
+def value_range(parsed: ParsedTable) -> tuple[float, float]:
+    """Return the smallest and the largest number; raise if there is none, or one is infinite."""
     low, high = np.inf, -np.inf
-    height = max(1, _CHUNK // parts.values.shape[1])
-    for start in range(0, parts.values.shape[0], height):
-        part = parts.values[start : start + height]
-        known = part[~np.isnan(part)] if part.dtype.kind == "f" else part
-        if known.size:
-            low, high = min(low, float(known.min())), max(high, float(known.max()))
+    height = max(1, _CHUNK_SIZE // parsed.values.shape[1])
+    for start in range(0, parsed.values.shape[0], height):
+        part = parsed.values[start : start + height]
+        numbers = part[~np.isnan(part)] if part.dtype.kind == "f" else part
+        if numbers.size:
+            low, high = min(low, float(numbers.min())), max(high, float(numbers.max()))
     if not np.isfinite([low, high]).all():
-        came = "none" if low > high else f"numbers from {low:g} to {high:g}"
-        raise TableError(f"{parts.source}: {parts.kind} must be finite numbers, got {came}; fill them in.")
+        got = "none" if low > high else f"numbers from {low:g} to {high:g}"
+        raise TableError(f"{parsed.source}: expected finite numbers, got {got}; fill them in.")
     return low, high
 
 
-def _losses(parts: ParsedTable, low: float, high: float) -> NDArray[Any]:
-    values = parts.values
-    if parts.kind == "losses" and (low, high) == (0.0, 1.0):
+def suggested_range(low: float, high: float) -> tuple[float, float]:
+    """Return round limits that contain the two numbers.
+
+    >>> suggested_range(0.5, 9.3), suggested_range(-2.0, 77.0)
+    ((0.0, 10.0), (-2.0, 100.0))
+    """
+    return (0.0 if low >= 0 else -_round_up(-low)), (0.0 if high <= 0 else _round_up(high))
+
+
+def _round_up(number: float) -> float:
+    power = 10.0 ** np.floor(np.log10(number))
+    return float(next(step * power for step in (1, 2, 5, 10, 20) if step * power >= number))
+
+
+def _columns_outside(parsed: ParsedTable, bounds: tuple[float, float]) -> str:
+    """Name the columns outside the limits, if the others are inside."""
+    if parsed.actions is None:
+        return ""
+    low, high = np.fmin.reduce(parsed.values, axis=0), np.fmax.reduce(parsed.values, axis=0)
+    outside = [name for name, out in zip(parsed.actions, (low < bounds[0]) | (high > bounds[1]), strict=True) if out]
+    return f" (outside only in {join_names(outside)})" if len(outside) < len(parsed.actions) else ""
+
+
+def _losses(parsed: ParsedTable, kind: Kind, low: float, high: float) -> NDArray[Any]:
+    values = parsed.values
+    # Unchanged losses are not copied, so that a memory-mapped table stays on disk.
+    if kind == "losses" and (low, high) == (0.0, 1.0):
         return values
-    kind = values.dtype.type if values.dtype in (np.float32, np.float64) else np.float64
-    if high - low > np.finfo(kind).max:
+    dtype = values.dtype.type if values.dtype in (np.float32, np.float64) else np.float64
+    if high - low > np.finfo(dtype).max:
         raise TableError(
-            f"{parts.source}: {parts.kind} must be nearer to each other to be rescaled, got numbers from {low:g} to "
+            f"{parsed.source}: {kind} must be nearer to each other to be rescaled, got numbers from {low:g} to "
             f"{high:g}; count in larger units."
         )
-    table = np.asarray(values, dtype=kind)
+    table = np.asarray(values, dtype=dtype)
     if low == high:
-        return np.where(np.isnan(table), table, kind(0))
-    scaled = (kind(high) - table if parts.kind == "scores" else table - kind(low)) / kind(high - low)
-    return np.clip(scaled, kind(0), kind(1))
+        return np.where(np.isnan(table), table, dtype(0))
+    scaled = (dtype(high) - table if kind == "scores" else table - dtype(low)) / dtype(high - low)
+    return np.clip(scaled, dtype(0), dtype(1))
 
 
-def _rounds(parts: ParsedTable) -> Rounds | None:
-    delays = parts.delays
+def _delays(parsed: ParsedTable) -> Rounds | None:
+    delays = parsed.delays
     if delays is None:
         return None
     wrong = ~((delays >= 0) & (delays == np.floor(delays)))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise TableError(
-            f"{parts.source}: delays must be whole numbers of rounds, 0 or more, got {delays[row]:g} in row {row}; "
-            "write 0 for feedback at once."
+            f"{parsed.source}: delays must be whole numbers of rounds, 0 or more, got {delays[row]:g} in row {row}; "
+            "write 0 for immediate feedback."
         )
     return np.minimum(delays, 2.0**62).astype(np.int64)
-
-
-def name_of(source: object) -> str:
-    """Return the name of a source in messages: its path, or what it is."""
-    return str(source) if isinstance(source, str | Path) else type(source).__name__

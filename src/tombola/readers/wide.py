@@ -1,66 +1,260 @@
-"""Wide tables: a row per row of the pool, a column per action."""
+"""Wide tables: one line per row, one column per action. Detects the role of every column."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tombola._formatting import join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, notes_on_notation
-from tombola.readers.options import ParsedTable, ReadOptions, logged
-from tombola.readers.roles import note_on, roles_of
+from tombola.readers.columns import PERCENT, Column, Columns, notation_notes
+from tombola.readers.costs import AS_REQUESTED, detected_costs, requested_costs
+from tombola.readers.names import (
+    DELAYS,
+    IDS,
+    classify_name,
+    direction_of,
+    is_group_name,
+    is_id_name,
+    without_kind_word,
+)
+from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
 
-_SUMS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
+NOT_SELECTED = "not selected"  # the reason for columns that the option `actions` leaves out
+# Ids of a last line that sums up the others.
+_SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
+_DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_ARTICLES = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": "a feature", "date": "a date"}
 
 
-def read_wide(table: Columns, wanted: ReadOptions) -> ParsedTable:
-    """Take a wide table apart: ids, delays, costs, a column for each action, and what is set aside."""
-    if wanted.value is not None:
+def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
+    """Parse a wide table: ids, delays, costs, a column for each action, and ignored columns."""
+    if options.value is not None:
         raise TableError(
-            f"{table.source}: expected a long table as {option_text('value')} says, got one without a column that names the "
-            f"action; write {option_text('action', 'NAME')}, or leave out {option_text('value')}."
+            f"{table.source}: expected a long table as {option_text('value')} says, got one without a column that "
+            f"names the action; write {option_text('action', 'NAME')}, or leave out {option_text('value')}."
         )
-    roles = roles_of(table, wanted)
-    values = np.column_stack([table.numeric(action).numbers for action in roles.actions])
-    _refuse_logged(table, values)
-    ids = _texts(roles.ids)
-    _refuse_sums(table, ids)
-    costs = roles.prices.costs(table)
-    used = [*roles.actions, *(table.named[name] for name in roles.prices.columns)]
+    ignored = {name: AS_REQUESTED for pattern in options.ignore for name in table.matching(pattern, "ignore")}
+    selected = None if options.actions is None else _select(table, options.actions)
+    free = [c for c in table.columns if c.name not in ignored and c.name not in (selected or {})]
+    ids = table.find(options.ids, "ids") if options.ids is not None else _find_ids(table, free, ignored)
+    delay = table.find(options.delay, "delay") if options.delay is not None else _find_delay(free)
+    costs = requested_costs(table, options)
+    taken = {*ignored, *costs.columns}
+    free = [c for c in free if c is not ids and c is not delay and c.name not in taken]
+    if selected is None:
+        actions = _detect_actions(table, _numeric_candidates(free, ignored), ignored)
+        names, name_notes = _action_names(actions)
+    else:
+        actions, names, name_notes = [table.by_name[name] for name in selected], list(selected), []
+        ignored.update({c.name: NOT_SELECTED for c in free})
+    assigned = costs.assign(table, names, actions) if costs.columns else detected_costs(table, options, names, ignored)
+    for name in assigned.columns:
+        ignored.pop(name, None)
+
+    values = np.column_stack([table.numeric(action).numbers for action in actions])
+    _check_not_logged(table, values)
+    labels = None if ids is None else tuple(ids.labels)
+    _check_no_summary_row(table, labels)
+    kind, unit = direction_of([action.name for action in actions])
+    used = [*actions, *(table.by_name[name] for name in assigned.columns)]
     notes = [
-        f"a wide table: {table.rows} rows, {len(roles.names)} actions ({join_names(roles.names)}), read as {roles.kind}",
-        *([f"ids from column {roles.ids.name!r}"] if roles.ids else []),
-        *([f"delays from column {roles.delay.name!r}"] if roles.delay else []),
-        *roles.notes, *roles.prices.note(), *note_on(roles.aside), *notes_on_notation(used),
+        f"a wide table: {table.rows} rows, {len(names)} actions ({join_names(names)})",
+        *([f"ids from column {ids.name!r}"] if ids else []),
+        *([f"delays from column {delay.name!r}"] if delay else []),
+        *name_notes, *assigned.notes(), *_ignored_notes(ignored), *notation_notes(used),
     ]  # fmt: skip
     return ParsedTable(
-        table.source, roles.kind, values, tuple(roles.names), ids, costs,
-        table.numeric(roles.delay).numbers if roles.delay else None, notes, _gap(table, roles.actions), roles.doubt,
-    )  # fmt: skip
+        source=table.source,
+        kind=options.kind or kind,
+        values=values,
+        actions=tuple(names),
+        ids=labels,
+        costs=assigned.values(table),
+        delays=table.numeric(delay).numbers if delay else None,
+        notes=notes,
+        first_missing=_first_missing(table, actions),
+        unit=unit,
+        ignored=ignored,
+        groups=_groups(table, ignored),
+    )
 
 
-def _texts(ids: Column | None) -> tuple[str, ...] | None:
-    return None if ids is None else tuple(ids.words)
+def _select(table: Columns, patterns: Sequence[str]) -> dict[str, None]:
+    return dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, "actions"))
 
 
-def _refuse_sums(table: Columns, ids: tuple[str, ...] | None) -> None:
+def _find_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) -> Column | None:
+    """Return the column of ids: one with a usual name, else the first that cannot be anything else."""
+    if len(table.columns) < 2:
+        return None
+    named = next((c for c in free if c.name.lower() in IDS), None)
+    if named is not None:
+        return named
+    first = table.columns[0]
+    for column in free:
+        text = column.first_invalid is not None and (column.n_numbers == 0 or is_id_name(column.name))
+        whole = _all_whole(column) and table.rows > 1
+        likely = is_id_name(column.name) and (text or whole)
+        likely = likely or (column is first and (text or (whole and _counts_rows(column, free))))
+        if likely and _all_different(column):
+            return column
+        if likely:
+            ignored[column.name] = "values repeat, so no ids"
+    return None
+
+
+def _all_whole(column: Column) -> bool:
+    numbers = column.numbers
+    complete = column.first_invalid is None and column.first_missing is None
+    return complete and bool((numbers == np.floor(numbers)).all())
+
+
+def _all_different(column: Column) -> bool:
+    return len(set(column.texts or column.numbers.tolist())) == len(column.numbers)
+
+
+def _counts_rows(column: Column, others: Sequence[Column]) -> bool:
+    """Return whether integers count the rows, or leave [0, 1] where all other columns stay inside."""
+    numbers = column.numbers
+    if numbers.size > 2 and (np.diff(numbers) == 1).all():
+        return True
+    inside = (
+        ((c.numbers >= 0) & (c.numbers <= 1)) | np.isnan(c.numbers) for c in others if c is not column and c.n_numbers
+    )
+    return numbers.size > 2 and bool((numbers > 1).any()) and _all_different(column) and all(map(np.all, inside))
+
+
+def _find_delay(free: Sequence[Column]) -> Column | None:
+    return next((column for column in free if column.name.lower() in DELAYS), None)
+
+
+def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list[Column]:
+    """Return the columns that can be actions; record the reason for the others in `ignored`."""
+    candidates = []
+    for column in free:
+        name_class = classify_name(column.name)
+        if column.first_invalid is None and column.n_numbers == 0 and len(free) > 2:
+            ignored[column.name] = "empty"
+        elif column.first_invalid is not None and column.n_numbers < len(column.numbers) / 2:
+            ignored[column.name] = "dates" if _DATE.match(column.first_invalid.text.strip()) else "text"
+        elif name_class in ("date", "label"):
+            ignored[column.name] = f"named like {'a date' if name_class == 'date' else 'a label'}"
+        elif is_id_name(column.name) and column.name.lower() not in ("no", "") and _all_whole(column):
+            ignored[column.name] = "named like an id"
+        else:
+            candidates.append(column)
+    return candidates
+
+
+def _detect_actions(table: Columns, candidates: Sequence[Column], ignored: dict[str, str]) -> list[Column]:
+    """Return the likely actions: the first of these classes of names that has two columns or more."""
+    classes = {column.name: classify_name(column.name) for column in candidates}
+    for tier in (("loss",), ("loss", "plain"), ("score",), ("cost",), ("feature",)):
+        actions = [column for column in candidates if classes[column.name] in tier]
+        if len(actions) < 2:
+            continue
+        for column in candidates:
+            name_class = classes[column.name]
+            if name_class not in tier:
+                plain = name_class == "plain"
+                ignored[column.name] = "not named like a loss" if plain else f"named like {_ARTICLES[name_class]}"
+        # Run times and prices of different actions differ by orders of magnitude.
+        odd = {} if tier == ("cost",) else _odd_ranges(actions)
+        ignored.update(odd)
+        return [column for column in actions if column.name not in odd]
+    # A column with a few words among numbers is more likely a damaged action than a remark.
+    for name, reason in ignored.items():
+        if reason == "text" and len(table.columns) > 1:
+            table.numeric(table.by_name[name])
+    raise TableError(
+        f"{table.source}: expected a column for each of at least two actions, got {len(candidates)} "
+        f"({join_names([column.name for column in table.columns])}); check what separates the columns, or name them "
+        f"with {option_text('actions', ['NAME', 'NAME'])}."
+    )
+
+
+def _odd_ranges(columns: Sequence[Column]) -> dict[str, str]:
+    """Return the columns whose notation or range differs from that of all others, with the reason.
+
+    Only a minority is odd, and only clear cases count, since an action that is ignored changes the answer.
+    """
+    numeric = [column for column in columns if column.first_invalid is None and column.n_numbers]
+    percent = [c for c in numeric if set(c.notations) == {PERCENT}]
+    odd = {c.name: "percent, unlike the other columns" for c in percent if 2 * len(percent) < len(numeric)}
+    rest = {c.name: (float(np.nanmin(c.numbers)), float(np.nanmax(c.numbers)), c) for c in numeric if c.name not in odd}
+    outside = [name for name, (low, high, _) in rest.items() if low < 0 or high > 1]
+    if 0 < 2 * len(outside) < len(rest):
+        reasons = {name: f"{rest[name][0]:g} to {rest[name][1]:g}; the others are in [0, 1]" for name in outside}
+        return {**odd, **reasons}
+    if len(rest) < 3 or len(outside) < 2:
+        return odd
+    lows, highs = sorted(low for low, _, _ in rest.values()), sorted(high for _, high, _ in rest.values())
+    for name, (low, high, column) in rest.items():
+        # The second largest maximum is the largest of the others, if this one is the largest.
+        above = high == highs[-1] and low > 2 * highs[-2] > 0
+        below = low == lows[0] and 0 < 2 * high < lows[1]
+        flags = high <= 1 and lows[0] >= 0 and len(outside) == len(rest) - 1 and _all_zero_or_one(column)
+        if above or below or flags:
+            others = (lows[0], highs[-2]) if above else (lows[1] if below else lows[0], highs[-1])
+            odd[name] = f"{low:g} to {high:g}; the others are {others[0]:g} to {others[1]:g}"
+    return odd
+
+
+def _all_zero_or_one(column: Column) -> bool:
+    numbers = column.numbers[~np.isnan(column.numbers)]
+    return bool(((numbers == 0) | (numbers == 1)).all())
+
+
+def _action_names(actions: Sequence[Column]) -> tuple[list[str], list[str]]:
+    """Return the names of the actions, without the word for loss or score if all have one, and a note on that."""
+    names = [action.name for action in actions]
+    if {classify_name(name) for name in names} not in ({"loss"}, {"score"}):
+        return names, []
+    short = [without_kind_word(name) for name in names]
+    if len(set(short)) < len(short) or any(one == name for one, name in zip(short, names, strict=True)):
+        return names, []
+    return short, [f"the action of column {names[0]!r} is called {short[0]!r}, and so on"]
+
+
+def _groups(table: Columns, ignored: Mapping[str, str]) -> dict[str, int]:
+    """Return ignored columns that divide the rows into groups, with the number of groups."""
+    counts = {}
+    for name in ignored:
+        column = table.by_name[name]
+        if (is_group_name(name) or column is table.columns[0]) and column.texts is not None:
+            counts[name] = len({text for text in column.texts if text})
+    # A group per row is an id, not a group.
+    return {name: count for name, count in counts.items() if 1 < count <= max(2, table.rows // 2)}
+
+
+def _ignored_notes(ignored: Mapping[str, str]) -> list[str]:
+    if not ignored:
+        return []
+    listing = join_names([f"{name or 'a column without a name'} ({reason})" for name, reason in ignored.items()])
+    if set(ignored.values()) <= {AS_REQUESTED, NOT_SELECTED}:
+        return [f"ignored: {listing}"]
+    return [f"ignored: {listing}; name the columns of the actions with {option_text('actions')}"]
+
+
+def _check_no_summary_row(table: Columns, ids: tuple[str, ...] | None) -> None:
     last = table.rows - 1
-    if ids is not None and last > 0 and ids[last].strip().lower() in _SUMS:
+    if ids is not None and last > 0 and ids[last].strip().lower() in _SUMMARY_IDS:
         raise TableError(
-            f"{table.source}: expected a row, got one called {ids[last]!r} in {table.where(last)}, the last; "
+            f"{table.source}: expected a row, got one called {ids[last]!r} in {table.place(last)}, the last; "
             "leave it out if it sums up the others, rename it if not."
         )
 
 
-def _refuse_logged(table: Columns, values: Floats) -> None:
+def _check_not_logged(table: Columns, values: Floats) -> None:
     if min(values.shape) > 1 and (np.count_nonzero(~np.isnan(values), axis=1) == 1).all():
-        raise logged(table.source, "every row has one filled cell")
+        raise logged_table_error(table.source, "every row has one filled cell")
 
 
-def _gap(table: Columns, actions: Sequence[Column]) -> str | None:
-    gaps = [(action.gap.row, action.gap.text, action.name) for action in actions if action.gap]
-    if not gaps:
+def _first_missing(table: Columns, actions: Sequence[Column]) -> str | None:
+    missing = [(cell.row, cell.text, action.name) for action in actions if (cell := action.first_missing)]
+    if not missing:
         return None
-    row, text, name = min(gaps, key=lambda gap: gap[0])
-    return f"{table.where(row)}, column {name!r}, got {text!r}"
+    row, text, name = min(missing, key=lambda cell: cell[0])
+    return f"{table.place(row)}, column {name!r}, got {text!r}"

@@ -1,1 +1,130 @@
-"""One reader per file format."""
+"""Registry of file formats: suffixes, magic bytes, and one function of the same signature per format.
+
+To add a format, write `read(path, options)`, which returns `Columns` (or a `ParsedTable`, if the format names its own
+roles), and add a line to `FORMATS`.
+"""
+
+import gzip
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+from zlib import error as zlib_error
+
+from tombola.errors import TableError
+from tombola.readers.columns import Columns
+from tombola.readers.formats.arrays import read_npy, read_npz
+from tombola.readers.formats.aslib import RUNS, read_aslib
+from tombola.readers.formats.delimited import read_text
+from tombola.readers.formats.frames import read_ipc, read_parquet
+from tombola.readers.formats.records import read_excel, read_json, read_sqlite
+from tombola.readers.input_checks import check_file, check_memory
+from tombola.readers.options import ParsedTable, ReadOptions
+
+
+class Format(NamedTuple):
+    """A file format: its suffixes, the bytes its files start with, and its reader."""
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Path, ReadOptions], ParsedTable | Columns]
+    magic: bytes | None = None
+
+
+FORMATS = (
+    Format((".csv", ".tsv", ".tab", ".txt", ".dat"), read_text),
+    Format((".jsonl", ".ndjson", ".json"), read_json),
+    Format((".parquet", ".pq"), read_parquet, b"PAR1"),
+    Format((".arrow", ".feather", ".ipc"), read_ipc, b"ARROW1"),
+    Format((".npz",), read_npz),
+    Format((".npy",), read_npy, b"\x93NUMPY"),
+    Format((".db", ".sqlite", ".sqlite3"), read_sqlite, b"SQLite format 3"),
+    Format((".xlsx", ".xlsm"), read_excel),
+)
+_BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
+# Unsupported formats are recognised for the sake of the message.
+_SUFFIX_BY_MAGIC = {
+    **{one.magic: one.suffixes[0] for one in FORMATS if one.magic},
+    b"\xd0\xcf\x11\xe0": ".xls", b"\x80": ".pickle", b"%PDF": ".pdf",
+}  # fmt: skip
+# Suffixes that any kind of file may have.
+_VAGUE_SUFFIXES = (".txt", ".dat")
+
+
+def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
+    """Read a file: `-` is standard input, FILE::TABLE a table of an SQLite file or a sheet of an Excel file."""
+    if name == "-":
+        return _read_standard_input(options)
+    path, _, inner = name.partition("::") if "::" in name and not Path(name).exists() else (name, "", "")
+    return _read_path(Path(path), options._replace(sheet=inner or options.sheet))
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix that determines the format: that of the name, or of the content if the name has none."""
+    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    suffix = name.suffix.lower()
+    return suffix if suffix in _BY_SUFFIX and suffix not in _VAGUE_SUFFIXES else _suffix_of_content(path) or suffix
+
+
+def _read_path(path: Path, options: ReadOptions) -> ParsedTable | Columns:
+    if os.path.exists(path / RUNS):
+        return read_aslib(path, options)
+    check_file(path, f"a file, or a folder of ASlib with {RUNS}")
+    suffix = suffix_of(path)
+    if suffix not in _BY_SUFFIX:
+        raise TableError(
+            f"{path}: expected a table that ends in {', '.join(_BY_SUFFIX)}, got one that ends in {suffix!r}; "
+            "convert it to CSV."
+        )
+    try:
+        return _BY_SUFFIX[suffix].read(path, options)
+    except MemoryError:
+        raise TableError(
+            f"{path}: expected a table that fits into memory, got one that does not; save it as .npy in float32, "
+            "which is not read into memory."
+        ) from None
+
+
+def _suffix_of_content(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+        if head[:2] == b"\x1f\x8b":
+            with gzip.open(path) as packed:
+                head = packed.read(4096)
+    except (EOFError, OSError, zlib_error):
+        return ""
+    # NPZ and Excel files are both zip archives; the names of their members differ.
+    if head[:4] == b"PK\x03\x04":
+        return ".npz" if b".npy" in head[:200] else ".xlsx" if b"[Content_Types]" in head or b"xl/" in head else ".zip"
+    for magic, suffix in _SUFFIX_BY_MAGIC.items():
+        if head.startswith(magic):
+            return suffix
+    if head.lstrip()[:1] in (b"{", b"["):
+        return ".json"
+    # Text has no NUL bytes, except in UTF-16, which starts with a byte order mark.
+    return ".csv" if head and (b"\0" not in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")) else ""
+
+
+def _read_standard_input(options: ReadOptions) -> ParsedTable | Columns:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "standard input"
+        _copy_standard_input(path)
+        try:
+            read = _read_path(path, options)
+        except TableError as error:
+            raise TableError(str(error).replace(str(path), path.name)) from None
+    return read._replace(source=path.name) if isinstance(read, ParsedTable) else replace(read, source=path.name)
+
+
+def _copy_standard_input(path: Path) -> None:
+    try:
+        with path.open("wb") as file:
+            while piece := sys.stdin.buffer.read(1 << 20):
+                file.write(piece)
+                check_memory(path.name, file.tell())
+    except (AttributeError, OSError) as error:  # standard input is closed, or a folder
+        reason = getattr(error, "strerror", None) or "none"
+        raise TableError(f"standard input: expected a table, got {reason!r}; pipe one in, or name a file.") from None

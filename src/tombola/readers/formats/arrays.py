@@ -1,4 +1,4 @@
-"""Arrays: NumPy's NPZ archives and NPY files (memory-mapped), and arrays in memory; nothing is ever unpickled."""
+"""NumPy arrays: NPZ archives, memory-mapped NPY files, and arrays in memory; pickled objects are rejected."""
 
 import math
 from collections.abc import Sequence
@@ -14,67 +14,70 @@ from numpy.typing import NDArray
 from tombola._formatting import join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.limits import check_memory
-from tombola.readers.names import matching
-from tombola.readers.options import (
-    ACTION,
-    CHANCE,
-    COSTS,
-    DELAYS,
-    LOSSES,
-    SCORES,
-    ParsedTable,
-    ReadOptions,
-    costs_of,
-    logged,
-)
+from tombola.readers.input_checks import check_memory
+from tombola.readers.names import ACTION, COSTS, DELAYS, LOSSES, PROBABILITY, SCORES, direction_of, matching
+from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 
-_BROKEN = (
+# Errors that NumPy raises for damaged files.
+_READ_ERRORS = (
     AttributeError, EOFError, KeyError, MemoryError, NotImplementedError, OSError, OverflowError, RuntimeError,
     TokenError, TypeError, ValueError,
 )  # fmt: skip
 
 
-def read_npz(path: Path, wanted: ReadOptions) -> ParsedTable:
-    """Read an archive with an array `losses` (or `rewards`), rows x actions, and what else it has of ours."""
+def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
+    """Read an NPZ archive with an array `losses` or `scores`, and optionally `actions`, `ids`, `costs`, `delays`."""
+    source = str(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             _check_members(archive)
-            left_out = {name for pattern in wanted.ignore for name in _left_out(path, archive.files, pattern)}
-            names = [name for name in archive.files if name not in left_out]
-            used = _used(path, names, wanted)
-            _check_sizes(path, archive, {name for found in used.values() for name in found})
-            arrays = {part: [archive[name] for name in found] for part, found in used.items()}
+            ignored = {name for pattern in options.ignore for name in _matching_arrays(path, archive.files, pattern)}
+            names = [name for name in archive.files if name not in ignored]
+            roles = _assign_roles(path, names, options)
+            used = {name for found in roles.values() for name in found}
+            _check_sizes(path, archive, used)
+            arrays = {role: [archive[name] for name in found] for role, found in roles.items()}
     except TableError:
         raise
-    except (*_BROKEN, BadZipFile, zlib_error) as error:
+    except (*_READ_ERRORS, BadZipFile, zlib_error) as error:
         raise TableError(
             f"{path}: expected a NumPy archive without pickled objects, got something else ({type(error).__name__}); "
             "save it again with np.savez."
         ) from None
-    values = _checked(str(path), used["values"][0], arrays["values"][0])
-    kind = wanted.kind or ("scores" if used["values"][0] in SCORES else "losses")
-    ids, notes = _ids(str(path), arrays["ids"], wanted)
-    unused = sorted({*names} - {name for found in used.values() for name in found})
-    labels = _words(str(path), "actions", arrays["actions"][0]) if arrays["actions"] else None
-    costs = [_checked(str(path), name, array) for name, array in zip(used["costs"], arrays["costs"], strict=True)]
-    parts = ParsedTable(
-        str(path), kind, values, labels, ids,
-        costs_of({str(i): cost for i, cost in enumerate(costs)}) if len(costs) != 1 else costs[0],
-        _vector(str(path), "delays", arrays["delays"][0]) if arrays["delays"] else None,
-        [f"an archive: {kind} from array {used['values'][0]!r}", *notes,
-         *([f"costs from array {join_names(used['costs'])}"] if costs else []),
-         *([f"delays from array {used['delays'][0]!r}"] if used["delays"] else []),
-         *([f"not used: {join_names(unused)}"] if unused else [])],
-    )  # fmt: skip
-    return choose_actions(parts, wanted.actions)
+    value_name = roles["values"][0]
+    values = _numeric(source, value_name, arrays["values"][0])
+    kind, unit = direction_of([value_name])
+    ids, id_notes = _ids(source, arrays["ids"], options)
+    labels = _labels(source, "actions", arrays["actions"][0]) if arrays["actions"] else None
+    costs = [_numeric(source, name, array, (2, 3)) for name, array in zip(roles["costs"], arrays["costs"], strict=True)]
+    unused = sorted({*names} - used)
+    notes = [
+        f"an archive: values from array {value_name!r}", *id_notes,
+        *([f"costs from array {join_names(roles['costs'])}"] if costs else []),
+        *([f"delays from array {roles['delays'][0]!r}"] if roles["delays"] else []),
+        *([f"ignored: {join_names(unused)}"] if unused else []),
+    ]  # fmt: skip
+    parsed = ParsedTable(
+        source=source,
+        kind=options.kind or kind,
+        values=values,
+        actions=labels,
+        ids=ids,
+        # A single array may have a third axis for the resources already.
+        costs=costs[0] if len(costs) == 1 else stack_costs({str(i): cost for i, cost in enumerate(costs)}),
+        delays=_vector(source, "delays", arrays["delays"][0]) if arrays["delays"] else None,
+        notes=notes,
+        unit=unit,
+        ignored=dict.fromkeys(unused, "not an array of a table"),
+    )
+    return select_actions(parsed, options.actions)
 
 
-def read_npy(path: Path, wanted: ReadOptions) -> ParsedTable:
-    """Map an NPY file into memory: only the pages that are used are ever read."""
+def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
+    """Read an NPY file memory-mapped: only pages that are used are loaded."""
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
-    except _BROKEN as error:
+    except _READ_ERRORS as error:
         raise TableError(
             f"{path}: expected a NumPy array without pickled objects, got something else ({type(error).__name__}); "
             "save it again with np.save."
@@ -87,114 +90,112 @@ def read_npy(path: Path, wanted: ReadOptions) -> ParsedTable:
             f"{path}: expected an array of shape {values.shape} and nothing else, got {more:,} bytes more; save it "
             "again with np.save, and several arrays with np.savez."
         )
-    return choose_actions(read_array(values, str(path), wanted), wanted.actions)
+    return select_actions(read_array(values, str(path), options), options.actions)
 
 
-def read_array(values: Any, source: str, wanted: ReadOptions) -> ParsedTable:
+def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
     """Read an array in memory, rows x actions."""
     for name in ("ignore", "ids", "delay", "value", "action", "resources"):
-        if getattr(wanted, name):
+        if getattr(options, name):
             raise TableError(
-                f"{source}: expected nothing about columns by their names, for an array has none, got "
-                f"{option_text('costs' if name == 'resources' else name)}; leave it out, or save the table as an archive or "
-                "a text table."
+                f"{source}: expected no options about columns, since an array has no column names, got "
+                f"{option_text('costs' if name == 'resources' else name)}; leave it out, or save the table as an "
+                "archive or a text table."
             )
-    checked = _checked(source, "losses", values)
-    kind = wanted.kind or "losses"
-    return ParsedTable(source, kind, checked, None, None, None, None, [f"an array of {checked.dtype}, read as {kind}"])
+    array = _numeric(source, "values", values)
+    return ParsedTable(source, options.kind, array, None, None, None, None, [f"an array of {array.dtype}"])
 
 
-def choose_actions(parts: ParsedTable, actions: Sequence[str] | None) -> ParsedTable:
-    """Name the actions if they have no names yet, otherwise keep those that are named."""
-    k = parts.values.shape[1]
+def select_actions(parsed: ParsedTable, actions: Sequence[str] | None) -> ParsedTable:
+    """Select actions by name; if there are no names yet and as many are given, name the actions."""
+    k = parsed.values.shape[1]
     if actions is None:
-        return parts
-    names = parts.actions or tuple(str(index) for index in range(k))
-    if parts.actions is None and len(actions) == k and not {*actions} <= {*names}:  # numbers choose columns
-        return parts._replace(actions=tuple(actions))
+        return parsed
+    names = parsed.actions or tuple(str(index) for index in range(k))
+    if parsed.actions is None and len(actions) == k and not {*actions} <= {*names}:  # numbers select columns
+        return parsed._replace(actions=tuple(actions))
     for name in actions:
         if name not in names:
             raise TableError(
-                f"{parts.source}: expected an action called {name!r} as {option_text('actions')} says, got {join_names(names)}; "
-                "name those, or all of them."
+                f"{parsed.source}: expected an action called {name!r} as {option_text('actions')} says, got "
+                f"{join_names(names)}; name those, or all of them."
             )
     chosen = [names.index(name) for name in actions]
-    costs = None if parts.costs is None else parts.costs[:, chosen]
-    return parts._replace(values=parts.values[:, chosen], actions=tuple(actions), costs=costs)
+    costs = None if parsed.costs is None else parsed.costs[:, chosen]
+    return parsed._replace(values=parsed.values[:, chosen], actions=tuple(actions), costs=costs)
 
 
-def _left_out(path: Path, names: Sequence[str], pattern: str) -> list[str]:
+def _matching_arrays(path: Path, names: Sequence[str], pattern: str) -> list[str]:
     found = matching(names, pattern)
     if not found:
         raise TableError(
-            f"{path}: expected an array called {pattern!r} as {option_text('ignore')} says, got {join_names(names)}; name "
-            "one of those."
+            f"{path}: expected an array called {pattern!r} as {option_text('ignore')} says, got {join_names(names)}; "
+            "name one of those."
         )
     return found
 
 
-def _used(path: Path, names: list[str], wanted: ReadOptions) -> dict[str, list[str]]:
-    """Say which array is what."""
-    usual = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[wanted.kind]
-    values = [wanted.value] if wanted.value is not None else [name for name in usual if name in names][:1]
-    sign = next((name for name in (*ACTION, *CHANCE) if name in names), None)
-    if not values and sign is not None:
-        raise logged(str(path), f"array {sign!r} says so")
-    costs = list(wanted.resources) or ([name for name in COSTS if name in names][:1] if wanted.costs is None else [])
-    delay = [wanted.delay] if wanted.delay is not None else [name for name in DELAYS if name in names][:1]
-    ids = [wanted.ids] if wanted.ids is not None else [name for name in ("ids",) if name in names]
-    for name in [*(values or ["losses"]), *costs, *delay, *ids]:
+def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[str, list[str]]:
+    """Return the names of the arrays for each role."""
+    usual = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[options.kind]
+    values = [options.value] if options.value is not None else [name for name in usual if name in names][:1]
+    evidence = next((name for name in (*ACTION, *PROBABILITY) if name in names), None)
+    if not values and evidence is not None:
+        raise logged_table_error(str(path), f"it has an array {evidence!r}")
+    costs = list(options.resources) or ([name for name in COSTS if name in names][:1] if options.costs is None else [])
+    delay = [options.delay] if options.delay is not None else [name for name in DELAYS if name in names][:1]
+    ids = [options.ids] if options.ids is not None else [name for name in ("ids",) if name in names]
+    for name in [*(values or [usual[0]]), *costs, *delay, *ids]:
         if name not in names:
-            raise TableError(
-                f"{path}: expected an array called {name!r}, got {join_names(names) or 'none'}; save it under that name."
-            )
+            got = join_names(names) or "none"
+            raise TableError(f"{path}: expected an array called {name!r}, got {got}; save it under that name.")
     actions = [name for name in ("actions",) if name in names]
     return {"values": values, "costs": costs, "delays": delay, "ids": ids, "actions": actions}
 
 
 def _check_members(archive: Any) -> None:
-    """Refuse names that come twice, or that are not the same at both places where an archive has them."""
+    """Raise for duplicate names, and for names that differ between the directory and the members of the archive."""
     if len(set(archive.files)) < len(archive.files):
-        raise ValueError("a name that comes twice")
+        raise ValueError("a duplicate name")
     for entry in archive.zip.infolist():
         archive.zip.open(entry).close()
 
 
 def _check_sizes(path: Path, archive: Any, names: set[str]) -> None:
-    """Refuse arrays that are too large for memory once unpacked, or that claim more than the archive holds."""
+    """Raise if unpacked arrays would not fit into memory, or if a header declares another size than is stored."""
     entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.zip.infolist()}
     check_memory(str(path), sum(entries[name].file_size for name in names if name in entries))
     for name in names & set(entries):
         with archive.zip.open(entries[name]) as file:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, kind = read(file)
-            promised = math.prod(shape) * kind.itemsize
-            if not kind.hasobject and promised != entries[name].file_size - file.tell():
+            shape, _, dtype = read(file)
+            declared = math.prod(shape) * dtype.itemsize
+            if not dtype.hasobject and declared != entries[name].file_size - file.tell():
                 raise ValueError("a header that does not fit its array")
 
 
-def _ids(source: str, found: list[NDArray[Any]], wanted: ReadOptions) -> tuple[tuple[str, ...] | None, list[str]]:
-    """Return the ids of an archive; repeated ones, which nobody asked for, are left out and said so."""
+def _ids(source: str, found: list[NDArray[Any]], options: ReadOptions) -> tuple[tuple[str, ...] | None, list[str]]:
+    """Return the ids of an archive, and notes; repeated ids are ignored unless the caller asked for them."""
     if not found:
         return None, []
-    ids = _words(source, wanted.ids or "ids", found[0])
+    ids = _labels(source, options.ids or "ids", found[0])
     repeated = len(ids) - len(set(ids))
-    if repeated and wanted.ids is None:
-        return None, [f"ids are left out, because {repeated} of them come twice; rows are numbered instead"]
-    return ids, [f"ids from array {wanted.ids or 'ids'!r}"]
+    if repeated and options.ids is None:
+        return None, [f"ids are ignored, because {repeated} of them repeat; rows are numbered instead"]
+    return ids, [f"ids from array {options.ids or 'ids'!r}"]
 
 
-def _words(source: str, name: str, array: NDArray[Any]) -> tuple[str, ...]:
+def _labels(source: str, name: str, array: NDArray[Any]) -> tuple[str, ...]:
     try:
         return tuple(str(word) for word in array.reshape(-1))
-    except (SystemError, ValueError):  # which one depends on the version of Python
+    except (SystemError, ValueError):  # depends on the version of Python
         raise TableError(
-            f"{source}: {name} must be text, got signs that do not exist; save the archive again with np.savez."
+            f"{source}: {name} must be text, got invalid code points; save the archive again with np.savez."
         ) from None
 
 
-def _checked(source: str, name: str, values: Any) -> NDArray[Any]:
+def _numeric(source: str, name: str, values: Any, dimensions: tuple[int, ...] = (2,)) -> NDArray[Any]:
     try:
         array: NDArray[Any] = values if isinstance(values, np.ndarray) else np.asarray(values)
     except ValueError:
@@ -202,7 +203,6 @@ def _checked(source: str, name: str, values: Any) -> NDArray[Any]:
             f"{source}: {name} must be numbers, rows x actions, got rows of different lengths; give every row one "
             "number an action."
         ) from None
-    dimensions = (2, 3) if name not in (*LOSSES, *SCORES) else (2,)
     if array.ndim not in dimensions or array.size == 0 or array.dtype.kind not in "biuf":
         raise TableError(
             f"{source}: {name} must be numbers, rows x actions, got {array.dtype} of shape {array.shape}; "

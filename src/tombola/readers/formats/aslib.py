@@ -1,9 +1,9 @@
-"""ASlib folders: run times of algorithms on instances, from algorithm_runs.arff and description.txt.
+"""ASlib scenarios: run times of algorithms on instances, from algorithm_runs.arff and description.txt.
 
 Bischl et al., "ASlib: A benchmark library for algorithm selection", Artificial Intelligence 237 (2016). The loss of a
-run that ended well is min(run time, cutoff) / cutoff; every other run (timeout, memout, crash, ..) has loss 1. This is
+run that ended well is min(run time, cutoff) / cutoff; every other run (timeout, memout, crash) has loss 1. This is
 the PAR1 score in units of the cutoff. Repetitions of a run are averaged. Where the scenario measures the quality of
-solutions, the numbers are taken as they are, as rewards if the scenario says that they are to be maximised.
+solutions, the numbers are read unchanged, as scores if description.txt has `maximize: true`.
 """
 
 import csv
@@ -16,7 +16,7 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, check_names, column_of
+from tombola.readers.columns import Column, Columns, check_unique_names, parse_column
 from tombola.readers.formats.delimited import text_lines
 from tombola.readers.long import read_long
 from tombola.readers.options import ParsedTable, ReadOptions
@@ -25,35 +25,38 @@ RUNS = "algorithm_runs.arff"
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
 
 
-def read_aslib(folder: Path, wanted: ReadOptions) -> ParsedTable:
-    """Read a scenario: an instance is a row, an algorithm an action."""
+def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
+    """Read an ASlib scenario: rows are instances, actions are algorithms."""
     about = _description(folder / "description.txt")
-    table = _arff(folder / RUNS)
+    table = _read_arff(folder / RUNS)
     instance, action = table.find("instance_id", "the format"), table.find("algorithm", "the format")
-    measure = wanted.value or next(iter(about.get("performance_measures", [])), table.columns[3].name)
-    runtime = about.get("performance_type", ["runtime"])[:1] == ["runtime"]
-    better = about.get("maximize", ["false"])[:1] == ["true"]
+    measure = options.value or next(iter(about.get("performance_measures", [])), table.columns[3].name)
+    is_runtime = about.get("performance_type", ["runtime"])[:1] == ["runtime"]
+    maximize = about.get("maximize", ["false"])[:1] == ["true"]
     value = table.find(measure, "description.txt")
     notes = [f"an ASlib scenario: {measure} of algorithms on instances"]
-    if runtime:
+    if is_runtime:
         cutoff = _cutoff(folder, about)
-        value = value._replace(numbers=_scaled(table, table.numeric(value), cutoff))
-        notes.append(f"loss = run time / cutoff ({cutoff:g}), and 1 for a run that did not end well (PAR1)")
+        value = value._replace(numbers=_par1(table, table.numeric(value), cutoff))
+        notes.append(f"loss = run time / cutoff ({cutoff:g}), and 1 for a run that did not succeed (PAR1)")
     columns = [column for column in table.columns if column.name != measure]
-    parts = read_long(
+    parsed = read_long(
         replace(table, columns=[*columns, value]),
-        wanted._replace(
-            kind=wanted.kind or ("scores" if better and not runtime else "losses"),
-            action=action.name, value=measure, ids=instance.name, costs=wanted.costs or [],
+        options._replace(
+            kind=options.kind or ("scores" if maximize and not is_runtime else "losses"),
+            action=action.name,
+            value=measure,
+            ids=instance.name,
+            costs=options.costs or [],
         ),
         action,
         average=True,
-    )  # fmt: skip
-    return parts._replace(source=str(folder), notes=[*notes, *parts.notes])
+    )
+    return parsed._replace(source=str(folder), notes=[*notes, *parsed.notes])
 
 
 def _description(path: Path) -> dict[str, list[str]]:
-    """Read the entries of the first level, each as a list; all that we need of YAML."""
+    """Read the top-level entries of a YAML file, each as a list of strings."""
     about: dict[str, list[str]] = {}
     key = None
     for line in text_lines(path) if path.is_file() else ():
@@ -81,13 +84,13 @@ def _cutoff(folder: Path, about: dict[str, list[str]]) -> float:
     return cutoff
 
 
-def _scaled(table: Columns, runs: Column, cutoff: float) -> Floats:
+def _par1(table: Columns, runs: Column, cutoff: float) -> Floats:
     status = table.find("runstatus", "the format").texts or ()
-    well = np.array([one.lower() == "ok" for one in status])
-    return np.where(well, np.clip(runs.numbers, 0.0, cutoff) / cutoff, 1.0)
+    succeeded = np.array([one.lower() == "ok" for one in status])
+    return np.where(succeeded, np.clip(runs.numbers, 0.0, cutoff) / cutoff, 1.0)
 
 
-def _arff(path: Path) -> Columns:
+def _read_arff(path: Path) -> Columns:
     names: list[str] = []
     lines = text_lines(path)
     above = 0
@@ -97,7 +100,7 @@ def _arff(path: Path) -> Columns:
             names.append(attribute[1].strip("'\""))
         if line.strip().lower() == "@data":
             break
-    check_names(str(path), names)
+    check_unique_names(str(path), names)
     rows, numbers = _rows(path, lines, len(names), above)
     if len(names) < 4 or not rows:
         raise TableError(
@@ -105,7 +108,7 @@ def _arff(path: Path) -> Columns:
             f"{len(names)} attributes and {len(rows)} runs; check the file."
         )
     cells = zip(*rows, strict=True)
-    columns = [column_of(name, column, keep=True) for name, column in zip(names, cells, strict=True)]
+    columns = [parse_column(name, column, keep_texts=True) for name, column in zip(names, cells, strict=True)]
     return Columns(str(path), columns, np.array(numbers, dtype=np.int64))
 
 

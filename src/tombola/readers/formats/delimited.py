@@ -1,4 +1,4 @@
-"""Delimited text: CSV and TSV with a header, also gzipped, read in pieces and never line by unbounded line."""
+"""Delimited text: CSV and TSV, also gzipped, read in chunks of bounded size."""
 
 import csv
 import gzip
@@ -12,79 +12,139 @@ from zlib import error as zlib_error
 
 import numpy as np
 
+from tombola._formatting import is_number, join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.cells import PLAIN, POINT, pointed
-from tombola.readers.columns import CellRef, Column, Columns, check_names, column_of
-from tombola.readers.limits import check_memory
-from tombola.readers.paths import check_file
+from tombola.readers.columns import (
+    AMBIGUOUS_POINT,
+    PLAIN,
+    CellRef,
+    Column,
+    Columns,
+    check_unique_names,
+    has_ambiguous_point,
+    parse_column,
+)
+from tombola.readers.input_checks import check_file, check_memory
+from tombola.readers.names import ACTION, WEAK_ACTION, is_group_name, is_id_name
+from tombola.readers.options import ReadOptions
 
-LONGEST = 1 << 22  # characters in a line
-CHUNK = 4096  # rows converted at a time, unless they are long
-CHARACTERS = 1 << 24  # of all cells of these rows
+MAX_LINE_LENGTH = 1 << 22
+# Rows converted at a time, and characters in all their cells.
+CHUNK_ROWS = 4096
+CHUNK_CHARACTERS = 1 << 24
 
-Keep = Callable[[int, str], bool]
 
-
-class Lines(NamedTuple):
-    """A text table as it is written: its header, its rows with their line numbers, and what was decided."""
+class TextTable(NamedTuple):
+    """A text table before parsing: its header, its rows with their line numbers, and notes."""
 
     header: list[str]
     rows: Iterator[tuple[int, list[str]]]
     notes: list[str]
 
 
-def read_text(path: Path, keep: Keep, *, decimal: str | None = None) -> Columns:
-    """Read a text table; `keep` says which columns are wanted as text too, not only as numbers."""
-    header, rows, notes = text_table(path)
-    _check_header(path, header, notes)
-    growing = [ColumnBuilder(name, keep=keep(index, name)) for index, name in enumerate(header)]
+def read_text(path: Path, options: ReadOptions) -> Columns:
+    """Read a text table; cells are kept as text only in columns that can hold ids, actions or groups."""
+    header, rows, notes = _with_header(path, text_table(path), options)
+    keeps_text = _text_columns(options)
+    builders = [ColumnBuilder(name, keep_texts=keeps_text(index, name)) for index, name in enumerate(header)]
     numbers, blank = array("q"), 0
-    while chunk := list(_some(rows, len(header))):
+    while chunk := list(_next_chunk(rows, len(header))):
         filled = [(number, row) for number, row in chunk if any(cell and not cell.isspace() for cell in row)]
         numbers.extend(number for number, _ in filled)
-        for column, cells in zip(growing, zip(*(row for _, row in filled), strict=True), strict=bool(filled)):
-            column.extend(cells)
-        check_memory(str(path), 16 * len(numbers) * len(header) + sum(column.size for column in growing))
+        for builder, cells in zip(builders, zip(*(row for _, row in filled), strict=True), strict=bool(filled)):
+            builder.extend(cells)
+        check_memory(str(path), 16 * len(numbers) * len(header) + sum(builder.text_size for builder in builders))
         blank += len(chunk) - len(filled)
     if blank and len(header) > 1:
-        notes = [*notes, f"left out {blank:,} lines without any cell filled"]
+        notes = [*notes, f"left out {blank:,} blank lines"]
     if not numbers:
         raise TableError(
             f"{path}: expected a header and at least one row, got {int(bool(header))} lines; "
             "write a line with the names of the actions and a line for each row."
         )
-    columns = [column.column() for column in growing]
-    return Columns(str(path), columns, np.array(numbers, dtype=np.int64), tuple(notes), decimal)
+    columns = [builder.build() for builder in builders]
+    return Columns(str(path), columns, np.array(numbers, dtype=np.int64), tuple(notes), options.decimal)
 
 
-def _some(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the next few rows: so few that they take little memory, however wide or long they are."""
-    size = 0
-    for number, row in islice(rows, CHUNK):
-        yield number, row
-        size += 8 * width + sum(map(len, row))
-        if size > CHARACTERS:
-            return
-
-
-def text_table(path: Path) -> Lines:
-    """Return the header and the rows of a text table; rows are read one by one, and must be as wide as the header."""
+def text_table(path: Path) -> TextTable:
+    """Open a text table; rows are read lazily, and must be as wide as the header."""
     lines = text_lines(path)
-    above, first, notes = _first_line(lines)
-    mark, more = _delimiter(path, first)
+    above, first, notes = _skip_comments(lines)
+    delimiter, delimiter_notes = _delimiter(path, first)
+    # Excel accepts a first line such as sep=; which names the delimiter.
     if first.lower().startswith("sep=") and len(first.strip()) == 5:
-        mark, above, first = first.strip()[4], above + 1, next(lines, "")
-    reader = csv.reader(chain([first], lines), delimiter=mark)
+        delimiter, above, first = first.strip()[4], above + 1, next(lines, "")
+    reader = csv.reader(chain([first], lines), delimiter=delimiter)
     try:
         header = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
         raise _not_text(path, str(error)) from None
-    return Lines(header, _rows(path, reader, len(header), above), [*notes, *more])
+    return TextTable(header, _rows(path, reader, len(header), above), [*notes, *delimiter_notes])
 
 
-def _first_line(lines: Iterator[str]) -> tuple[int, str, list[str]]:
-    """Return how many lines stand above the header, the header, and a note on comments; as savetxt writes it, too."""
+def text_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a text file, gzipped or not, in UTF-8 or UTF-16; raise for other content."""
+    check_file(path)
+    try:
+        with path.open("rb") as raw:
+            zipped = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            binary = gzip.GzipFile(fileobj=raw) if zipped else raw
+            # Excel writes "Unicode text" in UTF-16, and a byte order mark before UTF-8.
+            encoding = "utf-16" if raw.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+            with io.TextIOWrapper(binary, encoding=encoding, newline="") as file:
+                yield from _bounded_lines(path, file)
+    except UnicodeDecodeError as error:
+        raise _not_text(path, f"byte 0x{error.object[error.start]:02x}") from None
+    except (EOFError, OSError, zlib_error) as error:
+        raise _not_text(path, str(error).rstrip(".")) from None
+
+
+def _with_header(path: Path, table: TextTable, options: ReadOptions) -> TextTable:
+    """Return the table with checked names; without a header the columns are numbered."""
+    header, rows, notes = table
+    if options.header is False:
+        names = [str(column) for column in range(len(header))]
+        return TextTable(names, chain([(1, header)], rows), [*notes, "no header: columns are numbered from 0"])
+    numbers = [name for name in header if is_number(name.rstrip("% "))]
+    # pandas writes column numbers as names; then they count.
+    counting = header in ([str(i) for i in range(len(header))], [str(i + 1) for i in range(len(header))])
+    if options.header is None and not counting and header and 2 * len(numbers) >= len(header):
+        raise TableError(
+            f"{path}: expected the names of the columns in the first line, got {join_names(header)}, which looks like "
+            f"data; write {option_text('header', on=False)} if it is data, {option_text('header', on=True)} if these "
+            "are names."
+        )
+    check_unique_names(str(path), header)
+    if counting and header:
+        notes = [*notes, f"the first line ({join_names(header)}) was read as names"]
+    return TextTable(header, rows, notes)
+
+
+def _text_columns(options: ReadOptions) -> Callable[[int, str], bool]:
+    requested = {name for name in (options.ids, options.action) if name is not None}
+    usual = {*ACTION, *WEAK_ACTION}
+    return lambda index, name: (
+        index == 0 or name in requested or name.lower() in usual or is_id_name(name) or is_group_name(name)
+    )
+
+
+def _next_chunk(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the next rows: so few that they take little memory, however wide or long they are."""
+    size = 0
+    for number, row in islice(rows, CHUNK_ROWS):
+        yield number, row
+        size += 8 * width + sum(map(len, row))
+        if size > CHUNK_CHARACTERS:
+            return
+
+
+def _skip_comments(lines: Iterator[str]) -> tuple[int, str, list[str]]:
+    """Return the number of lines above the header, the header, and a note on comments.
+
+    NumPy's savetxt writes the header itself as a comment, which is used if nothing follows.
+    """
     comment, count = "", 0
     for above, line in enumerate(lines):
         if line.lstrip().startswith("#") and not line.lstrip("# \t").startswith((",", ";")):
@@ -96,41 +156,22 @@ def _first_line(lines: Iterator[str]) -> tuple[int, str, list[str]]:
     return 0, comment, []
 
 
-def text_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a text file, gzipped or not; what is no text, or has a line without end, is refused."""
-    check_file(path)
-    try:
-        with path.open("rb") as raw:
-            zipped = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            binary = gzip.GzipFile(fileobj=raw) if zipped else raw
-            encoding = (
-                "utf-16" if raw.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-            )  # Excel puts a mark first
-            with io.TextIOWrapper(binary, encoding=encoding, newline="") as file:
-                yield from _bounded(path, file)
-    except UnicodeDecodeError as error:
-        raise _not_text(path, f"byte 0x{error.object[error.start]:02x}") from None
-    except (EOFError, OSError, zlib_error) as error:
-        raise _not_text(path, str(error).rstrip(".")) from None
-
-
-def _bounded(path: Path, file: io.TextIOWrapper) -> Iterator[str]:
+def _bounded_lines(path: Path, file: io.TextIOWrapper) -> Iterator[str]:
     number = 0
-    while line := file.readline(LONGEST + 1):
+    while line := file.readline(MAX_LINE_LENGTH + 1):
         number += 1
         if "\0" in line:
             raise _not_text(path, "byte 0x00")
-        if len(line) > LONGEST:
+        if len(line) > MAX_LINE_LENGTH:
             raise TableError(
-                f"{path}: expected lines of at most {LONGEST:,} characters, got a longer one at line {number}; "
+                f"{path}: expected lines of at most {MAX_LINE_LENGTH:,} characters, got a longer one at line {number}; "
                 "check that the file has line breaks, or save the table as .npy or .parquet."
             )
         yield line
 
 
-def _not_text(path: Path, what: str) -> TableError:
-    return TableError(f"{path}: expected a text table in UTF-8, got something else ({what}); export it as CSV again.")
+def _not_text(path: Path, reason: str) -> TableError:
+    return TableError(f"{path}: expected a text table in UTF-8, got something else ({reason}); export it as CSV again.")
 
 
 def _delimiter(path: Path, header: str) -> tuple[str, list[str]]:
@@ -138,28 +179,8 @@ def _delimiter(path: Path, header: str) -> tuple[str, list[str]]:
     if usual in header:
         return usual, []
     other = next((mark for mark in (";", "\t", "|", ",") if mark in header), None)
-    named = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
-    return (usual, []) if other is None else (other, [f"columns are separated by {named[other]}"])
-
-
-def _check_header(path: Path, header: list[str], notes: list[str]) -> None:
-    check_names(str(path), header)
-    if not header or not all(_is_number(name) for name in header):
-        return
-    if header not in ([str(i) for i in range(len(header))], [str(i + 1) for i in range(len(header))]):
-        raise TableError(
-            f"{path}: expected the names of the actions in the first line, got numbers only; "
-            "add a first line with a name for each column."
-        )
-    notes.append(f"the first line ({', '.join(header[:6])}{', ...' * (len(header) > 6)}) was taken as names of actions")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    names = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+    return (usual, []) if other is None else (other, [f"columns are separated by {names[other]}"])
 
 
 def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int, list[str]]]:
@@ -180,21 +201,23 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
 
 
 class ColumnBuilder:
-    """A column while it is read: numbers without their text, unless the text is wanted too."""
+    """Builds a column from chunks of cells: numbers, and texts if they are kept."""
 
-    def __init__(self, name: str, *, keep: bool) -> None:
+    def __init__(self, name: str, *, keep_texts: bool) -> None:
         self.name = name
         self.numbers = array("d")
-        self.texts: list[str] | None = [] if keep else None
-        self.size = 0  # of the texts, in bytes
-        self.wrong: CellRef | None = None
-        self.gap: CellRef | None = None
+        self.texts: list[str] | None = [] if keep_texts else None
+        self.text_size = 0  # bytes
+        self.first_invalid: CellRef | None = None
+        self.first_missing: CellRef | None = None
         self.notations: dict[str, CellRef] = {}
 
     def extend(self, cells: tuple[str, ...]) -> None:
+        """Append cells; those of a chunk of plain numbers are converted together."""
         if self.texts is not None:
             self.texts.extend(cell.strip() for cell in cells)
-            self.size += 50 * len(cells) + sum(map(len, cells))
+            # 50 bytes is the overhead of a Python string.
+            self.text_size += 50 * len(cells) + sum(map(len, cells))
         try:
             numbers: Floats = np.array([float(cell) for cell in cells])
         except ValueError:
@@ -202,24 +225,27 @@ class ColumnBuilder:
             return
         if np.isfinite(numbers).all() and not any("_" in cell for cell in cells):
             self.notations.setdefault(PLAIN, CellRef(len(self.numbers), cells[0]))
-            if POINT not in self.notations:
-                self._notice_points(cells, numbers)
+            if AMBIGUOUS_POINT not in self.notations:
+                self._record_ambiguous_point(cells, numbers)
             self.numbers.frombytes(numbers.tobytes())
         else:
             self._extend_one_by_one(cells)
 
-    def _notice_points(self, cells: tuple[str, ...], numbers: Floats) -> None:
-        """Note the first number that has a point where thousands may have one; losses below 1 cannot."""
-        row = next((row for row in np.flatnonzero(np.abs(numbers) >= 1).tolist() if pointed(cells[row])), None)
+    def build(self) -> Column:
+        """Return the column."""
+        numbers = np.frombuffer(self.numbers, dtype=np.float64)
+        return Column(self.name, numbers, self.texts, self.first_invalid, self.first_missing, self.notations)
+
+    def _record_ambiguous_point(self, cells: tuple[str, ...], numbers: Floats) -> None:
+        # Numbers below 1 cannot have a thousands separator.
+        large = np.flatnonzero(np.abs(numbers) >= 1).tolist()
+        row = next((row for row in large if has_ambiguous_point(cells[row])), None)
         if row is not None:
-            self.notations[POINT] = CellRef(len(self.numbers) + row, cells[row].strip())
+            self.notations[AMBIGUOUS_POINT] = CellRef(len(self.numbers) + row, cells[row].strip())
 
     def _extend_one_by_one(self, cells: tuple[str, ...]) -> None:
-        part = column_of(self.name, cells, start=len(self.numbers))
-        self.wrong, self.gap = self.wrong or part.wrong, self.gap or part.gap
+        part = parse_column(self.name, cells, first_row=len(self.numbers))
+        self.first_invalid = self.first_invalid or part.first_invalid
+        self.first_missing = self.first_missing or part.first_missing
         self.notations = {**part.notations, **self.notations}
         self.numbers.frombytes(part.numbers.tobytes())
-
-    def column(self) -> Column:
-        numbers = np.frombuffer(self.numbers, dtype=np.float64)
-        return Column(self.name, numbers, self.texts, self.wrong, self.gap, self.notations)

@@ -1,5 +1,6 @@
-"""Data frames of pandas, polars and Arrow, all through narwhals, and so Parquet, Feather and Arrow files."""
+"""Data frames of pandas, polars and Arrow, through narwhals; Parquet, Feather and Arrow files."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -8,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from tombola.errors import TableError
-from tombola.readers.columns import CellRef, Column, Columns, check_names, column_of
+from tombola.readers.columns import CellRef, Column, Columns, check_unique_names, parse_column
+from tombola.readers.options import ReadOptions
 
 
 def read_frame(frame: Any, source: str) -> Columns:
-    """Read a data frame of any library that narwhals knows."""
-    narwhals = _module("narwhals", source)
+    """Read a data frame of any library that narwhals supports."""
+    narwhals = _import_optional("narwhals", source)
     try:
         known = narwhals.from_native(frame)
     except narwhals.exceptions.DuplicateError:
-        check_names(source, [str(name) for name in getattr(frame, "column_names", frame.columns)])
+        check_unique_names(source, [str(name) for name in getattr(frame, "column_names", frame.columns)])
         raise
     except TypeError:
         raise TableError(
@@ -26,83 +28,82 @@ def read_frame(frame: Any, source: str) -> Columns:
         ) from None
     known = known.collect() if isinstance(known, narwhals.LazyFrame) else known
     names = [str(name) for name in known.columns]
-    check_names(source, names)
+    check_unique_names(source, names)
     if not names or not len(known):
         raise TableError(f"{source}: expected at least one row, got {known.shape}; give a table that is not empty.")
     series = (known.get_column(name) for name in known.columns)
     return Columns(source, [_column(name, one, narwhals) for name, one in zip(names, series, strict=True)])
 
 
-def read_arrow(path: Path, ending: str) -> Columns:
-    """Read a Parquet, Feather or Arrow file; Feather and Arrow files are memory-mapped, and validated in full."""
-    read = _read_parquet if ending in (".parquet", ".pq") else _read_ipc
-    arrow = _module("pyarrow", str(path))
-    with suppress(ImportError):  # pyarrow would load it, if it is there, and is deaf to Ctrl-C meanwhile
+def read_parquet(path: Path, options: ReadOptions) -> Columns:
+    """Read a Parquet file; page checksums, where it has any, and row counts are verified."""
+
+    def read() -> Any:
+        parquet = import_module("pyarrow.parquet")
+        file = parquet.ParquetFile(path, memory_map=True, page_checksum_verification=True)
+        table, groups = file.read(), [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+        if not table.num_rows == file.metadata.num_rows == sum(group.num_rows for group in groups):
+            raise ValueError("another number of rows than it declares")
+        return table
+
+    return _read_arrow(path, "Parquet", read)
+
+
+def read_ipc(path: Path, options: ReadOptions) -> Columns:
+    """Read an Arrow or Feather file, or an Arrow stream, memory-mapped."""
+
+    def read() -> Any:
+        arrow = import_module("pyarrow")
+        with arrow.memory_map(str(path)) as file:
+            content = file.read_buffer()
+        is_file = content[:6].to_pybytes() == b"ARROW1"
+        return (arrow.ipc.open_file if is_file else arrow.ipc.open_stream)(content).read_all()
+
+    return _read_arrow(path, "Arrow", read)
+
+
+def _read_arrow(path: Path, name: str, read: Callable[[], Any]) -> Columns:
+    arrow = _import_optional("pyarrow", str(path))
+    # pyarrow would import pandas itself, and ignore Ctrl-C meanwhile.
+    with suppress(ImportError):
         import_module("pandas")
     try:
-        table = read(path)
+        table = read()
+        # Offsets in a damaged file can point outside of it, which would crash the process.
         table.validate(full=True)
-        check_names(str(path), table.column_names)
+        check_unique_names(str(path), table.column_names)
     except TableError:
         raise
     except (arrow.ArrowException, OSError, ValueError) as error:
-        first = str(error).split("\n")[0].split(". ")[0].rstrip(".").replace(";", ",")
+        reason = str(error).split("\n")[0].split(". ")[0].rstrip(".").replace(";", ",")
         raise TableError(
-            f"{path}: expected a {ending[1:]} file, got something else ({first[:100]}); write the file again."
+            f"{path}: expected a file in {name} format, got something else ({reason[:100]}); write the file again."
         ) from None
     return read_frame(table, str(path))
 
 
-def _read_parquet(path: Path) -> Any:
-    """Read a Parquet file: check sums of its pages, where it has any, and the counts of its rows must be right."""
-    parquet = import_module("pyarrow.parquet")
-    file = parquet.ParquetFile(path, memory_map=True, page_checksum_verification=True)
-    table, groups = file.read(), [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
-    if not table.num_rows == file.metadata.num_rows == sum(group.num_rows for group in groups):
-        raise ValueError("another number of rows than it says")
-    return table
-
-
-def _read_ipc(path: Path) -> Any:
-    """Read an Arrow file, or a stream, which must have all its batches, and its end."""
-    arrow = import_module("pyarrow")
-    with arrow.memory_map(str(path)) as file:
-        whole = file.read_buffer()
-    stream = whole[:6].to_pybytes() != b"ARROW1"
-    messages = arrow.ipc.MessageReader.open_stream(start := arrow.BufferReader(whole if stream else whole[8:]))
-    batches = sum(message.type == "record batch" for message in messages)
-    if start.tell() < 4 or any(whole[start.tell() + (0 if stream else 8) - 4 :][:4].to_pybytes()):
-        raise ValueError("a stream without its end")
-    if stream:
-        return arrow.ipc.open_stream(whole).read_all()
-    file = arrow.ipc.open_file(whole)
-    if file.num_record_batches != batches:
-        raise ValueError("another number of batches than it says")
-    return file.read_all()
-
-
 def _column(name: str, series: Any, narwhals: Any) -> Column:
     if not (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
-        return column_of(name, _cells(series), keep=True)
-    if series.dtype.is_integer():  # by way of Python, since ids of 64 bits are not floats
-        return column_of(name, series.to_list(), keep=True)
+        return parse_column(name, _to_list(series), keep_texts=True)
+    if series.dtype.is_integer():  # as Python integers, since ids of 64 bits are not exact in float64
+        return parse_column(name, series.to_list(), keep_texts=True)
     numbers = np.array(series.cast(narwhals.Float64).to_numpy(), dtype=np.float64)
     return Column(name, numbers, None, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing"))
 
 
-def _cells(series: Any) -> list[Any]:
-    """Return the cells as Python has them; for moments that it cannot hold, or of a zone unknown here, words."""
+def _to_list(series: Any) -> list[Any]:
+    """Return the cells as Python objects; as a placeholder text for dates that Python cannot represent."""
     try:
         return list(series.to_list())
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError):
         return [f"a {series.dtype} that cannot be read"] * len(series)
 
 
-def _first(found: Any, text: str) -> CellRef | None:
-    return CellRef(int(np.argmax(found)), text) if found.any() else None
+def _first(mask: Any, text: str) -> CellRef | None:
+    return CellRef(int(np.argmax(mask)), text) if mask.any() else None
 
 
-def _module(name: str, source: str) -> Any:
+def _import_optional(name: str, source: str) -> Any:
     try:
         return import_module(name)
     except ImportError:

@@ -19,7 +19,7 @@ from tombola.cli.app import app
 from tombola.errors import TombolaError
 from tombola.readers import read_table
 from tombola.readers.options import ReadOptions
-from tombola.readers.summary import look_at
+from tombola.readers.summary import summarise_table
 
 AB = [[0.0, 1.0], [0.5, 0.25]]
 
@@ -79,14 +79,14 @@ UGLY: dict[str, Ugly] = {
     "the index of pandas": Ugly("Unnamed: 0,a,b\n0,0,1\n1,.5,.25\n", losses=AB, ids=("0", "1")),
     "ids in the last column": Ugly("a,b,prompt\n0,1,x\n.5,.25,y\n", losses=AB, ids=XY),
     "an id and a second one": Ugly("id,user_id,a,b\nx,7,0,1\ny,7,.5,.25\n", losses=AB, ids=XY, notes=("user_id (named like an id)",)),
-    "a category first": Ugly("topic,a,b\nlaw,0,1\nlaw,.5,.25\n", losses=AB, notes=("topic (like an id, but some come twice)", "--actions")),
+    "a category first": Ugly("topic,a,b\nlaw,0,1\nlaw,.5,.25\n", losses=AB, notes=("topic (values repeat, so no ids)", "--actions")),
     "ids twice": Ugly("id,a,b\nx,0,1\nx,.5,.25\n", "ids must be different, got 'x' twice"),
     "ids named": Ugly("who,when,a,b\nx,1,0,1\ny,1,.5,.25\n", losses=AB, ids=XY, options={"ids": "who", "ignore": ["when"]}),
     "an id that is not there": Ugly("a,b\n0,1\n", "called 'who' as --id says", options={"ids": "who"}),
     "a row of sums": Ugly("id,a,b\nx,0,1\ny,.5,.25\nTotal,.5,1.25\n", "one called 'Total' in line 4"),
     "a row of means": Ugly("model,a,b\nx,0,1\nmean,.5,.25\n", "one called 'mean' in line 3"),
     # columns that are no actions
-    "a remark": Ugly("a,b,remark\n0,1,fine\n.5,.25,\n", losses=AB, notes=("not used: remark (text)", "--actions")),
+    "a remark": Ugly("a,b,remark\n0,1,fine\n.5,.25,\n", losses=AB, notes=("ignored: remark (text)", "--actions")),
     "dates": Ugly("a,when,b\n0,2024-02-01,1\n.5,2024-02-03,.25\n", losses=AB, notes=("when (dates)",)),
     "a day called date": Ugly("a,date,b\n0,20240201,1\n.5,20240203,.25\n", losses=AB, notes=("date (named like a date)",)),
     "a split": Ugly("a,b,fold\n0,1,0\n.5,.25,1\n", losses=AB, notes=("fold (named like a label)",)),
@@ -95,20 +95,22 @@ UGLY: dict[str, Ugly] = {
     "nothing but features": Ugly("x1,x2\n0,1\n.5,.25\n", losses=AB, actions=("x1", "x2")),
     "a single cost": Ugly("a,b,price\n0,1,5\n.5,.25,6\n", losses=AB, notes=("price (named like a cost)",)),
     "tokens": Ugly("a,b,prompt tokens\n0,1,812\n.5,.25,64\n", losses=AB, notes=("prompt tokens (named like a cost)",)),
-    "a number of another kind": Ugly("a,b,words\n0,1,812\n.5,.25,64\n", "outside only in words"),
-    "the same, rescaled": Ugly("a,b,words\n0,1,100\n.5,.25,0\n", losses=[[0, 0.01, 1], [0.005, 0.0025, 0]], actions=("a", "b", "words"), notes=("only words leaves [0, 1] and sets the scale", "--ignore words"), options={"rescale": True}),
-    "the same, left out": Ugly("a,b,words\n0,1,812\n.5,.25,64\n", losses=AB, notes=("not used: words (as asked)",), options={"ignore": ["w*"]}),
+    "a number of another kind": Ugly("a,b,words\n0,1,812\n.5,.25,64\n", losses=AB, notes=("words (64 to 812; the others are in [0, 1])",)),
+    "the same, rescaled": Ugly("a,b,words\n0,1,100\n.5,.25,0\n", losses=[[0, 0.01, 1], [0.005, 0.0025, 0]], actions=("a", "b", "words"), options={"rescale": True, "actions": ["a", "b", "words"]}),
+    "a percent column": Ugly("a,b,share\n0,1,80%\n.5,.25,90%\n", losses=AB, notes=("share (percent, unlike the other columns)",)),
+    "tokens beside scores of 0 to 10": Ugly("a,b,c,words\n10,0,10,812\n5,7.5,10,640\n", losses=[[0, 1, 0], [0.5, 0.25, 0]], actions=("a", "b", "c"), options={"kind": "scores", "range": (0, 10)}, notes=("words (640 to 812; the others are 0 to 10)",)),
+    "the same, left out": Ugly("a,b,words\n0,1,812\n.5,.25,64\n", losses=AB, notes=("ignored: words (as requested)",), options={"ignore": ["w*"]}),
     "an empty column": Ugly("a,b,,\n0,1,,\n.5,.25,,\n", "got '' twice"),
     "one empty column at the end": Ugly("a,b,\n0,1,\n.5,.25,\n", losses=AB, notes=("a column without a name (empty)",)),
     "an action that is not there": Ugly("a,b\n0,1\n", "called 'c' as --actions says", options={"actions": ["a", "c"]}),
-    "actions by a pattern": Ugly("m a,m b,z\n0,1,9\n.5,.25,9\n", losses=AB, actions=("m a", "m b"), notes=("z (not named)",), options={"actions": ["m *"]}),
+    "actions by a pattern": Ugly("m a,m b,z\n0,1,9\n.5,.25,9\n", losses=AB, actions=("m a", "m b"), notes=("z (not selected)",), options={"actions": ["m *"]}),
     "a name with a comma": Ugly('"a, old",b\n0,1\n.5,.25\n', losses=AB, actions=("a, old", "b")),
     "names in hieroglyphs": Ugly("\U00013000,$x_1$\n0,1\n.5,.25\n", losses=AB, actions=("\U00013000", "$x_1$")),
     # losses, rewards, costs
-    "accuracy": Ugly("a accuracy,b accuracy\n1,0\n.5,.75\n", "--scores if more is better, --losses if less is"),
-    "scores": Ugly("score_a,score_b\n1,0\n.5,.75\n", "got a column called 'score_a'"),
-    "scores as rewards": Ugly("score_a,score_b\n1,0\n.5,.75\n", losses=AB, options={"kind": "scores"}, notes=("the action of column 'score_a' is called 'a'",)),
-    "rewards called so": Ugly("reward_a,reward_b\n1,0\n.5,.75\n", losses=AB, notes=("read as scores",)),
+    "accuracy": Ugly("a accuracy,b accuracy\n1,0\n.5,.75\n", losses=AB, options={"kind": None}, notes=("read as scores (accuracy): higher is better",)),
+    "scores": Ugly("score_a,score_b\n1,0\n.5,.75\n", losses=AB, options={"kind": None}, notes=("the action of column 'score_a' is called 'a'",)),
+    "direction unknown": Ugly("a,b\n1,0\n.5,.75\n", "--scores if higher is better, --losses if lower is", options={"kind": None}),
+    "rewards called so": Ugly("reward_a,reward_b\n1,0\n.5,.75\n", losses=AB, options={"kind": None}, notes=("read as scores",)),
     "losses beside scores": Ugly("a_loss,b_loss,a_score,b_score\n0,1,3,4\n.5,.25,3,4\n", losses=AB, notes=("a_score (named like a score)",)),
     "a score among plain names": Ugly("a,b,score\n0,1,.3\n.5,.25,.4\n", losses=AB, notes=("score (named like a score)",)),
     "costs in front": Ugly("cost_a,cost_b,a,b\n1,2,0,1\n3,4,.5,.25\n", losses=AB, costs=[[1, 2], [3, 4]], notes=("costs from columns cost_a for a",)),
@@ -119,8 +121,8 @@ UGLY: dict[str, Ugly] = {
     "a pattern that misses one": Ugly("a,b,pay a\n0,1,1\n", "called 'pay b' as --costs 'pay *' says", options={"costs": ["pay *"]}),
     "run times": Ugly("minisat_seconds,glucose_seconds\n0,10\n5,2.5\n", losses=AB, actions=("minisat_seconds", "glucose_seconds"), options={"rescale": True}),
     # ways to write numbers
-    "per cent": Ugly("a,b\n0%,100%\n50 %,25%\n", losses=AB, notes=("per cent: '0%' in column 'a' was read as 0",)),
-    "per cent here and there": Ugly("a,b\n0%,1\n.5,.25\n", "a per-cent sign in every cell of column 'a' or in none"),
+    "per cent": Ugly("a,b\n0%,100%\n50 %,25%\n", losses=AB, notes=("percent: '0%' in column 'a' was read as 0",)),
+    "per cent here and there": Ugly("a,b\n0%,1\n.5,.25\n", "a percent sign in every cell of column 'a' or in none"),
     "yes and no": Ugly("a,b\nno,YES\nyes,no\n", losses=[[0, 1], [1, 0]], notes=("word: 'no' in column 'a' was read as 0",)),
     "true and false": Ugly("a,b\nFALSE,true\ntrue,false\n", losses=[[0, 1], [1, 0]]),
     "decimal commas": Ugly("a;b\n0;1\n0,5;0,25\n", losses=AB, notes=("decimal comma: '0,5' in column 'a' was read as 0.5",)),
@@ -141,9 +143,12 @@ UGLY: dict[str, Ugly] = {
     "comments above": Ugly("# made in May\n# by hand\na,b\n0,1\n.5,.25\n", losses=AB, notes=("left out 2 lines of comments",)),
     "a separator named": Ugly("sep=;\na;b\n0;1\n.5;.25\n", losses=AB),
     "bars": Ugly("a|b\n0|1\n.5|.25\n", losses=AB, notes=("separated by bars",)),
-    "blank rows at the end": Ugly("a,b\n0,1\n.5,.25\n,\n,\n", losses=AB, notes=("left out 2 lines",)),
+    "blank rows at the end": Ugly("a,b\n0,1\n.5,.25\n,\n,\n", losses=AB, notes=("left out 2 blank lines",)),
     "a title above": Ugly("My results\na,b\n0,1\n", "expected 1 columns as in the header, got 2 in line 2"),
-    "no header": Ugly(".5,1\n.5,.25\n", "add a first line with a name for each column"),
+    "no header": Ugly(".5,1\n.5,.25\n", "--no-header if it is data, --header if these are names"),
+    "no header but ids": Ugly("x,.5,1\ny,.5,.25\n", "got x, .5, 1, which looks like data"),
+    "no header, as told": Ugly("0,1\n.5,.25\n", losses=AB, actions="01", options={"header": False}),
+    "numbers as names": Ugly("7,70\n0,1\n.5,.25\n", losses=AB, actions=("7", "70"), options={"header": True}),
     "UTF-16, as Excel writes it": Ugly("a\tb\n0\t1\n.5\t.25\n".encode("utf-16"), losses=AB, name="t.txt"),
     "Latin-1": Ugly("ä,b\n0,1\n".encode("latin-1"), "expected a text table in UTF-8"),
     "old line ends": Ugly("a,b\r0,1\r.5,.25\r", losses=AB),
@@ -153,7 +158,7 @@ UGLY: dict[str, Ugly] = {
     "an old Excel file": Ugly(b"\xd0\xcf\x11\xe0" + bytes(600), "ends in '.xls'", name="t.xls"),
     "a pickle": Ugly(b"\x80\x04\x95", "convert it to CSV", name="t.pkl"),
     # JSON
-    "JSON lines": Ugly(lines({"id": "x", "a": 0, "b": True}, {"id": "y", "a": 0.5, "b": "25%"}), "a per-cent sign in every cell", name="t.jsonl"),
+    "JSON lines": Ugly(lines({"id": "x", "a": 0, "b": True}, {"id": "y", "a": 0.5, "b": "25%"}), "a percent sign in every cell", name="t.jsonl"),
     "JSON lines, tidy": Ugly(lines({"id": "x", "a": 0, "b": 1}, {"b": 0.25, "a": 0.5, "id": "y"}) + "\n\n", losses=AB, ids=XY, name="t.jsonl"),
     "JSON in JSON": Ugly(lines({"id": "x", "losses": {"a": 0, "b": 1}, "costs": {"a": 1, "b": 2}}, {"id": "y", "losses": {"a": 0.5, "b": 0.25}, "costs": {"a": 3, "b": 4}}), losses=AB, ids=XY, costs=[[1, 2], [3, 4]], name="t.jsonl"),
     "a key left out": Ugly(lines({"id": "x", "a": 0, "b": 1}, {"id": "y", "a": 0.5}), "column 'b', got ''", name="t.jsonl"),
@@ -175,10 +180,10 @@ UGLY: dict[str, Ugly] = {
     "a title in a sheet": Ugly(excel({"May": [["My results"], ["a", "b"], [0, 1]]}), "got more in line 2", name="t.xlsx"),
     "no book": Ugly(b"PK\x03\x04" + bytes(300), "expected an Excel file", name="t.xlsx"),
     # long tables
-    "long with a score": Ugly("prompt,model,score\nx,a,1\nx,b,0\ny,a,.5\ny,b,.75\n", losses=AB, ids=XY, options={"ids": "prompt"}),
+    "long with a score": Ugly("prompt,model,score\nx,a,1\nx,b,0\ny,a,.5\ny,b,.75\n", losses=AB, ids=XY, options={"ids": "prompt", "kind": None}),
     "long as rewards": Ugly("prompt,model,score\nx,a,1\nx,b,0\ny,a,.5\ny,b,.75\n", losses=AB, ids=XY, options={"ids": "prompt", "kind": "scores"}),
     "long without rows": Ugly("model,loss\na,0\nb,1\n", "--id NAME"),
-    "long, nothing said": Ugly("id,action,points\nx,a,1\nx,b,0\n", "--value-column NAME"),
+    "long, nothing said": Ugly("id,action,points\nx,a,1\nx,b,0\n", "--value-column NAME", options={"kind": None}),
     # what damages memory or the process
     "64 bits in Parquet": Ugly(lambda path: parquet(path, id=[2**63 - 1, 2**53 + 1], a=[0.0, 0.5], b=[1, 0.25]), losses=AB, ids=("9223372036854775807", "9007199254740993"), name="t.parquet"),
 }  # fmt: skip
@@ -205,12 +210,12 @@ def test_an_ugly_file_is_understood_or_refused_in_a_sentence(
     source = made(ugly, tmp_path)
     if ugly.says:
         with cli_style(), pytest.raises(TombolaError) as caught:
-            read_table(source, **ugly.options)
+            read_table(source, **{"kind": "losses", **ugly.options})
         assert ugly.says in one_sentence(caught.value)
         assert set(re.findall(r" (--[a-z-]+)", str(caught.value))) <= OPTIONS, "every remedy exists where the person is"
         return
     with cli_style():
-        table = read_table(source, **ugly.options)
+        table = read_table(source, **{"kind": "losses", **ugly.options})
     pool = table.pool
     assert pool.losses.tolist() == pytest.approx(np.array(ugly.losses))
     assert (pool.actions, pool.ids) == (tuple(ugly.actions), ugly.ids)
@@ -220,7 +225,8 @@ def test_an_ugly_file_is_understood_or_refused_in_a_sentence(
 
 
 OPTIONS = {
-    name for command in get_command(app).commands.values() for parameter in command.params for name in parameter.opts  # type: ignore[attr-defined]
+    name for command in get_command(app).commands.values() for parameter in command.params
+    for name in (*parameter.opts, *parameter.secondary_opts)  # type: ignore[attr-defined]
 }  # fmt: skip
 
 
@@ -228,14 +234,17 @@ OPTIONS = {
 def test_look_says_the_options_with_which_it_can_be_read(what: str, tmp_path: Path) -> None:
     """A look needs neither a unit nor a choice about missing cells, and names what `compare` needs."""
     ugly = UGLY[what]
-    said = {name: value for name, value in ugly.options.items() if name not in ("rescale", "missing")}
-    look = look_at(made(ugly, tmp_path), ReadOptions(**said))
+    given = {"kind": "losses", **ugly.options}
+    options = {name: value for name, value in given.items() if name not in ("range", "rescale", "missing")}
+    summary = summarise_table(made(ugly, tmp_path), ReadOptions(**options))
+    kind = summary.parsed.require_direction()
     with cli_style():
-        needed = look.needed()
-    assert dict(look.facts())["actions"].startswith(f"{len(look.names)}: ")
-    assert len(look.sample()[1]) == min(3, len(np.array(ugly.losses)))
-    assert ("--rescale" in needed) == ("rescale" in ugly.options)
-    assert ("--missing worst" in needed) == ("missing" in ugly.options)
+        needed = summary.needed_options(kind)
+    assert dict(summary.facts())["actions"].startswith(f"{len(summary.parsed.names)}: ")
+    assert len(summary.sample()[1]) == min(3, len(np.array(ugly.losses)))
+    assert any(one.startswith(("--rescale", "--range")) for one in needed) == bool({"rescale", "range"} & {*given})
+    assert ("--missing drop" in needed) == ("missing" in ugly.options)
+    assert "--missing worst" not in needed
 
 
 def test_a_table_of_many_columns_is_read_in_one_pass(tmp_path: Path) -> None:
@@ -258,7 +267,7 @@ def test_a_table_of_many_columns_is_read_in_one_pass(tmp_path: Path) -> None:
     from tombola.readers import columns
     from tombola.readers.formats import delimited
 
-    table = delimited.read_text(tmp_path / "t.csv", lambda _, __: False)
+    table = delimited.read_text(tmp_path / "t.csv", ReadOptions())
     counting = columns.Columns(table.source, [column._replace(name=Counting(column.name)) for column in table.columns])
     from tombola.readers.wide import read_wide
 
@@ -278,7 +287,7 @@ def test_archives_that_lie_or_explode_are_refused(
     (tmp_path / "lies.npy").write_bytes(header.getvalue() + bytes(80))
     np.savez_compressed(tmp_path / "bomb.npz", losses=np.zeros((1000, 1000)))
     (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"0,1\n" * 200_000))
-    monkeypatch.setattr("tombola.readers.limits.memory", lambda: 4_000_000)
+    monkeypatch.setattr("tombola.readers.input_checks.memory", lambda: 4_000_000)
     for name in ("lies.npz", "lies.npy", "bomb.npz", "bomb.csv.gz"):
         with pytest.raises(TombolaError) as caught:
             read_table(tmp_path / name)

@@ -16,16 +16,21 @@ from hypothesis import strategies as st
 
 from tombola.errors import ParameterError, TableError, TombolaError
 from tombola.pool import Pool
-from tombola.readers import Table, read_table
-from tombola.readers import costs as prices
-from tombola.readers.formats.delimited import LONGEST
-from tombola.readers.names import stem
-from tombola.readers.options import ReadOptions
-from tombola.readers.summary import look_at
+from tombola.readers import Table
+from tombola.readers import costs as cost_columns
+from tombola.readers import read_table as read_any_table
+from tombola.readers.formats.delimited import MAX_LINE_LENGTH
+from tombola.readers.names import action_stem
 
 pd: Any = import_module("pandas")  # neither has types
 pa: Any = import_module("pyarrow")
 feather: Any = import_module("pyarrow.feather")
+
+
+def read_table(source: Any, **options: Any) -> Table:
+    """Read a table of losses, whose columns have plain names in most tests."""
+    return read_any_table(source, **{"kind": "losses", **options})
+
 
 LOSSES = [[0.0, 1.0, 0.5], [0.25, 0.5, 0.75], [1.0, 0.0, 0.125], [0.5, 0.5, 0.5]]
 COSTS = [[1.0, 2.0, 3.0], [1.5, 2.5, 3.5], [0.0, 0.0, 9.0], [4.0, 5.0, 6.0]]
@@ -101,9 +106,9 @@ def test_archives_and_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", losses=LOSSES, actions=NAMES, ids=IDS, costs=COSTS, delay=[0, 3, 1, 2], X=[[1]] * 4)
     table = read_table(tmp_path / "t.npz")
     assert same(table)
-    assert "not used: X" in table.notes
+    assert "ignored: X" in table.notes
     np.savez(tmp_path / "r.npz", rewards=1 - np.array(LOSSES))
-    assert read_table(tmp_path / "r.npz").pool.losses.tolist() == LOSSES
+    assert read_table(tmp_path / "r.npz", kind=None).pool.losses.tolist() == LOSSES
     assert read_table(LOSSES, actions=NAMES, costs=np.array(COSTS)).pool.costs is not None
     assert read_table(np.array(LOSSES), actions=["2", "0"]).pool.losses.tolist() == [[row[2], row[0]] for row in LOSSES]
 
@@ -149,12 +154,12 @@ def test_rewards_and_units() -> None:
     table = read_table(rewards, kind="scores", rescale=True)
     assert table.pool.losses.tolist() == [[1.0, 0.0], [0.5, 1.0]]
     assert "scores rescaled from [10, 30], the smallest and the largest, to [0, 1]" in table.notes
-    assert read_table(rewards, kind="scores", rescale=(0, 40)).pool.losses.tolist() == [[0.75, 0.25], [0.5, 0.75]]
-    assert read_table(rewards, rescale=(0, 40)).pool.losses.tolist() == [[0.25, 0.75], [0.5, 0.25]]
+    assert read_table(rewards, kind="scores", range=(0, 40)).pool.losses.tolist() == [[0.75, 0.25], [0.5, 0.75]]
+    assert read_table(rewards, range=(0, 40)).pool.losses.tolist() == [[0.25, 0.75], [0.5, 0.25]]
     assert read_table(np.array([[7, 7]]), kind="scores", rescale=True).pool.losses.tolist() == [[0.0, 0.0]]
-    assert read_table(np.array([[0.1, 0.0]], dtype=np.float32), rescale=(0, 0.1)).pool.losses.tolist() == [[1.0, 0.0]]
-    with pytest.raises(TableError, match="wider limits"):
-        read_table(rewards, rescale=(0, 20))
+    assert read_table(np.array([[0.1, 0.0]], dtype=np.float32), range=(0, 0.1)).pool.losses.tolist() == [[1.0, 0.0]]
+    with pytest.raises(TableError, match="such as range="):
+        read_table(rewards, range=(0, 20))
     with pytest.raises(TableError, match="scores must be in"):
         read_table(rewards, kind="scores")
 
@@ -175,8 +180,8 @@ TEXTS: dict[str, tuple[str | bytes, Any, str]] = {
     "semicolons.csv": ("a;b\n0;1\n0.5;0.25\n", PLAIN, "columns are separated by semicolons"),
     "tabs.csv": ("a\tb\n0\t1\n0.5\t0.25\n", PLAIN, "columns are separated by tabs"),
     "index.csv": (",a,b\n0,0,1\n1,0.5,0.25\n", (*PLAIN[:2], ("0", "1")), "ids from column ''"),
-    "numbers.csv": ("0,1\n0,1\n0.5,0.25\n", (PLAIN[0], ("0", "1"), None), "was taken as names of actions"),
-    "truth.csv": ("a,b\nFalse,TRUE\n0.5,0.25\n", PLAIN, "a wide table: 2 rows, 2 actions (a, b), read as losses"),
+    "numbers.csv": ("0,1\n0,1\n0.5,0.25\n", (PLAIN[0], ("0", "1"), None), "was read as names"),
+    "truth.csv": ("a,b\nFalse,TRUE\n0.5,0.25\n", PLAIN, "a wide table: 2 rows, 2 actions (a, b)"),
     "zipped.csv": (gzip.compress(b"a,b\n0,1\n0.5,0.25\n", mtime=0), PLAIN, "best fixed action: a, mean loss 0.25"),
     "quoted.csv": ('\n"a",b\n"0",1\n0.5,"0.25"\n', PLAIN, "a wide table"),
     "lines.csv": ('id,a,b\n"x\ny",0,1\nz,0.5,0.25\n', (*PLAIN[:2], ("x\ny", "z")), "ids from column 'id'"),
@@ -195,7 +200,7 @@ def test_what_was_decided_about_a_text_is_said(name: str, tmp_path: Path) -> Non
 BAD_TEXTS: dict[str | bytes, str] = {
     "a b\n0 1\n": "at least two actions, got 0 (a b)",
     "id,only\nx,0.5\n": "at least two actions, got 1",
-    "0.5,0.25\n0,1\n": "names of the actions in the first line",
+    "0.5,0.25\n0,1\n": "names of the columns in the first line",
     "\n\na,b\n0,good\n": "line 4, column 'b', got 'good'",
     'id,a,b\n"x\ny",0,1\nz,0,good\n': "line 4, column 'b', got 'good'",
     "a,b\n,\n,\n": "got 1 lines",
@@ -273,7 +278,7 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
         assert table.pool.costs.tolist() == [[[1, 7], [5, 9]], [[2, 6], [6, 8]]]
         assert table.delays is not None
         assert table.delays.tolist() == [4, 5]
-        assert "not used: remark (not named)" in table.notes
+        assert "ignored: remark (not selected)" in table.notes
         with pytest.raises(TableError, match="called 'huge' as actions says"):
             read_table(source, actions=["huge"])
     renamed = long().rename(columns={"row": "case", "action": "who", "loss": "points"})
@@ -336,7 +341,7 @@ BAD_LONG = {
 def test_bad_long_tables_costs_and_delays(content: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     (tmp_path / "t.csv").write_text(content)
     with pytest.raises(TableError) as caught:
-        read_table(tmp_path / "t.csv")
+        read_table(tmp_path / "t.csv", kind=None if "points" in content else "losses")
     assert BAD_LONG[content] in one_sentence(caught.value)
 
 
@@ -345,10 +350,10 @@ def test_a_line_of_two_gigabytes_is_refused_without_reading_it(
 ) -> None:
     path = tmp_path / "t.csv"
     with path.open("wb") as file:
-        file.write(b"a,b\n" + b"9" * (LONGEST + 10))
+        file.write(b"a,b\n" + b"9" * (MAX_LINE_LENGTH + 10))
         file.truncate(2 << 30)  # sparse: the rest takes no place on disk
     with gzip.open(tmp_path / "t.csv.gz", "wb", compresslevel=1) as file:
-        file.write(b"a,b\n" + b"9" * (8 * LONGEST))
+        file.write(b"a,b\n" + b"9" * (8 * MAX_LINE_LENGTH))
     for name in ("t.csv", "t.csv.gz"):
         tracemalloc.start()
         with pytest.raises(TableError, match="got a longer one at line 2") as caught:
@@ -356,7 +361,7 @@ def test_a_line_of_two_gigabytes_is_refused_without_reading_it(
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         one_sentence(caught.value)
-        assert peak < 8 * LONGEST
+        assert peak < 8 * MAX_LINE_LENGTH
 
 
 def test_a_table_longer_than_a_chunk_is_read_whole(tmp_path: Path) -> None:
@@ -370,7 +375,17 @@ def test_a_table_longer_than_a_chunk_is_read_whole(tmp_path: Path) -> None:
         read_table(tmp_path / "t.csv")
 
 
-@pytest.mark.parametrize("wrong", [{"kind": "points"}, {"missing": "skip"}, {"rescale": 5}, {"rescale": (1, 1)}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "points"},
+        {"missing": "skip"},
+        {"rescale": 5},
+        {"range": (1, 1)},
+        {"range": 5},
+        {"range": (0, 1), "rescale": True},
+    ],
+)
 def test_bad_options_are_refused(wrong: dict[str, Any], one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(ParameterError) as caught:
         read_table(LOSSES, **wrong)
@@ -436,26 +451,6 @@ def test_a_name_that_two_objects_of_json_make_is_refused(tmp_path: Path) -> None
         read_table(tmp_path / "t.json")
 
 
-def test_a_look_says_where_the_first_missing_number_is(tmp_path: Path) -> None:
-    np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, np.nan]]))
-    assert (
-        "1 missing, the first in row 1, action '1'"
-        in dict(look_at(tmp_path / "t.npy", ReadOptions()).facts())["numbers"]
-    )
-    (tmp_path / "t.csv").write_text("id,model,loss\nx,a,1\nx,b,1\nx,c,\ny,a,1\ny,b,\ny,c,1\n")
-    facts = dict(look_at(tmp_path / "t.csv", ReadOptions(actions=["a", "b"])).facts())
-    assert "1 missing, the first in row 'y', action 'b'" in facts["numbers"]
-
-
-def test_a_look_counts_missing_costs_and_delays(tmp_path: Path) -> None:
-    """They were taken for nothing in the sums, and the command that it said to run next was refused."""
-    (tmp_path / "t.csv").write_text("id,a,b,cost:a,cost:b,delay\nx,0.5,0.25,1,,\ny,0.5,1,3,,\n")
-    look = look_at(tmp_path / "t.csv", ReadOptions())
-    facts = dict(look.facts())
-    assert (facts["costs"], facts["delays"]) == ("from 1 to 3 a row, 2 missing", "unknown rounds, 2 missing")
-    assert look.needed() == ["missing='worst'"]
-
-
 @pytest.mark.parametrize("first", ["0.5;1.234", "NA;1.234"])
 @pytest.mark.parametrize("said", [None, ","])
 def test_a_point_between_thousands_is_not_read_as_decimal(said: Any, first: str, tmp_path: Path) -> None:
@@ -469,7 +464,7 @@ def test_a_point_between_thousands_is_not_read_as_decimal(said: Any, first: str,
 
 def test_points_are_decimal_where_no_comma_is(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,a,b\nx,1.234,2.345\ny,0.5,0.7\n")
-    table = read_table(tmp_path / "t.csv", rescale=(0, 5))
+    table = read_table(tmp_path / "t.csv", range=(0, 5))
     assert table.pool.losses[0].tolist() == [1.234 / 5, 2.345 / 5]
     assert not any("point" in note for note in table.notes)
 
@@ -481,9 +476,9 @@ def test_costs_of_many_actions_are_found_in_one_go(tmp_path: Path, monkeypatch: 
     def counted(name: str) -> str:
         nonlocal calls
         calls += 1
-        return stem(name)
+        return action_stem(name)
 
-    monkeypatch.setattr(prices, "stem", counted)
+    monkeypatch.setattr(cost_columns, "action_stem", counted)
     header = [*(f"m{i}" for i in range(k)), *(f"m{i}_cost" for i in range(k))]
     cells = [["0.5"] * k + [f"{i}" for i in range(k)], ["0.25"] * k + [f"{2 * i}" for i in range(k)]]
     (tmp_path / "t.csv").write_text("\n".join(",".join(line) for line in [header, *cells]))
@@ -503,7 +498,7 @@ def test_what_is_to_be_left_out_of_a_long_table_is_left_out(tmp_path: Path) -> N
     (tmp_path / "t.csv").write_text("id,model,loss,cost,delay\nx,a,1,1,0\nx,b,0,2,0\ny,a,1,3,5\ny,b,1,4,5\n")
     table = read_table(tmp_path / "t.csv", ignore=["cost", "del*"])
     assert (table.pool.costs, table.delays) == (None, None)
-    assert "not used: cost, delay (as asked)" in table.notes
+    assert "ignored: cost, delay (as requested)" in table.notes
     with pytest.raises(TableError, match="expected a column called 'b' as ignore says"):
         read_table(tmp_path / "t.csv", ignore=["b"])
 
@@ -527,7 +522,7 @@ def test_what_is_said_of_an_archive_is_done(tmp_path: Path) -> None:
 def test_an_array_has_no_columns_to_speak_of(said: str) -> None:
     """What was said was passed over."""
     words: dict[str, Any] = {said: ["1"] if said in ("ignore", "costs") else "1"}
-    with pytest.raises(TableError, match=f"for an array has none, got {said}"):
+    with pytest.raises(TableError, match=f"an array has no column names, got {said}"):
         read_table([[0.0, 1.0]], **words)
 
 
@@ -572,7 +567,7 @@ def test_numbers_that_are_too_far_apart_are_refused() -> None:
     with pytest.raises(TableError, match="must be nearer to each other to be rescaled, got numbers from -1e"):
         read_table([[1e308, -1e308], [0.0, 1.0]], rescale=True)
     with pytest.raises(TableError, match="must be nearer to each other"):
-        read_table([[0.0, 1.0]], rescale=(-1e308, 1e308))
+        read_table([[0.0, 1.0]], range=(-1e308, 1e308))
 
 
 @pytest.mark.parametrize("names", [("A", "a"), ("gpt.4", "gpt-4")])

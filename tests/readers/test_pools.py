@@ -24,7 +24,7 @@ def test_the_best_fixed_action_is_the_one_on_the_card(name: str, tmp_path: Path)
     assert any(note.startswith("best fixed action: ") for note in table.notes)
 
 
-@pytest.mark.skipif(not REAL, reason="the real logged table is not here; made ones are in test_readers_tables")
+@pytest.mark.skipif(not REAL, reason="the real logged table is not here; others are in test_table")
 def test_the_logged_table_is_explained(one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(TableError, match="got a logged table, with one action a row") as caught:
         read_table(SHARED / "hillstrom_email_logged.npz")

@@ -2,6 +2,7 @@
 
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 
 from tombola.errors import TableError, TombolaError
 from tombola.pool import Pool
-from tombola.readers import read_pool, read_table
+from tombola.readers import read_pool as read_any_pool
+from tombola.readers import read_table
 
 Write = Callable[..., Path]
+read_pool = partial(read_any_pool, kind="losses")
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ def test_archives_are_read(name: str, tmp_path: Path) -> None:
 def test_rescaling_maps_the_smallest_to_0_and_the_largest_to_1(write: Write) -> None:
     path = write("a,b\n-10,30\n10,0\n")
     assert read_pool(path, rescale=True).losses.tolist() == [[0.0, 1.0], [0.5, 0.25]]
-    with pytest.raises(TableError, match="got numbers from -10 to 30; write rescale=True"):
+    with pytest.raises(TableError, match="got numbers from -10 to 30; write the smallest"):
         read_pool(path)
     assert read_pool(write("a,b\n7,7\n7,7\n"), rescale=True).losses.tolist() == [[0.0, 0.0], [0.0, 0.0]]
 

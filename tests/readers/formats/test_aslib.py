@@ -1,4 +1,4 @@
-"""ASlib folders: the loss is the run time in units of the cutoff, and 1 for what did not end well."""
+"""ASlib folders: the loss is the run time in units of the cutoff, and 1 for what did not succeed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -56,16 +56,16 @@ def test_run_times_become_losses(scenario: Scenario) -> None:
     assert table.pool.ids == ("one", "two, too", "three")
     assert table.pool.losses.tolist() == [[0.25, 0.5], [1.0, 1.0], [1.0, 0.2]]
     assert table.pool.costs is None
-    assert "loss = run time / cutoff (100), and 1 for a run that did not end well (PAR1)" in table.notes
+    assert "loss = run time / cutoff (100), and 1 for a run that did not succeed (PAR1)" in table.notes
 
 
 def test_quality_is_taken_as_it_is(scenario: Scenario) -> None:
     description = DESCRIPTION.replace("- runtime", "- quality", 1).replace("type:\n- runtime", "type: solution_quality")
     runs = RUNS.replace("'runtime'", "quality")
     folder = scenario(description.replace("- false", "- true"), runs)
-    assert read_table(folder, rescale=(0, 250)).pool.losses[0].tolist() == [0.9, 0.8]
+    assert read_table(folder, range=(0, 250)).pool.losses[0].tolist() == [0.9, 0.8]
     folder = scenario(description, runs)
-    assert read_table(folder, rescale=(0, 250)).pool.losses[0].tolist() == [0.1, 0.2]
+    assert read_table(folder, range=(0, 250)).pool.losses[0].tolist() == [0.1, 0.2]
 
 
 def test_a_missing_run_is_a_missing_cell(scenario: Scenario) -> None:

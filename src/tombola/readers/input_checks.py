@@ -1,0 +1,42 @@
+"""Checks before reading: the path must be a regular file, and the table must fit into memory."""
+
+import os
+import stat
+from functools import cache
+from pathlib import Path
+
+from tombola._files import file_type_text
+from tombola.errors import TableError
+
+
+def check_file(path: Path, expected: str = "a file") -> None:
+    """Raise unless the path is a readable regular file; pipes are not opened, since that could block."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            path.open("rb").close()
+            return
+        found = file_type_text(mode)
+    except (FileNotFoundError, NotADirectoryError):
+        found = "none"
+    except (OSError, ValueError) as error:
+        found = f"'{getattr(error, 'strerror', None) or error}'"
+    raise TableError(f"{path}: expected {expected}, found {found}; check the path, or save the table as a file.")
+
+
+def check_memory(source: str, size: int) -> None:
+    """Raise if `size` bytes are more than half of this machine's memory."""
+    if size > memory() // 2:
+        raise TableError(
+            f"{source}: expected a table that fits into half of this machine's memory ({memory() / 2e9:.1f} GB), got "
+            f"{size / 1e9:.1f} GB; save it as .npy in float32, which is not read into memory."
+        )
+
+
+@cache
+def memory() -> int:
+    """Return the memory of this machine in bytes, 16 GB if the system does not report it."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 16 << 30

@@ -1,0 +1,86 @@
+"""The direction of a table is never guessed: no spelling of scores ranks the worst action first."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola.errors import TableError
+from tombola.readers import read_table
+from tombola.readers.names import direction_of
+
+# Model "good" has the higher score in every row.
+SPELLINGS: dict[str, str] = {
+    "plain names": "id,good,bad\n1,1,0\n2,0.9,0.4\n3,0.8,0.3\n",
+    "0/1 correct": "id,good_correct,bad_correct\n1,1,0\n2,1,1\n3,1,0\n",
+    "accuracy": "id,good accuracy,bad accuracy\n1,0.9,0.1\n2,0.8,0.4\n3,0.9,0.2\n",
+    "0 to 10": "id,good,bad\n1,9,3\n2,10,4\n3,8,0\n",
+    "percent": "id,good,bad\n1,90%,30%\n2,100%,40%\n3,80%,0%\n",
+    "yes and no": "id,good,bad\n1,yes,no\n2,yes,no\n3,yes,yes\n",
+    "long with score": "id,model,score\n1,good,1\n1,bad,0\n2,good,0.9\n2,bad,0.4\n",
+    "long with points": "id,model,points\n1,good,1\n1,bad,0\n2,good,0.9\n2,bad,0.4\n",
+    "reward": "id,reward_good,reward_bad\n1,0.9,0.1\n2,0.8,0.4\n",
+}
+UNSTATED = {"plain names", "0 to 10", "percent", "yes and no", "long with points"}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_scores_are_never_ranked_upside_down(
+    spelling: str, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    (tmp_path / "t.csv").write_text(SPELLINGS[spelling])
+    more: dict[str, Any] = {"range": (0, 10)} if spelling == "0 to 10" else {}
+    more |= {"value": "points"} if "points" in spelling else {}
+    if spelling in UNSTATED:
+        with pytest.raises(TableError) as caught:
+            read_table(tmp_path / "t.csv", **more)
+        assert "kind='scores' if higher is better, kind='losses' if lower is" in one_sentence(caught.value)
+        more["kind"] = "scores"
+    table = read_table(tmp_path / "t.csv", **more)
+    assert table.pool.actions[table.pool.best] == "good"
+    assert table.direction.endswith("higher is better")
+    assert table.notes[0] == table.direction
+
+
+@pytest.mark.parametrize("command", [("compare",), ("race", "plan")])
+def test_commands_that_rank_show_both_commands(
+    command: tuple[str, ...], tmp_path: Path, run_python: Callable[..., Any]
+) -> None:
+    (tmp_path / "t.csv").write_text(SPELLINGS["plain names"])
+    done = run_python("-c", "from tombola.cli.app import main; main()", *command, "t.csv", cwd=tmp_path)
+    assert done.returncode == 2
+    written = " ".join(["tombola", *command, "t.csv"])
+    assert f"{written} --scores if higher is better, {written} --losses if lower is" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a_loss", "b_loss"], ("losses", "loss")),
+        (["a_time", "b_time"], ("losses", "time")),
+        (["error a", "cost b"], ("losses", "")),
+        (["brier score"], ("losses", "")),
+        (["a_f1", "b_f1"], ("scores", "f1")),
+        (["a_f1", "b_loss"], (None, "")),
+        (["a_f1", "b"], (None, "")),
+        (["loss_accuracy"], (None, "")),
+    ],
+)
+def test_direction_of_names(names: list[str], expected: tuple[str | None, str]) -> None:
+    assert direction_of(names) == expected
+
+
+def test_arrays_and_contradicting_names_have_no_direction(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="got columns named 0, 1, which can be either"):
+        read_table(np.array([[0.0, 1.0]]))
+    (tmp_path / "losses.csv").write_text("a_score,b\n0,1\n1,0\n")
+    with pytest.raises(TableError, match="got columns named a_score, b, which can be either"):
+        read_table(tmp_path / "losses.csv", actions=["a_score", "b"])
+
+
+def test_table_converts_to_its_unit() -> None:
+    table = read_table(np.array([[80.0, 60.0], [100.0, 40.0]]), kind="scores", range=(0, 100))
+    assert [table.value(mean) for mean in table.pool.means] == pytest.approx([90.0, 50.0])
+    assert table.gap(0.05) == pytest.approx(5.0)

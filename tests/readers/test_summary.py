@@ -1,0 +1,88 @@
+"""Summaries of tables: detected columns, missing values, and the commands to run next."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola._formatting import cli_style
+from tombola.readers.options import ReadOptions
+from tombola.readers.summary import TableSummary, summarise_table
+
+
+def summary_of(text: str, folder: Path, name: str = "t.csv", **options: Any) -> TableSummary:
+    (folder / name).write_text(text)
+    return summarise_table(folder / name, ReadOptions(**options))
+
+
+def test_facts_name_the_first_missing_cell(tmp_path: Path) -> None:
+    np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, np.nan]]))
+    facts = dict(summarise_table(tmp_path / "t.npy", ReadOptions()).facts())
+    assert "1 cells (25%), the first in row 1, action '1'" in facts["missing"]
+    text = "id,model,loss\nx,a,1\nx,b,1\nx,c,\ny,a,1\ny,b,\ny,c,1\n"
+    facts = dict(summary_of(text, tmp_path, actions=["a", "b"]).facts())
+    assert "the first in row 'y', action 'b'" in facts["missing"]
+
+
+def test_facts_count_missing_costs_and_delays(tmp_path: Path) -> None:
+    """Incomplete costs are not summed up as if they were 0."""
+    summary = summary_of("id,a,b,cost:a,cost:b,delay\nx,0.5,0.25,1,,\ny,0.5,1,3,,\n", tmp_path)
+    facts = dict(summary.facts())
+    assert (facts["costs"], facts["delays"]) == ("from 1 to 3 a row, 2 missing", "unknown rounds, 2 missing")
+    assert summary.is_unfinished
+
+
+def test_facts_list_groups_and_ignored_columns(tmp_path: Path) -> None:
+    text = "id,category,a,b,share,remark\nw,law,0,1,80%,x\nx,law,1,0,9%,y\ny,tax,1,1,8%,z\nz,tax,0,0,7%,z\n"
+    facts = summary_of(text, tmp_path).facts()
+    assert ("groups", "category (2 groups)") in facts
+    assert [line for heading, line in facts if heading == "ignored"] == [
+        "category: text",
+        "remark: text",
+        "share: percent, unlike the other columns",
+    ]
+
+
+def test_both_directions_are_offered_if_names_state_none(tmp_path: Path) -> None:
+    summary = summary_of("a,b\n7,10\n9.5,3\n", tmp_path)
+    with cli_style():
+        steps = summary.next_steps("tombola compare t.csv", "t.csv")
+    assert steps == [
+        ("if higher is better", "tombola compare t.csv --scores --range 0,10"),
+        ("if lower is better", "tombola compare t.csv --losses --rescale"),
+    ]
+
+
+def test_half_finished_table_is_continued_as_a_race(tmp_path: Path) -> None:
+    """Counting missing cells as the worst value would rank the actions by how much of them is filled in."""
+    summary = summary_of("id,a score,b score\nx,1,\ny,,2\nz,2,3\nw,,\n", tmp_path)
+    steps = summary.next_steps("tombola compare t.csv", "t.csv")
+    assert [command for _, command in steps] == ["tombola race start t.csv --candidates a,b --out t.race"]
+    assert "a half-finished table" in dict(summary.facts())["missing"]
+
+
+def test_advice_on_missing_cells_states_its_effect(tmp_path: Path) -> None:
+    summary = summary_of("a score,b score\n1,\n0,1\n1,1\n", tmp_path)
+    assert "without the 1 incomplete rows the answer is about the other 2" in dict(summary.facts())["missing"]
+    assert summary.needed_options("scores") == ["missing='drop'"]
+
+
+def test_describe_prints_the_next_command_on_a_line_of_its_own(tmp_path: Path, run_python: Callable[..., Any]) -> None:
+    (tmp_path / "a table.csv").write_text("id,a_accuracy,b_accuracy\nx,1,0\ny,0.5,0.75\n")
+    command = "from tombola.cli.app import main; main()"
+    done = run_python("-c", command, "describe", "a table.csv", "--ignore", "id", cwd=tmp_path, COLUMNS="40")
+    assert "tombola compare 'a table.csv' --ignore id" in done.stdout.splitlines(), done.stderr
+    done = run_python("-c", command, "describe", "a table.csv", "--json", cwd=tmp_path)
+    facts = json.loads(done.stdout)
+    assert (facts["kind"], facts["unit"]) == ("scores", "accuracy")
+    assert facts["next"] == ["tombola compare 'a table.csv'"]
+
+
+@pytest.mark.parametrize("name", ["losses.csv", "model losses.csv"])
+def test_file_name_states_the_direction(name: str, tmp_path: Path) -> None:
+    summary = summary_of("a,b\n0,1\n1,1\n", tmp_path, name)
+    assert summary.parsed.kind == "losses"
+    assert "losses by the name of the file" in summary.parsed.notes
