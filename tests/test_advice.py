@@ -84,7 +84,7 @@ def test_one_repetition_says_nothing() -> None:
 
 def answer(losses: Any, **met: Any) -> Any:
     question = CompareRequest(Conditions("full", **met), ("FollowTheLeader", "Uniform"), repetitions=12)
-    return answer_to(read_table(losses), question)
+    return answer_to(read_table(losses, kind="losses"), question)
 
 
 def test_the_answer_in_words() -> None:
@@ -154,7 +154,7 @@ def test_less_is_not_called_minus_so_much_more(seed: int, says: str) -> None:
 
 def test_one_repetition_with_a_loss_is_not_called_minus_so_much_less() -> None:
     question = CompareRequest(Conditions("bandit"), ("UCB1",), repetitions=1)
-    said = sentences(answer_to(read_table([[0.1, 0.2], [0.1, 0.3]]), question)).worth
+    said = sentences(answer_to(read_table([[0.1, 0.2], [0.1, 0.3]], kind="losses"), question)).worth
     assert " -" not in said
 
 
@@ -164,6 +164,6 @@ def test_a_learner_of_ones_own_has_no_command_to_start(tmp_path: Path) -> None:
         "from tombola.learners import FollowTheLeader\n\n\nclass Mine(FollowTheLeader): ...\n"
     )
     question = CompareRequest(Conditions("full"), (f"{tmp_path}/mine.py:Mine", "Uniform"), repetitions=12)
-    answered = answer_to(read_table(np.array([[0.0, 1.0]] * 60)), question)
+    answered = answer_to(read_table(np.array([[0.0, 1.0]] * 60), kind="losses"), question)
     assert answered.advice.learner.endswith("mine.py:Mine")
     assert sentences(answered).start == ""

@@ -146,20 +146,25 @@ def test_a_learner_of_ones_own_takes_part(tombola: Callable[..., Any], table: Pa
 def test_look_says_what_to_run_next(tombola: Callable[..., Any], table: Path) -> None:
     done = tombola("describe", "losses.csv", "--ignore", "dear", COLUMNS="80")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "next: tombola compare losses.csv --ignore dear\n" in done.stdout
+    assert "\ntombola compare losses.csv --ignore dear\n" in done.stdout
     assert "2: cheap, good" in done.stdout
 
 
 def test_a_table_may_come_by_standard_input(run_python: Callable[..., Any], table: Path) -> None:
-    source = f"import sys; sys.stdin = open({str(table)!r}); sys.argv = ['tombola', 'look', '-']; {MAIN}"
+    source = (
+        f"import sys; sys.stdin = open({str(table)!r}); sys.argv = ['tombola', 'describe', '-', '--losses']; {MAIN}"
+    )
     done = run_python("-c", source)
     assert done.returncode == 0, done.stderr
-    assert "next: tombola compare -" in done.stdout
+    assert "\ntombola compare - --losses\n" in done.stdout
 
 
 def test_no_name_commands_the_terminal(tombola: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,a\x1b[31m,b\nx\x1b]0;title\x07,0,1\ny,1,0\nz,0,0\n")
-    for arguments in (("describe", "t.csv"), ("compare", "t.csv", "--learners", "UCB2", "--repetitions", "2")):
+    for arguments in (
+        ("describe", "t.csv"),
+        ("compare", "t.csv", "--losses", "--learners", "UCB2", "--repetitions", "2"),
+    ):
         done = tombola(*arguments)
         assert done.returncode == 0, done.stderr
         assert "a\\x1b[31m" in done.stdout

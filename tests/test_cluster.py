@@ -166,7 +166,7 @@ def test_command_line_on_a_cluster_prints_the_same(
     (tmp_path / "third.py").write_text(OWN)
     np.savetxt(tmp_path / "t.csv", LOSSES, delimiter=",", header="a,b,c", comments="")
     command = [
-        "compare", str(tmp_path / "t.csv"), "--learners", f"FollowTheLeader,{tmp_path}/third.py:Third",
+        "compare", str(tmp_path / "t.csv"), "--losses", "--learners", f"FollowTheLeader,{tmp_path}/third.py:Third",
         "--repetitions", "6", "--json", "--fresh",
     ]  # fmt: skip
     here = CliRunner().invoke(app, [*command, "--workers", "1"], catch_exceptions=False)

@@ -25,8 +25,8 @@ def test_a_terminal_that_lacks_a_letter_shows_its_number(tmp_path: Path, run_pyt
 @pytest.mark.parametrize(
     ("how", "status", "said"),
     [
-        ("compare table.csv --repetitions 2 --learners UCB1 --json 2>&-", 0, ""),
-        ("compare table.csv --repetitions 2 --learners UCB1 --json >&-", 0, ""),
+        ("compare table.csv --losses --repetitions 2 --learners UCB1 --json 2>&-", 0, ""),
+        ("compare table.csv --losses --repetitions 2 --learners UCB1 --json >&-", 0, ""),
         ("learners >/dev/full", 2, "tombola: [Errno 28] No space left on device\n"),
         ("claims | true", 0, ""),
         ("describe - <&-", 2, "tombola: standard input: expected a table"),

@@ -32,7 +32,7 @@ from tombola.rng import repetition_seeds
 
 def table(rows: int = 50, actions: int = 3, seed: int = 0) -> Table:
     rng = np.random.default_rng(seed)
-    return read_table(rng.random((rows, actions)))
+    return read_table(rng.random((rows, actions)), kind="losses")
 
 
 def asked(feedback: str = "bandit", delay: int = 0, price: float = 0.0, **others: Any) -> CompareRequest:
@@ -130,7 +130,7 @@ def test_a_free_action_of_the_table_is_the_null_action() -> None:
 @pytest.mark.parametrize("actions", [1, 2])
 @pytest.mark.parametrize("repeated", [1, 2])
 def test_tiny_tables_have_a_report_and_a_page(rows: int, actions: int, repeated: int) -> None:
-    report = answer_to(read_table(np.full((rows, actions), 0.5)), asked(repetitions=repeated))
+    report = answer_to(read_table(np.full((rows, actions), 0.5), kind="losses"), asked(repetitions=repeated))
     assert "</html>" in page_of(report, command="x")
     json.dumps(report.data(), allow_nan=False)
     assert "inf" not in report.standings("random")[0].regret
@@ -138,11 +138,11 @@ def test_tiny_tables_have_a_report_and_a_page(rows: int, actions: int, repeated:
 
 def test_a_drifting_table_is_told_in_plain_words() -> None:
     drifting = np.repeat([[0.0, 0.5], [1.0, 0.5]], 200, axis=0)
-    report = answer_to(read_table(drifting, actions=["rising", "flat"]), asked())
+    report = answer_to(read_table(drifting, actions=["rising", "flat"], kind="losses"), asked())
     assert report.verdict.refuted
     assert report.order_words.startswith("not random: the losses of rising drift")
     assert "hold if the rows are shuffled first" in report.order_words
-    shuffled = answer_to(read_table(np.random.default_rng(0).permutation(drifting)), asked())
+    shuffled = answer_to(read_table(np.random.default_rng(0).permutation(drifting), kind="losses"), asked())
     assert shuffled.order_words.startswith("nothing speaks against random order")
 
 
@@ -195,7 +195,7 @@ def test_the_bound_is_that_of_the_learner_and_is_left_out_where_it_does_not_hold
 
 def test_one_action_picked_blindly_has_its_exact_place() -> None:
     losses = np.array([[0.0, 0.9, 1.0], [0.0, 1.0, 1.0]] * 30)
-    report = answer_to(read_table(losses), asked("full", learners=("FollowTheLeader", "Uniform")))
+    report = answer_to(read_table(losses, kind="losses"), asked("full", learners=("FollowTheLeader", "Uniform")))
     blind = next(one for one in report.standings("random") if not one.rank)
     assert (blind.mean_loss, blind.regret, blind.switches) == (f"{losses.mean():.4f}", "39", "0")
     assert report.blind == pytest.approx(60 * losses.mean())
@@ -365,7 +365,7 @@ def test_the_list_of_learners_has_whole_sentences() -> None:
 @pytest.mark.usefixtures("plainly")
 def test_the_unit_of_a_target_and_of_a_price_is_told() -> None:
     """A table from .2 to .8 that is rescaled has another .3 than the one that was meant, perhaps."""
-    kept = read_table([[20.0, 80.0], [50.0, 30.0]] * 10, rescale=True, costs={"0": 2.0, "1": 1.0})
+    kept = read_table([[20.0, 80.0], [50.0, 30.0]] * 10, rescale=True, costs={"0": 2.0, "1": 1.0}, kind="losses")
     for met, unit in (
         ({"target": 0.5}, "the target"),
         ({"price": 2.0, "learners": ("UCB1",)}, "the price of a switch"),

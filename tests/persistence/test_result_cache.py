@@ -50,7 +50,7 @@ def same(one: Runs, other: Runs, *, blocks: bool = True) -> bool:
 
 
 def test_cache_changes_no_bit(tmp_path: Path) -> None:
-    table, request = read_table(LOSSES), request_of(10)
+    table, request = read_table(LOSSES, kind="losses"), request_of(10)
     plain = answer_to(table, request)
     first = answer_to(table, request, keep=tmp_path)
     again = answer_to(table, request, keep=tmp_path)
@@ -62,7 +62,7 @@ def test_cache_changes_no_bit(tmp_path: Path) -> None:
 
 
 def test_more_repetitions_reuse_cached_ones(tmp_path: Path) -> None:
-    table = read_table(LOSSES)
+    table = read_table(LOSSES, kind="losses")
     answer_to(table, request_of(8), keep=tmp_path)
     more = answer_to(table, request_of(15), keep=tmp_path)
     assert more.known == 8
@@ -73,10 +73,10 @@ def test_more_repetitions_reuse_cached_ones(tmp_path: Path) -> None:
 
 
 def test_key_depends_on_request_table_and_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer_to(read_table(LOSSES), request_of(4), keep=tmp_path)
+    answer_to(read_table(LOSSES, kind="losses"), request_of(4), keep=tmp_path)
 
     def n_cached(losses: Any = LOSSES, **others: Any) -> int:
-        return answer_to(read_table(losses), request_of(4, **others), keep=tmp_path).known
+        return answer_to(read_table(losses, kind="losses"), request_of(4, **others), keep=tmp_path).known
 
     assert n_cached() == 4
     assert n_cached(seed=2) == n_cached(orders=("given",)) == n_cached(price=1.0) == 0
@@ -91,12 +91,12 @@ def test_key_depends_on_action_names(tmp_path: Path) -> None:
     """Two tables with equal numbers must not share the names of the first."""
     request = CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2)
     for names in (["small", "large"], ["alpha", "beta"]):
-        report = answer_to(read_table([[0.5, 0.25], [0.0, 1.0]], actions=names), request, keep=tmp_path)
+        report = answer_to(read_table([[0.5, 0.25], [0.0, 1.0]], actions=names, kind="losses"), request, keep=tmp_path)
         assert report.runs.actions == tuple(names)
 
 
 def test_interrupt_costs_one_block(tmp_path: Path) -> None:
-    table, request = read_table(LOSSES), request_of(12)
+    table, request = read_table(LOSSES, kind="losses"), request_of(12)
     whole = answer_to(table, request).runs
     started: list[int] = []
 
@@ -117,7 +117,7 @@ def test_interrupt_costs_one_block(tmp_path: Path) -> None:
 
 
 def test_damaged_file_is_computed_again(tmp_path: Path) -> None:
-    table, request = read_table(LOSSES), request_of(4)
+    table, request = read_table(LOSSES, kind="losses"), request_of(4)
     whole = answer_to(table, request, keep=tmp_path).runs
     (path,) = tmp_path.rglob("*.result")
     good = path.read_bytes()
@@ -133,7 +133,7 @@ def test_damaged_file_is_computed_again(tmp_path: Path) -> None:
 
 
 def test_file_under_another_key_is_computed_again(tmp_path: Path) -> None:
-    table, cache = read_table(LOSSES), ResultCache(tmp_path)
+    table, cache = read_table(LOSSES, kind="losses"), ResultCache(tmp_path)
     whole = answer_to(table, request_of(8), keep=tmp_path).runs
     first, second = sorted(tmp_path.rglob("*.result"))
     key, content = first.parent.name, first.read_bytes()
@@ -171,7 +171,7 @@ def test_result_key_separates_its_parts() -> None:
 
 
 def test_concatenate_is_one_comparison() -> None:
-    pool, recipes = read_table(LOSSES).pool, request_of(1).recipes
+    pool, recipes = read_table(LOSSES, kind="losses").pool, request_of(1).recipes
     parts = [compare(pool, recipes, repetitions=count, first=first, seed=5) for first, count in ((0, 3), (3, 4))]
     joined, whole = concatenate(parts), compare(pool, recipes, repetitions=7, seed=5)
     assert same(joined, whole, blocks=False)
@@ -181,7 +181,7 @@ def test_concatenate_is_one_comparison() -> None:
 
 def test_unwritable_folder_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert answer_to(read_table(LOSSES), request_of(4), keep=tmp_path / "file").known == 0
+    assert answer_to(read_table(LOSSES, kind="losses"), request_of(4), keep=tmp_path / "file").known == 0
 
 
 @pytest.mark.full
@@ -189,7 +189,7 @@ def test_compare_killed_ten_times_prints_the_same_bytes(tmp_path: Path) -> None:
     lines = ["a,b,c,d", *(",".join(f"{x:.3f}" for x in row) for row in np.random.default_rng(0).random((4000, 4)))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     command = [
-        sys.executable, "-m", "tombola", "compare", "t.csv", "--learners", "UCB1,UCB2,KLUCB", "--repetitions", "120",
+        sys.executable, "-m", "tombola", "compare", "t.csv", "--losses", "--learners", "UCB1,UCB2,KLUCB", "--repetitions", "120",
         "--workers", "1", "--json",
     ]  # fmt: skip
 

@@ -224,10 +224,13 @@ def test_an_ugly_file_is_understood_or_refused_in_a_sentence(
         assert any(note in one for one in table.notes), table.notes
 
 
+COMMANDS: Any = get_command(app)
 OPTIONS = {
-    name for command in get_command(app).commands.values() for parameter in command.params
-    for name in (*parameter.opts, *parameter.secondary_opts)  # type: ignore[attr-defined]
-}  # fmt: skip
+    name
+    for command in COMMANDS.commands.values()
+    for parameter in command.params
+    for name in (*parameter.opts, *parameter.secondary_opts)
+}
 
 
 @pytest.mark.parametrize("what", [name for name, ugly in UGLY.items() if not ugly.says])

@@ -246,7 +246,7 @@ def answer_to(
     >>> from tombola.readers import read_table
     >>> from tombola.advice.default_learners import Conditions
     >>> question = CompareRequest(Conditions("full"), repetitions=3)
-    >>> answer = answer_to(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20), question)
+    >>> answer = answer_to(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20, kind="losses"), question)
     >>> answer.best, answer.standings("random")[-1].learner
     ('0, mean loss 0.3333, 0.3333 below 1, the second', ...)
     """
