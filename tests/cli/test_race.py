@@ -333,7 +333,20 @@ def invoke_plan(tmp_path: Path) -> Callable[..., str]:
 
     def run(*words: str) -> str:
         done = CliRunner().invoke(
-            app, ["plan", str(path), "--losses", "--rescale", "--missing", "drop", "--shuffles", "4", "--workers", "1", *words]
+            app,
+            [
+                "plan",
+                str(path),
+                "--losses",
+                "--rescale",
+                "--missing",
+                "drop",
+                "--shuffles",
+                "4",
+                "--workers",
+                "1",
+                *words,
+            ],
         )
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
