@@ -21,7 +21,7 @@ def test_gate_matches_naive(table: list[list[float]], level: float, margin: floa
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("d", [1.0, -1.0])
 def test_gate_decides_at_threshold(d: float) -> None:
-    """The probability that a gambler who bets on something false ever has that much is the share of the level, or less."""
+    """A wealth equal to the threshold decides (Ville's inequality is for reaching it)."""
     rule = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
     decide(rule.state, 1, 0, d)
     assert rule.state.decision[1] == 0.0

@@ -1,4 +1,4 @@
-"""Commands of `tombola race`: find the best candidate on a list with few calls and a guarantee.
+"""Commands of `tombola race`.
 
 `run` exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 2 on bad input, 3 if it is
 undecided; so does `status --exit-code`.
@@ -73,8 +73,8 @@ def plan_(
     read = read_table(table, rescale=rescale, missing=missing, **table_options)
     pool, notes = read.pool, read.notes
     plans = plan(
-        pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top, baseline=baseline or None,
-        shuffles=shuffles, workers=workers,
+        pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top,
+        baseline=baseline or None, shuffles=shuffles, workers=workers,
     )  # fmt: skip
     if as_json:
         facts = {
@@ -123,7 +123,7 @@ def next_(
     again: Annotated[bool, typer.Option("--again", help="First list the calls without an answer.")] = False,  # noqa: FBT002
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print the next calls: which candidate on which row. Record each answer with its ticket number."""
+    """Print the next calls, each with its ticket: which candidate on which row."""
     with _open(file) as race_file:
         calls = race_file.race.pending[:count] if again else []
         if not again or (count is not None and len(calls) < count):
@@ -150,7 +150,7 @@ def record(
     csv: Annotated[Path | None, typer.Option(help="Many answers: ticket (or candidate, row), loss (or score).")] = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Record the answer to one call, or many from a CSV file; in any order, repeats are ignored."""
+    """Record the answer to a call, or many from a CSV file, in any order."""
     from tombola.errors import FeedbackError
     from tombola.persistence.race_csv import read_answers
     from tombola.racing import Event
@@ -202,7 +202,7 @@ def report(
     out: Annotated[Path, typer.Option(help="Output: .html page, .json, or .csv with all answers.")] = Path("race.html"),
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Write a page about the race: standings, wealth of the bets, savings, how to verify."""
+    """Write a page about the race: standings, savings, how to verify."""
     from tombola._files import check_output_path, write_atomic
     from tombola._formatting import csv_text
     from tombola.cli.answers import check_page
@@ -243,7 +243,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,  # noqa: FBT002 - a flag
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Run commands until the question is answered. Run again after a kill, it continues."""
+    """Run commands until the question is answered; run again to continue."""
     from tombola._files import write_atomic
     from tombola.cli.answers import check_page
     from tombola.persistence.race_file import RaceFile
@@ -280,7 +280,7 @@ def table_(
     metric: Annotated[str, typer.Option(help="The score to use, if there are several.")] = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Convert logs of other programs to a table for `tombola race plan` and `tombola compare`."""
+    """Convert evaluation logs of other programs to a table of losses."""
     from tombola._files import check_output_path, write_atomic
     from tombola._formatting import csv_text
     from tombola.plugins.logs import read_logs
@@ -297,7 +297,7 @@ def table_(
 
 
 def _stored(evaluator: "SubprocessEvaluator") -> dict[str, Any]:
-    """Return the configuration that is stored with the race; retries and timeout may change from run to run."""
+    """Return the configuration to store; retries and timeout may change per run."""
     return {name: value for name, value in evaluator.to_json().items() if name not in ("retries", "timeout")}
 
 

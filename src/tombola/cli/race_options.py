@@ -1,4 +1,4 @@
-"""Options of the commands that start a race, shared by `race start` and `race run`."""
+"""Options that `race start` and `race run` share."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -60,7 +60,7 @@ def make_settings(
 
 
 def with_race_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `make_settings` to a command; it receives the function as its argument `settings`."""
+    """Add the options of `make_settings` to a command, as its argument `settings`."""
     options, own = dict(signature(make_settings).parameters), dict(signature(command).parameters)
     del own["settings"]
 

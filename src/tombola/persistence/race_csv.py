@@ -52,7 +52,10 @@ def read_answers(path: Path, file: RaceFile) -> list[Event]:
 
 
 def answer_table(file: RaceFile) -> list[list[Any]]:
-    """Return all answers in the order of their arrival, with a header; `read_answers` reads it back."""
+    """Return all answers in order of arrival, with a header.
+
+    `read_answers` reads it back.
+    """
     race = file.race
     lines: list[list[Any]] = [["ticket", "candidate", "row", "loss", "cost", "failed"]]
     for event in file.events:

@@ -1,9 +1,9 @@
-"""RaceFile: a race in a file, for several processes at once; after a kill it continues without repeating a call.
+"""RaceFile: a race in a file, for several processes, safe against kills.
 
-The file is an append-only event log (`tombola.persistence.event_log`): the settings, the rows in the order of the list,
-and every call and answer with a chained digest. The race itself is rebuilt from them. A driver (`tombola.racing.driver`)
-uses the file as its event log and holds the race; `calls` and `record` are for processes that make no calls themselves,
-such as `tombola race next` and `tombola race record`.
+The file is an append-only event log (`tombola.persistence.event_log`): the settings, the rows in the order of the
+list, and every call and answer with a chained digest. The race itself is rebuilt from them. A driver
+(`tombola.racing.driver`) uses the file as its event log and holds the race. `calls` and `record` are for processes that
+make no calls themselves, such as `tombola race next` and `tombola race record`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -77,7 +77,10 @@ class RaceFile(ProcessBound):
         rows: Sequence[Any],
         evaluator_config: dict[str, Any] | None = None,
     ) -> "RaceFile":
-        """Create a new file; an existing one is never overwritten. `evaluator_config` records how calls are made."""
+        """Create a new file; an existing one is never overwritten.
+
+        `evaluator_config` records how calls are made.
+        """
         names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
             if not is_encodable(name):
@@ -108,7 +111,7 @@ class RaceFile(ProcessBound):
         rows: Sequence[Any],
         evaluator_config: dict[str, Any] | None = None,
     ) -> "RaceFile":
-        """Open the file of this race, or start it; SessionError if the file holds a different race.
+        """Open the file of this race, or start it; SessionError if it is another race.
 
         Settings without a seed accept the seed of the file.
         """
@@ -169,7 +172,7 @@ class RaceFile(ProcessBound):
         return count
 
     def append(self, event: Event) -> None:
-        """Store an event of a race that a driver holds; when this returns, it is on the disk.
+        """Store an event of the race of a driver; on return, it is on the disk.
 
         An answer that another process has recorded meanwhile is ignored if it is the same, else FeedbackError.
         """
@@ -221,7 +224,7 @@ class RaceFile(ProcessBound):
 
     @contextmanager
     def _forgetting_on_error(self) -> Iterator[None]:
-        """Drop the copy in memory after any exception, also one of the commit: the file is the truth."""
+        """Drop the copy in memory after any exception: only the file counts."""
         try:
             yield
         except BaseException:
@@ -243,7 +246,7 @@ class RaceFile(ProcessBound):
                 self._race.apply(event)
 
     def _current_race(self) -> Race:
-        """Return the race after all events read so far; it is built on first use, and kept up to date from then on."""
+        """Return the race after all events read so far; it is built on first use."""
         if self._race is None:
             self._race = Race.restore(self.settings, self.rows, self._events)
         return self._race
@@ -267,7 +270,9 @@ def _to_event(stored: LogEvent) -> Event:
 
 
 def is_race_event(stored: LogEvent) -> bool:
-    """Return whether a stored event has the form of a call or an answer; `Race.apply` checks its values.
+    """Return whether a stored event has the form of a call or an answer.
+
+    `Race.apply` checks its values.
 
     >>> is_race_event(LogEvent(1, "call", 3, 0, None)), is_race_event(LogEvent(1, "answer", 3, 0, [0.5]))
     (True, False)
@@ -288,7 +293,10 @@ def is_race_event(stored: LogEvent) -> bool:
 def open_log(
     given: EventSink | str | PathLike[str] | None, settings: Settings, rows: Sequence[str]
 ) -> tuple[Settings, EventSink]:
-    """Return the event log of a race and its settings with a seed: a given log, a file at a path, or in memory."""
+    """Return the settings with a seed, and the event log of a race.
+
+    A log is used as given, a path opens or starts a race file, None keeps events in memory.
+    """
     if isinstance(given, str | PathLike):
         file = RaceFile.at(given, settings, rows)
         return file.settings, file

@@ -1,1 +1,1 @@
-"""Adapters to other packages: races inside them, and readers of their logs. Each needs its package."""
+"""Adapters to other packages: races inside them, and readers of their logs."""

@@ -1,4 +1,4 @@
-"""inspect_ai: a race as early stopping of a task, so that dropped candidates are not evaluated further.
+"""inspect_ai: a race as early stopping of a task.
 
 One task holds all candidates: `samples` lists every row for every candidate, row by row in shuffled order, and
 `candidate_of` returns the candidate of a sample to a solver. inspect_ai starts samples in that order, several at a
@@ -73,7 +73,7 @@ class EarlyStoppingRace:
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Raise ParameterError unless the task has the samples of this race, in order, in one epoch."""
+        """Check that the task has the samples of this race, in order, in one epoch."""
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
             raise ParameterError(
@@ -83,7 +83,7 @@ class EarlyStoppingRace:
         return "tombola race"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        """Stop a sample if its candidate is dropped, the race is over, or its answer is known."""
+        """Stop a sample if its candidate is dropped or its answer is not needed."""
         ticket, race = _ticket(id), self.race
         call = race.call(ticket)
         if race.done or call.candidate not in race.active:

@@ -1,4 +1,4 @@
-"""Readers of evaluation logs of other programs: a pool with one column per candidate.
+"""Readers of evaluation logs: a pool with one column per candidate.
 
 inspect_ai   .eval or .json logs, one per candidate (needs the package)
 lm-eval      samples_*.jsonl, one per candidate; the folder is the name of the candidate
@@ -33,7 +33,7 @@ class LoggedAnswer(NamedTuple):
 
 
 def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
-    """Read log files of any supported kind into a pool; `metric` names the score to use."""
+    """Read log files of any supported kind; `metric` names the score to use."""
     answers = [answer for path in paths for answer in _reader(path)(path, metric)]
     return pool_of(answers, ", ".join(str(path) for path in paths))
 

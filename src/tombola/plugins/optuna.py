@@ -1,4 +1,4 @@
-"""Optuna: a pruner that stops a trial once it is shown to be worse than another trial on the rows they share.
+"""Optuna: a pruner that stops a trial once another one is shown to be better.
 
 The objective evaluates the rows in the order of `pruner.order`, and reports the loss of each with its position as step:
 
@@ -30,7 +30,7 @@ from tombola.rng import RngStreams
 
 
 class RacePruner(BasePruner):
-    """Prune trials that are not the best; the best of `trials` is pruned with probability at most `level`.
+    """Prune trials; the best is pruned with probability at most `level`.
 
     >>> RacePruner(rows=5, trials=2, seed=1).order
     [1, 3, 0, 4, 2]
@@ -60,7 +60,7 @@ class RacePruner(BasePruner):
         )
 
     def _worse(self, mine: int, my_losses: list[float], other: int, other_losses: list[float]) -> bool:
-        """Update the race of a pair of trials, and return whether the first one is dropped."""
+        """Update the race of two trials, and return whether the first is dropped."""
         key = min(mine, other), max(mine, other)
         if key not in self._pairs:
             share = self._level / (self._trials - 1)

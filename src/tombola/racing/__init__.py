@@ -1,4 +1,7 @@
-"""Races: find the best of k candidates on a list with as few calls as the level allows (docs/theory/race.md)."""
+"""Races: find the best of k candidates on a list with few calls.
+
+Theory: docs/theory/race.md.
+"""
 
 from tombola.racing._plan import Plan, plan
 from tombola.racing._race import Race

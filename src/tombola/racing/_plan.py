@@ -1,4 +1,4 @@
-"""Plan: simulate a race on a finished table over many shuffles, to estimate its cost and error rate."""
+"""Plan: simulate races on a finished table over many shuffles."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -96,7 +96,7 @@ def plan(
     shuffles: int = 200,
     workers: int = 1,
 ) -> list[Plan]:
-    """Simulate races on a finished table: one plan per level, all on the same shuffles.
+    """Simulate races on a finished table: one plan per level, same shuffles.
 
     pool      the table of losses
     seed      seed of the shuffles

@@ -1,4 +1,4 @@
-"""Race: issue calls, record answers, and drop candidates as soon as the evidence suffices.
+"""Race: issue calls, record answers, and drop candidates.
 
 `calls()` returns the next evaluations to make, `record(ticket, loss=...)` takes their answers.
 
@@ -34,8 +34,9 @@ COST_ROUNDING = 1e-12
 
 
 class Race(ProcessBound):
-    """Race of candidates on a list of rows; the best is ever dropped with probability at most `level`.
+    """Race of candidates on a list of rows.
 
+    The best candidate is ever dropped with probability at most `level`.
     `rows` are the names of the rows, or their number. The race shuffles them. Options and questions: see `Settings`.
     When `max_calls` or `max_cost` is reached, no more calls are issued, and `answer` lists the remaining candidates.
 
@@ -85,7 +86,7 @@ class Race(ProcessBound):
         self._await_row()
 
     def calls(self, count: int | None = None) -> list[Call]:
-        """Issue the next calls: `count` of them, or all that the next row needs; none when the race is over.
+        """Issue the next `count` calls, or all that the next row needs.
 
         Calls beyond the next row run ahead; some of them are wasted if their candidates are dropped meanwhile.
         """
@@ -101,7 +102,10 @@ class Race(ProcessBound):
         return issued
 
     def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record the answer to a call: loss in [0, 1] or failed, and its cost. Return False if it was known."""
+        """Record an answer: loss in [0, 1] or failed, and its cost.
+
+        Return False if the same answer was recorded before.
+        """
         number = self._check_ticket(ticket.ticket if isinstance(ticket, Call) else ticket)
         with self._locked():
             event = self._check_answer(number, loss, cost, failed=failed)
@@ -113,7 +117,7 @@ class Race(ProcessBound):
         return before is None
 
     def apply(self, event: Event) -> None:
-        """Apply a logged event: issue its call if that was not done, and record its answer."""
+        """Apply a logged event: issue its call if necessary, record its answer."""
         ticket = self._check_ticket(event.ticket)
         with self._locked():
             if not self._is_issued(ticket):
@@ -140,7 +144,7 @@ class Race(ProcessBound):
 
     @property
     def done(self) -> bool:
-        """Whether the race is over: the question is answered, no row is left, or a limit is reached."""
+        """Whether the question is answered, no row is left, or a limit is reached."""
         return self.rule.done or self._failed_call is not None or (self.limit_reached and not self.pending)
 
     @property
@@ -181,7 +185,7 @@ class Race(ProcessBound):
 
     @property
     def rows_counted(self) -> int:
-        """The number of rows that count as evidence: all before the first that is not fully answered."""
+        """The number of rows that count: all before the first incomplete one."""
         return self.rule.rows_seen
 
     @property
@@ -222,12 +226,12 @@ class Race(ProcessBound):
 
     @property
     def leader(self) -> str | None:
-        """The active candidate with the smallest mean loss, the first among equals; None before the first row."""
+        """The active candidate with the smallest mean loss; None before the first row."""
         return self.candidates[self.rule.leader] if self.rule.rows_seen else None
 
     @property
     def mean_losses(self) -> dict[str, float]:
-        """Mean loss of every candidate over the rows counted; of a dropped one up to the row of its drop."""
+        """Mean loss of every candidate over the rows counted before its drop."""
         state = self.rule.state
         counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return {
@@ -237,7 +241,7 @@ class Race(ProcessBound):
 
     @property
     def wealth(self) -> Floats:
-        """Wealth of the bet against each candidate, shape (rows_counted, k); NaN after a candidate was dropped."""
+        """Wealth of the bet against each candidate, (rows_counted, k); NaN once dropped."""
         history = np.full((len(self._wealth_rows), len(self.candidates)), math.nan)
         for row, (active, values) in enumerate(self._wealth_rows):
             history[row, active] = values
@@ -245,12 +249,15 @@ class Race(ProcessBound):
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """The answer to the question; while it is open, the candidates that may be the answer."""
+        """The answer; while the question is open, the candidates that may be it."""
         return tuple(self.candidates[a] for a in answer_of(self.rule))
 
     @property
     def proved(self) -> bool | None:
-        """True if the question is answered (a gate: passed by all), False if a gate is refuted, else None."""
+        """True if the question is answered, False if a gate is refuted, else None.
+
+        A gate is answered with True if all candidates pass it.
+        """
         return None if self._failed_call is not None else is_proved(self.rule)
 
     @property
@@ -260,7 +267,7 @@ class Race(ProcessBound):
 
     @property
     def rows_remaining(self) -> int | None:
-        """Estimate of the rows still needed if the differences stay as they are; None before the first row."""
+        """Estimated number of rows still needed; None before the first row."""
         return rows_remaining(self.rule)
 
     def __repr__(self) -> str:
@@ -331,7 +338,10 @@ class Race(ProcessBound):
             self._count_row()
 
     def _add_cost(self, cost: float) -> None:
-        """Add a cost by Neumaier summation: 250 calls of 0.1 cost 25, not 25.000000000000046."""
+        """Add a cost by Neumaier summation.
+
+        250 calls of 0.1 cost 25, not 25.000000000000046.
+        """
         total = self._cost + cost
         larger, smaller = (self._cost, cost) if self._cost >= cost else (cost, self._cost)
         self._cost_error += (larger - total) + smaller

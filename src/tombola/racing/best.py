@@ -1,4 +1,4 @@
-"""Best: find the best candidate, with one bettor per candidate (Theorem 1 of docs/theory/race.md).
+"""Best: find the best candidate (Theorem 1 of docs/theory/race.md).
 
 The bettor of candidate b bets that b is not the best. Its opponent is the leader, or the runner-up if b leads; both are
 determined by past rows. Candidate b is dropped when the wealth of its bettor reaches 1 / level, or when b can no longer
@@ -39,7 +39,7 @@ class Best(Elimination):
 
 
 def bet_and_drop(state: Any, losses: Floats) -> None:
-    """Update all bettors with one row, count it, and drop candidates shown not to be the best (Theorem 1)."""
+    """Update all bettors with one row, count it, and drop candidates (Theorem 1)."""
     leader, runner = best_two(state)
     below = 0
     for b in range(losses.size):

@@ -1,4 +1,4 @@
-"""Betting martingale for one difference of mean losses (docs/theory/race.md, section 1).
+"""Betting martingale for one difference (docs/theory/race.md, section 1).
 
 The null hypothesis is "the mean of d over the list is at most `shift`", where d is the loss of one candidate minus the
 loss of its opponent. Let `lead` be the sum of d over the n rows seen. Under the null, the mean of d over the remaining
@@ -61,8 +61,9 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
 
 
 def shrunk_edge(excess: float, count: float, variance: float) -> float:
-    """Approximate the mean of Normal(excess / count, variance / count) truncated to positive values.
+    """Approximate the mean of a truncated normal law.
 
+    The law is Normal(excess / count, variance / count), restricted to positive values.
     Exact for excess = 0 and in the limit of large edges. Validity of the test does not depend on it.
     """
     mean = excess / count
@@ -83,7 +84,7 @@ def total_wealth(wealth: Any) -> float:
 
 
 def is_impossible(lead: float, shift: float, population: float, rows_seen: float) -> bool:
-    """Return whether the null is false for any values of the remaining rows, even d = -1 in each."""
+    """Return whether the remaining rows cannot make the null true, even with d = -1."""
     if population == math.inf:
         return False
     return bool(lead - population * shift > population - rows_seen + ROUNDING_SLACK * population)

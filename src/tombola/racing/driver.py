@@ -1,4 +1,4 @@
-"""Drivers: run a race to its end with a function or with commands, many calls at a time.
+"""Drivers: run a race to its end, many calls at a time.
 
 The driver holds the only `Race` of a run. Every answer is first applied to it and then appended to the event log, so a
 log on disk is written once per answer and read once per run.
@@ -37,7 +37,7 @@ REFRESH_INTERVAL = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised when a race is interrupted. `log` has all answers; pass it to `race` to continue."""
+    """Raised when a race is interrupted; pass its `log` to `race` to continue."""
 
     def __init__(self, race: Race, log: EventSink) -> None:
         super().__init__(f"stopped after {race.calls_made} calls; pass error.log as log to continue")
@@ -55,7 +55,7 @@ def race(
     progress: bool = True,
     **options: Unpack[RaceOptions],
 ) -> Race:
-    """Find the best candidate on the rows with as few calls of `evaluate` as the level allows.
+    """Find the best candidate on the rows with few calls of `evaluate`.
 
     candidates   the objects passed to `evaluate`, or a mapping from names to them
     rows         the objects passed to `evaluate` as rows
@@ -104,7 +104,7 @@ def run_race_file(
     max_seconds: float | None = None,
     log: Log | None = None,
 ) -> Race:
-    """Run the commands of a race file until the race is over or the time is up, and return the race.
+    """Run the commands of a race file to the end of the race, and return the race.
 
     file         the race file; calls that it has answers to are not made again
     evaluator    the commands
@@ -126,7 +126,7 @@ def run_race_file(
 
 
 def _run_to_end(driver: "Driver", work: Any) -> None:
-    """Run a coroutine to its end, also where an event loop is running already, as in a notebook."""
+    """Run a coroutine, also where an event loop is running, as in a notebook."""
     try:
         try:
             asyncio.get_running_loop()
@@ -168,7 +168,7 @@ class Driver:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _fill(self, tasks: dict[Any, Call], ask: Callable[[Call], Awaitable[Any]], workers: int) -> bool:
-        """Start calls until all workers are busy; return whether there is an answer to wait for."""
+        """Start calls until all workers are busy; return whether any is in flight."""
         while len(tasks) < workers and not self.race.done:
             calls = [self._unanswered.popleft()] if self._unanswered else self.race.calls(1)
             if not calls:
@@ -201,7 +201,7 @@ class Driver:
 
 
 class Progress:
-    """Progress of a race: a live line on a terminal; elsewhere one line per row to `log`."""
+    """Progress of a race: a live line on a terminal, else a line per row to `log`."""
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
         self._live, self._log = show and is_interactive(), log
@@ -234,7 +234,7 @@ class Progress:
 
 
 def progress_line(race: Race) -> str:
-    """Return rows, active candidates, leader, calls and the estimated remaining rows in one line."""
+    """Return rows, active candidates, leader, calls and rows remaining in one line."""
     share = race.calls_saved / (race.calls_made + race.calls_saved)
     leader = race.leader
     leading = f", {leader} leads with {race.mean_losses[leader]:.4g}" if leader is not None else ""

@@ -1,4 +1,4 @@
-"""Elimination rules: state, compiled update per row, and the helpers that all rules share.
+"""Elimination rules: state, compiled update per row, shared helpers.
 
 A rule (`Best`, `Within`, `Top`, `Gate`) defines the initial `State` and the kernel `step(state, losses)`, which
 processes one row and drops candidates. Losses of dropped candidates are not read. The state after n rows is a function
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class State(NamedTuple):
-    """State of a rule after `rows_seen` rows; k candidates, candidates numbered from 0.
+    """State of a rule after `rows_seen` rows; k candidates numbered from 0.
 
     active            (k,) 1 while a candidate is in the race, else 0
     total_loss        (k,) sum of losses over the rows counted
@@ -67,7 +67,7 @@ class State(NamedTuple):
 
 
 class OpenQuestion(NamedTuple):
-    """A difference that is not decided: its mean so far, its variance, and the wealth that decides it."""
+    """An undecided difference: mean so far, variance, and the deciding wealth."""
 
     edge: float
     variance: float
@@ -75,7 +75,10 @@ class OpenQuestion(NamedTuple):
 
 
 class Elimination(ABC):
-    """Elimination rule for k candidates on a list; `population` may be infinite (rows are i.i.d. draws)."""
+    """Elimination rule for k candidates on a list.
+
+    `population` is the length of the list, or infinite if rows are i.i.d. draws.
+    """
 
     def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
         self.candidates, self.rows, self.population, self.level = candidates, rows, population, level
@@ -110,7 +113,7 @@ class Elimination(ABC):
     @staticmethod
     @abstractmethod
     def step(state: Any, losses: Floats) -> None:
-        """Process one row of losses, shape (k,): bet, count the row, drop candidates. Compiled."""
+        """Process one row of losses, shape (k,): bet, count the row, drop. Compiled."""
 
     def update(self, losses: Floats) -> None:
         """Process the next row of the shuffled list."""
@@ -121,7 +124,7 @@ class Elimination(ABC):
         return compile_loop(update_row, (self._memory, self._row), **self._kernels)
 
     def play(self, table: Rows, order: Order) -> int:
-        """Reset, run a whole race on a loss table (rows, k), and return the number of calls it makes."""
+        """Reset, run a whole race on a loss table (rows, k), and return its calls."""
         self._memory[:] = self._initial
         rows = table.view()
         # Pools are read-only. A writeable array has another type and would be compiled again.
@@ -137,7 +140,7 @@ class Elimination(ABC):
 
     @property
     def leader(self) -> int:
-        """The active candidate with the smallest total loss, the lowest number among equals."""
+        """The active candidate with the smallest total loss; lowest number in a tie."""
         return min(self.active, key=lambda a: float(self.state.total_loss[a]))
 
     @abstractmethod
@@ -169,7 +172,7 @@ def update_row(memory: Floats, losses: Floats) -> None:
 
 
 def play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
-    """Process rows in the given order until the race is over, and return the number of calls."""
+    """Process rows in order until the race is over, and return the number of calls."""
     state = view(memory)  # noqa: F821
     calls = 0
     for i in range(order.size):
@@ -184,7 +187,10 @@ def play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
 
 
 def best_two(state: Any) -> tuple[int, int]:
-    """Return leader and runner-up by total loss, the lowest numbers among equals; -1 if there is none."""
+    """Return leader and runner-up by total loss, -1 if there is none.
+
+    Among equals the lowest numbers.
+    """
     first, second = -1, -1
     for a in range(state.total_loss.size):
         if state.active[a] > 0.0:
@@ -196,7 +202,7 @@ def best_two(state: Any) -> tuple[int, int]:
 
 
 def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
-    """Drop a candidate and record why; an infinite wealth means that the outcome is certain."""
+    """Drop a candidate; infinite wealth means that the outcome is certain."""
     state.active[candidate] = 0.0
     state.drop_row[candidate] = state.rows_seen[0]
     state.dropped_against[candidate] = against

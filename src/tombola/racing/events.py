@@ -1,4 +1,4 @@
-"""Events of a race: calls issued, answers recorded, and the interface of an event log.
+"""Events of a race: calls, answers, and the interface of an event log.
 
 A race is a function of its settings, its rows and its events in order, so `Race.restore` rebuilds it from them. A
 ticket encodes the candidate and the position in the shuffled list. An answer implies that its call was issued, so a
@@ -10,7 +10,10 @@ from typing import Literal, NamedTuple, Protocol
 
 
 class Call(NamedTuple):
-    """One evaluation to make: `candidate` on `row`. Tickets count from 1, `row_index` from 0 in the list as given."""
+    """One evaluation to make: `candidate` on `row`.
+
+    Tickets count from 1. `row_index` is the position in the list as given, from 0.
+    """
 
     ticket: int
     candidate: str
@@ -19,7 +22,7 @@ class Call(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A call issued, or an answer recorded: loss in [0, 1], or failed, and the cost of the call."""
+    """A call issued, or an answer: loss in [0, 1] or failed, and the cost."""
 
     kind: Literal["call", "answer"]
     ticket: int
@@ -60,7 +63,7 @@ class MemoryLog:
 
 
 class Dropped(NamedTuple):
-    """A dropped candidate: after which row, against which opponent, with which wealth (infinite: certain)."""
+    """A dropped candidate: row of the drop, opponent, wealth (infinite: certain)."""
 
     candidate: str
     row: int

@@ -1,4 +1,4 @@
-"""Gate: compare every candidate with a baseline (Theorem 4 of docs/theory/race.md).
+"""Gate: compare candidates with a baseline (Theorem 4 of docs/theory/race.md).
 
 The statement about candidate c is "c is better than the baseline", or with a margin "c is not worse than the baseline
 by more than the margin". Two bettors per candidate: index c bets on the statement, index k + c on its negation. One of
@@ -15,7 +15,7 @@ from tombola.racing.elimination import Elimination, OpenQuestion, State, count_r
 
 
 class Gate(Elimination):
-    """Rule that compares every candidate with a baseline; margin 0 asks whether it is better.
+    """Rule that compares candidates with a baseline; margin 0 means better.
 
     >>> import numpy as np
     >>> rule = Gate(candidates=2, rows=100, population=100, level=0.05, baseline=0, margin=0.0)
@@ -61,7 +61,7 @@ class Gate(Elimination):
             state.done[0] = 1.0
 
     def advantage(self, candidate: int) -> tuple[float, int]:
-        """Return the mean loss of the baseline minus that of a candidate, and the number of rows behind it."""
+        """Return the mean loss of the baseline minus that of a candidate, and the rows."""
         rows = int(self.state.drop_row[candidate]) or self.rows_seen
         return float(self.state.lead[candidate]) / max(rows, 1), rows
 
@@ -72,7 +72,10 @@ class Gate(Elimination):
 
 
 def decide(state: Any, c: int, base: int, d: float) -> None:
-    """Update both bettors of candidate c with d = loss of the baseline - loss of c, and decide if possible."""
+    """Update both bettors of candidate c, and decide if possible.
+
+    d is the loss of the baseline minus the loss of c.
+    """
     k = state.total_loss.size
     lead, seen = state.total_loss[base] - state.total_loss[c], state.rows_seen[0] + 1.0
     pro, contra = (
@@ -94,6 +97,9 @@ def decide(state: Any, c: int, base: int, d: float) -> None:
 
 
 def holds_on_list(lead: float, margin: float, population: float) -> bool:
-    """Return whether the statement is true on the whole list: strictly better, or not worse by more than margin."""
+    """Return whether the statement is true on the whole list.
+
+    Margin 0: strictly better; else not worse by more than the margin.
+    """
     slack = ROUNDING_SLACK * population
     return bool(lead > slack if margin == 0.0 else lead >= -margin * population - slack)

@@ -22,7 +22,7 @@ SEED_BITS = 32
 
 
 class RaceOptions(TypedDict, total=False):
-    """Keyword options of `Race`, `race` and `EarlyStoppingRace`; see `Settings` for meaning and defaults."""
+    """Keyword options of races; see `Settings` for meaning and defaults."""
 
     seed: int | None
     level: float
@@ -38,7 +38,7 @@ class RaceOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """Configuration of a race. By default it asks for the candidate with the smallest mean loss.
+    """Configuration of a race; the default question is the smallest mean loss.
 
     candidates      their names, at least two, all different
     seed            seed of the shuffle; None: drawn when the race starts, and stored with it
@@ -138,7 +138,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def accepts_race_options(function: Function) -> Function:
-    """Replace **options in the signature of a function by the race options with their defaults."""
+    """Show the race options with their defaults in place of **options."""
     known = signature(Settings).parameters
     options = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__]
     own = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
@@ -147,7 +147,7 @@ def accepts_race_options(function: Function) -> Function:
 
 
 def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
-    """Return names as strings; raise ParameterError if there is none, or one is empty or occurs twice."""
+    """Return names as strings; ParameterError unless non-empty and distinct."""
     words = tuple(str(name) for name in names)
     if not words or not all(word.strip() for word in words):
         _reject(what, "at least one name, and none empty", "none or an empty one", "a name for each")

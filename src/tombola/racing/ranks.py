@@ -1,9 +1,9 @@
-"""Ranks: one e-process per ordered pair of candidates, and the order that they prove (docs/theory/ranks.md).
+"""Ranks: the order of candidates from pairwise e-processes (docs/theory/ranks.md).
 
 H_ab is the hypothesis "L(a) <= L(b)". Its e-process E_ab bets on the differences loss(a) - loss(b). Rejecting H_ab
 proves "b before a". With k candidates there are M = k (k - 1) / 2 unordered pairs; a pair is rejected at E_ab >= M /
-level (Corollary 1). Then, with probability at least 1 - level, no claim contradicts the order by mean loss, ties in file
-order, at any time. The union runs over M hypotheses and not over k (k - 1), because of H_ab and H_ba the order by mean
+level (Corollary 1). Then, with probability at least 1 - level, no claim contradicts the order by mean loss, ties in
+file order, at any time. The union runs over M hypotheses and not over k (k - 1), because of H_ab and H_ba the order by mean
 loss makes only one relevant.
 """
 
@@ -50,7 +50,7 @@ class Ranks(Elimination):
         return np.asarray(self.state.settled > 0.0)
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return the open comparisons of neighbours by mean loss: the last ones to be settled."""
+        """Return the open comparisons of neighbours by mean loss: the slowest ones."""
         k, order = self.candidates, np.argsort(self.state.total_loss, kind="stable")
         open_pairs = [(a, b) for a, b in pairwise(order) if not (self.before[a, b] or self.before[b, a])]
         return [
@@ -94,7 +94,7 @@ def settle_certain(state: Any) -> None:
 
 
 def add_order(state: Any, first: int, second: int) -> None:
-    """Record "first before second" and keep `settled` transitively closed (Italiano 1986)."""
+    """Record "first before second"; keep `settled` transitive (Italiano 1986)."""
     settled, k = state.settled, state.total_loss.size
     for u in range(k):
         if (u == first or settled[u, first] > 0.0) and settled[u, second] == 0.0:
@@ -104,7 +104,7 @@ def add_order(state: Any, first: int, second: int) -> None:
 
 
 def stop_settled(state: Any) -> None:
-    """Stop asking candidates with a proved order against all others; end the race when the top ranks are proved."""
+    """Drop candidates with a proved rank; end the race when the top is proved."""
     k, places = state.total_loss.size, 0
     for a in range(k):
         ahead, behind = 0, 0
@@ -124,7 +124,7 @@ def stop_settled(state: Any) -> None:
 
 
 def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.int64]":
-    """Return the ranks that a proved order allows: [1 + number before a, k - number after a].
+    """Return the possible ranks: [1 + number before a, k - number after a].
 
     >>> rank_sets(np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool)).tolist()
     [[1, 1], [2, 3], [2, 3]]
@@ -149,8 +149,8 @@ class Place(Elimination):
     """The race for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
 
     "The rank of a is above r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level, and in the
-    same way "below r" with E_ba: no union over the other candidates nor over ranks. `state.rule_values` holds the first and
-    the last rank still possible.
+    same way "below r" with E_ba: no union over the other candidates nor over ranks. `state.rule_values` holds the
+    first and the last rank still possible.
 
     >>> import numpy as np
     >>> rule = Place(candidates=3, rows=200, population=200, level=0.05, candidate=1)
@@ -217,7 +217,7 @@ def narrow_place(state: Any, a: int) -> None:
 
 
 def mean_of_smallest(state: Any, side: int, skip: int, count: int) -> float:
-    """Return the mean of the `count` smallest e-values of one side, that of candidate `skip` left out."""
+    """Return the mean of the `count` smallest e-values of one side, without `skip`."""
     values, used, total = state.settled[side], state.decision, 0.0
     for b in range(values.size):
         used[b] = 0.0

@@ -1,4 +1,4 @@
-"""Report of a race: standings, wealth and survivors over time, savings; as JSON and as an HTML page."""
+"""Report of a race as data, JSON and HTML page."""
 
 import math
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MIN_PLOTTED_WEALTH = 1e-4
 
 
 class Standing(NamedTuple):
-    """A candidate: mean loss and rows counted; if dropped, against which opponent and with which wealth."""
+    """A candidate: mean loss, rows; if dropped, the opponent and the wealth."""
 
     name: str
     mean_loss: float

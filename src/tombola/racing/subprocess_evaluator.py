@@ -1,4 +1,4 @@
-"""SubprocessEvaluator: candidates are commands; a call runs one of them on a row, without a shell by default."""
+"""SubprocessEvaluator: candidates are commands, a call runs one on a row."""
 
 import asyncio
 import contextlib
@@ -80,7 +80,7 @@ class SubprocessEvaluator:
                 )
 
     def words(self, command: str, row: str) -> list[str]:
-        """Return the argument list of a command for a row; the row never adds or splits arguments."""
+        """Return the argument list for a row; the row never splits arguments."""
         if self.shell:
             return ["/bin/sh", "-c", f"tombola_row=$1; shift; {_as_variable(command)}", "sh", row]
         try:
@@ -94,7 +94,10 @@ class SubprocessEvaluator:
         return [word.replace(ROW, row) for word in words]
 
     async def ask(self, call: Call, log: Callable[[str], None] | None = None) -> tuple[float, float]:
-        """Run the command of a call, with retries, and return (loss, cost); `log` receives a line per failure."""
+        """Run the command of a call, with retries, and return (loss, cost).
+
+        `log` receives a line per failure.
+        """
         for attempt in range(self.retries + 1):
             try:
                 return await self._run_once(call)
@@ -133,7 +136,7 @@ class SubprocessEvaluator:
         return _parse_output(output)
 
     def hint(self, race: "Race") -> str:
-        """Return advice if the cap is so large that it makes the race longer; "" otherwise.
+        """Return advice if the cap is so large that it slows the race; else "".
 
         A loss is a share of the cap, and any remaining row may take all of it. So run times that are all a small part
         of the cap decide late, however much they differ.
@@ -187,7 +190,7 @@ def _update_quotes(open_quotes: list[str], sign: str, before: str) -> None:
 
 
 def _parse_output(output: str) -> tuple[float, float]:
-    """Return (loss, cost) from the last non-empty line; the cost is 0 if it is missing."""
+    """Return (loss, cost) from the last non-empty line; cost 0 if it is missing."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     try:
         loss, cost = [*map(float, lines[-1].split()), *([0.0] if len(lines[-1].split()) == 1 else [])]
@@ -199,7 +202,10 @@ def _parse_output(output: str) -> tuple[float, float]:
 
 
 async def _run(words: list[str], limit_seconds: float | None) -> tuple[int, str, str]:
-    """Run a program in its own session, so that its children can be killed with it; return status, output, error."""
+    """Run a program; return status, output and the last line of its errors.
+
+    It runs in its own session, so that its children can be killed with it.
+    """
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True, limit=MAX_LINE_BYTES

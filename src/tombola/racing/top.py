@@ -81,7 +81,7 @@ def mean_of_smallest(state: Any, b: int) -> float:
 
 
 def drop_beaten(state: Any, leader: int) -> None:
-    """Drop candidates with wealth at the threshold, the largest wealth first, while more than m are active."""
+    """Drop candidates at the threshold, largest wealth first, down to m."""
     while n_active(state) > state.rule_parameter:
         worst = -1
         for b in range(state.current_wealth.size):

@@ -1,4 +1,4 @@
-"""Answers of an elimination rule: candidates, decision, correctness, rows remaining, and the verdict sentence."""
+"""Answers of an elimination rule, their correctness, and the verdict sentence."""
 
 import math
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ MAX_NAMES = 6
 
 
 def answer_of(rule: Elimination) -> list[int]:
-    """Return the candidates that answer the question; while it is open, those that may be the answer."""
+    """Return the answer; while the question is open, the possible answers."""
     if isinstance(rule, Gate):
         return [c for c, passed in rule.decisions.items() if passed]
     if isinstance(rule, Within) and rule.chosen is not None:
@@ -33,7 +33,7 @@ def answer_of(rule: Elimination) -> list[int]:
 
 
 def is_proved(rule: Elimination) -> bool | None:
-    """Return True if the question is answered, False if a gate is refuted, None if it is open."""
+    """Return True if the question is answered, False if refuted, None if open."""
     if isinstance(rule, Gate):
         decisions = rule.decisions
         if not all(decisions.values()):
@@ -44,7 +44,7 @@ def is_proved(rule: Elimination) -> bool | None:
 
 
 def _smallest_totals(rule: Elimination, count: int) -> list[int]:
-    """Return the `count` active candidates with the smallest total loss, and all that tie with the last."""
+    """Return the `count` candidates with the smallest total loss, with ties."""
     totals = {a: float(rule.state.total_loss[a]) for a in rule.active}
     last = sorted(totals.values())[min(count, len(totals)) - 1]
     return [a for a in totals if totals[a] <= last + ROUNDING_SLACK * rule.population]
@@ -79,7 +79,7 @@ def is_wrong(rule: Elimination, totals: Floats) -> bool:
 
 
 def rows_remaining(rule: Elimination) -> int | None:
-    """Estimate how many more rows the rule needs if differences stay as they are; None before the first row.
+    """Estimate how many more rows the rule needs; None before the first row.
 
     A difference of mean D and variance v needs n = 2 v ln(1 / level) / D^2 rows of an infinite population, and
     n / (1 + n / N) of a list of N rows. However small v is, one row multiplies a wealth by at most about 1 + D, because
@@ -105,18 +105,18 @@ def _rows_for(rule: Elimination, edge: float, variance: float, threshold: float)
 
 
 def is_exact(rule: Elimination) -> bool:
-    """Return whether all rows were counted and no candidate was dropped before the last one."""
+    """Return whether all rows were counted without a drop before the last one."""
     early = any(0 < row < rule.population for row in rule.state.drop_row)
     return rule.rows_seen == rule.population and not early and not isinstance(rule, Gate)
 
 
 def is_within_only(race: "Race") -> bool:
-    """Return whether the answer is only known to be within the tolerance: another candidate may be better."""
+    """Return whether the answer may be worse than another active candidate."""
     return isinstance(race.rule, Within) and len(race.active) > 1
 
 
 def verdict_of(race: "Race") -> str:
-    """Return the verdict sentence: the answer, its confidence, and the number of rows and calls."""
+    """Return the verdict sentence: answer, confidence, rows and calls."""
     if race.failed_call is not None:
         call = race.failed_call
         return f"stopped, undecided: {call.candidate} failed on row {call.row}; {_effort(race)}"

@@ -1,4 +1,4 @@
-"""Within: find a candidate within a tolerance of the best (Theorem 2 of docs/theory/race.md).
+"""Within: find a candidate close to the best (Theorem 2 of docs/theory/race.md).
 
 Half of the level is spent on dropping candidates, as in `Best`. With the other half, every candidate b holds one
 account for each other candidate a, with equal initial wealth. In rows where a is close to the leader, the account bets
@@ -16,7 +16,7 @@ from tombola.racing.elimination import Elimination, OpenQuestion, State, best_tw
 
 
 class Within(Elimination):
-    """Rule for a candidate with mean loss at most `within` above the smallest mean loss.
+    """Rule for a candidate with mean loss at most `within` above the smallest.
 
     >>> import numpy as np
     >>> rule = Within(candidates=2, rows=100, population=100, level=0.05, within=0.5)
@@ -63,7 +63,7 @@ class Within(Elimination):
 
 
 def update_accounts(state: Any, losses: Floats) -> None:
-    """Update the accounts for candidates whose mean is within the tolerance of the leader so far."""
+    """Update the accounts for candidates within the tolerance of the leader."""
     leader, _ = best_two(state)
     for a in range(losses.size):
         close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.margin
@@ -84,7 +84,10 @@ def bet_on(state: Any, losses: Floats, a: int) -> None:
 
 
 def account(k: int, a: int, b: int) -> int:
-    """Return the bettor index of the account that b holds for a; the first k bettors belong to `bet_and_drop`."""
+    """Return the bettor index of the account that b holds for a.
+
+    The first k bettors belong to `bet_and_drop`.
+    """
     return k + a * k + b
 
 
@@ -98,7 +101,7 @@ def close_accounts(state: Any) -> None:
 
 
 def redistribute(state: Any, a: int, b: int) -> None:
-    """Move min(wealth, deposit) of b's account for a to b's accounts for the other active candidates."""
+    """Move min(wealth, deposit) of b's account for a to b's other accounts."""
     k, others = state.total_loss.size, 0.0
     for c in range(k):
         others += state.active[c] if c != b else 0.0
@@ -113,7 +116,7 @@ def redistribute(state: Any, a: int, b: int) -> None:
 
 
 def choose(state: Any) -> None:
-    """End the race if a candidate is settled against all others; of several, choose the smallest total loss."""
+    """End the race if a candidate is settled; of several, take the smallest loss."""
     chosen = -1
     for a in range(state.total_loss.size):
         settled = state.active[a] > 0.0 and is_settled(state, a)
@@ -125,7 +128,7 @@ def choose(state: Any) -> None:
 
 
 def is_settled(state: Any, a: int) -> bool:
-    """Return whether a is shown to be within the tolerance of every other active candidate."""
+    """Return whether a is settled against every other active candidate."""
     settled = True
     for b in range(state.total_loss.size):
         if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0:
