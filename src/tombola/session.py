@@ -1,15 +1,16 @@
-"""Session: a learner in live use, in any setting, one round at a time, with feedback whenever it comes.
+"""Session: a learner in live use, one round at a time, with feedback in any order and at any time.
 
-`act()` hands out a ticket, which goes back with the feedback, however late; `tombola.engine.tickets` says what late, repeated,
-unknown and missing feedback means. After the horizon `act` raises SessionError; feedback still out is welcome. Threads
-may share a session; another process may not, nor may it be pickled: it is saved, and loaded again.
+`act()` issues a ticket, and `observe(ticket, ...)` takes its feedback; `tombola.engine.tickets` defines the rules for late,
+repeated, unknown and missing feedback. After the horizon `act` raises SessionError; pending feedback is still accepted.
+Threads may share a session. Processes may not, and it cannot be pickled: save it and load it there.
 
-Under a budget, `act` returns only an action whose worst cost still fits beside all that is spent and reserved, the null
-action if no other does; the worst cost of a ticket stays reserved until its feedback comes, also if it never comes.
+Under a budget, `act` returns only actions whose worst cost still fits beside all costs spent and reserved, and the null
+action if no other one does. The worst cost of a ticket stays reserved until its feedback arrives.
 """
 
 import math
 import os
+import secrets
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -20,34 +21,37 @@ import numpy as np
 from tombola import _validate
 from tombola._process_bound import ProcessBound
 from tombola._types import Floats, RngState, Seed
-from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop
-from tombola.classification.learner import LabelLearner
-from tombola.engine.compiler import expected_rounds
+from tombola.budget.budget import NOTHING, Balance, Budget, BudgetRun, Stop
 from tombola.engine.tickets import Ticket, TicketTable, new_ticket
 from tombola.errors import SessionError
-from tombola.feedback import make_feedback_model
-from tombola.feedback.base import NEEDS_PLAN
-from tombola.persistence.session_json import load, save
-from tombola.rng import RngStreams
+from tombola.feedback import feedback_model
+from tombola.feedback.base import DUE
+from tombola.rng_streams import Streams
 
-_sessions: WeakSet["Session"] = WeakSet()  # of this process: a child must not hand out its parent's tickets
+# Sessions of this process: a forked child must not issue the tickets of its parent again.
+_sessions: WeakSet["Session"] = WeakSet()
 
 
-def _in_child() -> None:
+def _after_fork_in_child() -> None:
     for session in _sessions:
-        session._lock, session._acquire = threading.Lock(), session._refuse_fork
+        session._lock, session._acquire = threading.Lock(), session._reject_fork
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 class Session(ProcessBound):
-    """A learner that is asked for actions and told what came of them, live.
+    """A learner in live use: `act` issues tickets, `observe` takes their feedback.
 
-    `actions` is their number, or their names; `horizon` the number of rounds that will be played. A learner under a
-    budget gets a `budget` that says its worst costs, for they are what is reserved; with `null="add"` the null action
-    is the last one. A learner of labels gets the number of `features` instead of actions, and acts on features.
+    Args:
+        learner: any learner.
+        actions: the number of actions, or their names; not for learners of labels.
+        horizon: the number of rounds.
+        budget: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last one.
+        stop: when play under a budget ends, see `tombola.budget.budget.Stop`.
+        features: for a learner of labels: the number of features per row (1 if None).
+        seed: determines all random choices; drawn if None. `Session.seed` has it.
 
     >>> from tombola import UCB1
     >>> session = Session(UCB1(), actions=2, horizon=100, seed=0)
@@ -86,15 +90,16 @@ class Session(ProcessBound):
         budget: Budget | None = None,
         stop: Stop = "fits",
         features: int | None = None,
-        seed: Seed,
+        seed: Seed | None = None,
     ) -> None:
-        given = range(2) if actions is None and _names_its_actions(learner) else actions
+        # A learner of labels has its own feedback model, which names its two actions.
+        given = range(2) if actions is None and isinstance(getattr(learner, "feedback", None), type) else actions
         count = len(given) if isinstance(given, Sequence) else given
-        listed = _validate.integer("Session", "actions", count, least=1)
+        listed = _validate.whole("Session", "actions", count, least=1)
         self.learner, self.budget, self.stop = learner, budget, stop
-        self.horizon = _validate.integer("Session", "horizon", horizon, least=1)
-        limits = None if budget is None else budget.resolve(listed, budget.per_resource.size, horizon=self.horizon)
-        self.feedback_model = make_feedback_model(
+        self.horizon = _validate.whole("Session", "horizon", horizon, least=1)
+        limits = None if budget is None else budget.limits(listed, budget.per_resource.size, horizon=self.horizon)
+        self.setting = feedback_model(
             learner,
             self.horizon,
             actions=listed,
@@ -102,53 +107,52 @@ class Session(ProcessBound):
             features=features,
         )
         names = [str(name) for name in (given if isinstance(given, Sequence) else range(listed))]
-        self.names = self.feedback_model.names or tuple(
-            [*names, "null"] if limits is not None and limits.added else names
-        )
+        self.names = self.setting.names or tuple([*names, "null"] if limits is not None and limits.added else names)
         self.actions = listed
+        self.seed: Seed = secrets.randbits(32) if seed is None else seed
         self._lock = threading.Lock()
-        self._acquire: Callable[[], object] = self._lock.acquire  # `with` takes twice as long
+        # Bound methods: `with` takes twice as long, and `act` takes about a microsecond.
+        self._acquire: Callable[[], object] = self._lock.acquire
         self._release = self._lock.release
         _sessions.add(self)
-        with expected_rounds(self.horizon, self.feedback_model.actions):
-            self._start(RngStreams(seed).learner(learner))
+        self._start(Streams(self.seed).learner(learner))
 
     def _start(self, rng: RngState) -> None:
-        """Begin with these rng and an empty book."""
-        self._first_coins = [int(word) for word in rng]
-        self.book = TicketTable(self.horizon, self.feedback_model.outcome_width, self.feedback_model.n_features)
-        self._live = self.feedback_model.live_kernels(self.learner, rng)
-        self._choose, self._quick = self._live.act, self._live.observe_fast
-        self._show, self._blind = self.feedback_model.encode_features, not self.feedback_model.n_features
+        """Begin with this random generator and no tickets."""
+        self._initial_rng = [int(word) for word in rng]
+        self.book = TicketTable(self.horizon, self.setting.width, self.setting.context)
+        self._live = self.setting.steps(self.learner, rng)
+        self._choose, self._observe_fast = self._live.act, self._live.quick
+        self._encode_features, self._has_features = self.setting.show, bool(self.setting.context)
 
     def act(self, features: Any = None) -> Ticket:
-        """Choose the action of the next round, and return its ticket; a learner of labels is shown the features."""
+        """Choose the action of the next round and return its ticket; learners of labels need the features of the row."""
         self._acquire()
         try:
-            book = self.book
-            if features is None and self._blind:
-                found = self._choose(book.cells)
+            table = self.book
+            if features is None and not self._has_features:
+                found = self._choose(table.pages)
                 if found[0] <= 0:
-                    found = self._choose_after_all()
+                    found = self._choose_after_plan()
             else:
-                shown = self._show(features)
-                found = self._choose(book.cells, shown)
+                encoded = self._encode_features(features)
+                found = self._choose(table.pages, encoded)
                 if found[0] <= 0:
-                    found = self._choose_after_all(shown)
-            book.last = ticket = new_ticket(Ticket, found)
+                    found = self._choose_after_plan(encoded)
+            table.last = ticket = new_ticket(Ticket, found)
             return ticket
         finally:
             self._release()
 
-    def _choose_after_all(self, *shown: Any) -> tuple[int, int, float]:
-        """Make room in the book, or let the learner plan, until it chooses."""
-        while (found := self._choose(self.book.cells, *shown))[0] <= 0:
+    def _choose_after_plan(self, *features: Any) -> tuple[int, int, float]:
+        """Enlarge the ticket table, or let the learner plan, until it chooses."""
+        while (found := self._choose(self.book.pages, *features))[0] <= 0:
             if len(self.book) >= self.horizon:
-                self._refuse_more()
-            if found[0] == NEEDS_PLAN:
+                self._reject_more()
+            if found[0] == DUE:
                 self._live.runner.plan(len(self.book))
             else:
-                self.book.reserve()
+                self.book.grow()
         return found
 
     def observe(
@@ -161,32 +165,34 @@ class Session(ProcessBound):
         label: Any = None,
         weight: Any = None,
     ) -> bool:
-        """Tell the learner what came of a ticket; True if that is news.
+        """Pass the feedback of a ticket to the learner; return whether it is new.
 
-        Bandit learners take one loss (or reward, 1 - loss), full-information learners one for every action; under a
-        budget also the costs: of the action played, a number or one for each resource, or one for each action, or
-        actions x resources. An added null action is not listed, and a ticket of it goes back as it is; costs on the
-        price list may be left out.
-        Learners of labels take the true label, and what a mistake weighs.
+        Args:
+            ticket: a ticket that `act` has returned.
+            loss: in [0, 1]; one number for bandit learners, one per action for full-information learners.
+            reward: 1 - loss, instead of the loss.
+            cost: under a budget: of the action played (a number, or one per resource), or actions x resources with full
+                feedback. Costs on the price list may be left out, and so may all feedback of an added null action.
+            label: for learners of labels: the true label, 0 or 1.
+            weight: for learners of labels: the loss of a wrong prediction, in (0, 1].
         """
         self._acquire()
         try:
-            if reward is weight is None and self._quick(self.book.cells, ticket, loss, cost, label):
+            if reward is weight is None and self._observe_fast(self.book.pages, ticket, loss, cost, label):
                 return True
-            round_ = self.book.round_of(ticket)
+            round_ = self.book.known(ticket)
             given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
-            return self._observe(round_, self.feedback_model.encode(round_, int(ticket.action), given))
+            outcome = self.setting.parse(round_, int(ticket.action), given)
+            is_new = self.book.is_new(round_, outcome)
+            if is_new:
+                self._live.learn(self.book.pages, round_, round_, outcome)
+            return is_new
         except OverflowError:
-            self.book.round_of(ticket)  # a round that no machine word holds was never handed out
+            # A round beyond 64 bits was never issued: raises FeedbackError.
+            self.book.known(ticket)
             raise
         finally:
             self._release()
-
-    def _observe(self, round: int, outcome: tuple[float, ...]) -> bool:
-        news = self.book.is_new(round, outcome)
-        if news:
-            self._live.learn(self.book.cells, round, round, outcome)
-        return news
 
     @property
     def round(self) -> int:
@@ -195,60 +201,60 @@ class Session(ProcessBound):
 
     @property
     def answered(self) -> int:
-        """The number of tickets whose feedback has come."""
+        """The number of tickets with feedback."""
         return self.book.answered
 
     @property
     def tickets(self) -> tuple[Ticket, ...]:
-        """All tickets handed out so far."""
+        """All tickets issued so far."""
         return tuple(self.book.tickets)
 
     @property
     def outcomes(self) -> tuple[Any, ...]:
-        """What came of each ticket, or None as long as it is pending.
+        """The outcome of each ticket; None while it is pending.
 
-        Its loss, the losses of all actions, these and the costs, or the label and its weight.
+        A loss, the losses of all actions, either of them with the costs, or a label with its weight.
         """
         found = (self.book.outcome(round_) for round_ in range(1, self.round + 1))
-        return tuple(None if outcome is None else self.feedback_model.decode(outcome) for outcome in found)
+        return tuple(None if outcome is None else self.setting.told(outcome) for outcome in found)
 
     @property
     def pending(self) -> list[Ticket]:
-        """The tickets whose feedback has not come yet."""
+        """The tickets without feedback."""
         return self.book.pending
 
     @property
     def balance(self) -> Balance:
-        """What is spent, reserved and left, under a budget."""
-        return self.feedback_model.balance(self._live.runner.workspace) if self._live.runner else NO_BALANCE
+        """Amounts spent, reserved and left under a budget."""
+        return self.setting.balance(self._live.runner.workspace) if self._live.runner else NOTHING
 
     @property
     def state(self) -> Any:
-        """The state of the learner, by name: read it, do not write it."""
+        """The learner state by name; read-only."""
         return self._live.runner.state if self._live.runner else None
 
     @property
     def mix(self) -> Floats | None:
-        """The mix of the last `act` of a learner that mixes, else None."""
+        """The mix of the last `act`; None for a learner without mixes."""
         return self._live.runner.mix if self._live.runner else None
 
     @property
     def loss(self) -> float:
-        """The loss of the plays answered so far."""
+        """The total loss of the answered rounds."""
         return math.fsum(self._losses())
 
     @property
     def mistakes(self) -> int:
-        """The number of plays answered so far that lost anything: for labels, the wrong predictions."""
+        """The number of answered rounds with a positive loss; for labels, the wrong predictions."""
         return sum(loss > 0 for loss in self._losses())
 
     def _losses(self) -> list[float]:
         pairs = ((ticket.action, self.book.outcome(ticket.round)) for ticket in self.book.tickets)
-        return [self.feedback_model.loss(action, outcome) for action, outcome in pairs if outcome is not None]
+        return [self.setting.loss(action, outcome) for action, outcome in pairs if outcome is not None]
 
     @property
     def switches(self) -> int:
-        """How often the action changed from one round to the next."""
+        """The number of changes of the action from one round to the next."""
         actions = self.book.actions
         return int(np.count_nonzero(actions[1:] != actions[:-1]))
 
@@ -256,29 +262,29 @@ class Session(ProcessBound):
         return f"Session({self.learner!r}, round {self.round} of {self.horizon}, {self.round - self.answered} pending)"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the session to a file, all of it or nothing; `Session.load` takes it up again."""
+        """Write the configuration and all events to a file, atomically; `Session.load` restores the session."""
+        from tombola.persistence.session_json import save
+
         with self._lock:
             save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], learner: Any = None) -> "Session":
-        """Take up a saved session where it was, to the bit, by going through its history again.
+        """Restore a saved session to the bit by replaying its events.
 
-        A learner of tombola is made again from the file; one of your own must be given, and must be the same.
+        A learner of tombola is restored from the file; one of your own must be given, with the same parameters.
         """
+        from tombola.persistence.session_json import load
+
         return load(path, learner, cls)
 
-    def _refuse_more(self) -> NoReturn:
+    def _reject_more(self) -> NoReturn:
         raise SessionError(
             f"Session: all {self.horizon} rounds have been played; start another Session, or one with a larger horizon."
         )
 
-    def _refuse_fork(self) -> NoReturn:
+    def _reject_fork(self) -> NoReturn:
         raise SessionError(
-            "Session: expected the process that started it, got a fork, which would hand out the same tickets; "
+            "Session: expected the process that started it, got a fork, which would issue the same tickets; "
             "write session.save(path) before, and Session.load(path) there."
         )
-
-
-def _names_its_actions(learner: Any) -> bool:
-    return isinstance(learner, LabelLearner)

@@ -1,30 +1,29 @@
-"""Live runs: a session in a file that survives everything, for the command line and for several processes at once.
+"""Files of sessions and races: an event log in SQLite, CSV tables, JSON, and the result cache.
 
-Names are loaded when they are first used, so that the command line starts quickly.
+Names are imported on first use, so that commands start quickly.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tombola.persistence.outcome import Outcome
-    from tombola.persistence.record import Record
+    from tombola.persistence.session_events import Outcome
     from tombola.persistence.session_file import Assignment, SessionFile
-    from tombola.persistence.session_status import ActionStatus, Status
+    from tombola.persistence.session_status import ActionStatus, Status, TicketView
 
-_HOME = {
+_MODULES = {
     "ActionStatus": "session_status",
     "Assignment": "session_file",
-    "Record": "record",
-    "Outcome": "outcome",
+    "Outcome": "session_events",
     "SessionFile": "session_file",
     "Status": "session_status",
+    "TicketView": "session_status",
 }
 
-__all__ = ["ActionStatus", "Assignment", "Outcome", "Record", "SessionFile", "Status"]
+__all__ = ["ActionStatus", "Assignment", "Outcome", "SessionFile", "Status", "TicketView"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'tombola.persistence' has no attribute {name!r}")
-    return getattr(import_module(f"tombola.persistence.{_HOME[name]}"), name)
+    return getattr(import_module(f"tombola.persistence.{_MODULES[name]}"), name)

@@ -1,39 +1,97 @@
-"""Events of a run as the file has them: which can happen at all, by their form; the replay says whether they did."""
+"""Events of a session: outcomes as given, and the replay of tickets and outcomes on a `Session`.
+
+| kind | key | value |
+|---|---|---|
+| ticket | round | `[action, probability]`, probability null where it has no formula; label learners: also the features |
+| outcome, amend | round | the encoded outcome: a list of `outcome_width` floats |
+| cancel | round | null |
+
+Nothing in a file reaches compiled code unchecked: `replay_ticket` and `replay_outcome` check types, lengths and ranges.
+"""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tombola.persistence.event_log import LogEvent
+from tombola.engine.tickets import ACTION, CHANCE, Ticket
+from tombola.errors import FeedbackError
 
-TOLD = {"loss", "reward", "cost"}
+if TYPE_CHECKING:
+    from tombola.session import Session
+
+Losses = float | tuple[float, ...]
 
 
-def is_event(event: LogEvent, actions: int, horizon: int) -> bool:
-    """Tell whether an event has the form of one of a run with so many actions and rounds.
+class Outcome(NamedTuple):
+    """Feedback for a ticket, as given to `SessionFile.record_all`.
 
-    >>> is_event(LogEvent(1, "ticket", 1, 0, [2, 0.5]), 3, 9), is_event(LogEvent(1, "ticket", 1, 0, [3, 0.5]), 3, 9)
-    (True, False)
+    Either `loss` or `reward` (1 - loss): one number, or one per action with full feedback. Under a budget also the
+    `cost`, one number per resource, unless it is on the price list.
     """
-    if not (_is_whole(event.key) and 1 <= event.key <= horizon and _is_whole(event.again) and event.again >= 0):
-        return False
-    if event.again > 0 and event.kind != "amend":  # nothing else happens twice
-        return False
-    if event.kind == "ticket":
-        return _is_play(event.value, actions)
-    if event.kind == "cancel":
-        return event.value is None
-    return event.kind not in ("outcome", "amend") or (isinstance(event.value, dict) and event.value.keys() <= TOLD)
+
+    round: int
+    loss: Any = None
+    reward: Any = None
+    cost: Any = None
 
 
-def _is_play(value: Any, actions: int) -> bool:
-    if not (isinstance(value, list) and len(value) == 2):
-        return False
-    action, probability = value
-    is_chance = probability is None or (
-        isinstance(probability, float) and math.isfinite(probability)
-    )  # a learner may say any
-    return _is_whole(action) and 0 <= action < actions and is_chance
+class NotReplayable(ValueError):
+    """The learner does not repeat the ticket of an event."""
 
 
-def _is_whole(value: Any) -> bool:
-    return type(value) is int
+def ticket_value(ticket: Ticket, features: list[float] | None = None) -> list[Any]:
+    """Return the value of a ticket event.
+
+    >>> ticket_value(Ticket(3, 1, math.nan)), ticket_value(Ticket(3, 1, 0.5), [0.25])
+    ([1, None], [1, 0.5, 0.25])
+    """
+    probability = None if math.isnan(ticket.probability) else ticket.probability
+    return [ticket.action, probability, *(features or ())]
+
+
+def replay_ticket(session: "Session", round: int, value: Any, *, check: bool = True) -> None:
+    """Let the learner act, and compare its ticket with that of the event to the last bit.
+
+    With `check=False` the ticket of the event replaces a different one: after an amendment the learner would have acted
+    otherwise, but the ticket was issued. ValueError if the event is malformed, NotReplayable if the tickets differ.
+    """
+    n_features = session.setting.context
+    if not (type(value) is list and len(value) == 2 + n_features and type(value[0]) is int):
+        raise ValueError("malformed ticket")
+    action, probability, *features = value
+    is_probability = probability is None or (type(probability) is float and math.isfinite(probability))
+    if not (0 <= action < len(session.names) and is_probability and round == session.round + 1):
+        raise ValueError("malformed ticket")
+    ticket = session.act(features) if n_features else session.act()
+    if ticket.action == action:
+        if ticket.probability == probability or (probability is None and math.isnan(ticket.probability)):
+            return
+    if check:
+        raise NotReplayable(f"ticket {round}")
+    cells = session.book.pages
+    cells[round, ACTION], cells[round, CHANCE] = action, math.nan if probability is None else probability
+
+
+def replay_outcome(session: "Session", round: Any, value: Any) -> None:
+    """Pass the encoded outcome of a pending ticket to the learner; ValueError if it is not one."""
+    if not (type(value) is list and len(value) == session.setting.width):
+        raise ValueError("malformed outcome")
+    for number in value:
+        if type(number) is not float:
+            raise ValueError("malformed outcome")
+    if not (type(round) is int and 1 <= round <= session.round):
+        raise ValueError("outcome of an unknown ticket")
+    if session.setting.context:
+        # Kernels check losses and costs; labels are checked here.
+        session.setting.checked(int(session.book.pages[round, ACTION]), tuple(value))
+    session._live.learn(session.book.pages, round, round, tuple(value))
+
+
+def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
+    """Return the encoded outcome of an issued ticket; FeedbackError if it is invalid."""
+    action = int(session.book.pages[outcome.round, ACTION])
+    given = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}
+    try:
+        return session.setting.parse(outcome.round, action, given)
+    except FeedbackError as error:
+        text = str(error).replace("Session.observe:", f"{owner}:").replace(" for round ", " for ticket ")
+        raise FeedbackError(text.replace("write observe(ticket, loss=...)", "give one of them")) from None

@@ -1,39 +1,42 @@
-"""The page of a live run: how far it is, what is known of the actions, and curves, in one HTML file."""
+"""HTML page of a session file: progress, estimates of the actions, and charts."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tombola._types import Floats
-from tombola.persistence.record import Record
+from tombola._types import Floats, Rounds
 from tombola.report.chart import Band, Chart
 from tombola.report.page import drawing, render
 
 if TYPE_CHECKING:
     from tombola.persistence.session_file import SessionFile
-    from tombola.persistence.session_status import ActionStatus, Status
+    from tombola.persistence.session_status import ActionStatus, Status, TicketView
 
-MARKS, SHOWN, WAITING = 200, 50, 8
+# Points of a curve.
+CHART_POINTS = 200
+# Pending tickets listed, and actions with a count of pending tickets.
+LISTED_TICKETS = 50
+LISTED_ACTIONS = 8
 
 
-def run_page(run: "SessionFile") -> str:
-    """Return the page of a run, as it is now."""
-    now, book = run.status(), run.recall()
-    charts = (shares(book), losses(book)) if now.answered else ()
-    low, high = _ends(now)
+def session_page(file: "SessionFile") -> str:
+    """Return the HTML page of a session file."""
+    now, view = file.status(), file.view()
+    charts = (share_chart(view), loss_chart(view)) if now.answered else ()
+    low, high = _interval_range(now)
     return render(
         "run.html",
-        title=f"A run of {now.rows:,} rows",
-        lead=f"{now.learner}, seed {now.seed}: rows in random order, one action for each; what is known so far.",
+        title=f"A session of {now.rows:,} rows",
+        lead=f"{now.learner}, seed {now.seed}: rows in random order, one action per row.",
         headline=_headline(now),
-        plan=now.plan,
+        plan=now.mix_text,
         cards=_cards(now),
         now=now,
-        sure=f"{1 - now.level:.0%}",
+        confidence=f"{1 - now.level:.0%}",
         ends=(f"{low:.3g}", f"{high:.3g}"),
-        strips=[_strip(one, low, high, best=one.name == now.best) for one in now.actions],
-        waiting=_waiting(now),
-        shown=SHOWN,
+        strips=[_strip(action, low, high, best=action.name == now.best) for action in now.actions],
+        pending_counts=_pending_counts(now),
+        listed=LISTED_TICKETS,
         drawings=[drawing(f"run-{index}", chart) for index, chart in enumerate(charts)],
     )
 
@@ -46,19 +49,19 @@ def _headline(now: "Status") -> str:
 
 def _cards(now: "Status") -> list[tuple[str, str]]:
     cards = [
-        ("handed out", f"{now.played:,} of {now.rows:,}"),
+        ("issued", f"{now.played:,} of {now.rows:,}"),
         ("answered", f"{now.answered:,}"),
         ("pending", f"{len(now.pending):,}"),
         ("mean loss", f"{now.loss / now.answered:.4g}" if now.answered else "–"),
-        ("loss so far", f"{now.loss:,.6g}"),
+        ("total loss", f"{now.loss:,.6g}"),
         ("switches", f"{now.switches:,}"),
     ]
     extra = (("amended", now.amended), ("cancelled", now.cancelled), ("left alone", now.left_out))
-    return cards + [(name, f"{count:,}") for name, count in extra if count] + _money(now)
+    return cards + [(name, f"{count:,}") for name, count in extra if count] + _balance_cards(now)
 
 
-def _money(now: "Status") -> list[tuple[str, str]]:
-    """Return a card for what is spent, reserved and left of each resource; none without a budget."""
+def _balance_cards(now: "Status") -> list[tuple[str, str]]:
+    """Return cards with the amounts of each resource; none without a budget."""
     balance, cards = now.balance, []
     for number, amount in enumerate(balance.amounts):
         which = f" ({number + 1})" if len(balance.amounts) > 1 else ""
@@ -70,61 +73,61 @@ def _money(now: "Status") -> list[tuple[str, str]]:
     return cards
 
 
-def _ends(now: "Status") -> tuple[float, float]:
-    low, high = min(one.low for one in now.actions), max(one.high for one in now.actions)
+def _interval_range(now: "Status") -> tuple[float, float]:
+    low, high = min(action.low for action in now.actions), max(action.high for action in now.actions)
     return (low, high) if high > low else (0.0, 1.0)
 
 
-def _strip(one: "ActionStatus", low: float, high: float, *, best: bool) -> dict[str, Any]:
-    """Return an action as the table shows it, and where its interval is, in per cent of the width."""
+def _strip(action: "ActionStatus", low: float, high: float, *, best: bool) -> dict[str, Any]:
+    """Return the table row of an action; positions are per cent of the width."""
 
     def place(value: float) -> float:
         return round(100 * min(max((value - low) / (high - low), 0.0), 1.0), 2)
 
     return {
-        "name": one.name,
+        "name": action.name,
         "best": best,
-        "plays": f"{one.plays:,}",
-        "known": f"{one.known:,}",
-        "mean": f"{one.mean:.4g}" if one.known else "–",
-        "interval": f"[{one.low:.4g}, {one.high:.4g}]",
-        "left": place(one.low),
-        "width": round(place(one.high) - place(one.low), 2),
-        "dot": place(one.mean) if one.known else None,
+        "plays": f"{action.plays:,}",
+        "known": f"{action.known:,}",
+        "mean": f"{action.mean:.4g}" if action.known else "–",
+        "interval": f"[{action.low:.4g}, {action.high:.4g}]",
+        "left": place(action.low),
+        "width": round(place(action.high) - place(action.low), 2),
+        "dot": place(action.mean) if action.known else None,
     }
 
 
-def _waiting(now: "Status") -> list[tuple[str, int, int]]:
-    """Return the actions with most pending tickets: how many, and the oldest."""
+def _pending_counts(now: "Status") -> list[tuple[str, int, int]]:
+    """Return the actions with most pending tickets: name, count, oldest ticket."""
     rounds: dict[str, list[int]] = {}
-    for one in now.pending:
-        rounds.setdefault(one.action, []).append(one.round)
+    for assignment in now.pending:
+        rounds.setdefault(assignment.action, []).append(assignment.round)
     most = sorted(rounds.items(), key=lambda item: -len(item[1]))
-    return [(name, len(found), min(found)) for name, found in most[:WAITING]]
+    return [(name, len(found), min(found)) for name, found in most[:LISTED_ACTIONS]]
 
 
-def shares(book: Record) -> Chart:
-    """Return the share that every action had in the rounds so far."""
-    played = book.book.actions
-    marks = _marks(played.size)
+def share_chart(view: "TicketView") -> Chart:
+    """Return the chart of the share of every action in the rounds so far."""
+    actions = view.actions
+    points = _chart_points(actions.size)
     bands = []
-    for action, name in enumerate(book.names):
-        share = np.cumsum(played == action)[marks - 1] / marks
-        bands.append(Band(name, marks.astype(np.float64), share, share, share))
-    words = "The share of each action in the rounds so far"
-    return Chart(words, "round", "share", tuple(bands), log_x=False, log_y=False, alt=words)
+    for action, name in enumerate(view.names):
+        share = np.cumsum(actions == action)[points - 1] / points
+        bands.append(Band(name, points.astype(np.float64), share, share, share))
+    title = "Share of each action in the rounds so far"
+    return Chart(title, "round", "share", tuple(bands), log_x=False, log_y=False, alt=title)
 
 
-def losses(book: Record) -> Chart:
-    """Return the mean loss of the rounds so far that have been answered."""
-    rounds, values = book.known.astype(np.float64), book.losses
-    marks = _marks(values.size)
-    mean: Floats = np.cumsum(values)[marks - 1] / marks
-    words = "The mean loss of the rounds so far, as far as they are answered"
-    band = Band("mean loss", rounds[marks - 1], mean, mean, mean)
-    return Chart(words, "round", "mean loss", (band,), log_x=False, log_y=False, alt=words)
+def loss_chart(view: "TicketView") -> Chart:
+    """Return the chart of the mean loss of the answered rounds."""
+    rounds, values = view.answered_rounds.astype(np.float64), view.losses
+    points = _chart_points(values.size)
+    mean: Floats = np.cumsum(values)[points - 1] / points
+    title = "Mean loss of the answered rounds"
+    band = Band("mean loss", rounds[points - 1], mean, mean, mean)
+    return Chart(title, "round", "mean loss", (band,), log_x=False, log_y=False, alt=title)
 
 
-def _marks(count: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return at most MARKS numbers from 1 to count."""
-    return np.unique(np.linspace(1, count, MARKS).astype(np.int64))
+def _chart_points(count: int) -> Rounds:
+    """Return at most CHART_POINTS numbers from 1 to count."""
+    return np.unique(np.linspace(1, count, CHART_POINTS).astype(np.int64))

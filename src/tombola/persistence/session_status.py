@@ -1,32 +1,127 @@
-"""Status: how far a live run is, and what its losses so far say about the actions."""
+"""Status of a session file: progress, and confidence intervals for the mean losses of the actions."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola._types import Floats
+from tombola._types import Floats, Rounds
 from tombola.budget.budget import Balance
 from tombola.confidence.certificate import Certificate
 from tombola.confidence.monitors import RowMonitor, certify
-from tombola.persistence.record import Record
+from tombola.engine.tickets import ACTION, CHANCE, OUTCOME, TOLD, Ticket
 
 if TYPE_CHECKING:
     from tombola.persistence.session_file import Assignment
+    from tombola.session import Session
+
+# Losses converted to Python floats at a time: bounds the memory of an exact sum.
+CHUNK_SIZE = 10_000
+# Smaller shares of a mix are not reported.
+MIN_SHARE = 0.005
 
 
-PIECE = 10_000  # losses that are numbers of Python's at the same time
-SEEN = 0.005  # smaller shares of a mix are not worth a word
+class TicketView:
+    """Read-only snapshot of the tickets and outcomes of a session; an amended outcome is the amended one.
+
+    Later tickets and outcomes of the session do not appear in it. `rounds` arguments count from 1.
+    """
+
+    def __init__(self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]) -> None:
+        self.learner, self.names, self.setting, self.seed = session.learner, session.names, session.setting, seed
+        self.target = None if session.budget is None else session.budget.target
+        self.horizon, self.n_actions, self.round = session.horizon, self.setting.listed, session.round
+        self.amended, self.cancelled = amended, cancelled
+        # Rows of a table never change once answered, so copying the flags makes a snapshot.
+        self._cells = session.book.pages[1 : self.round + 1]
+        self._answered = self._cells[:, TOLD] > 0
+
+    @property
+    def answered(self) -> int:
+        """The number of tickets with an outcome."""
+        return int(np.count_nonzero(self._answered))
+
+    @property
+    def actions(self) -> Rounds:
+        """The actions of all tickets."""
+        return self._cells[:, ACTION].astype(np.int64)
+
+    @property
+    def probabilities(self) -> Floats:
+        """The probabilities of all tickets; NaN where there is no formula."""
+        return self._cells[:, CHANCE]
+
+    @property
+    def tickets(self) -> list[Ticket]:
+        """All tickets issued."""
+        return list(map(Ticket, range(1, self.round + 1), self.actions.tolist(), self.probabilities.tolist()))
+
+    @property
+    def outcomes(self) -> list[Any]:
+        """The loss of each ticket, or the losses of all actions with full feedback; None while there is no outcome."""
+        rows = self._cells[:, OUTCOME : OUTCOME + self._row_width].tolist()
+        found = map(tuple, rows) if self.setting.whole_rows else (row[0] for row in rows)
+        return [losses if known else None for losses, known in zip(found, self._answered.tolist(), strict=True)]
+
+    @property
+    def answered_rounds(self) -> Rounds:
+        """The rounds of the tickets with an outcome."""
+        return np.flatnonzero(self._answered) + 1
+
+    @property
+    def losses(self) -> Floats:
+        """The losses of the tickets with an outcome."""
+        return self.losses_of(self.answered_rounds)
+
+    def losses_of(self, rounds: Rounds) -> Floats:
+        """Return the losses of rounds that have an outcome."""
+        return self._per_action(rounds, lambda action, outcome: (self.setting.loss(action, outcome),))[0]
+
+    @property
+    def costs(self) -> Floats:
+        """The costs of the tickets with an outcome, resources x tickets."""
+        return self._per_action(self.answered_rounds, self.setting.costs)
+
+    @property
+    def rows(self) -> Floats:
+        """The known losses of the tickets with an outcome, tickets x (1, or actions with full feedback)."""
+        return self._cells[self._answered, OUTCOME : OUTCOME + self._row_width]
+
+    @property
+    def switches(self) -> int:
+        """The number of changes of the action from one round to the next."""
+        actions = self.actions
+        return int((actions[1:] != actions[:-1]).sum())
+
+    def until_unanswered(self, rounds: Rounds) -> Rounds:
+        """Return these rounds up to the first without an outcome."""
+        missing = np.flatnonzero(~self._answered[rounds - 1])
+        return rounds[: missing[0]] if missing.size else rounds
+
+    @property
+    def _row_width(self) -> int:
+        return self.n_actions if self.setting.whole_rows else 1
+
+    def _per_action(self, rounds: Rounds, pick: Callable[[int, Any], Sequence[Any]]) -> Floats:
+        """Apply `pick(action, outcome)` to the outcomes of each action at once, as columns."""
+        actions = self.actions[rounds - 1]
+        found = np.empty((len(pick(0, np.zeros(self.setting.width))), len(rounds)))
+        for action in np.flatnonzero(np.bincount(actions)).tolist():
+            mine = actions == action
+            outcomes = self._cells[rounds[mine] - 1, OUTCOME : OUTCOME + self.setting.width].T
+            for column, numbers in zip(found, pick(action, outcomes), strict=True):
+                column[mine] = numbers
+        return found
 
 
 class ActionStatus(NamedTuple):
-    """One action: how often it was played, how many of its losses are known, their mean, and an interval.
+    """One action: plays, known losses, losses used, mean loss, and the confidence interval [low, high].
 
-    The interval is for the mean over all rows, which the mean of the losses known estimates. It uses the losses up to
-    the first that is pending, lest bad news that takes longer lead it astray.
+    The interval is for the mean over all rows. It uses the losses up to the first pending ticket of the action: late
+    outcomes may differ from early ones.
     """
 
     name: str
@@ -40,7 +135,10 @@ class ActionStatus(NamedTuple):
 
 @dataclass(frozen=True)
 class Status:
-    """A run at one moment; with probability 1 - level all intervals hold, and so do `within` and `regret`."""
+    """A session at one moment.
+
+    With probability 1 - `level` all intervals hold, and so do the bounds `within` and `regret`.
+    """
 
     learner: str
     seed: int
@@ -64,30 +162,30 @@ class Status:
     target: float | None = None
 
     @property
-    def money(self) -> str:
-        """What is spent, reserved and left of each resource, in one sentence; nothing without a budget."""
-        parts = zip(self.balance.amounts, self.balance.spent, self.balance.reserved, self.balance.left, strict=True)
-        found = [f"{s:.6g} spent, {r:.6g} reserved, {left:.6g} left of {a:.6g}" for a, s, r, left in parts]
-        if len(found) > 1:
-            found = [f"resource {number}: {words}" for number, words in enumerate(found, 1)]
-        return "; ".join(found)
+    def balance_text(self) -> str:
+        """Spent, reserved and left amounts of each resource; empty without a budget."""
+        amounts = zip(self.balance.amounts, self.balance.spent, self.balance.reserved, self.balance.left, strict=True)
+        parts = [f"{s:.6g} spent, {r:.6g} reserved, {left:.6g} left of {a:.6g}" for a, s, r, left in amounts]
+        if len(parts) > 1:
+            parts = [f"resource {number}: {part}" for number, part in enumerate(parts, 1)]
+        return "; ".join(parts)
 
     @property
-    def aim(self) -> str:
-        """How the mean loss so far stands to the target, in one sentence; nothing without a target."""
+    def target_text(self) -> str:
+        """The mean loss so far and the target; empty without a target."""
         if self.target is None or not self.answered:
             return ""
-        return f"mean loss {self.loss / self.answered:.4g} so far, for a target of {self.target:g} over all rows"
+        return f"mean loss {self.loss / self.answered:.4g} so far, target {self.target:g} over all rows"
 
     @property
-    def plan(self) -> str:
-        """What the learner plays at the moment, in one sentence; nothing without a budget."""
+    def mix_text(self) -> str:
+        """The current mix of a learner with a budget; empty without one."""
         shares = [f"{name} on {share:.0%}".replace("%", " %") for name, share in self.mix]
-        return f"the plan of the moment: {', '.join(shares)} of the rows" if shares else ""
+        return f"current plan: {', '.join(shares)} of the rows" if shares else ""
 
     @property
     def estimate(self) -> str:
-        """What may be said of the actions, in one sentence."""
+        """The best action with its bounds, in one sentence."""
         open_ = " and cancelled" if self.cancelled else ""
         more = f", {self.worst_regret:.4g} if all pending{open_} ones fail" if self.pending else ""
         return (
@@ -98,7 +196,7 @@ class Status:
 
     @property
     def advice(self) -> str:
-        """What would make the intervals sharper, if anything that is known does not count yet."""
+        """How to get sharper intervals; empty if all known losses are used."""
         if not any(action.used < action.known for action in self.actions):
             return ""
         open_ = "pending or cancelled" if self.cancelled else "pending"
@@ -107,96 +205,102 @@ class Status:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the status as plain data; what is not known yet is null."""
+        """Return plain data; unknown values are null."""
         actions = [{name: _known(value) for name, value in action._asdict().items()} for action in self.actions]
         return {
             **vars(self),
             "balance": {**vars(self.balance), "left": self.balance.left},
             "mix": dict(self.mix),
             "actions": actions,
-            "pending": [one.to_json() for one in self.pending],
+            "pending": [assignment.to_json() for assignment in self.pending],
             "estimate": self.estimate,
             "advice": self.advice,
         }
 
 
 def status_of(
-    book: Record,
-    pending: Iterable["Assignment"],
-    level: float,
-    balance: Balance,
-    mix: Floats | None,
-    target: float | None = None,
+    view: TicketView, pending: Sequence["Assignment"], level: float, balance: Balance, mix: Floats | None
 ) -> Status:
-    """Return the status of a run; under a budget also of its money, and of the mix that is played."""
-    certificate = certificate_of(book, level)
-    plays = np.bincount(book.book.actions, minlength=len(book.names))
-    losses, used = _losses(book), certificate.counts
+    """Return the status of a session; under a budget with its balance and the current mix.
+
+    Args:
+        view: tickets and outcomes.
+        pending: the tickets without an outcome.
+        level: probability that an interval or bound fails.
+        balance: the balance of the budget.
+        mix: the mix of the last ticket, one probability per action.
+    """
+    certificate = certificate_of(view, level)
+    plays = np.bincount(view.actions, minlength=len(view.names))
+    losses, used = _losses_by_action(view), certificate.counts
     actions = tuple(
         ActionStatus(name, int(plays[a]), len(losses[a]), int(used[a]), _mean(losses[a]), *certificate.interval(a))
-        for a, name in enumerate(book.names[: book.actions])
+        for a, name in enumerate(view.names[: view.n_actions])
     )
     best = certificate.best
     return Status(
-        learner=repr(book.learner),
-        seed=book.seed,
-        rows=book.horizon,
-        played=book.round,
-        answered=book.answered,
-        cancelled=len(book.cancelled),
-        amended=len(book.amended),
-        switches=book.switches,
-        loss=_sum(book.losses),
+        learner=repr(view.learner),
+        seed=view.seed,
+        rows=view.horizon,
+        played=view.round,
+        answered=view.answered,
+        cancelled=len(view.cancelled),
+        amended=len(view.amended),
+        switches=view.switches,
+        loss=_sum(view.losses),
         actions=actions,
         pending=tuple(pending),
         level=level,
-        best=book.names[best],
+        best=view.names[best],
         within=certificate.within(best),
         regret=certificate.regret,
         worst_regret=certificate.worst_regret,
         balance=balance,
-        mix=_shares(book, mix) if balance.amounts and mix is not None else (),
-        left_out=int(plays[book.actions :].sum()),
-        target=target,
+        mix=reported_shares(view.names, mix) if balance.amounts and mix is not None else (),
+        left_out=int(plays[view.n_actions :].sum()),
+        target=view.target,
     )
 
 
-def _shares(book: Record, mix: Floats) -> tuple[tuple[str, float], ...]:
-    """Return the shares of a mix that are worth a word, the largest first."""
-    shares = zip(book.names, mix.tolist(), strict=True)
-    return tuple(sorted(((name, share) for name, share in shares if share >= SEEN), key=lambda one: -one[1]))
+def reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float], ...]:
+    """Return the shares of a mix that are at least MIN_SHARE, largest first."""
+    shares = [(name, share) for name, share in zip(names, mix.tolist(), strict=True) if share >= MIN_SHARE]
+    return tuple(sorted(shares, key=lambda pair: -pair[1]))
 
 
-def certificate_of(book: Record, level: float) -> Certificate:
-    """Return what a `ActionMonitor` would say of a run, at once: it takes losses up to the first that is missing."""
-    names, played = book.names[: book.actions], (book.round, book.answered, _running(book.losses))
-    if book.feedback_model.full_feedback:
-        watch = RowMonitor(names, book.horizon, level)
-        watch.extend(book.rows[: len(book.unbroken(np.arange(1, book.round + 1)))])
-        return watch.certificate(*played)
-    actions = book.book.actions
-    used = np.concatenate([book.unbroken(np.flatnonzero(actions == a) + 1) for a in range(book.actions)])
-    values = actions[used - 1], book.losses_of(used)
-    seen = certify(*values, actions=book.actions, population=book.horizon, level=level)
-    return replace(seen, names=names, rounds=played[0], answered=played[1], loss=played[2])
+def certificate_of(view: TicketView, level: float) -> Certificate:
+    """Return the certificate of an `ActionMonitor` or a `RowMonitor` that has followed the session."""
+    names, totals = view.names[: view.n_actions], (view.round, view.answered, _running_sum(view.losses))
+    if view.setting.whole_rows:
+        monitor = RowMonitor(names, view.horizon, level)
+        monitor.extend(view.rows[: len(view.until_unanswered(np.arange(1, view.round + 1)))])
+        return monitor.certificate(*totals)
+    actions = view.actions
+    used = np.concatenate([view.until_unanswered(np.flatnonzero(actions == a) + 1) for a in range(view.n_actions)])
+    losses = view.losses_of(used)
+    found = certify(actions[used - 1], losses, actions=view.n_actions, population=view.horizon, level=level)
+    return replace(found, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])
 
 
-def _losses(book: Record) -> list[Floats]:
-    """Return the losses known of every action that was listed."""
-    rows, played = book.rows, book.played
-    if book.feedback_model.full_feedback:
+def _losses_by_action(view: TicketView) -> list[Floats]:
+    """Return the known losses of every listed action."""
+    rows = view.rows
+    if view.setting.whole_rows:
         return list(rows.T)
-    return [rows[played == action, 0] for action in range(book.actions)]
+    actions = view.actions[view.answered_rounds - 1]
+    return [rows[actions == action, 0] for action in range(view.n_actions)]
 
 
-def _running(losses: Floats) -> float:
-    """Return the sum as it is when losses are added one by one."""
+def _running_sum(losses: Floats) -> float:
+    """Return the sum in the order of rounds, as a monitor adds it up."""
     return 0.0 + float(np.cumsum(losses)[-1]) if losses.size else 0.0
 
 
 def _sum(losses: Floats) -> float:
-    pieces = (losses[first : first + PIECE].tolist() for first in range(0, len(losses), PIECE))
-    return math.fsum(chain.from_iterable(pieces))
+    chunks: Iterator[list[float]] = (
+        losses[first : first + CHUNK_SIZE].tolist() for first in range(0, len(losses), CHUNK_SIZE)
+    )
+    return math.fsum(chain.from_iterable(chunks))
 
 
 def _mean(losses: Floats) -> float:
