@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
+from tombola.persistence.outcome import outcome_from
 
 from forging import change_inside, choice, hostile
 from fuzz import damage
@@ -22,7 +23,6 @@ from tombola.learners import UCB2, EmpiricalLP, Exp3, Hedge, Simulation, Thompso
 from tombola.persistence import SessionFile
 from tombola.persistence import file as live_file
 from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.outcome import outcome_from
 from tombola.persistence.race_file import VIEWS, RaceFile
 from tombola.racing.events import Event
 from tombola.racing.options import Settings

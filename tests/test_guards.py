@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from tombola.persistence.database import Database
 
 from hostile import Hostile
 from tombola import Pool, __version__, compare, learners, play
@@ -48,7 +49,6 @@ from tombola.learners.reductions.training import CHUNK, train
 from tombola.learners.spec import from_spec
 from tombola.persistence import SessionFile, mind
 from tombola.persistence import session_file as file
-from tombola.persistence.database import Database
 from tombola.persistence.session_file import EVENTS
 from tombola.persistence.session_page import run_page
 from tombola.readers.to_pool import Table

@@ -44,14 +44,13 @@ if hasattr(os, "register_at_fork"):
 class Session(ProcessBound):
     """A learner in live use: `act` issues tickets, `observe` takes their feedback.
 
-    Args:
-        learner: any learner.
-        actions: the number of actions, or their names; not for learners of labels.
-        horizon: the number of rounds.
-        budget: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last one.
-        stop: when play under a budget ends, see `tombola.budget.budget.Stop`.
-        features: for a learner of labels: the number of features per row (1 if None).
-        seed: determines all random choices; drawn if None. `Session.seed` has it.
+    - `learner`: any learner.
+    - `actions`: the number of actions, or their names; not for learners of labels.
+    - `horizon`: the number of rounds.
+    - `budget`: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last one.
+    - `stop`: when play under a budget ends, see `tombola.budget.budget.Stop`.
+    - `features`: for a learner of labels: the number of features per row (1 if None).
+    - `seed`: determines all random choices; drawn if None. `Session.seed` has it.
 
     >>> from tombola import UCB1
     >>> session = Session(UCB1(), actions=2, horizon=100, seed=0)
@@ -167,14 +166,13 @@ class Session(ProcessBound):
     ) -> bool:
         """Pass the feedback of a ticket to the learner; return whether it is new.
 
-        Args:
-            ticket: a ticket that `act` has returned.
-            loss: in [0, 1]; one number for bandit learners, one per action for full-information learners.
-            reward: 1 - loss, instead of the loss.
-            cost: under a budget: of the action played (a number, or one per resource), or actions x resources with full
-                feedback. Costs on the price list may be left out, and so may all feedback of an added null action.
-            label: for learners of labels: the true label, 0 or 1.
-            weight: for learners of labels: the loss of a wrong prediction, in (0, 1].
+        - `ticket`: a ticket that `act` has returned.
+        - `loss`: in [0, 1]; one number for bandit learners, one per action for full-information learners.
+        - `reward`: 1 - loss, instead of the loss.
+        - `cost`: under a budget: of the action played (a number, or one per resource), or actions x resources with full
+          feedback. Costs on the price list may be left out, and so may all feedback of an added null action.
+        - `label`: for learners of labels: the true label, 0 or 1.
+        - `weight`: for learners of labels: the loss of a wrong prediction, in (0, 1].
         """
         self._acquire()
         try:

@@ -5,10 +5,11 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
+from tombola.persistence.outcome import outcome_from
+
 from tombola.confidence import ActionMonitor
 from tombola.engine.tickets import TicketTable
 from tombola.persistence import ActionStatus, Assignment, SessionFile, Status
-from tombola.persistence.outcome import outcome_from
 from tombola.persistence.session_csv import cost_columns
 from tombola.persistence.session_status import _shares
 

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,25 +28,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command()
 def start(
     table: Annotated[Path, typer.Argument(help="The rows: CSV or TSV with a column id, or .txt with one id per line.")],
-    actions: Annotated[
-        str, typer.Option(help="Names of the actions, separated by commas; quote a name with a comma.")
-    ],
+    actions: Annotated[str, typer.Option(help="Names of the actions, separated by commas; quote a name with a comma.")],
     out: Annotated[Path, typer.Option(help="The session file to write; an existing file is never overwritten.")],
     learner: Annotated[
         str,
         typer.Option(help="For example UCB2 or 'Exp3(rate=0.1)'. Default: Thrifty; with a budget ThriftyLP."),
     ] = "",
     column: Annotated[str, typer.Option(help="The column with the ids. Default: id.")] = "",
-    budget: Annotated[list[float] | None, typer.Option(help="Amount that may be spent; repeat for each resource.")] = None,
+    budget: Annotated[
+        list[float] | None, typer.Option(help="Amount that may be spent; repeat for each resource.")
+    ] = None,
     target: Annotated[
         float | None,
         typer.Option(help="With a budget: reach this mean loss at least cost.", min=0, max=1),
     ] = None,
     worst: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Largest cost of one play: a number, or gpt=0.03,small=0.001; repeat for each resource."
-        ),
+        typer.Option(help="Largest cost of one play: a number, or gpt=0.03,small=0.001; repeat for each resource."),
     ] = None,
     prices: Annotated[
         list[str] | None,
@@ -102,7 +100,9 @@ def next_(
 def record(
     file: File,
     ticket: Annotated[int | None, typer.Argument(help="Number of the ticket; not with --csv.")] = None,
-    loss: Annotated[str, typer.Option(help="Loss in [0, 1]; with full feedback one per action, separated by commas.")] = "",
+    loss: Annotated[
+        str, typer.Option(help="Loss in [0, 1]; with full feedback one per action, separated by commas.")
+    ] = "",
     reward: Annotated[str, typer.Option(help="1 - loss, instead of --loss.")] = "",
     cost: Annotated[
         list[float] | None, typer.Option(help="Under a budget: the cost; repeat for each resource.")

@@ -30,6 +30,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from json.scanner import make_scanner
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, NamedTuple
@@ -74,10 +75,9 @@ class Position(NamedTuple):
 class EventLog:
     """One open event log.
 
-    Attributes:
-        path: the file.
-        about: the configuration, as given to `create`, with the number of `rows`.
-        length: the number of row ids.
+    - `path`: the file.
+    - `about`: the configuration, as given to `create`, with the number of `rows`.
+    - `length`: the number of row ids.
     """
 
     def __init__(self, path: Path, owner: str, mode: Literal["rw", "rwc"]) -> None:
@@ -98,12 +98,11 @@ class EventLog:
     ) -> "EventLog":
         """Create the file atomically; an existing file is never overwritten.
 
-        Args:
-            path: the file to create.
-            owner: the class named in error messages.
-            about: the configuration, plain data; `kind` names the type of the log.
-            ids: row ids in their order.
-            views: SQL of views for people who open the file with other programs.
+        - `path`: the file to create.
+        - `owner`: the class named in error messages.
+        - `about`: the configuration, plain data; `kind` names the type of the log.
+        - `ids`: row ids in their order.
+        - `views`: SQL of views for people who open the file with other programs.
         """
         log = cls(path, owner, "rwc")
         with log._closed_on_error():
@@ -396,7 +395,7 @@ class EventLog:
             raise self.damage("its tables have no form") from None
 
 
-_scan_json = json.JSONDecoder().scan_once
+_scan_json = make_scanner(json.JSONDecoder())
 _encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
@@ -415,9 +414,7 @@ def _link(before: Any, *cells: Any) -> bytes:
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(
-        address, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT, check_same_thread=False
-    )
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT, check_same_thread=False)
     try:
         connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("PRAGMA fullfsync = ON")  # macOS: otherwise the disk may delay the write

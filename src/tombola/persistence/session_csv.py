@@ -69,13 +69,12 @@ def read_outcomes(
 ) -> list[Outcome]:
     """Return the outcomes in a CSV or TSV table; rows with blank numbers are skipped.
 
-    Args:
-        path: a table with a column `ticket` or `id`, and numbers in a column `loss` or `reward`.
-        actions: with full feedback: the names of the actions, one column each.
-        round_of: returns the ticket of an id.
-        assignment: returns the ticket with a number; columns `id` and `action` must agree with it.
-        costs: names of the cost columns, read if present.
-        rewards: whether the numbers are rewards.
+    - `path`: a table with a column `ticket` or `id`, and numbers in a column `loss` or `reward`.
+    - `actions`: with full feedback: the names of the actions, one column each.
+    - `round_of`: returns the ticket of an id.
+    - `assignment`: returns the ticket with a number; columns `id` and `action` must agree with it.
+    - `costs`: names of the cost columns, read if present.
+    - `rewards`: whether the numbers are rewards.
     """
     header, rows = _read_table(path)
     key = _column(path, header, ("ticket",) if "ticket" in header else ID_COLUMNS, "a header such as ticket,loss")
@@ -85,9 +84,7 @@ def read_outcomes(
         places = [_column(path, header, ("loss", "reward"), "a header such as ticket,loss")]
         rewards = rewards or header[places[0]] == "reward"
     cost_places = (
-        [_column(path, header, (name,), "a column for each resource") for name in costs]
-        if {*costs} & {*header}
-        else []
+        [_column(path, header, (name,), "a column for each resource") for name in costs] if {*costs} & {*header} else []
     )
     checked = {name for name in ("id", "action") if header.count(name) == 1 and name not in (actions or ())}
     outcomes = []

@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     cost: Any = None
 
 
-class NotReplayable(ValueError):
+class ReplayError(ValueError):
     """The learner does not repeat the ticket of an event."""
 
 
@@ -52,7 +52,7 @@ def replay_ticket(session: "Session", round: int, value: Any, *, check: bool = T
     """Let the learner act, and compare its ticket with that of the event to the last bit.
 
     With `check=False` the ticket of the event replaces a different one: after an amendment the learner would have acted
-    otherwise, but the ticket was issued. ValueError if the event is malformed, NotReplayable if the tickets differ.
+    otherwise, but the ticket was issued. ValueError if the event is malformed, ReplayError if the tickets differ.
     """
     n_features = session.setting.context
     if not (type(value) is list and len(value) == 2 + n_features and type(value[0]) is int):
@@ -62,11 +62,11 @@ def replay_ticket(session: "Session", round: int, value: Any, *, check: bool = T
     if not (0 <= action < len(session.names) and is_probability and round == session.round + 1):
         raise ValueError("malformed ticket")
     ticket = session.act(features) if n_features else session.act()
-    if ticket.action == action:
-        if ticket.probability == probability or (probability is None and math.isnan(ticket.probability)):
-            return
+    same = ticket.probability == probability or (probability is None and math.isnan(ticket.probability))
+    if same and ticket.action == action:
+        return
     if check:
-        raise NotReplayable(f"ticket {round}")
+        raise ReplayError(f"ticket {round}")
     cells = session.book.pages
     cells[round, ACTION], cells[round, CHANCE] = action, math.nan if probability is None else probability
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import __version__, _validate
-from tombola._process_bound import ProcessBound
 from tombola._formatting import is_encodable
+from tombola._process_bound import ProcessBound
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import plain
 from tombola.engine.tickets import Ticket
@@ -35,8 +35,8 @@ from tombola.order import rows_in
 from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.persistence.session_events import (
     Losses,
-    NotReplayable,
     Outcome,
+    ReplayError,
     encode_outcome,
     replay_outcome,
     replay_ticket,
@@ -130,13 +130,12 @@ class SessionFile(ProcessBound):
     ) -> "SessionFile":
         """Shuffle the rows and write a new file; an existing file is never overwritten.
 
-        Args:
-            path: the file to write.
-            ids: one id per row, all different.
-            actions: names of the actions.
-            learner: any learner but one of labels.
-            budget: for a learner with a budget: amounts with worst costs, or prices.
-            seed: determines the order of the rows and the learner's random choices; drawn and stored if None.
+        - `path`: the file to write.
+        - `ids`: one id per row, all different.
+        - `actions`: names of the actions.
+        - `learner`: any learner but one of labels.
+        - `budget`: for a learner with a budget: amounts with worst costs, or prices.
+        - `seed`: determines the order of the rows and the learner's random choices; drawn and stored if None.
         """
         rows, names = [str(id_) for id_ in ids], [str(name) for name in actions]
         if seed is None:
@@ -206,15 +205,15 @@ class SessionFile(ProcessBound):
                     "SessionFile.amend: expected a session without a budget, got one with a budget, and money spent "
                     "stays spent; record the next outcomes as they are."
                 )
-            round = self._issued(session, "SessionFile.amend", round)
-            before = session.book.outcome(round)
+            number = self._issued(session, "SessionFile.amend", round)
+            before = session.book.outcome(number)
             if before is None:
                 raise FeedbackError(
-                    f"SessionFile.amend: expected a ticket with an outcome, got {round}, which has none; "
+                    f"SessionFile.amend: expected a ticket with an outcome, got {number}, which has none; "
                     "record it first."
                 )
-            outcome = encode_outcome(session, Outcome(round, loss, reward), "SessionFile.amend")
-            self._log.append("amend", round, list(outcome))
+            outcome = encode_outcome(session, Outcome(number, loss, reward), "SessionFile.amend")
+            self._log.append("amend", number, list(outcome))
             # Replay before the transaction ends: a learner that fails leaves the file as it was.
             self._log.flush()
             self._log.rewind()
@@ -229,13 +228,13 @@ class SessionFile(ProcessBound):
         the worst loss instead.
         """
         with self._writing() as session:
-            round = self._issued(session, "SessionFile.cancel", round)
-            if session.book.outcome(round) is not None:
-                raise FeedbackError(f"SessionFile.cancel: ticket {round} has an outcome; amend it instead.")
-            if round in self._cancelled:
+            number = self._issued(session, "SessionFile.cancel", round)
+            if session.book.outcome(number) is not None:
+                raise FeedbackError(f"SessionFile.cancel: ticket {number} has an outcome; amend it instead.")
+            if number in self._cancelled:
                 return False
-            self._log.append("cancel", round, None)
-            self._cancelled.add(round)
+            self._log.append("cancel", number, None)
+            self._cancelled.add(number)
             return True
 
     @property
@@ -264,8 +263,8 @@ class SessionFile(ProcessBound):
     def assignment(self, round: int) -> Assignment:
         """Return the ticket with this number."""
         with self._reading() as session:
-            round = self._issued(session, "SessionFile.assignment", round)
-            return self._assignments([session.book.ticket(round)])[0]
+            number = self._issued(session, "SessionFile.assignment", round)
+            return self._assignments([session.book.ticket(number)])[0]
 
     def status(self, level: float = 0.05) -> "Status":
         """Return progress and estimates; all confidence intervals hold with probability 1 - `level`."""
@@ -378,7 +377,7 @@ class SessionFile(ProcessBound):
                     self._replay_amendment(session, event)
                 else:
                     raise ValueError("unknown kind of event")
-            except NotReplayable:
+            except ReplayError:
                 raise SessionError(
                     f"SessionFile: {self.path} has the ticket {round_} with {value}, which {self.learner!r} does not "
                     "repeat, so the file or tombola was changed; use the version that wrote it."

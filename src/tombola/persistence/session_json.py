@@ -16,7 +16,7 @@ from tombola._types import RngState
 from tombola.budget.budget import Budget
 from tombola.errors import MALFORMED_DATA_ERRORS, FeedbackError, FileError, SessionError
 from tombola.learners.spec import from_spec, to_spec
-from tombola.persistence.session_events import NotReplayable, replay_outcome, replay_ticket, ticket_value
+from tombola.persistence.session_events import ReplayError, replay_outcome, replay_ticket, ticket_value
 
 if TYPE_CHECKING:
     from tombola.session import Session
@@ -38,10 +38,11 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
         "stop": session.stop,
         "rng": session._initial_rng,
     }
-    lines = [json.dumps(event, allow_nan=False) for event in session_events(session)]
-    head = json.dumps({**about, "digest": _digest(about, lines)}, indent=1).removesuffix("\n}")
-    # One line per event: readable, and a tenth of the size of an indented list.
-    write_atomic(path, head + ',\n "events": [\n' + ",\n".join(lines) + "\n ]\n}\n")
+    events = session_events(session)
+    head = json.dumps({**about, "digest": _digest({**about, "events": events})}, indent=1).removesuffix("\n}")
+    # One line per event: readable, and smaller than an indented list.
+    lines = ",\n".join(json.dumps(event, allow_nan=False) for event in events)
+    write_atomic(path, f'{head},\n "events": [\n{lines}\n ]\n}}\n')
 
 
 def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
@@ -70,13 +71,12 @@ def load(path: str | os.PathLike[str], learner: Any, start: "type[Session]") -> 
                 f"Session.load: {path} has format {data['format']!r}, this version of tombola reads {FORMAT}; "
                 "use the version that wrote it."
             )
-        digest, events = data.pop("digest"), data.pop("events")
-        if digest != _digest(data, [json.dumps(event) for event in events]):
+        if data.pop("digest") != _digest(data):
             raise SessionError(
                 f"Session.load: {path} was changed after it was written, or damaged; take the last copy that loads."
             )
-        return _replayed(data, events, from_spec(data["learner"], learner), start)
-    except NotReplayable:
+        return _replayed(data, from_spec(data["learner"], learner), start)
+    except ReplayError:
         raise SessionError(
             f"Session.load: expected the learner to repeat the tickets of {path}, got others; "
             "load it with the learner and the version that saved it."
@@ -96,7 +96,7 @@ def _not_a_session(path: str | os.PathLike[str], error: BaseException) -> Sessio
     )
 
 
-def _replayed(data: dict[str, Any], events: list[Any], learner: Any, start: "type[Session]") -> "Session":
+def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Session":
     budget = data["budget"]
     session = start(
         learner,
@@ -108,7 +108,7 @@ def _replayed(data: dict[str, Any], events: list[Any], learner: Any, start: "typ
         seed=0,
     )
     session._start(_rng_state(data["rng"]))
-    for kind, round_, value in events:
+    for kind, round_, value in data["events"]:
         if kind == "ticket":
             replay_ticket(session, round_, value)
         elif kind == "outcome":
@@ -125,7 +125,5 @@ def _rng_state(words: Any) -> RngState:
     return np.array(words, np.uint64)
 
 
-def _digest(about: dict[str, Any], lines: list[str]) -> str:
-    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
-    digest.update("\n".join(lines).encode())
-    return digest.hexdigest()
+def _digest(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

@@ -78,7 +78,8 @@ class TicketView:
 
     def losses_of(self, rounds: Rounds) -> Floats:
         """Return the losses of rounds that have an outcome."""
-        return self._per_action(rounds, lambda action, outcome: (self.setting.loss(action, outcome),))[0]
+        losses: Floats = self._per_action(rounds, lambda action, outcome: (self.setting.loss(action, outcome),))[0]
+        return losses
 
     @property
     def costs(self) -> Floats:
@@ -223,12 +224,11 @@ def status_of(
 ) -> Status:
     """Return the status of a session; under a budget with its balance and the current mix.
 
-    Args:
-        view: tickets and outcomes.
-        pending: the tickets without an outcome.
-        level: probability that an interval or bound fails.
-        balance: the balance of the budget.
-        mix: the mix of the last ticket, one probability per action.
+    - `view`: tickets and outcomes.
+    - `pending`: the tickets without an outcome.
+    - `level`: probability that an interval or bound fails.
+    - `balance`: the balance of the budget.
+    - `mix`: the mix of the last ticket, one probability per action.
     """
     certificate = certificate_of(view, level)
     plays = np.bincount(view.actions, minlength=len(view.names))

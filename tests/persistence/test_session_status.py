@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tombola.persistence.chapter import chapter_of
 from typer.testing import CliRunner
 
 from naive.live import Run
@@ -22,7 +23,6 @@ from tombola.learners import EmpiricalLP, ThriftyLP
 from tombola.persistence import SessionFile, record
 from tombola.persistence import session_export as export
 from tombola.persistence import session_file as file_module
-from tombola.persistence.chapter import chapter_of
 from tombola.persistence.session_page import run_page
 
 NAMES = ["=a", "b", "c"]

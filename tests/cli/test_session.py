@@ -1,0 +1,155 @@
+"""Commands of `tombola session`."""
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tombola.cli.session import app
+from tombola.errors import FeedbackError, TableError, TombolaError
+from tombola.persistence import SessionFile
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ids.csv").write_text("id\n" + "".join(f"p{i}\n" for i in range(40)))
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(app, arguments)
+        if done.exception is not None:
+            raise done.exception
+        return done.output
+
+    return run
+
+
+def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
+    assert "40 rows" in session(
+        "start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--out", "r", "--seed", "3"
+    )
+    assert session("next", "r", "--count", "2").startswith("ticket 1: play a on p")
+    (third,) = json.loads(session("next", "r", "--json"))
+    assert third["ticket"] == 3
+    assert session("record", "r", "3", "--reward", "0.25") == "1 recorded\n"
+    (tmp_path / "o.csv").write_text(f"id,loss\n{third['id']},0.75\n")
+    assert session("record", "r", "--csv", "o.csv") == "0 recorded, 1 known before\n"
+    assert json.loads(session("record", "r", "1", "--loss", "0.5", "--json")) == {"recorded": 1, "known before": 0}
+    assert "pending: ticket 2, b on p" in session("status", "r")
+    now = json.loads(session("status", "r", "--json"))
+    assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.25, [2])
+    assert session("report", "r", "--out", "page.html") == "the page is page.html\n"
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 2
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_import_is_light(run_python: Callable[..., Any]) -> None:
+    done = run_python("-c", "import sys, tombola.cli.session; print({'numpy', 'numba', 'sqlite3'} & set(sys.modules))")
+    assert (done.stdout, done.stderr) == ("set()\n", "")
+
+
+def test_record_full_feedback(session: Callable[..., str]) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--learner", "Hedge(rate=0.5)", "--out", "r", "--seed", "3")
+    session("next", "r", "--count", "3")
+    assert session("record", "r", "2", "--loss", "0.5,1") == "1 recorded\n"
+    with pytest.raises(FeedbackError, match="give the whole row"):
+        session("record", "r", "1", "--loss", "0.5")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("1",),
+        ("--csv", "none.csv"),
+        ("1", "--loss", "0.5", "--csv", "x.csv"),
+        ("1", "--loss", "0.5", "--rewards"),
+        (),
+        ("1", "--loss", "x"),
+        ("9", "--loss", "0"),
+    ],
+)
+def test_bad_record_options(
+    arguments: tuple[str, ...], session: Callable[..., str], one_sentence: Callable[[object], str]
+) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--out", "r", "--seed", "3")
+    session("next", "r")
+    with pytest.raises(TombolaError) as refused:
+        session("record", "r", *arguments)
+    one_sentence(refused.value)
+
+
+def test_amend_cancel_export(session: Callable[..., str], tmp_path: Path) -> None:
+    session(
+        "start", "ids.csv", "--actions", '"call, then write",=wait', "--learner", "UCB1", "--out", "r", "--seed", "3"
+    )
+    assert "play call, then write on" in session("next", "r", "--count", "3")
+    session("record", "r", "1", "--loss", "0.5")
+    assert session("amend", "r", "1", "--loss", "0.25") == "ticket 1 amended; its loss was 0.5 before\n"
+    assert session("cancel", "r", "2") == "ticket 2 cancelled\n"
+    assert "1 answered, 1 pending, 1 cancelled, 1 amended" in session("status", "r")
+    assert session("export", "r", "--out", "r.csv") == "3 tickets are in r.csv\n"
+    lines = (tmp_path / "r.csv").read_text().splitlines()
+    assert lines[0] == "ticket,id,action,probability,loss,amended,cancelled"
+    assert lines[1].split(",", 2)[2] == '"call, then write",1.0,0.25,True,False'
+    assert lines[2].split(",", 2)[2] == "'=wait,1.0,,False,True", "a spreadsheet must not take a name for a formula"
+    assert session("export", "r", "--out", "r.parquet") == "3 tickets are in r.parquet\n"
+    table = import_module("pyarrow.parquet").read_table(tmp_path / "r.parquet").to_pydict()
+    assert table["action"][:2] == ["call, then write", "=wait"]
+    assert table["loss"] == [0.25, None, None]
+    with pytest.raises(TableError, match=r"ends in \.csv or \.parquet"):
+        session("export", "r", "--out", "r.xlsx")
+
+
+def test_control_characters_are_escaped(session: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "evil.csv").write_text("id\n\x1b[2Jone\n\x1b]0;two\x07\n")
+    started = session("start", "evil.csv", "--actions", "a\x1b[31m,b", "--learner", "UCB1", "--out", "e", "--seed", "3")
+    said = started + session("next", "e", "--count", "2") + session("status", "e")
+    assert "\\x1b[31m" in said
+    assert "\x1b" not in said
+    assert "\x07" not in said
+
+
+def test_output_never_replaces_session_file(session: Callable[..., str], tmp_path: Path) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--out", "r.csv", "--seed", "3")
+    before = (tmp_path / "r.csv").read_bytes()
+    for command in ("report", "export"):
+        with pytest.raises(TombolaError):
+            session(command, "r.csv", "--out", "r.csv")
+    assert (tmp_path / "r.csv").read_bytes() == before
+
+
+def test_short_session_loads_no_compiler(
+    session: Callable[..., str], tmp_path: Path, run_python: Callable[..., Any]
+) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--out", "r", "--seed", "3")
+    code = (
+        "import sys; from tombola.cli.session import next_, record; from pathlib import Path; "
+        "next_(Path('r'), 2); record(Path('r'), 1, '0.5', '', None); print('numba' in sys.modules)"
+    )
+    done = run_python("-c", code, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "False", done.stdout + done.stderr
+    with SessionFile.open(tmp_path / "r") as compiled, SessionFile.open(tmp_path / "r") as slow:
+        slow.interpreted = True
+        assert bits(compiled) == bits(slow)
+
+
+def test_record_checks_id_and_action(
+    session: Callable[..., str], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    (tmp_path / "ids.csv").write_text("id\n=x\ny\n")
+    session("start", "ids.csv", "--actions", "a,b", "--out", "r", "--seed", "3")
+    first, second = json.loads(session("next", "r", "--count", "2", "--json"))
+    for line in (f"1,{second['id']},", f"1,{first['id']},b"):
+        (tmp_path / "o.csv").write_text(f"ticket,id,action,loss\n{line},0.5\n")
+        with pytest.raises(TombolaError) as refused:
+            session("record", "r", "--csv", "o.csv")
+        one_sentence(refused.value)
+    (tmp_path / "o.csv").write_text(f"ticket,id,action,loss\n1,{first['id']},{first['action']},0.5\n2,,,1\n")
+    assert session("record", "r", "--csv", "o.csv") == "2 recorded\n"
+    session("export", "r", "--out", "all.csv")
+    assert session("record", "r", "--csv", "all.csv") == "0 recorded, 2 known before\n"
