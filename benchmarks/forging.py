@@ -1,4 +1,4 @@
-"""Hostile values, and where to put them: in plain data, and in columns of numbers; what is forged is sealed by others.
+"""Hostile values, and where to put them in plain data; what is forged is sealed by others.
 
 A forger changes something and seals it with digests that are right; so the digests do not help, and what is read must
 be something that could have been written, or be refused.
@@ -18,10 +18,6 @@ HOSTILE: list[Any] = [
     *("", "x", "add", "inf", "0.5", "\ud800", "\n", "\0", None, True, False),
     *([], {}, [[]], [0] * 4, [0.5] * 3, [None], ["a", "a"], {"name": "Hedge", "parameters": {}}, DEEP),
 ]
-CELLS: dict[str, list[Any]] = {
-    "q": [-1, 0, 1, 2, 3, 64, 10**9, 2**62, 2**63 - 1, -(2**63)],
-    "d": [-1.0, 0.0, 1.0, 2.0, 0.5, 1e308, -1e308, 5e-324, 1e-310, -0.0, float("nan"), float("inf"), float("-inf")],
-}
 
 
 def choice(rng: np.random.Generator, among: list[Any]) -> Any:
@@ -32,26 +28,6 @@ def choice(rng: np.random.Generator, among: list[Any]) -> Any:
 def hostile(rng: np.random.Generator) -> Any:
     """Return some value that is out of place almost everywhere."""
     return choice(rng, HOSTILE)
-
-
-def change_cells(column: Any, kind: str, rng: np.random.Generator) -> Any:
-    """Return a column of numbers with a cell changed, two target_as_budget, one doubled or lost, or the end cut off."""
-    cells = list(column)
-    if not cells:
-        return np.array([choice(rng, CELLS[kind])], kind)
-    one, two = (int(rng.integers(len(cells))) for _ in range(2))
-    match int(rng.integers(7)):
-        case 0 | 1 | 2:
-            cells[one] = choice(rng, CELLS[kind])
-        case 3:
-            cells[one], cells[two] = cells[two], cells[one]
-        case 4:
-            cells.insert(one, cells[two])
-        case 5:
-            del cells[one]
-        case _:
-            del cells[one:]
-    return np.array(cells, kind)
 
 
 def change_inside(value: Any, rng: np.random.Generator) -> Any:

@@ -13,22 +13,19 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
-from tombola.persistence.outcome import outcome_from
 
 from forging import change_inside, choice, hostile
 from fuzz import damage
 from saved_sessions import PRICED, SPEND
 from tombola.errors import TombolaError
 from tombola.learners import UCB2, EmpiricalLP, Exp3, Hedge, Simulation, ThompsonSampling, ThriftyLP
-from tombola.persistence import SessionFile
-from tombola.persistence import file as live_file
+from tombola.persistence import SessionFile, session_file
 from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.persistence.race_file import VIEWS, RaceFile
 from tombola.racing.events import Event
 from tombola.racing.options import Settings
 
 ROWS = [f"row {i}" for i in range(40)]
-SMALL = {"CHAPTER": 5, "EVENTS": 12}  # so that there are chapters and a checkpoint to damage
 NAMES = ["a", "b", "c"]
 
 
@@ -41,20 +38,19 @@ class Kind(NamedTuple):
     rounds: int = 15
     amended: bool = False
     cancelled: bool = False
-    kept: bool = True
 
 
 RUNS = (
     Kind(Exp3()),
     Kind(Exp3(), amended=True, cancelled=True),
-    Kind(UCB2(), kept=False, amended=True),
-    Kind(ThompsonSampling(), cancelled=True, kept=False),
+    Kind(UCB2(), amended=True),
+    Kind(ThompsonSampling(), cancelled=True),
     Kind(Hedge(), amended=True),
     Kind(Simulation(Hedge()), cancelled=True),
     Kind(EmpiricalLP(), 2, SPEND, cancelled=True),
     Kind(ThriftyLP(), 2, SPEND),
-    Kind(ThriftyLP(), 3, PRICED, kept=False),
-    Kind(Exp3(), rounds=40, kept=False),
+    Kind(ThriftyLP(), 3, PRICED),
+    Kind(Exp3(), rounds=40),
     Kind(UCB2(), rounds=0),
 )
 RACES = (
@@ -95,9 +91,8 @@ def tried(
 @cache
 def started_run(kind: int) -> tuple[bytes, str]:
     """Return the bytes of a run of some kind, and all that it says."""
-    learner, actions, budget, rounds, amended, cancelled, kept = RUNS[kind]
-    sizes: Any = SMALL if kept else {"CHAPTER": live_file.CHAPTER}
-    with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(live_file, **sizes):
+    learner, actions, budget, rounds, amended, cancelled = RUNS[kind]
+    with tempfile.TemporaryDirectory() as folder:
         file, rng = Path(folder) / "calls.run", np.random.default_rng(kind)
         with SessionFile.start(file, ROWS, NAMES[:actions], learner, budget=budget, seed=kind) as run:
             for _ in range(0, rounds, 5):
@@ -115,7 +110,7 @@ def started_run(kind: int) -> tuple[bytes, str]:
 
 def outcome(run: SessionFile, ticket: int, rng: np.random.Generator) -> dict[str, Any]:
     """Return something that may be told of a ticket."""
-    action = run.names.index(run.play_of(ticket).action)
+    action = run.names.index(run.assignment(ticket).action)
     setting, losses = run.feedback_model, rng.integers(0, 5, run.feedback_model.n_listed_actions) / 4
     told: dict[str, Any] = {"loss": losses.tolist() if setting.full_feedback else float(losses[action])}
     if run.budget is not None:
@@ -131,7 +126,7 @@ def run_says(file: Path) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with SessionFile.open(file) as run:
-            status, book = run.status(), run.book()
+            status, book = run.status(), run.view()
             spent = status.to_json()
             said = [spent, run.pending, run.round_of("row 17"), run.names, run.seed, run.ids()]
             said += [book.tickets, book.outcomes, sorted(book.amended), sorted(book.cancelled)]
@@ -153,7 +148,7 @@ def _journal(file: Path) -> tuple[dict[str, Any], list[LogEvent], list[str]]:
         with suppress(TombolaError):
             kept = EventLog.open(file, "forger", kind)
             with closing(kept), kept.reading():
-                return dict(kept.about), list(kept.history()), list(kept.ids())
+                return dict(kept.about), list(kept.unread()), list(kept.ids())
     raise AssertionError(f"{file} is no journal")
 
 
@@ -169,19 +164,14 @@ def forge(file: Path, rng: np.random.Generator) -> list[LogEvent]:
         ids.remove(choice(rng, ids))
     file.unlink()
     try:
-        with mock.patch(
-            "tombola.persistence.event_log.json.dumps", lambda value, **_: _dumps(value)
-        ):  # a forger writes NaN
+        with mock.patch("tombola.persistence.event_log._encode_json", json.dumps):  # a forger writes NaN
             kept = EventLog.create(file, "forger", {**about, "kind": _kind(file)}, ids, VIEWS)
             with closing(kept), kept.writing():
                 for event in events:
-                    kept.append(event.kind, event.key, event.value, event.again)
+                    kept.append(event.kind, event.key, event.value)
     except (OverflowError, RecursionError, UnicodeEncodeError):
         raise TombolaError("no file can hold that") from None
     return events
-
-
-_dumps = json.dumps
 
 
 def _kind(file: Path) -> str:
@@ -194,7 +184,7 @@ EVENTS = ["ticket", "outcome", "amend", "cancel", "call", "answer", ""]
 def change_events(events: list[LogEvent], rng: np.random.Generator) -> list[LogEvent]:
     """Return events with one changed, two target_as_budget, one doubled or lost, or the end cut off."""
     if not events:
-        return [LogEvent(1, "ticket", 1, 0, [0, 1.0])]
+        return [LogEvent(1, "ticket", 1, [0, 1.0])]
     one, two = (int(rng.integers(len(events))) for _ in range(2))
     event, changed = events[one], list(events)
     match int(rng.integers(9)):
@@ -209,7 +199,7 @@ def change_events(events: list[LogEvent], rng: np.random.Generator) -> list[LogE
         case 6:
             changed[one], changed[two] = changed[two], changed[one]
         case 7:
-            changed.insert(two, event._replace(again=choice(rng, [1, -1, 2**62])))
+            changed.insert(two, event)
         case _:
             del changed[one : choice(rng, [one + 1, None])]
     return changed
@@ -232,8 +222,17 @@ def run_so_far(file: Path) -> str:
 
 
 def _said(run: SessionFile) -> str:
-    status, book = run.status().to_json(), run.book()
-    said = [run.pending, run.names, run.seed, book.tickets, book.outcomes, book.amended, book.cancelled, run.state]
+    status, book = run.status().to_json(), run.view()
+    said = [
+        run.pending,
+        run.names,
+        run.seed,
+        book.tickets,
+        book.outcomes,
+        sorted(book.amended),
+        sorted(book.cancelled),
+        run.state,
+    ]
     return repr([status, *said])
 
 
@@ -241,7 +240,7 @@ def run_again(file: Path, events: list[LogEvent]) -> str:
     """Return what a run says that began the same, and is told the same by the public calls."""
     other = file.with_suffix(".again")
     about, _, ids = _journal(file)
-    EventLog.create(other, "SessionFile", about, ids, live_file.VIEWS).close()
+    EventLog.create(other, "SessionFile", about, ids, session_file.VIEWS).close()
     try:
         with SessionFile.open(other) as run:
             for event in events:
@@ -250,10 +249,9 @@ def run_again(file: Path, events: list[LogEvent]) -> str:
                 elif event.kind == "cancel":
                     run.cancel(event.key)
                 elif event.kind == "outcome" and not (run.budget and _is_told(run, event.key)):
-                    run.record(**outcome_from(event.key, event.value)._asdict())
+                    run.record(event.key, **run.feedback_model.to_observe_kwargs(tuple(event.value)))
                 elif event.kind == "amend":
-                    told = outcome_from(event.key, event.value)
-                    run.amend(event.key, loss=told.loss, reward=told.reward)
+                    run.amend(event.key, **run.feedback_model.to_observe_kwargs(tuple(event.value)))
             return _said(run)
     finally:
         other.unlink()

@@ -16,7 +16,7 @@ import numpy as np
 
 from tombola import Session
 from tombola.learners import UCB1
-from tombola.persistence import SessionFile
+from tombola.persistence import Outcome, SessionFile
 
 PIECE = 20_000
 
@@ -26,14 +26,11 @@ def make_run(tickets: int, pending: int, file: Path) -> None:
     began, every = time.process_time(), tickets // pending
     with SessionFile.start(file, (str(i) for i in range(tickets + 10)), ["a", "b", "c"], UCB1(), seed=1) as run:
         for begun in range(0, tickets, PIECE):
-            with run._writing() as mind:
+            with run._writing() as session:
                 for _ in range(min(PIECE, tickets - begun)):
-                    action, probability = mind.act()
-                    run._append("ticket", mind.round, [action, probability])
-                    if mind.round % every:
-                        loss = (mind.round * 7919 % 101) / 100
-                        run._append("outcome", mind.round, {"loss": loss})
-                        mind.observe(mind.round, action, probability, (loss,))
+                    ticket = run._issue(session)
+                    if ticket.round % every:
+                        run._record(session, Outcome(ticket.round, (ticket.round * 7919 % 101) / 100))
     print(f"{tickets:,} tickets, {pending:,} pending: written in {time.process_time() - began:.1f} s", flush=True)
 
 
@@ -43,16 +40,15 @@ WORK = {
     "open and record an outcome": "run.record({every}, loss=0.5)",
     "open and list what is pending": "run.pending",
     "open and show the status": "run.status()",
-    "open and write the page": "run_page(run)",
-    "open and check every digest": "run.book()",
+    "open and write the page": "session_page(run)",
     "open and export a CSV": "export(run, Path(sys.argv[1] + '.csv'))",
 }
 CHILD = """
 import resource, sys, time
 from pathlib import Path
 from tombola.persistence import SessionFile
-from tombola.persistence.session_export import export
-from tombola.persistence.session_page import run_page
+from tombola.persistence.session_csv import export
+from tombola.persistence.session_page import session_page
 began = time.process_time()
 with SessionFile.open(sys.argv[1]) as run:
     {work}

@@ -1,6 +1,5 @@
 """Saved sessions of every kind, damaged, or changed and sealed anew, and what loads of them."""
 
-import base64
 import contextlib
 import hashlib
 import json
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from forging import change_cells, change_inside, choice, hostile
+from forging import change_inside, choice, hostile
 from fuzz import damage
 from tombola import Budget, Session, classification, learners
 from tombola.classification import ERM, AllLabellings, Experts, FiniteClass, Halving, StandardOptimal, Thresholds
@@ -41,7 +40,7 @@ from tombola.learners import (
     ThriftyLP,
     TsallisInf,
 )
-from tombola.persistence.session_json import COLUMNS, _digest
+from tombola.persistence.session_json import _digest, session_events
 
 POINTS = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
 SPEND = Budget(12.0, worst=[1.0, 2.0], null="add")
@@ -167,16 +166,13 @@ def replayed(session: Session) -> Session:
     again = Session(
         session.learner, names, session.horizon, budget=session.budget, stop=session.stop, features=features, seed=0
     )
-    again._start(np.array(session._first_coins, np.uint64))
-    columns = session.book.columns()
-    for event in columns["history"].tolist():
-        if event == 0:
-            row = again.round * again.feedback_model.n_features
-            again.act(columns["shown"][row : row + again.feedback_model.n_features] if features else None)
+    again._start(np.array(session._initial_rng, np.uint64))
+    for kind, round_, value in session_events(session):
+        if kind == "ticket":
+            again.act(value[2:] if features else None)
         else:
-            outcome = session.book.outcome(event)
-            assert outcome is not None
-            again.observe(again.tickets[event - 1], **session.feedback_model.to_observe_kwargs(outcome))
+            given = session.feedback_model.to_observe_kwargs(tuple(value))
+            again.observe(again.tickets[round_ - 1], **given)
     return again
 
 
@@ -197,11 +193,8 @@ def change(data: dict[str, Any], rng: np.random.Generator) -> None:
     match int(rng.integers(8)):
         case 0:
             data[choice(rng, list(data))] = hostile(rng)
-        case 1 | 2 | 3 if isinstance(data["book"], dict):
-            column = choice(rng, list(COLUMNS))
-            numbers = np.frombuffer(base64.b64decode(data["book"][column]), COLUMNS[column])
-            changed = change_cells(numbers, COLUMNS[column], rng)
-            data["book"][column] = base64.b64encode(changed.tobytes()).decode()
+        case 1 | 2 | 3 if isinstance(data["events"], list):
+            data["events"] = change_events(data["events"], rng)
         case 4:
             data["learner"] = choice(rng, [other_recipe, huge_recipe, deep_recipe])(data["learner"], rng)
         case 5 if data["budget"] is not None:
@@ -209,6 +202,26 @@ def change(data: dict[str, Any], rng: np.random.Generator) -> None:
         case _:
             name = choice(rng, list(data))
             data[name] = change_inside(data[name], rng)
+
+
+def change_events(events: list[Any], rng: np.random.Generator) -> list[Any]:
+    """Return events with one changed, two swapped, one doubled or lost, or the end cut off."""
+    if not events:
+        return [["ticket", 1, [0, 1.0]]]
+    one, two = (int(rng.integers(len(events))) for _ in range(2))
+    match int(rng.integers(7)):
+        case 0 | 1 | 2:
+            return [*events[:one], change_inside(events[one], rng), *events[one + 1 :]]
+        case 3:
+            changed = list(events)
+            changed[one], changed[two] = changed[two], changed[one]
+            return changed
+        case 4:
+            return [*events[:one], events[two], *events[one:]]
+        case 5:
+            return [*events[:one], *events[one + 1 :]]
+        case _:
+            return events[:one]
 
 
 def other_recipe(recipe: Any, rng: np.random.Generator) -> Any:

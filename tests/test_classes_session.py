@@ -2,7 +2,6 @@
 
 import json
 import math
-from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from tombola.classification import (
     Unions,
 )
 from tombola.errors import FeedbackError, ParameterError, PoolError, SessionError
-from tombola.persistence.session_json import _digest, _out
+from tombola.persistence.session_json import _digest
 
 CHAIN = FiniteClass(Thresholds().on_points(6))
 LEARNERS: list[tuple[LabelLearner, int]] = [
@@ -166,12 +165,15 @@ def test_files_that_are_no_session_are_refused(tmp_path: Path) -> None:
     session.act(0.5)
     session.save(path)
     data = json.loads(path.read_text())
-    book = data["book"]
     changes: list[dict[str, Any]] = [
         {"format": 1},
-        {"book": {**book, "history": _out(array("q", [0, 7]))}},
-        {"book": {**book, "actions": _out(array("q", [1]))}},
-        {"book": {**book, "shown": _out(array("d", [math.nan]))}},
+        {"events": [["outcome", 1, [1.0, 1.0]]]},
+        {"events": [["ticket", 1, [0, 1.0, 0.5]], ["outcome", 1, [7.0, 1.0]]]},
+        {"events": [["ticket", 1, [0, 1.0, 0.5]], ["outcome", 1, [1.0, -1.0]]]},
+        {"events": [["ticket", 1, [1, 1.0, 0.5]]]},
+        {"events": [["ticket", 1, [0, 1.0, math.nan]]]},
+        {"events": [["ticket", 1, [0, 1.0, "x"]]]},
+        {"events": [["ticket", 1, [0, 1.0]]]},
         {"features": 2},
         {"learner": {"name": "os", "parameters": {}}},
     ]

@@ -1,21 +1,16 @@
 """Guards: for each of these, a program broken on purpose once passed all other tests."""
 
 import math
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
-from tombola.persistence.database import Database
 
 from hostile import Hostile
-from tombola import Pool, __version__, compare, learners, play
+from tombola import Pool, compare, learners, play
 from tombola._types import Floats
 from tombola.advice.default_learners import Conditions
 from tombola.advice.report import answer_to
@@ -35,7 +30,6 @@ from tombola.engine.runner import MAX_PLANS
 from tombola.errors import LearnerError, SessionError, TombolaError
 from tombola.feedback import make_feedback_model
 from tombola.learners import (
-    UCB1,
     UCB2,
     FixedAction,
     FollowTheLeader,
@@ -47,28 +41,8 @@ from tombola.learners.bandit import ucb2
 from tombola.learners.base import Learner
 from tombola.learners.reductions.training import CHUNK, train
 from tombola.learners.spec import from_spec
-from tombola.persistence import SessionFile, mind
-from tombola.persistence import session_file as file
-from tombola.persistence.session_file import EVENTS
-from tombola.persistence.session_page import run_page
 from tombola.readers.to_pool import Table
 from tombola.rng import RngStreams
-
-
-def test_names_are_text_on_the_page_of_a_run(tmp_path: Path) -> None:
-    hostile = ["<script>alert(1)</script>", "<img src=x onerror=alert(2)>", "</style><b>bold</b>", "a&amp;b"]
-    with SessionFile.start(tmp_path / "calls.run", hostile, ["<i>a</i>", "b"], FollowTheLeader(), seed=1) as run:
-        run.next(3)
-        run.record(1, loss=[0.0, 1.0])
-        page = run_page(run)
-    for tag in ("<script>alert", "<img src=x", "</style><b>", "<i>a", "a&amp;b\n"):
-        assert tag not in page
-    assert "&lt;i&gt;a&lt;/i&gt;" in page
-
-
-def test_a_run_waits_for_the_disk(tmp_path: Path) -> None:
-    ((level,),) = Database(tmp_path / "calls.run", "SessionFile", "rwc").rows("PRAGMA synchronous")
-    assert level == 3, "EXTRA: what is written is on the disk, and so is its name"
 
 
 @pytest.mark.parametrize("action", [0, 1])
@@ -181,26 +155,6 @@ def test_the_end_of_memory_is_one_sentence(
     assert "memory" in one_sentence(capsys.readouterr().err.strip())
 
 
-def test_a_checkpoint_comes_after_so_many_events(tmp_path: Path) -> None:
-    """Else every command would go through everything again: the first is written on time, and so is the next."""
-    path = tmp_path / "calls.run"
-    rows = [str(row) for row in range(2 * EVENTS)]
-    with (
-        SessionFile.start(path, rows, ["a", "b"], FollowTheLeader(), seed=1) as run,
-        closing(sqlite3.connect(path)) as db,
-    ):
-        for times in (1, 2):
-            run.next(EVENTS - 1)
-            assert (
-                db.execute("SELECT number FROM state WHERE name LIKE 'checkpoint %'").fetchall()
-                == [((times - 1) * EVENTS,)][: times - 1]
-            )
-            run.next(1)
-            assert db.execute("SELECT number FROM state WHERE name LIKE 'checkpoint %'").fetchall() == [
-                (times * EVENTS,)
-            ]
-
-
 def test_what_is_left_is_the_whole_amount_before_the_first_play() -> None:
     """In the common scale, in which the amount is the rate times the horizon."""
     limits = Budget(5.0, worst=[1.0, 0.0], null=1).resolve(2, 1)
@@ -213,57 +167,6 @@ def test_the_cost_of_a_single_round_is_written_down() -> None:
     trace = play(Hostile(6), pool, "given", budget=Budget(3.0), mixed=True, seed=0)
     assert trace.costs.tolist() == [[pytest.approx(0.75 * trace.plays[0])]]
     assert trace.plays[0] > 0.0
-
-
-@pytest.mark.usefixtures("plainly")
-def test_a_checkpoint_comes_after_so_many_events_of_several_processes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Every command opens the file anew: what it has to go through again counts as well as what it adds."""
-    monkeypatch.setattr(file, "EVENTS", 4)
-    monkeypatch.setattr(file, "BYTES", 10**6)
-    path, found = tmp_path / "calls.run", []
-    SessionFile.start(path, "abcdefghi", ["a", "b"], FollowTheLeader(), seed=1).close()
-    with closing(sqlite3.connect(path)) as db:
-        for _ in range(9):
-            with SessionFile.open(path) as run:
-                run.next()
-            found.append([*db.execute("SELECT number FROM state WHERE name LIKE 'checkpoint %'"), (0,)][0][0])
-    assert found == [0, 0, 0, 4, 4, 4, 4, 8, 8]
-
-
-@pytest.mark.usefixtures("plainly")
-def test_a_checkpoint_of_another_version_is_not_taken_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its learner may count otherwise: it goes through everything again, to the same tickets."""
-    monkeypatch.setattr(file, "EVENTS", 4)
-    monkeypatch.setattr(file, "BYTES", 10**6)
-    found = []
-    for version in (__version__, "another"):
-        path = tmp_path / f"{version}.run"
-        with SessionFile.start(path, "abcdefghi", ["a", "b"], UCB1(), seed=1) as run:
-            for play in run.next(5):
-                run.record(play.round, loss=0.0 if play.action == "b" else 1.0)
-        with monkeypatch.context() as other, SessionFile.open(path) as run:
-            other.setattr(mind, "__version__", version)
-            found.append((run.round, run.pending, run.next(4)))
-    assert found[0] == found[1]
-
-
-def test_a_connection_that_cannot_be_set_up_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    closed = []
-
-    class Broken(sqlite3.Connection):
-        def execute(self, *_: object) -> sqlite3.Cursor:
-            raise sqlite3.OperationalError("disk I/O error")
-
-        def close(self) -> None:
-            closed.append(self)
-            super().close()
-
-    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Broken))
-    with pytest.raises(SessionError, match="disk"):
-        Database(tmp_path / "calls.run", "SessionFile", "rwc")
-    assert len(closed) == 1
 
 
 @dataclass(frozen=True)
@@ -316,33 +219,6 @@ def test_parameters_beyond_all_reason_are_one_sentence(
 def test_the_smallest_blocks_have_one_round(alpha: float) -> None:
     state = ucb2.start(alpha, math.inf, 2)
     assert [ucb2.next_block(state, 0) for _ in range(3)] == [1.0, 1.0, 1.0]
-
-
-@dataclass(frozen=True)
-class Boastful(Learner):
-    """A learner that says a probability above 1."""
-
-    feedback: ClassVar = "bandit"
-
-    def init(self, actions: int, horizon: int) -> Always:
-        return Always(np.zeros(1))
-
-    @staticmethod
-    def act(state: Always, rng: object) -> tuple[int, float]:
-        return 0, 1.25
-
-    @staticmethod
-    def observe(state: Always, action: int, probability: float, loss: float) -> None:
-        """Learn nothing."""
-
-
-@pytest.mark.usefixtures("plainly")
-def test_a_run_can_be_read_again_whatever_chance_its_learner_says(tmp_path: Path) -> None:
-    """Its own are no damage: a mix may miss 1 by a little, and a learner of somebody's own by any amount."""
-    with SessionFile.start(tmp_path / "my.run", "abc", ["a", "b"], Boastful(), seed=1) as run:
-        assert run.next()[0].probability == 1.25
-    with SessionFile.open(tmp_path / "my.run", Boastful()) as run:
-        assert run.pending[0].probability == 1.25
 
 
 def test_the_name_of_a_learner_that_is_none_stays_on_its_line(one_sentence: Callable[[object], str]) -> None:

@@ -5,7 +5,6 @@ import math
 import os
 import pickle
 import signal
-from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,11 +18,12 @@ from hypothesis import strategies as st
 
 from tombola import UCB1, Exp3, FollowTheLeader, Hedge, Learner, Session, Ticket
 from tombola._types import Floats, RngState
+from tombola.budget.budget import Budget
 from tombola.engine.tickets import TicketTable
 from tombola.errors import FeedbackError, FileError, ParameterError, SessionError
-from tombola.learners import BirthdayTest, ThompsonSampling
+from tombola.learners import BirthdayTest, PrimalDual, ThompsonSampling
 from tombola.persistence import SessionFile
-from tombola.persistence.session_json import COLUMNS, _digest, _out
+from tombola.persistence.session_json import _digest
 
 
 def bits(session: Session) -> bytes:
@@ -239,15 +239,17 @@ def test_parameters_may_be_numbers_of_numpy(tmp_path: Path) -> None:
 
 
 def saved(tmp_path: Path, **changes: Any) -> Path:
-    """Return the file of a session, with some parts changed or, if None, left out, and a digest that fits."""
+    """Return the file of a session, with parts changed or, if None, left out; the digest fits.
+
+    `event_2=...` replaces an event: tickets 1 to 3, then the outcome of ticket 1.
+    """
     session, tickets = bandit(3)
     session.observe(tickets[0], loss=0.5)
     path = tmp_path / "session.json"
     session.save(path)
     data = json.loads(path.read_text())
-    for name in [name for name in changes if name.endswith("_column")]:
-        column = name.removesuffix("_column")
-        data["book"][column] = _out(array(COLUMNS[column], changes.pop(name)))
+    for name in [name for name in changes if name.startswith("event_")]:
+        data["events"][int(name.removeprefix("event_")) - 1] = changes.pop(name)
     about = {n: v for n, v in {**data, **changes}.items() if n != "digest" and (n not in changes or v is not None)}
     path.write_text(json.dumps({**about, "digest": _digest(about)}))
     return path
@@ -283,7 +285,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, one_sentence: Call
     "changes",
     [
         {"format": 1},
-        {"format": "2"},
+        {"format": "3"},
         {"learner": None},
         {"learner": "Exp3"},
         {"learner": {"name": "Exp3"}},
@@ -307,24 +309,29 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, one_sentence: Call
         {"rng": [1.5, 2, 3, 4]},
         {"rng": ["1", 2, 3, 4]},
         {"rng": [[1, 2], [3, 4]]},
-        {"rounds": 4},
-        {"rounds": "3"},
-        {"answered": 2},
-        {"balance": {"spent": [0.0], "reserved": [0.0], "left": [9.0]}},
-        {"book": None},
-        {"book": {}},
-        {"actions_column": [0, 0]},
-        {"actions_column": [0, 3, 0]},
-        {"actions_column": [10**9, 0, 0]},
-        {"probabilities_column": [1.0, math.nan, 0.5]},
-        {"outcomes_column": [0.5, math.nan]},
-        {"outcomes_column": [7.5, math.nan, math.nan]},
-        {"outcomes_column": [math.inf, math.nan, math.nan]},
-        {"history_column": [0, 0, 0]},
-        {"history_column": [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]},
-        {"history_column": [1, 0, 0, 0]},
-        {"history_column": [0, -1, 0, 0]},
-        {"history_column": [0, 10**9, 0, 0]},
+        {"events": None},
+        {"events": {}},
+        {"events": [["outcome", 1, [0.5]]]},
+        {"event_1": ["ticket", 2, [0, 1.0]]},
+        {"event_2": ["ticket", 2, [3, 0.5]]},
+        {"event_2": ["ticket", 2, [10**9, 0.5]]},
+        {"event_2": ["ticket", 2, [-1, 0.5]]},
+        {"event_2": ["ticket", 2, [0, 0.25]]},
+        {"event_2": ["ticket", 2, [0, math.nan]]},
+        {"event_2": ["ticket", 2, [0, None]]},
+        {"event_2": ["ticket", 2, [0]]},
+        {"event_2": ["ticket", 2, [0, 0.5, 0.5]]},
+        {"event_2": ["call", 2, [0, 0.5]]},
+        {"event_4": ["outcome", 1, [7.5]]},
+        {"event_4": ["outcome", 1, [math.inf]]},
+        {"event_4": ["outcome", 1, [math.nan]]},
+        {"event_4": ["outcome", 1, [1]]},
+        {"event_4": ["outcome", 1, []]},
+        {"event_4": ["outcome", 4, [0.5]]},
+        {"event_4": ["outcome", -1, [0.5]]},
+        {"event_4": ["outcome", 10**30, [0.5]]},
+        {"event_4": ["outcome", 1]},
+        {"event_4": 3},
     ],
     ids=str,
 )
@@ -565,3 +572,25 @@ def test_a_ticket_without_a_chance_is_found_among_those_pending(tmp_path: Path) 
     assert {first: "x"}[session.pending[0]] == "x"
     with SessionFile.start(tmp_path / "r", ["p", "q"], ["a", "b"], ThompsonSampling(), seed=1) as run:
         assert set(run.next(2)) == set(run.pending) == set(run.status().pending)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_load_checks_budget(tmp_path: Path) -> None:
+    """Reserved amounts are not stored but replayed; a smaller budget does not repeat the tickets."""
+    path = tmp_path / "s.json"
+    session = Session(PrimalDual(), 2, 10, budget=Budget(10.0, worst=[1.0, 2.0], null="add"), seed=0)
+    for _ in range(4):
+        session.act()
+    session.save(path)
+    assert Session.load(path).balance == session.balance
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({**data, "budget": [[99.0], data["budget"][1], "add"]}))
+    with pytest.raises(SessionError, match="changed after it was written"):
+        Session.load(path)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_seed_is_drawn_and_kept() -> None:
+    first, second = (Session(UCB1(), 2, 10) for _ in range(2))
+    assert first.seed != second.seed
+    assert Session(UCB1(), 2, 10, seed=first.seed)._initial_rng == first._initial_rng

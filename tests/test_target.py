@@ -186,7 +186,7 @@ def test_a_live_run_aims(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "ids.txt").write_text("\n".join(map(str, range(40))))
     out = tmp_path / "my.run"
     start(
-        tmp_path / "ids.txt", "small,large", out, 1, budget=[90.0], target=0.25, worst=["small=1,large=4"]
+        tmp_path / "ids.txt", "small,large", out, seed=1, budget=[90.0], target=0.25, worst=["small=1,large=4"]
     )  # fmt: skip
     with SessionFile.open(out) as run:
         for one in run.next(10):
@@ -195,9 +195,9 @@ def test_a_live_run_aims(tmp_path: Path, capsys: Any) -> None:
                 run.record(one.round, loss=known[0], cost=known[1])
     capsys.readouterr()
     status(out)
-    assert "for a target of 0.25 over all rows" in " ".join(capsys.readouterr().out.split())
+    assert "target 0.25 over all rows" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(ParameterError, match="--target: expected a budget with it"):
-        start(tmp_path / "ids.txt", "small,large", tmp_path / "other.run", 1, target=0.25)
+        start(tmp_path / "ids.txt", "small,large", tmp_path / "other.run", seed=1, target=0.25)
 
 
 def asked(target: float | None, amounts: tuple[float, ...] = (), feedback: str = "bandit") -> Any:

@@ -21,12 +21,12 @@ import numpy as np
 from tombola import _validate
 from tombola._process_bound import ProcessBound
 from tombola._types import Floats, RngState, Seed
-from tombola.budget.budget import NOTHING, Balance, Budget, BudgetRun, Stop
+from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop
 from tombola.engine.tickets import Ticket, TicketTable, new_ticket
 from tombola.errors import SessionError
-from tombola.feedback import feedback_model
-from tombola.feedback.base import DUE
-from tombola.rng_streams import Streams
+from tombola.feedback import make_feedback_model
+from tombola.feedback.base import NEEDS_PLAN
+from tombola.rng import RngStreams
 
 # Sessions of this process: a forked child must not issue the tickets of its parent again.
 _sessions: WeakSet["Session"] = WeakSet()
@@ -94,11 +94,11 @@ class Session(ProcessBound):
         # A learner of labels has its own feedback model, which names its two actions.
         given = range(2) if actions is None and isinstance(getattr(learner, "feedback", None), type) else actions
         count = len(given) if isinstance(given, Sequence) else given
-        listed = _validate.whole("Session", "actions", count, least=1)
+        listed = _validate.integer("Session", "actions", count, least=1)
         self.learner, self.budget, self.stop = learner, budget, stop
-        self.horizon = _validate.whole("Session", "horizon", horizon, least=1)
-        limits = None if budget is None else budget.limits(listed, budget.per_resource.size, horizon=self.horizon)
-        self.setting = feedback_model(
+        self.horizon = _validate.integer("Session", "horizon", horizon, least=1)
+        limits = None if budget is None else budget.resolve(listed, budget.per_resource.size, horizon=self.horizon)
+        self.feedback_model = make_feedback_model(
             learner,
             self.horizon,
             actions=listed,
@@ -106,7 +106,9 @@ class Session(ProcessBound):
             features=features,
         )
         names = [str(name) for name in (given if isinstance(given, Sequence) else range(listed))]
-        self.names = self.setting.names or tuple([*names, "null"] if limits is not None and limits.added else names)
+        self.names = self.feedback_model.names or tuple(
+            [*names, "null"] if limits is not None and limits.added else names
+        )
         self.actions = listed
         self.seed: Seed = secrets.randbits(32) if seed is None else seed
         self._lock = threading.Lock()
@@ -114,15 +116,18 @@ class Session(ProcessBound):
         self._acquire: Callable[[], object] = self._lock.acquire
         self._release = self._lock.release
         _sessions.add(self)
-        self._start(Streams(self.seed).learner(learner))
+        self._start(RngStreams(self.seed).learner(learner))
 
     def _start(self, rng: RngState) -> None:
         """Begin with this random generator and no tickets."""
         self._initial_rng = [int(word) for word in rng]
-        self.book = TicketTable(self.horizon, self.setting.width, self.setting.context)
-        self._live = self.setting.steps(self.learner, rng)
-        self._choose, self._observe_fast = self._live.act, self._live.quick
-        self._encode_features, self._has_features = self.setting.show, bool(self.setting.context)
+        self.book = TicketTable(self.horizon, self.feedback_model.outcome_width, self.feedback_model.n_features)
+        self._live = self.feedback_model.live_kernels(self.learner, rng)
+        self._choose, self._observe_fast = self._live.act, self._live.observe_fast
+        self._encode_features, self._has_features = (
+            self.feedback_model.encode_features,
+            bool(self.feedback_model.n_features),
+        )
 
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round and return its ticket; learners of labels need the features of the row."""
@@ -130,12 +135,12 @@ class Session(ProcessBound):
         try:
             table = self.book
             if features is None and not self._has_features:
-                found = self._choose(table.pages)
+                found = self._choose(table.cells)
                 if found[0] <= 0:
                     found = self._choose_after_plan()
             else:
                 encoded = self._encode_features(features)
-                found = self._choose(table.pages, encoded)
+                found = self._choose(table.cells, encoded)
                 if found[0] <= 0:
                     found = self._choose_after_plan(encoded)
             table.last = ticket = new_ticket(Ticket, found)
@@ -145,13 +150,13 @@ class Session(ProcessBound):
 
     def _choose_after_plan(self, *features: Any) -> tuple[int, int, float]:
         """Enlarge the ticket table, or let the learner plan, until it chooses."""
-        while (found := self._choose(self.book.pages, *features))[0] <= 0:
+        while (found := self._choose(self.book.cells, *features))[0] <= 0:
             if len(self.book) >= self.horizon:
                 self._reject_more()
-            if found[0] == DUE:
+            if found[0] == NEEDS_PLAN:
                 self._live.runner.plan(len(self.book))
             else:
-                self.book.grow()
+                self.book.reserve()
         return found
 
     def observe(
@@ -176,18 +181,18 @@ class Session(ProcessBound):
         """
         self._acquire()
         try:
-            if reward is weight is None and self._observe_fast(self.book.pages, ticket, loss, cost, label):
+            if reward is weight is None and self._observe_fast(self.book.cells, ticket, loss, cost, label):
                 return True
-            round_ = self.book.known(ticket)
+            round_ = self.book.round_of(ticket)
             given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
-            outcome = self.setting.parse(round_, int(ticket.action), given)
+            outcome = self.feedback_model.encode(round_, int(ticket.action), given)
             is_new = self.book.is_new(round_, outcome)
             if is_new:
-                self._live.learn(self.book.pages, round_, round_, outcome)
+                self._live.learn(self.book.cells, round_, round_, outcome)
             return is_new
         except OverflowError:
             # A round beyond 64 bits was never issued: raises FeedbackError.
-            self.book.known(ticket)
+            self.book.round_of(ticket)
             raise
         finally:
             self._release()
@@ -214,7 +219,7 @@ class Session(ProcessBound):
         A loss, the losses of all actions, either of them with the costs, or a label with its weight.
         """
         found = (self.book.outcome(round_) for round_ in range(1, self.round + 1))
-        return tuple(None if outcome is None else self.setting.told(outcome) for outcome in found)
+        return tuple(None if outcome is None else self.feedback_model.decode(outcome) for outcome in found)
 
     @property
     def pending(self) -> list[Ticket]:
@@ -224,7 +229,7 @@ class Session(ProcessBound):
     @property
     def balance(self) -> Balance:
         """Amounts spent, reserved and left under a budget."""
-        return self.setting.balance(self._live.runner.workspace) if self._live.runner else NOTHING
+        return self.feedback_model.balance(self._live.runner.workspace) if self._live.runner else NO_BALANCE
 
     @property
     def state(self) -> Any:
@@ -248,7 +253,7 @@ class Session(ProcessBound):
 
     def _losses(self) -> list[float]:
         pairs = ((ticket.action, self.book.outcome(ticket.round)) for ticket in self.book.tickets)
-        return [self.setting.loss(action, outcome) for action, outcome in pairs if outcome is not None]
+        return [self.feedback_model.loss(action, outcome) for action, outcome in pairs if outcome is not None]
 
     @property
     def switches(self) -> int:

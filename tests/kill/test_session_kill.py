@@ -1,4 +1,4 @@
-"""A live run driven by two processes that are killed (-9) at random moments; as a script, this file is the driver."""
+"""A session file used by two processes that are killed (-9) at random moments; as a script, this file is the driver."""
 
 import json
 import os
@@ -31,7 +31,7 @@ LOSSES = np.random.default_rng(0).integers(0, 9, (ROWS, 3)) / 8
 
 
 def answer_of(assignment: Assignment, feedback: str) -> dict[str, Any]:
-    """Return what is told of a ticket; a cost is the loss' share of the worst one."""
+    """Return the feedback of a ticket; the cost is the loss times the worst cost."""
     row = LOSSES[int(assignment.id)].tolist()
     if feedback == "full":
         return {"loss": row}
@@ -42,13 +42,13 @@ def answer_of(assignment: Assignment, feedback: str) -> dict[str, Any]:
 
 
 def work(path: Path, log: Path, feedback: str, seed: int) -> None:
-    """Take tickets and record outcomes, in any order and some of them twice, and write down each call that returned."""
+    """Take tickets and record outcomes, in any order and some twice; log each call that returned."""
     rng = np.random.default_rng(seed)
     book = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     known: list[Assignment] = []
     parent = os.getppid()
     with SessionFile.open(path) as run:
-        while os.getppid() == parent:  # nobody is left behind if the driver fails
+        while os.getppid() == parent:  # ends if the driver fails
             if rng.random() < 0.4 and run.round < ROWS - 10:  # two processes take less than ten at once
                 given = run.next(int(rng.integers(1, 4)))
                 os.write(book, (json.dumps(["given", given]) + "\n").encode())
@@ -62,7 +62,7 @@ def work(path: Path, log: Path, feedback: str, seed: int) -> None:
 
 
 def fork(work_: Any, *arguments: Any) -> int:
-    """SessionFile a function in a process of its own, which ends only by being killed, or with status 1."""
+    """Run a function in a forked process, which ends by being killed, or with status 1."""
     child = os.fork()
     if child == 0:
         try:
@@ -81,7 +81,7 @@ def kill(child: int) -> None:
 
 
 def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
-    """Let two processes work on one file, kill one of them, or both, again and again, then finish in peace."""
+    """Let two processes work on one file, kill one or both again and again, then record all pending tickets."""
     path, rng = folder / "live.run", np.random.default_rng(kills)
     budget = BUDGETS.get(feedback)
     with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
@@ -91,7 +91,7 @@ def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
     logs = [folder / "0.log", folder / "1.log"]
     workers = [fork(work, path, log, feedback, index) for index, log in enumerate(logs)]
     done = torn = 0
-    while done < kills or not told(folder)[1]:
+    while done < kills or not acknowledged(folder)[1]:
         time.sleep(rng.random() * (life + 0.0001 * done))
         victims = [0, 1] if rng.random() < 0.3 else [int(rng.integers(2))]
         for victim in victims:
@@ -109,8 +109,8 @@ def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
     return {"kills": done, "torn": torn}
 
 
-def told(folder: Path) -> tuple[list[Assignment], list[list[Any]]]:
-    """Return the tickets and the outcomes of all calls that returned; a line cut by a kill was not told."""
+def acknowledged(folder: Path) -> tuple[list[Assignment], list[list[Any]]]:
+    """Return the tickets and outcomes of all calls that returned; a line cut by a kill does not count."""
     lines = [
         json.loads(line) for log in folder.glob("*.log") for line in log.read_text().splitlines(True) if "\n" in line
     ]
@@ -128,31 +128,39 @@ def events(path: Path) -> list[tuple[Any, ...]]:
         connection.close()
 
 
+def as_given(encoded: list[float], feedback: str) -> dict[str, Any]:
+    """Return the feedback that was encoded as these numbers."""
+    if feedback == "full":
+        return {"loss": encoded}
+    return {"loss": encoded[0]} if feedback == "bandit" else {"loss": encoded[0], "cost": encoded[1]}
+
+
 def bits(session: Session) -> tuple[bytes, bytes, list[Any]]:
     losses = [outcome[0] if session.budget and outcome else outcome for outcome in session.outcomes]
     return session._live.runner.memory.tobytes(), session._live.runner.rng.tobytes(), losses
 
 
 def bits_of_run(run: SessionFile) -> tuple[bytes, bytes, list[Any]]:
-    outcomes = run.book().outcomes
-    assert run._mind is not None
-    return run._mind.runner.memory.tobytes(), run._mind.runner.rng.tobytes(), list(outcomes)
+    outcomes = run.view().outcomes
+    assert run._session is not None
+    runner = run._session._live.runner
+    return runner.memory.tobytes(), runner.rng.tobytes(), outcomes
 
 
 def undisturbed(folder: Path, feedback: str, happened: list[tuple[Any, ...]]) -> Path:
-    """Do the same, in the same order, in one process that is not killed."""
+    """Make the same calls in one process that is not killed."""
     path, budget = folder / "undisturbed.run", BUDGETS.get(feedback)
     with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
         for kind, group in groupby(happened, key=lambda event: event[1]):
             if kind == "ticket":
                 run.next(len(list(group)))
             else:
-                run.record_all(Outcome(event[2], **event[3]) for event in group)
+                run.record_all(Outcome(event[2], **as_given(event[3], feedback)) for event in group)
     return path
 
 
-def check_purse(happened: list[tuple[Any, ...]]) -> None:
-    """Go through the events in exact fractions: what is spent and reserved is never above the amount."""
+def check_budget(happened: list[tuple[Any, ...]]) -> None:
+    """Add up the events in exact fractions: spent and reserved never exceed the amount."""
     worst = [*map(Fraction, WORST), Fraction(0)]
     amount, spent, reserved = Fraction(float(BUDGETS["budget"].per_resource[0])), Fraction(0), {}
     for _, kind, round_, value in happened:
@@ -160,22 +168,24 @@ def check_purse(happened: list[tuple[Any, ...]]) -> None:
             reserved[round_] = worst[value[0]]
         else:
             del reserved[round_]
-            spent += Fraction(value.get("cost", 0.0))
+            spent += Fraction(value[1])
         assert spent + sum(reserved.values()) <= amount, f"overspent at ticket {round_}"
 
 
 def check(folder: Path, feedback: str) -> int:
-    """Check the guarantees on the file itself, and return how many tickets there were."""
+    """Check the guarantees on the file itself; return the number of tickets."""
     path, learner = folder / "live.run", LEARNERS[feedback]
     happened = events(path)
     tickets = [event for event in happened if event[1] == "ticket"]
     outcomes = {event[2]: event[3] for event in happened if event[1] == "outcome"}
-    given, kept = told(folder)
+    given, kept = acknowledged(folder)
     rounds = [one.round for one in given]
     assert len(rounds) == len(set(rounds)), "a ticket was given twice"
     assert [event[2] for event in tickets] == list(range(1, len(tickets) + 1)), "a ticket was lost"
     assert all([*NAMES, "null"][tickets[one.round - 1][3][0]] == one.action for one in given)
-    assert all(outcomes[round_] == answer for round_, answer in kept), "an acknowledged outcome was lost"
+    assert all(as_given(outcomes[round_], feedback) == answer for round_, answer in kept), (
+        "an acknowledged outcome was lost"
+    )
     assert len(outcomes) == len(tickets)
     alone = Session(learner, NAMES, ROWS, budget=BUDGETS.get(feedback), seed=5)
     mine = {}
@@ -183,19 +193,19 @@ def check(folder: Path, feedback: str) -> int:
         if kind == "ticket":
             mine[round_] = alone.act()
         else:
-            alone.observe(mine[round_], **value)
+            alone.observe(mine[round_], **as_given(value, feedback))
     with SessionFile.open(path) as run:
         assert bits_of_run(run) == bits(alone), "the final state differs"
     assert events(undisturbed(folder, feedback, happened)) == happened
     if feedback == "budget":
-        check_purse(happened)
+        check_budget(happened)
     return len(tickets)
 
 
 def run_driver(folder: Path, feedback: str, kills: int) -> dict[str, int]:
     environment = {
         **os.environ,
-        "PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parent}",
+        "PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parent.parent}",
         "OPENBLAS_NUM_THREADS": "1",
     }
     done = subprocess.run(
@@ -208,18 +218,18 @@ def run_driver(folder: Path, feedback: str, kills: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("feedback", LEARNERS)
-def test_two_processes_killed_a_dozen_times_lose_nothing(feedback: str, tmp_path: Path) -> None:
+def test_two_processes_killed(feedback: str, tmp_path: Path) -> None:
     assert run_driver(tmp_path, feedback, kills=12)["kills"] >= 12
     assert check(tmp_path, feedback) > 0
-    assert told(tmp_path)[1], "nothing was ever acknowledged, so nothing was tested"
+    assert acknowledged(tmp_path)[1], "no call was acknowledged, so nothing was tested"
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("feedback", LEARNERS)
-def test_two_processes_killed_a_thousand_times_lose_nothing(feedback: str, tmp_path: Path) -> None:
+def test_two_processes_killed_often(feedback: str, tmp_path: Path) -> None:
     done = run_driver(tmp_path, feedback, kills=1000)
     tickets = check(tmp_path, feedback)
-    given, kept = told(tmp_path)
+    given, kept = acknowledged(tmp_path)
     print(feedback, done, f"{tickets} tickets, {len(given)} told, {len(kept)} acknowledgements")
     assert done["torn"] >= 10, "too few kills fell into the middle of a write"
     assert len(kept) > 500
@@ -230,7 +240,7 @@ def begin(path: Path) -> None:
 
 
 def drive_start(folder: Path) -> dict[str, int]:
-    """Kill a process that starts a run: there is no run, and one can be started, or there is a whole one."""
+    """Kill a process that starts a session: the file is complete, or it can be started again."""
     begin(folder / "warm.run")
     rng, whole = np.random.default_rng(1), 0
     for attempt in range(20):
@@ -250,7 +260,7 @@ def drive_start(folder: Path) -> dict[str, int]:
     return {"whole": whole}
 
 
-def test_a_start_that_is_killed_leaves_a_whole_run_or_none(tmp_path: Path) -> None:
+def test_start_killed(tmp_path: Path) -> None:
     done = run_driver(tmp_path, "start", kills=20)
     assert 0 <= done["whole"] <= 20
     reference = events(tmp_path / "warm.run")

@@ -1,21 +1,19 @@
-"""A run as its events tell it, one after the other, with nothing but lists and dictionaries."""
+"""Naive twin of `TicketView` and `Status`: reads the events one by one into lists and dictionaries."""
 
 import math
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-from tombola.persistence.outcome import outcome_from
-
 from tombola.confidence import ActionMonitor
 from tombola.engine.tickets import TicketTable
 from tombola.persistence import ActionStatus, Assignment, SessionFile, Status
 from tombola.persistence.session_csv import cost_columns
-from tombola.persistence.session_status import _shares
+from tombola.persistence.session_status import reported_shares
 
 
 class Run:
-    """All tickets and outcomes of the file of a run."""
+    """All tickets and outcomes of a session file."""
 
     def __init__(self, run: SessionFile) -> None:
         self.run = run
@@ -23,26 +21,26 @@ class Run:
         self.outcomes: dict[int, tuple[float, ...]] = {}
         self.amended: set[int] = set()
         self.cancelled: set[int] = set()
-        with run._reading() as mind:
-            self.balance, self.mix = mind.balance, mind.runner.mix
-            for event in run._journal.history():
-                self._take(event)
+        with run._reading() as session:
+            self.balance, self.mix = session.balance, session.mix
+            run._log.rewind()
+            for event in run._log.unread():
+                self._apply(event)
         self.ids = run.ids()
 
-    def _take(self, event: Any) -> None:
+    def _apply(self, event: Any) -> None:
         if event.kind == "ticket":
             action, probability = event.value
             self.tickets.append((action, math.nan if probability is None else probability))
         elif event.kind == "cancel":
             self.cancelled.add(event.key)
         else:
-            action = self.tickets[event.key - 1][0]
-            self.outcomes[event.key] = outcome_from(event.key, event.value).numbers(self.run.feedback_model, action)
+            self.outcomes[event.key] = tuple(event.value)
             if event.kind == "amend":
                 self.amended.add(event.key)
 
     def known(self, action: int) -> list[float]:
-        """Return the losses known of an action."""
+        """Return the known losses of an action."""
         if self.run.feedback_model.full_feedback:
             return [outcome[action] for _, outcome in sorted(self.outcomes.items())]
         mine = [round_ for round_, (played, _) in enumerate(self.tickets, 1) if played == action]
@@ -53,14 +51,14 @@ class Run:
         return self.run.feedback_model.loss(self.tickets[round_ - 1][0], self.outcomes[round_])
 
     def certificate(self, level: float) -> Any:
-        """Return what a watch says that has seen everything, ticket by ticket."""
+        """Return the certificate of an `ActionMonitor` that has followed every ticket."""
         setting, book = self.run.feedback_model, TicketTable(self.run.horizon, self.run.feedback_model.outcome_width)
         for ticket in self.tickets:
             book.issue(*ticket)
         for round_, outcome in self.outcomes.items():
             book.answer(round_, outcome)
         facts = {"names": self.run.names, "actions": setting.n_listed_actions, "horizon": setting.horizon}
-        session: Any = SimpleNamespace(setting=setting, book=book, learner=self.run.learner, **facts)
+        session: Any = SimpleNamespace(feedback_model=setting, book=book, learner=self.run.learner, **facts)
         return ActionMonitor(session, level=level).certificate()
 
     def status(self, level: float = 0.05) -> Status:
@@ -85,7 +83,7 @@ class Run:
             ),
             level=level, best=run.names[seen.best], within=seen.within(seen.best), regret=seen.regret,
             worst_regret=seen.worst_regret, balance=self.balance,
-            mix=_shares(run, self.mix) if self.balance.amounts and self.mix is not None else (),  # type: ignore[arg-type]
+            mix=reported_shares(run.names, self.mix) if self.balance.amounts and self.mix is not None else (),
             left_out=sum(action >= listed for action in played),
             target=None if run.budget is None else run.budget.target,
         )  # fmt: skip

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -14,6 +15,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from damaged_files import cells, other
 from tombola import UCB1, Exp3
 from tombola.errors import FeedbackError, SessionError, TombolaError
 from tombola.learners.spec import to_spec
@@ -40,7 +42,14 @@ def content_of(path: Path) -> str:
     """Return everything a session file can return, and its next steps."""
     with SessionFile.open(path) as run:
         view = run.view()
-        found = [view.tickets, view.outcomes, sorted(view.amended), sorted(view.cancelled), run.ids(), run.names]
+        found: list[Any] = [
+            view.tickets,
+            view.outcomes,
+            sorted(view.amended),
+            sorted(view.cancelled),
+            run.ids(),
+            run.names,
+        ]
         found += [run.seed, run.status().to_json(), run.round_of("row 17"), run.round_of("row 3")]
         found += [run.next(), run.record(3, loss=0.5), run.record(4, loss=0.5), run.pending]
         assert run._session is not None
@@ -105,29 +114,6 @@ def test_damaged_bytes_many(seed: int, whole: tuple[Path, str], one_sentence: Ca
     print(check_bytes(whole, one_sentence, count=500, seed=100 + seed))
 
 
-def cells(path: Path) -> Iterator[tuple[str, str, int, Any]]:
-    """Return every cell of every table of a file."""
-    connection = sqlite3.connect(path)
-    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-        cursor = connection.execute(f"SELECT rowid, * FROM {table}")
-        for row in cursor.fetchall():
-            for column, value in zip(cursor.description[1:], row[1:], strict=True):
-                yield table, column[0], row[0], value
-    connection.close()
-
-
-def other(value: Any) -> list[Any]:
-    """Return other values for a cell: another number or digit, another type, NULL."""
-    if isinstance(value, int):
-        return [value + 1, -1 - value, "x"]
-    if isinstance(value, bytes):
-        return [bytes([value[0] ^ 1]) + value[1:], b"", value.hex(), None]
-    if isinstance(value, str):
-        swapped = [value.replace(digit, new, 1) for digit, new in ("12", "01", "58") if digit in value]
-        return [*swapped, value + " ", "", value.encode(), "\udcff".encode("utf-8", "surrogatepass")]
-    return ["x"]
-
-
 def changed_cells(whole: Path, path: Path) -> Iterator[str]:
     """Write the file again and again, with another cell changed each time; return the change."""
     for index, (table, column, row, value) in enumerate(cells(whole)):
@@ -189,9 +175,9 @@ def test_changed_index_of_rows(tmp_path: Path, one_sentence: Callable[[object], 
     with SessionFile.start(tmp_path / "a.run", IDS, NAMES, Exp3(), seed=3) as run:
         second, third = (id_.encode() for id_ in run.ids()[1:3])
     content = (tmp_path / "a.run").read_bytes()
-    for id_, place, other in ((second, b"\2", b"\3"), (third, b"\3", b"\2")):
+    for id_, place, swapped in ((second, b"\2", b"\3"), (third, b"\3", b"\2")):
         assert content.count(id_ + place) == 1
-        content = content.replace(id_ + place, id_ + other)
+        content = content.replace(id_ + place, id_ + swapped)
     (tmp_path / "a.run").write_bytes(content)
     with SessionFile.open(tmp_path / "a.run") as run:
         assert run.round_of(run.ids()[3]) == 4
@@ -384,3 +370,20 @@ def test_gap_in_event_numbers(tmp_path: Path, one_sentence: Callable[[object], s
     with SessionFile.open(tmp_path / "r.run") as run, pytest.raises(SessionError) as caught:
         run.status()
     assert "event 2 has changed or is missing" in one_sentence(caught.value)
+
+
+def test_failed_connection_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    closed = []
+
+    class Broken(sqlite3.Connection):
+        def execute(self, *_: object) -> sqlite3.Cursor:
+            raise sqlite3.OperationalError("disk I/O error")
+
+        def close(self) -> None:
+            closed.append(self)
+            super().close()
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Broken))
+    with pytest.raises(SessionError, match="disk"):
+        EventLog(tmp_path / "calls.run", "SessionFile", "rwc")
+    assert len(closed) == 1

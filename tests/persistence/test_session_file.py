@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tombola import UCB1, UCB2, Exp3, Hedge, Learner, Pool, play
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError
 from tombola.learners import FollowTheLeader, ThompsonSampling
 from tombola.persistence import Assignment, Outcome, SessionFile
@@ -74,7 +74,7 @@ def test_plain_python_is_identical(begin: Callable[..., SessionFile], tmp_path: 
     with begin() as compiled:
         compiled.next(8)
         compiled.record_all([Outcome(3, 0.125), Outcome(1, 1.0)])
-        with plain(), SessionFile.open(tmp_path / "my.run") as run:
+        with interpreted(), SessionFile.open(tmp_path / "my.run") as run:
             assert bits(run) == bits(compiled)
             run.next()
         assert [one.round for one in compiled.pending] == [2, 4, 5, 6, 7, 8, 9]
@@ -198,10 +198,10 @@ def test_open_rejects_other_files(content: bytes | None, tmp_path: Path, one_sen
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("PRAGMA user_version = 3", "format 3"),
+        ("PRAGMA user_version = 7", "format 7"),
         ("PRAGMA application_id = 3", "something else"),
         ("UPDATE events SET value = '[1, 0.25]' WHERE number = 2", "event 2 has changed"),
-        ("UPDATE about SET value = '8' WHERE name = 'seed'", "decided at the start"),
+        ("UPDATE about SET value = '8' WHERE name = 'seed'", "configuration has changed"),
     ],
 )
 def test_open_rejects_changed_file(
@@ -221,7 +221,7 @@ def test_open_rejects_changed_file(
 def test_forked_child_raises(begin: Callable[..., SessionFile], monkeypatch: pytest.MonkeyPatch) -> None:
     with begin() as run:
         monkeypatch.setattr(os, "getpid", lambda: -1)
-        with pytest.raises(SessionError, match="open it again in the child"):
+        with pytest.raises(SessionError, match="got a fork"):
             run.next()
 
 
@@ -336,8 +336,6 @@ def test_amend_keeps_issued_tickets(begin: Callable[..., SessionFile], tmp_path:
         with SessionFile.open(tmp_path / "my.run") as again:
             assert bits(again) == before
             again._forget()
-            with again._log.reading():  # without the checkpoint
-                again._replay()
             assert bits(again) == before
 
 
@@ -356,7 +354,7 @@ def test_tickets_between_amendments_stay(begin: Callable[..., SessionFile]) -> N
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("action", range(3))
 def test_ticket_after_amendment_is_checked(action: int, begin: Callable[..., SessionFile], tmp_path: Path) -> None:
-    """By a process that had the file open before, and by one that takes up the checkpoint."""
+    """By a process that had the file open before, and by one that opens it."""
     with begin(FollowTheLeader()) as run, SessionFile.open(tmp_path / "my.run") as other:
         assert other.round == 0
         run.next()
@@ -448,3 +446,48 @@ def test_numpy_ticket_numbers(tmp_path: Path) -> None:
     with SessionFile.open(tmp_path / "n.run") as run:
         now = run.status()
         assert (now.answered, now.cancelled, now.loss) == (2, 1, 1.25)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_rejected_feedback_keeps_the_replayed_session(begin: Callable[..., SessionFile]) -> None:
+    """A mistake in one call must not make the next one replay the whole log."""
+    with begin() as run:
+        run.next(3)
+        session = run._session
+        for bad in (Outcome(1, 7.0), Outcome(9, 0.5), Outcome(1)):
+            with pytest.raises(FeedbackError):
+                run.record_all([bad])
+        assert run._session is session
+        with pytest.raises(FeedbackError):
+            run.record_all([Outcome(1, 0.5), Outcome(2, 7.0)])
+        assert run._session is None
+        assert [one.round for one in run.pending] == [1, 2, 3]
+
+
+@pytest.mark.usefixtures("plainly")
+def test_sql_view_of_tickets(begin: Callable[..., SessionFile], tmp_path: Path) -> None:
+    with begin() as run:
+        (given,) = run.next()
+        run.record(1, loss=0.5)
+    connection = sqlite3.connect(tmp_path / "my.run")
+    found = connection.execute("SELECT ticket, id, action, kind, value FROM tickets").fetchall()
+    connection.close()
+    assert found == [(1, given.id, given.action, "outcome", "[0.5]")]
+
+
+@dataclass(frozen=True)
+class Overconfident(Mine):
+    """Reports a probability above 1."""
+
+    @staticmethod
+    def act(state: Any, rng: Any) -> tuple[int, float]:
+        return 0, 1.25
+
+
+@pytest.mark.usefixtures("plainly")
+def test_probability_above_one_is_read_again(tmp_path: Path) -> None:
+    """A custom learner may report any probability."""
+    with SessionFile.start(tmp_path / "my.run", "abc", ["a", "b"], Overconfident(), seed=1) as run:
+        assert run.next()[0].probability == 1.25
+    with SessionFile.open(tmp_path / "my.run", Overconfident()) as run:
+        assert run.pending[0].probability == 1.25

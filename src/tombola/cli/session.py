@@ -126,11 +126,11 @@ def record(
             "write record FILE 17 --loss 0.25 (or --reward 0.75), or record FILE --csv outcomes.csv."
         )
     with _open(file) as session:
-        full = session.setting.whole_rows
+        full = session.feedback_model.full_feedback
         if csv is not None:
             outcomes = read_outcomes(
                 csv,
-                session.names[: session.setting.listed] if full else None,
+                session.names[: session.feedback_model.n_listed_actions] if full else None,
                 session.round_of,
                 assignment=session.assignment,
                 costs=cost_columns(session.budget),
@@ -155,7 +155,7 @@ def amend(
 ) -> None:
     """Replace a wrong outcome; the old one stays in the log, and the learner replays everything."""
     with _open(file) as session:
-        full = session.setting.whole_rows
+        full = session.feedback_model.full_feedback
         before = session.amend(ticket, loss=_numbers(loss, full=full), reward=_numbers(reward, full=full))
     if as_json:
         typer.echo(json.dumps({"ticket": ticket, "loss before": before}))
@@ -255,8 +255,8 @@ def names_in(text: str) -> list[str]:
 
 
 def _instruction(session: "SessionFile", assignment: "Assignment") -> str:
-    if session.budget is not None and session.names.index(assignment.action) >= session.setting.listed:
-        recorded = "" if session.setting.whole_rows else " (recorded)"
+    if session.budget is not None and session.names.index(assignment.action) >= session.feedback_model.n_listed_actions:
+        recorded = "" if session.feedback_model.full_feedback else " (recorded)"
         return f"leave {assignment.id} alone{recorded}"
     return f"play {assignment.action} on {assignment.id}"
 

@@ -395,7 +395,7 @@ class EventLog:
             raise self.damage("its tables have no form") from None
 
 
-_scan_json = make_scanner(json.JSONDecoder())
+_scan_json = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]
 _encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 

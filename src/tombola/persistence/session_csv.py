@@ -113,7 +113,7 @@ def column_types(file: "SessionFile") -> dict[str, str]:
     """Return the names of the exported columns with their Arrow types."""
     types = {"ticket": "int64", "id": "string", "action": "string", "probability": "float64", "loss": "float64"}
     types |= {"amended": "bool_", "cancelled": "bool_"}
-    listed = file.names[: file.setting.listed] if file.setting.whole_rows else ()
+    listed = file.names[: file.feedback_model.n_listed_actions] if file.feedback_model.full_feedback else ()
     return types | dict.fromkeys([*cost_columns(file.budget), *(f"loss:{name}" for name in listed)], "float64")
 
 
@@ -123,7 +123,7 @@ def column_chunks(file: "SessionFile") -> Iterator[Columns]:
     # Index of each ticket among the answered ones, -1 if it has no outcome.
     index = np.full(view.round, -1)
     index[view.answered_rounds - 1] = np.arange(view.answered)
-    numbers = [view.losses, *view.costs, *(view.rows.T if view.setting.whole_rows else ())]
+    numbers = [view.losses, *view.costs, *(view.rows.T if view.feedback_model.full_feedback else ())]
     actions, probabilities = view.actions, view.probabilities
     with closing(file.each_id()) as ids:
         for first in range(0, view.round, TICKETS_PER_CHUNK):

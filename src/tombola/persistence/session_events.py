@@ -12,7 +12,7 @@ Nothing in a file reaches compiled code unchecked: `replay_ticket` and `replay_o
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tombola.engine.tickets import ACTION, CHANCE, Ticket
+from tombola.engine.tickets import ACTION, PROBABILITY, Ticket
 from tombola.errors import FeedbackError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def replay_ticket(session: "Session", round: int, value: Any, *, check: bool = T
     With `check=False` the ticket of the event replaces a different one: after an amendment the learner would have acted
     otherwise, but the ticket was issued. ValueError if the event is malformed, ReplayError if the tickets differ.
     """
-    n_features = session.setting.context
+    n_features = session.feedback_model.n_features
     if not (type(value) is list and len(value) == 2 + n_features and type(value[0]) is int):
         raise ValueError("malformed ticket")
     action, probability, *features = value
@@ -67,31 +67,31 @@ def replay_ticket(session: "Session", round: int, value: Any, *, check: bool = T
         return
     if check:
         raise ReplayError(f"ticket {round}")
-    cells = session.book.pages
-    cells[round, ACTION], cells[round, CHANCE] = action, math.nan if probability is None else probability
+    cells = session.book.cells
+    cells[round, ACTION], cells[round, PROBABILITY] = action, math.nan if probability is None else probability
 
 
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
     """Pass the encoded outcome of a pending ticket to the learner; ValueError if it is not one."""
-    if not (type(value) is list and len(value) == session.setting.width):
+    if not (type(value) is list and len(value) == session.feedback_model.outcome_width):
         raise ValueError("malformed outcome")
     for number in value:
         if type(number) is not float:
             raise ValueError("malformed outcome")
     if not (type(round) is int and 1 <= round <= session.round):
         raise ValueError("outcome of an unknown ticket")
-    if session.setting.context:
+    if session.feedback_model.n_features:
         # Kernels check losses and costs; labels are checked here.
-        session.setting.checked(int(session.book.pages[round, ACTION]), tuple(value))
-    session._live.learn(session.book.pages, round, round, tuple(value))
+        session.feedback_model.validate(int(session.book.cells[round, ACTION]), tuple(value))
+    session._live.learn(session.book.cells, round, round, tuple(value))
 
 
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
     """Return the encoded outcome of an issued ticket; FeedbackError if it is invalid."""
-    action = int(session.book.pages[outcome.round, ACTION])
+    action = int(session.book.cells[outcome.round, ACTION])
     given = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}
     try:
-        return session.setting.parse(outcome.round, action, given)
+        return session.feedback_model.encode(outcome.round, action, given)
     except FeedbackError as error:
         text = str(error).replace("Session.observe:", f"{owner}:").replace(" for round ", " for ticket ")
         raise FeedbackError(text.replace("write observe(ticket, loss=...)", "give one of them")) from None

@@ -27,11 +27,11 @@ from tombola import __version__, _validate
 from tombola._formatting import is_encodable
 from tombola._process_bound import ProcessBound
 from tombola.budget.budget import Budget
-from tombola.engine.compiler import plain
+from tombola.engine.compiler import interpreted
 from tombola.engine.tickets import Ticket
 from tombola.errors import FeedbackError, LearnerError, ParameterError, SessionError
 from tombola.learners.spec import from_spec, to_spec
-from tombola.order import rows_in
+from tombola.order import draw_order
 from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.persistence.session_events import (
     Losses,
@@ -42,7 +42,7 @@ from tombola.persistence.session_events import (
     replay_ticket,
     ticket_value,
 )
-from tombola.rng_streams import Streams
+from tombola.rng import RngStreams
 from tombola.session import Session
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ class SessionFile(ProcessBound):
         self._session: Session | None = None
         self._cancelled: set[int] = set()
         self._amended: set[int] = set()
-        with plain():
-            self.setting = _new_session(learner, self.names, self.horizon, self.budget, self.seed).setting
+        with interpreted():
+            self.feedback_model = _new_session(learner, self.names, self.horizon, self.budget, self.seed).feedback_model
 
     @classmethod
     def start(
@@ -140,13 +140,13 @@ class SessionFile(ProcessBound):
         rows, names = [str(id_) for id_ in ids], [str(name) for name in actions]
         if seed is None:
             seed = secrets.randbits(32)
-        seed = _validate.whole("SessionFile.start", "seed", seed, least=0)
+        seed = _validate.integer("SessionFile.start", "seed", seed, least=0)
         check_names("SessionFile.start", "rows", rows)
         names = [*names, NULL] if budget is not None and budget.null == "add" else names
         check_names("SessionFile.start", "actions", names)
-        with plain():
+        with interpreted():
             _new_session(learner, names, len(rows), budget, seed)  # rejects a bad configuration before a file exists
-        order = [rows[row] for row in rows_in("random", len(rows), Streams(seed).order())]
+        order = [rows[row] for row in draw_order("random", len(rows), RngStreams(seed).order())]
         about = {
             "kind": "session",
             "tombola": __version__,
@@ -175,7 +175,7 @@ class SessionFile(ProcessBound):
 
     def next(self, count: int = 1) -> list[Assignment]:
         """Issue the next `count` tickets, or as many as there are rows left."""
-        count = _validate.whole("SessionFile.next", "count", count, least=1)
+        count = _validate.integer("SessionFile.next", "count", count, least=1)
         with self._writing() as session:
             left = self.horizon - session.round
             if left == 0:
@@ -200,7 +200,7 @@ class SessionFile(ProcessBound):
         Tickets issued in between stay as they are, and the wrong outcome stays in the log.
         """
         with self._writing() as session:
-            if not self.setting.amendable:
+            if not self.feedback_model.supports_amend:
                 raise FeedbackError(
                     "SessionFile.amend: expected a session without a budget, got one with a budget, and money spent "
                     "stays spent; record the next outcomes as they are."
@@ -218,7 +218,7 @@ class SessionFile(ProcessBound):
             self._log.flush()
             self._log.rewind()
             self._current()
-            losses: Losses = self.setting.told(before)
+            losses: Losses = self.feedback_model.decode(before)
             return losses
 
     def cancel(self, round: int) -> bool:
@@ -343,7 +343,7 @@ class SessionFile(ProcessBound):
         self._cancelled, self._amended = set(), set()
         session = _new_session(self.learner, self.names, self.horizon, self.budget, self.seed)
         # Memory for all rounds, which the system provides page by page: no copies while the table grows.
-        session.book.pages = np.zeros((1 + self.horizon, session.book.pages.shape[1]))
+        session.book.cells = np.zeros((1 + self.horizon, session.book.cells.shape[1]))
         self._session = session
         return session
 
@@ -356,7 +356,7 @@ class SessionFile(ProcessBound):
             log.rewind()
             amendments = self._amendments()
             few = self.interpreted and not self.learner.plans and log.unread_count <= MAX_INTERPRETED_EVENTS
-            with plain() if few else nullcontext():
+            with interpreted() if few else nullcontext():
                 session = self._restart()
         assert session is not None
         last_amendment = max((event.number for event in amendments.values()), default=0)
@@ -410,20 +410,20 @@ class SessionFile(ProcessBound):
         round_ = event.key
         if type(round_) is not int or not 1 <= round_ <= session.round or session.book.outcome(round_) is None:
             raise ValueError("ticket has no outcome")
-        if not self.setting.amendable:
+        if not self.feedback_model.supports_amend:
             raise ValueError("outcomes under a budget are final")
         # Earlier amendments of a ticket are not replayed, so they are checked here.
         value = event.value
-        if not (isinstance(value, list) and len(value) == self.setting.width):
+        if not (isinstance(value, list) and len(value) == self.feedback_model.outcome_width):
             raise ValueError("malformed outcome")
-        self.setting.checked(session.book.ticket(round_).action, tuple(value))
+        self.feedback_model.validate(session.book.ticket(round_).action, tuple(value))
         self._amended.add(round_)
 
     def _issue(self, session: Session) -> Ticket:
         ticket = session.act()
         self._log.append("ticket", ticket.round, ticket_value(ticket))
         # The loss and cost of an added null action are known: nothing to wait for.
-        if ticket.action >= self.setting.listed and not self.setting.whole_rows:
+        if ticket.action >= self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback:
             self._record(session, Outcome(ticket.round))
         return ticket
 
@@ -435,11 +435,11 @@ class SessionFile(ProcessBound):
         before = session.book.outcome(round_)
         if before is None:
             self._log.append("outcome", round_, list(encoded))
-            session._live.learn(session.book.pages, round_, round_, encoded)
+            session._live.learn(session.book.cells, round_, round_, encoded)
             return True
         if before != encoded:
-            first, now = self.setting.told(before), self.setting.told(encoded)
-            advice = "amend it if it was wrong" if self.setting.amendable else "record the next outcome"
+            first, now = self.feedback_model.decode(before), self.feedback_model.decode(encoded)
+            advice = "amend it if it was wrong" if self.feedback_model.supports_amend else "record the next outcome"
             raise FeedbackError(
                 f"SessionFile.record: ticket {round_} has been answered with {first!r}, got {now!r} now, "
                 f"and the first answer stands; {advice}."
@@ -448,7 +448,7 @@ class SessionFile(ProcessBound):
 
     def _issued(self, session: Session, owner: str, round_: Any) -> int:
         """Return the number of an issued ticket."""
-        number = _validate.whole(owner, "round", round_, least=1)
+        number = _validate.integer(owner, "round", round_, least=1)
         if number > session.round:
             raise FeedbackError(
                 f"{owner}: expected a ticket that has been issued (1..{session.round}), got {number}; "
@@ -477,7 +477,7 @@ def _new_session(learner: Any, names: Sequence[str], horizon: int, budget: Budge
     """Return a new session; an added null action is the last of the names."""
     listed = names[: len(names) - 1] if budget is not None and budget.null == "add" else names
     session = Session(learner, listed, horizon, budget=budget, seed=seed)
-    if session.setting.context:
+    if session.feedback_model.n_features:
         raise LearnerError(
             f"SessionFile: expected a learner of losses, got {learner!r}, which acts on features; use tombola.Session."
         )

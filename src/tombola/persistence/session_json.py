@@ -33,7 +33,7 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
         "learner": to_spec(session.learner),
         "actions": list(session.names[: session.actions]),
         "horizon": session.horizon,
-        "features": session.setting.context or None,
+        "features": session.feedback_model.n_features or None,
         "budget": None if budget is None else budget.to_json(),
         "stop": session.stop,
         "rng": session._initial_rng,
@@ -47,11 +47,11 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
 
 def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
     """Return the events of a session, (kind, round, value), in the order in which they happened."""
-    table, width = session.book, session.setting.width
+    table, width = session.book, session.feedback_model.outcome_width
     columns = table.columns()
     outcomes, features = columns["outcomes"].reshape(-1, width), columns["shown"]
     tickets, events, issued = table.tickets, [], 0
-    n_features = session.setting.context
+    n_features = session.feedback_model.n_features
     for answered in columns["history"].tolist():
         if answered:
             events.append(("outcome", answered, outcomes[answered - 1].tolist()))

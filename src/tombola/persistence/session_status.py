@@ -12,7 +12,7 @@ from tombola._types import Floats, Rounds
 from tombola.budget.budget import Balance
 from tombola.confidence.certificate import Certificate
 from tombola.confidence.monitors import RowMonitor, certify
-from tombola.engine.tickets import ACTION, CHANCE, OUTCOME, TOLD, Ticket
+from tombola.engine.tickets import ACTION, ANSWER_INDEX, OUTCOME_START, PROBABILITY, Ticket
 
 if TYPE_CHECKING:
     from tombola.persistence.session_file import Assignment
@@ -31,13 +31,18 @@ class TicketView:
     """
 
     def __init__(self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]) -> None:
-        self.learner, self.names, self.setting, self.seed = session.learner, session.names, session.setting, seed
+        self.learner, self.names, self.feedback_model, self.seed = (
+            session.learner,
+            session.names,
+            session.feedback_model,
+            seed,
+        )
         self.target = None if session.budget is None else session.budget.target
-        self.horizon, self.n_actions, self.round = session.horizon, self.setting.listed, session.round
+        self.horizon, self.n_actions, self.round = session.horizon, self.feedback_model.n_listed_actions, session.round
         self.amended, self.cancelled = amended, cancelled
         # Rows of a table never change once answered, so copying the flags makes a snapshot.
-        self._cells = session.book.pages[1 : self.round + 1]
-        self._answered = self._cells[:, TOLD] > 0
+        self._cells = session.book.cells[1 : self.round + 1]
+        self._answered = self._cells[:, ANSWER_INDEX] > 0
 
     @property
     def answered(self) -> int:
@@ -52,7 +57,7 @@ class TicketView:
     @property
     def probabilities(self) -> Floats:
         """The probabilities of all tickets; NaN where there is no formula."""
-        return self._cells[:, CHANCE]
+        return self._cells[:, PROBABILITY]
 
     @property
     def tickets(self) -> list[Ticket]:
@@ -62,8 +67,8 @@ class TicketView:
     @property
     def outcomes(self) -> list[Any]:
         """The loss of each ticket, or the losses of all actions with full feedback; None while there is no outcome."""
-        rows = self._cells[:, OUTCOME : OUTCOME + self._row_width].tolist()
-        found = map(tuple, rows) if self.setting.whole_rows else (row[0] for row in rows)
+        rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
+        found = map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
         return [losses if known else None for losses, known in zip(found, self._answered.tolist(), strict=True)]
 
     @property
@@ -78,18 +83,20 @@ class TicketView:
 
     def losses_of(self, rounds: Rounds) -> Floats:
         """Return the losses of rounds that have an outcome."""
-        losses: Floats = self._per_action(rounds, lambda action, outcome: (self.setting.loss(action, outcome),))[0]
+        losses: Floats = self._per_action(rounds, lambda action, outcome: (self.feedback_model.loss(action, outcome),))[
+            0
+        ]
         return losses
 
     @property
     def costs(self) -> Floats:
         """The costs of the tickets with an outcome, resources x tickets."""
-        return self._per_action(self.answered_rounds, self.setting.costs)
+        return self._per_action(self.answered_rounds, self.feedback_model.costs)
 
     @property
     def rows(self) -> Floats:
         """The known losses of the tickets with an outcome, tickets x (1, or actions with full feedback)."""
-        return self._cells[self._answered, OUTCOME : OUTCOME + self._row_width]
+        return self._cells[self._answered, OUTCOME_START : OUTCOME_START + self._row_width]
 
     @property
     def switches(self) -> int:
@@ -104,15 +111,17 @@ class TicketView:
 
     @property
     def _row_width(self) -> int:
-        return self.n_actions if self.setting.whole_rows else 1
+        return self.n_actions if self.feedback_model.full_feedback else 1
 
     def _per_action(self, rounds: Rounds, pick: Callable[[int, Any], Sequence[Any]]) -> Floats:
         """Apply `pick(action, outcome)` to the outcomes of each action at once, as columns."""
         actions = self.actions[rounds - 1]
-        found = np.empty((len(pick(0, np.zeros(self.setting.width))), len(rounds)))
+        found = np.empty((len(pick(0, np.zeros(self.feedback_model.outcome_width))), len(rounds)))
         for action in np.flatnonzero(np.bincount(actions)).tolist():
             mine = actions == action
-            outcomes = self._cells[rounds[mine] - 1, OUTCOME : OUTCOME + self.setting.width].T
+            outcomes = self._cells[
+                rounds[mine] - 1, OUTCOME_START : OUTCOME_START + self.feedback_model.outcome_width
+            ].T
             for column, numbers in zip(found, pick(action, outcomes), strict=True):
                 column[mine] = numbers
         return found
@@ -271,7 +280,7 @@ def reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float
 def certificate_of(view: TicketView, level: float) -> Certificate:
     """Return the certificate of an `ActionMonitor` or a `RowMonitor` that has followed the session."""
     names, totals = view.names[: view.n_actions], (view.round, view.answered, _running_sum(view.losses))
-    if view.setting.whole_rows:
+    if view.feedback_model.full_feedback:
         monitor = RowMonitor(names, view.horizon, level)
         monitor.extend(view.rows[: len(view.until_unanswered(np.arange(1, view.round + 1)))])
         return monitor.certificate(*totals)
@@ -285,7 +294,7 @@ def certificate_of(view: TicketView, level: float) -> Certificate:
 def _losses_by_action(view: TicketView) -> list[Floats]:
     """Return the known losses of every listed action."""
     rows = view.rows
-    if view.setting.whole_rows:
+    if view.feedback_model.full_feedback:
         return list(rows.T)
     actions = view.actions[view.answered_rounds - 1]
     return [rows[actions == action, 0] for action in range(view.n_actions)]

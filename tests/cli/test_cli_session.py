@@ -42,10 +42,17 @@ def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
     assert "pending: ticket 2, b on p" in session("status", "r")
     now = json.loads(session("status", "r", "--json"))
     assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.25, [2])
-    assert session("report", "r", "--out", "page.html") == "the page is page.html\n"
+    assert session("report", "r", "--out", "page.html") == "page: page.html\n"
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg") == 2
     assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_start_draws_and_prints_seed(session: Callable[..., str]) -> None:
+    first = json.loads(session("start", "ids.csv", "--actions", "a,b", "--out", "r", "--json"))
+    second = json.loads(session("start", "ids.csv", "--actions", "a,b", "--out", "q", "--json"))
+    assert first["seed"] != second["seed"]
+    assert json.loads(session("status", "r", "--json"))["seed"] == first["seed"]
 
 
 def test_import_is_light(run_python: Callable[..., Any]) -> None:
@@ -92,12 +99,12 @@ def test_amend_cancel_export(session: Callable[..., str], tmp_path: Path) -> Non
     assert session("amend", "r", "1", "--loss", "0.25") == "ticket 1 amended; its loss was 0.5 before\n"
     assert session("cancel", "r", "2") == "ticket 2 cancelled\n"
     assert "1 answered, 1 pending, 1 cancelled, 1 amended" in session("status", "r")
-    assert session("export", "r", "--out", "r.csv") == "3 tickets are in r.csv\n"
+    assert session("export", "r", "--out", "r.csv") == "r.csv: 3 tickets\n"
     lines = (tmp_path / "r.csv").read_text().splitlines()
     assert lines[0] == "ticket,id,action,probability,loss,amended,cancelled"
     assert lines[1].split(",", 2)[2] == '"call, then write",1.0,0.25,True,False'
     assert lines[2].split(",", 2)[2] == "'=wait,1.0,,False,True", "a spreadsheet must not take a name for a formula"
-    assert session("export", "r", "--out", "r.parquet") == "3 tickets are in r.parquet\n"
+    assert session("export", "r", "--out", "r.parquet") == "r.parquet: 3 tickets\n"
     table = import_module("pyarrow.parquet").read_table(tmp_path / "r.parquet").to_pydict()
     assert table["action"][:2] == ["call, then write", "=wait"]
     assert table["loss"] == [0.25, None, None]
@@ -135,7 +142,8 @@ def test_short_session_loads_no_compiler(
     assert done.stdout.splitlines()[-1] == "False", done.stdout + done.stderr
     with SessionFile.open(tmp_path / "r") as compiled, SessionFile.open(tmp_path / "r") as slow:
         slow.interpreted = True
-        assert bits(compiled) == bits(slow)
+        assert repr(compiled.state) == repr(slow.state)
+        assert compiled.view().tickets == slow.view().tickets
 
 
 def test_record_checks_id_and_action(
