@@ -22,6 +22,7 @@ from tombola import _validate
 from tombola._process_bound import ProcessBound
 from tombola._types import Floats, RngState, Seed
 from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop
+from tombola.engine.compiler import expected_rounds
 from tombola.engine.tickets import Ticket, TicketTable, new_ticket
 from tombola.errors import SessionError
 from tombola.feedback import make_feedback_model
@@ -116,7 +117,8 @@ class Session(ProcessBound):
         self._acquire: Callable[[], object] = self._lock.acquire
         self._release = self._lock.release
         _sessions.add(self)
-        self._start(RngStreams(self.seed).learner(learner))
+        with expected_rounds(self.horizon, self.feedback_model.actions):
+            self._start(RngStreams(self.seed).learner(learner))
 
     def _start(self, rng: RngState) -> None:
         """Begin with this random generator and no tickets."""

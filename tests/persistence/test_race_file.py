@@ -48,7 +48,7 @@ def test_no_call_is_issued_twice(tmp_path: Path) -> None:
 
 
 def test_changed_cells_are_detected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    from test_live_damage import cells, other
+    from damaged_files import cells, other
 
     with start_file(tmp_path / "whole.race") as file:
         finish_files(file)

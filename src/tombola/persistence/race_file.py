@@ -66,7 +66,6 @@ class RaceFile(ProcessBound):
                 f"RaceFile: {self.path} was written by another version of tombola ({reason}); use that one."
             ) from None
         self.evaluator_config: dict[str, Any] = log.about.get("evaluator") or {}
-        log.fits = is_race_event
         self._forget()
 
     @classmethod
@@ -130,11 +129,6 @@ class RaceFile(ProcessBound):
                 "or use another file."
             )
         return file
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes for the reader of this file."""
-        return tuple(self._log.notes)
 
     @property
     def race(self) -> Race:
@@ -236,10 +230,12 @@ class RaceFile(ProcessBound):
         self._events: list[Event] = []
         self._answers: dict[int, Event] = {}
         self._issued: set[int] = set()
-        self._log.restart()
+        self._log.rewind()
 
     def _read_new_events(self) -> None:
-        for stored in self._log.news():
+        for stored in self._log.unread():
+            if not is_race_event(stored):
+                raise self._log.damage(f"event {stored.number} is malformed")
             event = _to_event(stored)
             self._remember(event)
             if self._race is not None:
@@ -274,12 +270,9 @@ def is_race_event(stored: LogEvent) -> bool:
 
     `Race.apply` checks its values.
 
-    >>> is_race_event(LogEvent(1, "call", 3, 0, None)), is_race_event(LogEvent(1, "answer", 3, 0, [0.5]))
+    >>> is_race_event(LogEvent(1, "call", 3, None)), is_race_event(LogEvent(1, "answer", 3, [0.5]))
     (True, False)
     """
-    if stored.again != 0:
-        # A race has no amendments.
-        return False
     if stored.kind == "answer":
         value = stored.value
         return (
