@@ -257,7 +257,6 @@ def run(
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     evaluator.check()
     with RaceFile.at(file, settings(commands), read_ids(rows, column or None), _stored(evaluator)) as race_file:
-        _show_notes(race_file)
         now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else tell)
         found = RaceReport.from_file(race_file, now)
     if out is not None:
@@ -318,14 +317,7 @@ def _commands(texts: list[str]) -> dict[str, str]:
 def _open(path: Path) -> "RaceFile":
     from tombola.persistence.race_file import RaceFile
 
-    file = RaceFile.open(path)
-    _show_notes(file)
-    return file
-
-
-def _show_notes(file: "RaceFile") -> None:
-    for note in file.notes:
-        tell(f"note: {note}")
+    return RaceFile.open(path)
 
 
 def _exit_code(race: "Race") -> int:
