@@ -10,7 +10,7 @@ import pytest
 from naive import bandit as naive
 from tombola.engine.state_vector import mix_slice
 from tombola.errors import ParameterError
-from tombola.feedback import Live, make_feedback_model
+from tombola.feedback import StepRunner, make_feedback_model
 from tombola.learners import (
     KLUCB,
     UCB1,
@@ -103,14 +103,14 @@ def follow(learner: Learner, twin: Any, losses: Rows, arrivals: RowStream, seed:
     return runner
 
 
-def new_live(learner: Learner, losses: Rows, seed: int = 0) -> Live:
+def new_live(learner: Learner, losses: Rows, seed: int = 0) -> StepRunner:
     """Return a learner in live use, for this table."""
     setting = make_feedback_model(learner, losses.shape[0], actions=losses.shape[1])
-    return setting.live(learner, new_rng(np.random.SeedSequence(seed)))
+    return setting.step_runner(learner, new_rng(np.random.SeedSequence(seed)))
 
 
 def steps(
-    live: Live, losses: Rows, arrivals: RowStream, heard: Callable[[int, float, float], None] = lambda *_: None
+    live: StepRunner, losses: Rows, arrivals: RowStream, heard: Callable[[int, float, float], None] = lambda *_: None
 ) -> Iterator[tuple[int, float]]:
     """Play all rounds, yield the action and probability of each, and hand out the feedback as it arrives."""
     tickets = []

@@ -38,7 +38,7 @@ from tombola.budget import tracker as tracker
 from tombola.budget.budget import MIN_AMOUNT, Balance, Budget, BudgetRun, BudgetTerms
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback import Live, budgeted
+from tombola.feedback import StepRunner, budgeted
 from tombola.learners import BudgetedBanditLearner, EmpiricalLP, ThriftyLP
 from tombola.persistence import SessionFile
 from tombola.pool import Pool
@@ -186,7 +186,7 @@ def blind(workspace: budgeted.Workspace, prices: Floats, action: int, loss: floa
     return True
 
 
-def rash(self: Live, played: int) -> tuple[int, float]:
+def rash(self: StepRunner, played: int) -> tuple[int, float]:
     """Hand out what came without asking whether it is a ticket."""
     self.plan(played)
     self._cells[0, 0] = 0.0
@@ -206,7 +206,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any, Any, range]] = {
     "the play itself is shown": (budgeted.BudgetedFeedback, "make_observe", showing, (played, Grasping), range(300)),
     "answered is not written down": (budgeted, "mark_answered", lambda pages, row: None, (lived, Hostile), range(150)),
     "any cost is taken": (budgeted, "unpack_action", blind, (lived, Hostile), range(150)),
-    "what is no ticket is handed out": (Live, "act", rash, (filed, Hostile), range(FICKLE, FICKLE + 1)),
+    "what is no ticket is handed out": (StepRunner, "act", rash, (filed, Hostile), range(FICKLE, FICKLE + 1)),
 }
 
 

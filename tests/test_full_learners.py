@@ -104,7 +104,7 @@ def arrivals(T: int, delay: str) -> list[list[int]]:
 def drive(learner: Learner, rows: Floats, coming: list[list[int]], twin: Any = None) -> Played:
     """Play round by round, and compare with the twin before every round is answered."""
     T, k = rows.shape
-    live = make_feedback_model(learner, T, actions=k).live(learner, new_rng(np.random.SeedSequence(0)))
+    live = make_feedback_model(learner, T, actions=k).step_runner(learner, new_rng(np.random.SeedSequence(0)))
     played = Played([], [], [])
     for t in range(T):
         for s in coming[t]:
@@ -221,7 +221,7 @@ def test_follow_the_leader_in_random_order_is_within_the_bound_exactly() -> None
 
 def test_random_ties_are_shared_equally() -> None:
     learner = FollowTheLeader(ties="random")
-    live = make_feedback_model(learner, 3000, actions=4).live(learner, new_rng(np.random.SeedSequence(1)))
+    live = make_feedback_model(learner, 3000, actions=4).step_runner(learner, new_rng(np.random.SeedSequence(1)))
     live.runner.state.totals[2] = 1.0
     plays = np.bincount([live.act(t)[0] for t in range(3000)], minlength=4)
     # A fair coin leaves 5 standard deviations in one seed out of a million.

@@ -183,7 +183,7 @@ def test_the_simulation_does_what_its_theorem_says(base: Learner) -> None:
     for losses in [*tables, np.ones((1, 2)), np.ones((9, 1))]:
         rows, k = losses.shape
         learner = OptimisticSimulation(base)
-        live = make_feedback_model(learner, rows, actions=k).live(learner, new_rng(np.random.SeedSequence(2)))
+        live = make_feedback_model(learner, rows, actions=k).step_runner(learner, new_rng(np.random.SeedSequence(2)))
         twin = naive.OptimisticSimulation(k, rows, base, live.runner.rng)
         for t in range(rows):
             action, probability = live.act(t)

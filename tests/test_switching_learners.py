@@ -16,7 +16,7 @@ from tombola.bounds import switching as bounds
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 from tombola.feedback import make_feedback_model
-from tombola.feedback.base import Live
+from tombola.feedback.base import StepRunner
 from tombola.learners import (
     BatchedExp3,
     BernsteinElimination,
@@ -93,14 +93,14 @@ def after(rounds: int, delay: int) -> RowStream:
     return [[t - delay] if t >= delay else [] for t in range(rounds)]
 
 
-def new_live(learner: Learner, losses: Rows, seed: int = 0) -> Live:
+def new_live(learner: Learner, losses: Rows, seed: int = 0) -> StepRunner:
     """Return a learner in live use, for this table."""
     setting = make_feedback_model(learner, losses.shape[0], actions=losses.shape[1])
-    return setting.live(learner, new_rng(np.random.SeedSequence(seed)))
+    return setting.step_runner(learner, new_rng(np.random.SeedSequence(seed)))
 
 
 def steps(
-    live: Live, losses: Rows, arrivals: RowStream, heard: Callable[[int, float, float], None] = lambda *_: None
+    live: StepRunner, losses: Rows, arrivals: RowStream, heard: Callable[[int, float, float], None] = lambda *_: None
 ) -> Iterator[tuple[int, float]]:
     """Play all rounds, yield the action and probability of each, and hand out the feedback as it arrives."""
     tickets = []

@@ -25,7 +25,7 @@ from tombola.delay import DelayLike
 from tombola.engine.compiler import compiled, compiles, interpreted
 from tombola.engine.tickets import Ticket
 from tombola.errors import LearnerError, PoolError, SessionError
-from tombola.feedback import BanditFeedback, BudgetedFeedback, Live, feedback_type, make_feedback_model
+from tombola.feedback import BanditFeedback, BudgetedFeedback, StepRunner, feedback_type, make_feedback_model
 from tombola.pool import Pool
 from tombola.rng import new_rng
 from tombola.session import Session
@@ -396,12 +396,12 @@ def _throws(learner: Any, throws: int) -> Iterator[tuple[int, float]]:
         yield predictor.predict(pool.features[8])
 
 
-def _after(learner: Any, rounds: int) -> tuple[Live, list[Any]]:
+def _after(learner: Any, rounds: int) -> tuple[StepRunner, list[Any]]:
     """Return a learner that has played some rounds, with more money than it needs, and the mixes it had."""
     pool: Pool = _pool(learner, 9)
     budget: Budget | None = _terms(learner, pool, rate=1e6).get("budget")
     setting = make_feedback_model(learner, pool.rows, actions=pool.k, budget_run=resolve_budget(pool, budget))
-    live = setting.live(learner, new_rng(np.random.SeedSequence(1)))
+    live = setting.step_runner(learner, new_rng(np.random.SeedSequence(1)))
     mixes = []
     for t in range(rounds):
         action, probability = live.act(t)

@@ -139,7 +139,7 @@ def test_null_action_is_not_counted_as_first_action() -> None:
         (["--budget", "5", "--worst", "gtp=1"], "expected the name of an action, got 'gtp'"),
         (["--budget", "5", "--worst", "1", "--worst", "2"], "one for each of the 1 amounts"),
         (["--budget", "5", "--worst", "1", "--null", "none"], "--null: expected one of gpt, small"),
-        (["--budget", "5", "--worst", "1", "--learner", "UCB2"], "a learner that minds a budget"),
+        (["--budget", "5", "--worst", "1", "--learner", "UCB2"], "a learner for budgets"),
         (["--budget", "-5", "--worst", "1"], "finite numbers, 0 or more"),
         (["--learner", "ThriftyLP"], "needs one, got none"),
     ],

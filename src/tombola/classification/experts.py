@@ -8,7 +8,7 @@ from tombola._types import Floats, RngState
 from tombola.classification.classes.finite import FiniteClass
 from tombola.classification.learner import LabelLearner
 from tombola.errors import ParameterError
-from tombola.feedback import FullFeedback, Live
+from tombola.feedback import FullFeedback, StepRunner
 from tombola.learners.base import Learner
 
 
@@ -37,7 +37,9 @@ class Experts(LabelLearner):
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "ExpertsPredictor":
         """Start the base over the hypotheses."""
-        return ExpertsPredictor(self.hypotheses, FullFeedback(self.hypotheses.size, horizon).live(self.base, rng))
+        return ExpertsPredictor(
+            self.hypotheses, FullFeedback(self.hypotheses.size, horizon).step_runner(self.base, rng)
+        )
 
     def bound(self, horizon: int) -> float | None:
         """Bound the regret as that of the base."""
@@ -47,7 +49,7 @@ class Experts(LabelLearner):
 class ExpertsPredictor:
     """A live learner whose actions are hypotheses."""
 
-    def __init__(self, hypotheses: FiniteClass, live: Live) -> None:
+    def __init__(self, hypotheses: FiniteClass, live: StepRunner) -> None:
         self._class, self._live = hypotheses, live
         self._columns = np.ascontiguousarray(hypotheses.array.T)
         self._played = 0

@@ -80,7 +80,7 @@ class Actions(EnumerableLearner):
         budget_run = resolve_budget(pool, budget, stop)
         self._feedback_model = make_feedback_model(learner, horizon, actions=pool.k, budget_run=budget_run)
         self._coins = new_rng(np.random.SeedSequence(0))
-        self._live = self._feedback_model.live(learner, self._coins)
+        self._live = self._feedback_model.step_runner(learner, self._coins)
         self._arrays = [self._live.runner.memory, *_arrays(self._live.runner.workspace)]
         self._mixes = bool(learner.mixes)
         self._averages = self._mixes and budget_run is None  # nothing that it has depends on what its mix draws

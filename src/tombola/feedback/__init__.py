@@ -1,11 +1,11 @@
-"""Settings: what a learner meets, as values; `feedback_model` finds the one that a learner is made for."""
+"""Feedback models: the part of a row that a learner sees after the delay."""
 
 from typing import Any
 
 from tombola.budget.budget import BudgetRun
 from tombola.errors import LearnerError
 from tombola.feedback.bandit import BanditFeedback
-from tombola.feedback.base import FeedbackModel, Live
+from tombola.feedback.base import FeedbackModel, StepRunner
 from tombola.feedback.budgeted import BudgetedFeedback
 from tombola.feedback.budgeted_bandit import BudgetedBanditFeedback
 from tombola.feedback.full import FullFeedback
@@ -24,7 +24,7 @@ __all__ = [
     "BudgetedFeedback",
     "FeedbackModel",
     "FullFeedback",
-    "Live",
+    "StepRunner",
     "feedback_type",
     "make_feedback_model",
 ]
@@ -33,9 +33,13 @@ __all__ = [
 def make_feedback_model(
     learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None = None, features: int | None = None
 ) -> FeedbackModel:
-    """Return the setting of a learner: so many rounds and actions, what may be spent, how many features are shown.
+    """Return the feedback model of a learner, by its attribute `feedback`.
 
-    The feedback of a learner is one of the short names, or a kind of setting itself.
+    learner: its `feedback` is a key of `FEEDBACK_MODELS`, or a subclass of `FeedbackModel`.
+    horizon: number of rounds.
+    actions: number of actions, without an added null action.
+    budget_run: resolved budget and stop rule, for learners under a budget.
+    features: number of features of a row, for learners of labels.
 
     >>> from tombola import UCB1
     >>> make_feedback_model(UCB1(), 100, actions=3).outcome_width
@@ -47,20 +51,20 @@ def make_feedback_model(
 
 
 def feedback_type(learner: Any) -> type[FeedbackModel]:
-    """Return the kind of setting that a learner is made for."""
+    """Return the subclass of `FeedbackModel` that a learner needs."""
     feedback = getattr(learner, "feedback", None)
     kind = feedback if isinstance(feedback, type) else FEEDBACK_MODELS.get(str(feedback))
     if isinstance(learner, type) or kind is None or not issubclass(kind, FeedbackModel):
-        raise LearnerError(_no_learner(learner))
+        raise LearnerError(_not_a_learner(learner))
     return kind
 
 
-def _no_learner(given: Any) -> str:
+def _not_a_learner(given: Any) -> str:
     if isinstance(given, type):
         return f"{given.__name__}: expected a learner, got its class; write {given.__name__}()."
     if isinstance(given, str):
         return f"{given!r}: expected a learner, got a name; write tombola.{given}(), without quotes."
     return (
-        f"{type(given).__name__}: expected a learner, whose feedback is one of {', '.join(map(repr, FEEDBACK_MODELS))}, got "
+        f"{type(given).__name__}: expected a learner with feedback one of {', '.join(map(repr, FEEDBACK_MODELS))}, got "
         f"{given!r}; write for example UCB1()."
     )

@@ -1,4 +1,4 @@
-"""Bandit feedback: after the delay, the loss of the action played is seen."""
+"""Bandit feedback: after the delay, the learner sees the loss of the action it played."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Workspace(NamedTuple):
-    """The row at hand, and the tickets still out, in a ring."""
+    """Scratch arrays: the current row, and a ring buffer of the plays in flight."""
 
     row: Floats
     actions: Rounds
@@ -50,19 +50,16 @@ class Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BanditFeedback(FeedbackModel):
-    """The loss of the action played is seen."""
+    """The learner sees the loss of the action played. An outcome is that loss."""
 
     @property
     def outcome_width(self) -> int:
-        """How many numbers an outcome has: one loss."""
         return 1
 
     def workspace(self, ring: int) -> Workspace:
-        """Return room for one row, and for the tickets out."""
         return Workspace(np.zeros(self.actions), np.zeros(ring, np.int64), np.zeros(ring), np.zeros(ring))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels of the loop and of the live steps."""
         kernels = learner.kernels(self.actions, self.horizon)
         choose = make_choose(kernels)
         return {
@@ -76,7 +73,6 @@ class BanditFeedback(FeedbackModel):
         }
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return what a learner does live: one compiled call for a ticket, and one for its loss."""
         runner = Runner(learner, self, rng)
         memory = runner.memory
         act = runner.step(live_act, memory, rng, EMPTY_CELLS)
@@ -85,43 +81,39 @@ class BanditFeedback(FeedbackModel):
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             if type(ticket) is not Ticket:
                 return False
-            row, action, probability = ticket
-            is_plain = type(row) is type(action) is int and type(probability) is type(loss) is float
-            return is_plain and cost is label is None and step(memory, cells, row, action, probability, loss)
+            # Exact types only: the compiled step has one signature, and others would compile it again.
+            round_, action, probability = ticket
+            is_exact = type(round_) is type(action) is int and type(probability) is type(loss) is float
+            return is_exact and cost is label is None and step(memory, cells, round_, action, probability, loss)
 
-        def tell(cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> bool:
-            return bool(step(memory, cells, row, *ticket_cells(cells, row), outcome[0]))
+        def observe(cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
+            return bool(step(memory, cells, index, *ticket_cells(cells, index), outcome[0]))
 
-        return LiveKernels(partial(act, memory, rng), observe_fast, tell, runner)
+        return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the loss of the action played."""
         return (parse_loss(*loss_or_reward(round, given)),)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return what `observe` may be told to have this outcome."""
         return {"loss": outcome[0]}
 
     def decode(self, outcome: EncodedOutcome) -> float:
-        """Return the loss."""
         return outcome[0]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss."""
         return outcome[0]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return the loss of the action."""
         return {"loss": float(losses[action])}
 
 
 def look_ahead(table: RowStream, t: int) -> None:
-    """Ask for the beginning of the row of some rounds from now."""
+    """Prefetch the start of the row that is played some rounds from now."""
     prefetch_row(table.losses, table.order, t, 1)
 
 
 def make_reveal(observe: Kernel) -> Kernel:
-    """Return the kernel that tells the learner what came of the ticket of round s."""
+    """Return the kernel that passes the loss of round s to the learner."""
 
     def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
         slot = s % workspace.actions.size
@@ -131,7 +123,7 @@ def make_reveal(observe: Kernel) -> Kernel:
 
 
 def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel of a turn."""
+    """Return the kernel that plays round t."""
 
     def turn(
         state: Any,
@@ -160,11 +152,11 @@ def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     return turn
 
 
-def live_observe(memory: Floats, cells: Floats, row: int, action: int, probability: float, loss: float) -> bool:
-    """Take in one loss, live, and write it down, if it is one and its ticket is pending."""
-    if not is_pending(cells, row, action, probability) or not 0.0 <= loss <= 1.0:
+def live_observe(memory: Floats, cells: Floats, index: int, action: int, probability: float, loss: float) -> bool:
+    """Observe one loss and write it into the table, if it is in [0, 1] and the ticket is pending."""
+    if not is_pending(cells, index, action, probability) or not 0.0 <= loss <= 1.0:
         return False
     observe(view(memory), action, probability, loss)
-    cells[row, OUTCOME_START] = loss
-    mark_answered(cells, row)
+    cells[index, OUTCOME_START] = loss
+    mark_answered(cells, index)
     return True

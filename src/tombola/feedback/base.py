@@ -1,7 +1,8 @@
-"""What a setting is: what a learner meets, what it is shown of a round, and what may be told of a ticket.
+"""Base of the feedback models: kernels of the loop, live kernels, and the codec of outcomes.
 
-A setting is a value. It gives the one loop its kernels, and a live session its steps; it reads outcomes, says which are
-valid, and owns the words for those that are not. Another kind of feedback is another file in this folder.
+A feedback model defines which part of a row a learner sees after the delay. It binds the learner's kernels to the
+names that the loop calls, and it encodes, decodes and validates the outcomes that a session observes. An encoded
+outcome is a tuple of `outcome_width` floats. Another kind of feedback is another module of this folder.
 """
 
 import math
@@ -31,87 +32,90 @@ EncodedOutcome: TypeAlias = tuple[float, ...]
 
 
 class LiveKernels(NamedTuple):
-    """What a learner does live, and the runner who does it, if there is one; tickets are written into cells of a book.
+    """Compiled single-round kernels of a learner, which write into the cells of a ticket table.
 
-    `act` takes the cells, and what is shown of the row; it returns round, action and probability, or DUE or FULL instead of
-    a round if it did nothing, because the learner has to plan, or the cells are full. `observe_fast` takes the cells, a
-    ticket, and what was given as loss, cost and label; it tells whether the ticket was handed out and is pending, and
-    that is a valid outcome of it, and only then does anything; what is not as it mostly is, it leaves to others. `tell`
-    takes the cells, a row of them, its round, and an outcome, and tells the same.
+    `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is `NEEDS_PLAN` or `TABLE_FULL`
+    if nothing was issued.
+    `observe_fast(cells, ticket, loss, cost, label) -> bool` is the fast path for arguments of the expected types; it
+    returns False and changes nothing for anything else.
+    `observe(cells, index, round, outcome) -> bool` takes an encoded outcome for row `index` of the table; False if
+    that ticket is not pending or the outcome is not valid.
+    `runner` holds the learner and its state; None for learners of labels.
     """
 
     act: Callable[..., tuple[int, int, float]]
     observe_fast: Callable[[Floats, Ticket, Any, Any, Any], bool]
-    tell: Callable[[Floats, int, int, EncodedOutcome], bool]
+    observe: Callable[[Floats, int, int, EncodedOutcome], bool]
     runner: Any
 
-    def learn(self, cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> None:
-        """Take in an outcome that must be a valid one of a pending round."""
-        if not self.tell(cells, row, round, outcome):
+    def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
+        """Observe a valid outcome of a pending ticket; raise for any other."""
+        if not self.observe(cells, index, round, outcome):
             raise FeedbackError(
-                f"learn: expected the outcome of a pending round, got {outcome} for round {round}; parse it before."
+                f"learn: expected the outcome of a pending round, got {outcome} for round {round}; encode it first."
             )
 
 
 NEEDS_PLAN, TABLE_FULL = -1, 0
-EMPTY_CELLS = np.zeros((1, 1))  # what cells look like to the compiler
+EMPTY_CELLS = np.zeros((1, 1))  # an argument of the type of `TicketTable.cells`, for the compiler
 
 
-class Live:
-    """A learner in live use by somebody who keeps the tickets."""
+class StepRunner:
+    """A learner driven round by round by a caller that keeps the tickets itself."""
 
-    def __init__(self, steps: LiveKernels, width: int) -> None:
-        self.runner = steps.runner
-        self._act, self._learn = steps.act, steps.learn
-        self._cells = np.zeros((2, OUTCOME_START + width))  # of the ticket at hand
+    def __init__(self, kernels: LiveKernels, outcome_width: int) -> None:
+        self.runner = kernels.runner
+        self._act, self._learn = kernels.act, kernels.learn
+        # A ticket table of one row, which holds the ticket in use.
+        self._cells = np.zeros((2, OUTCOME_START + outcome_width))
 
     def act(self, played: int) -> tuple[int, float]:
-        """Choose an action after so many rounds, however often the learner plans before; return it with its probability."""
+        """Plan if needed, and return the action of the round after `played` rounds with its probability."""
         self._cells[0, ROUNDS] = 0.0
-        while (found := self._act(self._cells))[0] == NEEDS_PLAN:
+        while (ticket := self._act(self._cells))[0] == NEEDS_PLAN:
             self.runner.plan(played)
-        return found[1:]
+        return ticket[1:]
 
     def plan(self, played: int) -> None:
-        """Let the learner plan, if it wants to."""
-        self._cells[0, ROUNDS] = 1.0
+        """Let the learner plan until it no longer needs to."""
+        self._cells[0, ROUNDS] = 1.0  # the table is full, so `act` issues nothing
         while self._act(self._cells)[0] == NEEDS_PLAN:
             self.runner.plan(played)
 
     def learn(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
-        """Take in what came of a ticket."""
+        """Observe the encoded outcome of a ticket."""
         self._cells[0, ROUNDS], self._cells[1, :OUTCOME_START] = 1.0, (action, probability, 0.0)
         self._learn(self._cells, 1, round, outcome)
 
 
 @dataclass(frozen=True, eq=False)
 class FeedbackModel(ABC):
-    """What a learner meets: so many actions, so many rounds, and feedback of some kind."""
+    """Number of actions and rounds, and the feedback that a learner receives."""
 
     actions: int
     horizon: int
 
-    full_feedback: ClassVar[bool] = False  # whether an outcome tells the losses of all actions, whichever was played
-    supports_amend: ClassVar[bool] = True  # whether an answer may be corrected afterwards; money spent stays spent
+    full_feedback: ClassVar[bool] = False  # whether an outcome has the losses of all actions
+    supports_amend: ClassVar[bool] = True  # whether an outcome can be corrected; spent budget cannot
 
     @property
     @abstractmethod
     def outcome_width(self) -> int:
-        """How many numbers an outcome has."""
+        """The number of floats of an encoded outcome."""
 
     @property
     def n_features(self) -> int:
-        """How many numbers of a row are shown before an action is chosen."""
+        """The number of features that `act` takes."""
         return 0
 
     @classmethod
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the setting of a learner with so many actions and rounds; most neither spend nor see features."""
+        """Return the model for a learner; the base class rejects budgets and features."""
         if budget_run is not None:
             raise ParameterError(
-                f"budget: expected a learner that minds a budget, got {type(learner).__name__}; write for example "
+                f"budget: expected a learner for budgets, got {type(learner).__name__}; write for example "
                 "EmpiricalLP(), or leave the budget out."
             )
         if features is not None:
@@ -123,87 +127,87 @@ class FeedbackModel(ABC):
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names of the actions, where the setting has names of its own."""
+        """The names of the actions, if the model prescribes them."""
         return None
 
     @property
     def n_listed_actions(self) -> int:
-        """The number of actions that were listed, without a null action that was added."""
+        """The number of actions without an added null action."""
         return self.actions
 
     def balance(self, workspace: Any) -> Balance:
-        """Return what is spent, reserved and left: in most settings nothing costs anything."""
+        """Return the amounts spent, reserved and left; empty without a budget."""
         return NO_BALANCE
 
     def budget_arrays(self, workspace: Any) -> tuple[Floats, ...]:
-        """Return what a workspace keeps from one round to the next, besides the learner: in most settings nothing."""
+        """Return the arrays of the workspace that last from round to round; empty without a budget."""
         return ()
 
-    def parse_costs(self, who: str, action: int, cost: Any) -> EncodedOutcome:
-        """Return what was told of the costs of a play: in most settings nothing costs anything."""
+    def parse_costs(self, owner: str, action: int, cost: Any) -> EncodedOutcome:
+        """Return the encoded costs of a play; the base class rejects any."""
         if cost is not None:
-            raise FeedbackError(f"{who}: expected no cost, for there is no budget, got {cost!r}; leave it out.")
+            raise FeedbackError(f"{owner}: expected no cost without a budget, got {cost!r}; leave it out.")
         return ()
 
     def init(self, learner: Any) -> Any:
-        """Return the first state of a learner."""
+        """Return the initial state of a learner."""
         return learner.init(actions=self.actions, horizon=self.horizon)
 
     @abstractmethod
     def workspace(self, ring: int) -> Any:
-        """Return what the kernels work on besides the state, for `ring` plays in flight."""
+        """Return the scratch arrays of the kernels, for `ring` plays in flight."""
 
     @abstractmethod
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return what the names in the loop, and in the steps of a session, mean for this learner."""
+        """Return the functions to bind to the global names of the loop and of the live kernels."""
 
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
-        """Let the learner think."""
+        """Let the learner plan, in plain Python."""
         learner.plan(state=state, rng=rng)
 
     @abstractmethod
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return what a learner does live."""
+        """Return the kernels that play one round at a time."""
 
-    def live(self, learner: Any, rng: RngState) -> Live:
-        """Return a learner in live use by somebody who keeps the tickets."""
-        return Live(self.live_kernels(learner, rng), self.outcome_width)
+    def step_runner(self, learner: Any, rng: RngState) -> StepRunner:
+        """Return a learner to drive round by round, without a ticket table."""
+        return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
     def encode_features(self, given: Any) -> Any:
-        """Return what is shown of a row before an action is chosen: in most settings nothing may be given."""
+        """Return validated features of a row; the base class rejects any."""
         raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
 
     @abstractmethod
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return what was told of a round, and of the action played, as `width` numbers, or say why it cannot be so."""
+        """Return the encoded outcome of a round, given the keyword arguments of `Session.observe`."""
 
     @abstractmethod
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return what `observe` may be told to have this outcome."""
+        """Return the keyword arguments of `Session.observe` that encode to this outcome."""
 
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Return an outcome of this action that comes from a file, if it is one."""
+        """Return an encoded outcome read from a file; raise if it is not valid for this action."""
         return self.encode(0, action, self.to_observe_kwargs(outcome))
 
     @abstractmethod
     def decode(self, outcome: EncodedOutcome) -> Any:
-        """Return an outcome as people know it."""
+        """Return an outcome as `Session.outcomes` lists it."""
 
     @abstractmethod
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss of the action that was played."""
+        """Return the loss of the action played."""
 
     def costs(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Return what the action that was played cost, of each resource: in most settings nothing."""
+        """Return the cost of the action played, per resource; empty without a budget."""
         return ()
 
     @abstractmethod
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return what `observe` is told when these are the losses, and the costs, of the row."""
+        """Return the keyword arguments of `Session.observe` for a row with these losses and costs."""
 
 
 def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
-    """Return the loss or the reward that was given, and which it is; nothing but `others` may come with it."""
+    """Return the given loss or reward and its name; only arguments in `others` may accompany it."""
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
             raise FeedbackError(
@@ -220,20 +224,20 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
     return (loss, "loss") if reward is None else (reward, "reward")
 
 
-def copy_into(room: Floats, given: Any) -> bool:
-    """Copy what is given into an array, if it has that shape; what numbers they are is not looked at."""
+def copy_into(target: Floats, given: Any) -> bool:
+    """Copy a value into an array and return True, if it converts to numbers of that shape."""
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
         return False
-    if numbers.shape != room.shape:
+    if numbers.shape != target.shape:
         return False
-    room[...] = numbers
+    target[...] = numbers
     return True
 
 
 def are_losses(losses: Floats) -> bool:
-    """Tell whether all numbers are in [0, 1]."""
+    """Return whether all numbers are in [0, 1]; a kernel."""
     valid = True
     for loss in losses:
         valid = valid and 0.0 <= loss <= 1.0
@@ -241,7 +245,7 @@ def are_losses(losses: Floats) -> bool:
 
 
 def parse_row(actions: int, given: Any, name: str) -> Floats:
-    """Return the losses of all actions, given as losses or as rewards."""
+    """Return the losses of all actions, from losses or rewards."""
     row = np.zeros(actions)
     if not copy_into(row, given) or not ((row >= 0) & (row <= 1)).all():
         raise FeedbackError(
@@ -252,7 +256,7 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
 
 
 def parse_loss(given: Any, name: str) -> float:
-    """Return one loss, given as a loss or as a reward."""
+    """Return one loss, from a loss or a reward."""
     try:
         value = float(given)
     except (OverflowError, TypeError, ValueError):
@@ -265,7 +269,7 @@ def parse_loss(given: Any, name: str) -> float:
 
 
 def make_choose(kernels: Any) -> Kernel:
-    """Return the kernel that lets a learner name its action, or write its mix and have the coin thrown for it."""
+    """Return the kernel that chooses an action: from `act`, or drawn from the learner's mix."""
     act, mix_of_state = kernels.act, kernels.mix
 
     def choose_plain(state: Any, mix: Floats, rng: RngState) -> tuple[int, float]:
@@ -283,22 +287,22 @@ def make_choose(kernels: Any) -> Kernel:
 
 
 def make_expected_loss(kernels: Any) -> Kernel:
-    """Return the kernel that averages the loss of a round over the learner's own coin, if it throws one."""
+    """Return the kernel for the expected loss of a round, over the learner's own randomness."""
     return expect_plain if kernels.mix is None else expect_mixed
 
 
 def expect_mixed(row: Floats, action: int, mix: Floats) -> float:
-    """Return the loss of the round, averaged over the learner's own coin."""
+    """Return the loss averaged over the mix."""
     return dot(mix, row)
 
 
 def expect_plain(row: Floats, action: int, mix: Floats) -> float:
-    """Return the loss of the round: there was no coin."""
+    """Return the loss of the action: without a mix there is nothing to average."""
     return float(row[action])
 
 
 def make_pauses(needs_plan: Kernel) -> Kernel:
-    """Return the kernel that stops the loop when the learner is due to plan."""
+    """Return the kernel that interrupts the loop when the learner needs to plan."""
 
     def pauses(state: Any, workspace: Any) -> bool:
         return bool(needs_plan(state))
@@ -307,7 +311,7 @@ def make_pauses(needs_plan: Kernel) -> Kernel:
 
 
 def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, float]:
-    """Choose one action, live, and write its ticket."""
+    """Choose one action and write its ticket into the table."""
     if needs_plan(view(memory)):
         return NEEDS_PLAN, 0, 0.0
     if not has_capacity(cells):

@@ -1,4 +1,4 @@
-"""Full feedback: after the delay, the losses of all actions are seen."""
+"""Full feedback: after the delay, the learner sees the losses of all actions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,28 +42,25 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Workspace(NamedTuple):
-    """The row at hand."""
+    """Scratch array: the current row. Rows in flight are read from the pool again."""
 
     row: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class FullFeedback(FeedbackModel):
-    """The losses of all actions are seen."""
+    """The learner sees the losses of all actions. An outcome is these losses, shape (k,)."""
 
     full_feedback: ClassVar[bool] = True
 
     @property
     def outcome_width(self) -> int:
-        """How many numbers an outcome has: a loss for every action."""
         return self.actions
 
     def workspace(self, ring: int) -> Workspace:
-        """Return room for one row; what is in flight is in the pool."""
         return Workspace(np.zeros(self.actions))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels of the loop and of the live steps."""
         kernels = learner.kernels(self.actions, self.horizon)
         choose, observe = make_choose(kernels), kernels.observe
         return {
@@ -77,50 +74,44 @@ class FullFeedback(FeedbackModel):
         }
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return what a learner does live: one compiled call for a ticket, and one for its row."""
         runner = Runner(learner, self, rng)
         memory, losses = runner.memory, runner.workspace.row
         act = runner.step(live_act, memory, rng, EMPTY_CELLS)
         step = runner.step(live_observe, memory, losses, EMPTY_CELLS, 1, 0, 1.0, 1)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-            whole = has_native_types(ticket) and cost is label is None and copy_into(losses, loss)
-            return whole and step(memory, losses, cells, *ticket, ticket.round)
+            is_exact = has_native_types(ticket) and cost is label is None and copy_into(losses, loss)
+            return is_exact and step(memory, losses, cells, *ticket, ticket.round)
 
-        def tell(cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> bool:
+        def observe(cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
             losses[:] = outcome
-            return bool(step(memory, losses, cells, row, *ticket_cells(cells, row), round))
+            return bool(step(memory, losses, cells, index, *ticket_cells(cells, index), round))
 
-        return LiveKernels(partial(act, memory, rng), observe_fast, tell, runner)
+        return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the losses of all actions."""
         return tuple(parse_row(self.actions, *loss_or_reward(round, given)).tolist())
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return what `observe` may be told to have this outcome."""
         return {"loss": outcome}
 
     def decode(self, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Return the losses of all actions."""
         return outcome
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss of the action that was played."""
         return outcome[action]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return the whole row."""
         return {"loss": losses}
 
 
 def look_ahead(table: RowStream, t: int) -> None:
-    """Ask for the whole row of some rounds from now."""
+    """Prefetch the row that is played some rounds from now."""
     prefetch_row(table.losses, table.order, t, table.labels.size)
 
 
 def make_reveal(observe: Kernel) -> Kernel:
-    """Return the kernel that shows the learner the row of round s."""
+    """Return the kernel that passes the row of round s to the learner."""
 
     def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
         copy_row(table, s, workspace.row)
@@ -130,7 +121,7 @@ def make_reveal(observe: Kernel) -> Kernel:
 
 
 def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel of a turn."""
+    """Return the kernel that plays round t."""
 
     def turn(
         state: Any,
@@ -155,13 +146,13 @@ def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
 
 
 def live_observe(
-    memory: Floats, losses: Floats, cells: Floats, row: int, action: int, probability: float, round: int
+    memory: Floats, losses: Floats, cells: Floats, index: int, action: int, probability: float, round: int
 ) -> bool:
-    """Take in the losses of a round, live, and write them down, if they are losses and the ticket is pending."""
-    if not is_pending(cells, row, action, probability) or not are_losses(losses):
+    """Observe the losses of a round and write them into the table, if valid and the ticket is pending."""
+    if not is_pending(cells, index, action, probability) or not are_losses(losses):
         return False
     for i in range(losses.size):
-        cells[row, OUTCOME_START + i] = losses[i]
+        cells[index, OUTCOME_START + i] = losses[i]
     observe(view(memory), round, losses)
-    mark_answered(cells, row)
+    mark_answered(cells, index)
     return True
