@@ -1,6 +1,7 @@
 """The pool keeps what it is given, cannot be written to, and refuses what is not a table of losses."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from tombola import Pool
 from tombola.errors import PoolError
+from tombola.pool import as_pool
 
 OK = [[0.0, 1.0], [0.5, 0.25]]
 
@@ -149,3 +151,26 @@ def test_many_ids_with_a_late_repetition_are_refused_quickly() -> None:
 
 def test_costs_of_several_resources_are_counted() -> None:
     assert repr(Pool(OK, costs=np.ones((2, 2, 3)))) == "Pool(2 rows, 2 actions, 3 resources)"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_data_frame_keeps_names_and_needs_kind(library: str, one_sentence: Callable[[object], str]) -> None:
+    module: Any = import_module(library)
+    columns = {"a": [1.0, 0.5], "b": [0.25, 0.0]}
+    frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    with pytest.raises(PoolError) as caught:
+        Pool(frame)
+    one_sentence(caught.value)
+    pool = as_pool(frame, kind="scores")
+    assert (pool.actions, pool.ids, pool.losses.tolist()) == (("a", "b"), None, [[0.0, 0.75], [0.5, 1.0]])
+    assert Pool(frame, kind="losses").losses.tolist() == [[1.0, 0.25], [0.5, 0.0]]
+
+
+def test_index_of_a_frame_becomes_ids() -> None:
+    frame = import_module("pandas").DataFrame({"a": [1.0, 0.5]}, index=["x", "y"])
+    assert Pool(frame, kind="losses").ids == ("x", "y")
+
+
+def test_unknown_kind_is_rejected() -> None:
+    with pytest.raises(PoolError, match="kind must be"):
+        Pool([[0.0]], kind="rewards")  # type: ignore[arg-type]

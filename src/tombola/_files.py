@@ -1,4 +1,4 @@
-"""File access: atomic writes that never replace an input, and reads from regular files only."""
+"""File access: atomic writes, and reads from regular files only."""
 
 import os
 import secrets
@@ -25,14 +25,14 @@ _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY
 
 
 def write_atomic(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
-    """Write a file atomically: after a crash it holds the old or the new content, never a part."""
+    """Write a file atomically: it never holds a part of the content."""
     with atomic_writer(path, *inputs) as file:
         file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
 
 
 @contextmanager
 def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
-    """Open a binary file for writing that replaces `path` when the context ends without an error.
+    """Open a binary file that replaces `path` if no error occurs.
 
     `inputs` are files that must not be overwritten. Owner and mode of an existing file are kept.
     """
@@ -56,7 +56,7 @@ def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
 
 
 def resolve_target(path: PathLike, *inputs: PathLike) -> Path:
-    """Follow links and return the file to write; raise unless it is writable and not one of the inputs.
+    """Return the file to write, links followed; raise if it cannot be written.
 
     >>> resolve_target("/dev/null")
     Traceback (most recent call last):
@@ -83,7 +83,7 @@ def resolve_target(path: PathLike, *inputs: PathLike) -> Path:
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """Return the content of a regular file; pipes and devices are rejected without blocking.
+    """Return the content of a regular file; reject pipes without blocking.
 
     A missing file raises FileNotFoundError.
 
@@ -125,7 +125,7 @@ def make_folder(path: PathLike) -> Path:
 
 
 def _stat(target: Path) -> os.stat_result | None:
-    """Return the status of a file, None if it does not exist; names no file can have raise OSError."""
+    """Return the status of a file, None if it does not exist."""
     try:
         return target.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -149,7 +149,7 @@ def _contains(given: PathLike, target: Path) -> bool:
 
 @contextmanager
 def _file_errors(path: PathLike, action: str = "written") -> Iterator[None]:
-    """Convert OSError to FileError with the path the user gave, not that of the temporary file."""
+    """Convert OSError to FileError with the path that the user gave."""
     try:
         yield
     except FileError:

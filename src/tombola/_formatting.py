@@ -1,4 +1,4 @@
-"""Text formatting: numbers and names for messages, escaping for terminals and CSV, option names."""
+"""Text formatting: numbers, names, options; escaping for terminal and CSV."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ _cli_command: ContextVar[str | None] = ContextVar("cli_command", default=None)
 
 
 def escape_control(text: str, *, line: bool = False) -> str:
-    r"""Escape control characters, so that text from a file cannot send commands to a terminal.
+    r"""Escape control characters, which could send commands to a terminal.
 
     With `line=True` line breaks and tabs are escaped too.
 
@@ -53,7 +53,7 @@ def is_encodable(text: str) -> bool:
 
 
 def csv_cell(text: str) -> str:
-    """Return the text for a CSV cell; a quote is put before anything a spreadsheet would evaluate.
+    """Quote the text of a CSV cell if a spreadsheet would evaluate it.
 
     >>> csv_cell("=1+1"), csv_cell("x=1"), csv_cell("-0.5")
     ("'=1+1", 'x=1', '-0.5')
@@ -62,7 +62,7 @@ def csv_cell(text: str) -> str:
 
 
 def csv_cell_matches(written: str, name: str) -> bool:
-    """Return whether a CSV cell holds this name, plain or as written by `csv_cell`, or is blank.
+    """Return whether a cell is blank, or holds this name, quoted or not.
 
     >>> csv_cell_matches("'=1+1", "=1+1"), csv_cell_matches("", "a"), csv_cell_matches("b", "a")
     (True, True, False)
@@ -107,7 +107,7 @@ def truncate(text: str, length: int = 60) -> str:
 
 
 def join_names(names: Sequence[object], *, limit: int | None = 6, length: int = 60, last: str = ", ") -> str:
-    """Join names with commas: the first `limit` of them, each cut to `length` characters.
+    """Join the first `limit` names with commas, each cut to `length` characters.
 
     `last` separates the last two names, if all are listed.
 
@@ -130,7 +130,7 @@ def format_number(number: float) -> str:
 
 
 def format_estimate(estimate: Estimate) -> str:
-    """Format an estimate with the half width of its interval, both to two digits of the half width.
+    """Format an estimate with the half width of its interval, to two digits.
 
     >>> format_estimate(Estimate(10.0, 8.0, 12.0, 25))
     '10.0 ± 2.0'
@@ -158,7 +158,7 @@ def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
 
 
 def command_text(name: str, value: str) -> str:
-    """Return the command of the user with one more option, for copying; in Python the argument alone.
+    """Return the user's command with one more option; in Python the argument.
 
     >>> with cli_style(["tombola", "compare", "t.csv"]):
     ...     command_text("kind", "losses")
@@ -170,9 +170,9 @@ def command_text(name: str, value: str) -> str:
 def option_text(
     name: str, value: str | Sequence[str] | tuple[float, float] | None = None, *, on: bool | None = None
 ) -> str:
-    """Return an option as the user writes it: as a Python argument, or as a command line option.
+    """Return an option as a Python argument, or as a command line option.
 
-    `value` is the value to show, two numbers are a range, `on` is the state of a flag; the name alone if there is neither.
+    `value` is the value to show (two numbers are a range), `on` the state of a flag; without both, the name alone.
 
     >>> option_text("missing", "drop"), option_text("rescale", on=True), option_text("actions", ["a", "b"])
     ("missing='drop'", 'rescale=True', "actions=['a', 'b']")

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ class Pool:
     itself cannot be written to. `actions` and `ids` name the columns and the rows. `costs` (rows x actions, or
     rows x actions x resources) says what an action uses up.
 
+    A data frame keeps its column names, and its index as ids; it needs `kind`: "losses" (lower is better) or "scores"
+    (higher is better), since its column names do not state the direction. An array holds losses by default.
+
     >>> pool = Pool([[0.0, 1.0], [0.5, 0.0]], actions=["weak", "strong"])
     >>> pool
     Pool(2 rows, 2 actions)
@@ -34,9 +37,17 @@ class Pool:
         actions: Sequence[str] | None = None,
         ids: Sequence[Any] | None = None,
         costs: Any = None,
+        *,
+        kind: Literal["losses", "scores"] | None = None,
     ) -> None:
-        self.losses: Rows = _table("losses", losses)
-        _within("losses", self.losses, 1.0, "use Pool.from_rewards for rewards, or rescale them")
+        if kind not in (None, "losses", "scores"):
+            raise PoolError(f"Pool: kind must be 'losses' or 'scores', got {kind!r}; write one of those.")
+        if is_frame(losses):
+            names, index = _frame_labels(losses, kind)
+            actions, ids = names if actions is None else actions, index if ids is None else ids
+        table = _table(kind or "losses", losses)
+        _within(kind or "losses", table, 1.0, "write kind='scores' for scores, and rescale both to [0, 1]")
+        self.losses: Rows = _frozen(table.dtype.type(1) - table, "losses", dimensions=2) if kind == "scores" else table
         self.actions: tuple[str, ...] = _names("actions", actions, self.k)
         self.ids: tuple[Any, ...] | None = None if ids is None else _names("ids", ids, self.rows, keep=True)
         self.costs: Rows | None = None if costs is None else self._check_costs(costs)
@@ -49,14 +60,12 @@ class Pool:
         ids: Sequence[Any] | None = None,
         costs: Any = None,
     ) -> "Pool":
-        """Return the pool whose losses are 1 - rewards, for rewards in [0, 1].
+        """Return the pool of losses 1 - rewards; the same as kind="scores".
 
         >>> Pool.from_rewards([[1.0, 0.25]]).losses.tolist()
         [[0.0, 0.75]]
         """
-        table = _table("rewards", rewards)
-        _within("rewards", table, 1.0, "rescale them")
-        return cls(table.dtype.type(1) - table, actions, ids, costs)
+        return cls(rewards, actions, ids, costs, kind="scores")
 
     def __repr__(self) -> str:
         resources = "" if self.costs is None else f", {self.costs.shape[2]} resources"
@@ -108,20 +117,42 @@ class Pool:
         return table
 
 
-def as_pool(given: Any) -> Any:
-    """Return a pool as it is, and a table of losses (an array, or lists of numbers) as a pool.
+def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> Any:
+    """Return a pool unchanged; convert an array, lists or a data frame.
+
+    `kind` is required for data frames; see `Pool`.
 
     >>> as_pool([[0.0, 1.0], [0.5, 0.0]])
     Pool(2 rows, 2 actions)
     """
+    # Frames come first: those of polars have `rows`, too.
+    if is_frame(given) or isinstance(given, np.ndarray | list | tuple):
+        return Pool(given, kind=kind)
     if hasattr(given, "rows") and hasattr(given, "__len__"):
         return given
-    if isinstance(given, np.ndarray | list | tuple):
-        return Pool(given)
     raise PoolError(
         f"Pool: expected a pool, or an array of losses with a column for each action, got {type(given).__name__}; "
         "write tombola.Pool(losses), or tombola.read_table(...).pool."
     )
+
+
+def is_frame(values: Any) -> bool:
+    """Return whether the object is a data frame of pandas, polars or Arrow."""
+    return hasattr(values, "columns") and hasattr(values, "__array__") and not isinstance(values, np.ndarray)
+
+
+def _frame_labels(frame: Any, kind: str | None) -> tuple[list[str], list[Any] | None]:
+    """Return the column names of a frame, and its index unless it counts rows."""
+    if kind is None:
+        raise PoolError(
+            "Pool: expected kind='losses' (lower is better) or kind='scores' (higher is better) with a data frame, got "
+            "neither; write Pool(frame, kind='scores') if higher is better."
+        )
+    # Arrow has the columns themselves in `columns`.
+    names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    index = getattr(frame, "index", None)
+    counts = index is None or type(index).__name__ == "RangeIndex"
+    return names, None if counts else list(index)
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
@@ -151,7 +182,7 @@ def _table(name: str, values: Any) -> Rows:
 
 
 def _frozen(array: NDArray[Any], name: str, *, dimensions: int) -> Rows:
-    """Return a view that cannot be written to, float32 and float64 as they are, other numbers as float64."""
+    """Return a read-only view; numbers other than float32 become float64."""
     if array.ndim != dimensions:
         raise PoolError(
             f"Pool: {name} must have {dimensions} dimensions (rows x actions{' x resources' * (dimensions == 3)}), "

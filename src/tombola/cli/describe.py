@@ -1,4 +1,4 @@
-"""`tombola describe`: print the detected columns of a table, and the command to run next."""
+"""`tombola describe`: print detected columns and the command to run next."""
 
 import json
 import shlex
@@ -19,7 +19,7 @@ def describe(
     table_options: TableOptions,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print the columns of a table (ids, actions, costs, groups), missing values, and the command to run next."""
+    """Print detected columns, missing values, and the command to run next."""
     from tombola.readers.options import ReadOptions
     from tombola.readers.summary import summarise_table
 
@@ -57,6 +57,6 @@ def _print_summary(table: str, summary: "TableSummary") -> None:
 
 
 def _given_arguments(table: str) -> list[str]:
-    """Return the arguments after `describe`, or the table alone if the command was called from Python."""
+    """Return the arguments after `describe`, or the table alone."""
     words = sys.argv[2:] if sys.argv[1:2] == ["describe"] else []
     return [word for word in words if word != "--json"] if table in words else [table]

@@ -39,7 +39,7 @@ OPTIONS: dict[str, tuple[Any, str]] = {
 
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add all table options to a command, which gets them as its parameter `table_options`."""
+    """Add the table options to a command, as its parameter `table_options`."""
 
     @wraps(command)
     def run(**given: Any) -> None:

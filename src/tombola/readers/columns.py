@@ -1,4 +1,4 @@
-"""Columns of a table: cells parsed as numbers, with the places of missing and invalid ones."""
+"""Columns of a table: numbers, and the first missing and invalid cells."""
 
 import math
 import re
@@ -39,7 +39,7 @@ class CellRef(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column: numbers (NaN if missing or invalid), texts if kept, and the first cells of special kinds."""
+    """A column: numbers (NaN if missing or invalid), and its text if kept."""
 
     name: str
     numbers: Floats
@@ -67,7 +67,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A table as columns: name in messages, line numbers of the rows, notes, decimal mark if given."""
+    """A table as columns, with its source and the line numbers of its rows."""
 
     source: str
     columns: Sequence[Column]
@@ -90,7 +90,7 @@ class Columns:
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def find(self, name: str, option: str) -> Column:
-        """Return the column of this name, which was given with this option; raise if there is none."""
+        """Return the column that an option names; raise if there is none."""
         if name in self.by_name:
             return self.by_name[name]
         raise TableError(
@@ -99,11 +99,11 @@ class Columns:
         )
 
     def matching(self, pattern: str, option: str) -> list[str]:
-        """Return the names of columns that match a pattern given with this option; raise if there are none."""
+        """Return the columns that match the pattern of an option; raise if none does."""
         return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
-        """Return the column; raise unless its cells are numbers in one notation, or missing."""
+        """Return the column; raise unless all its cells are numbers or missing."""
         if column.first_invalid is not None:
             raise TableError(
                 f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, column {column.name!r}, "
@@ -124,7 +124,7 @@ class Columns:
 
     @cached_property
     def has_decimal_commas(self) -> bool:
-        """Whether a comma is decimal: given by the caller, or because a cell cannot be read otherwise."""
+        """Whether commas are decimal: by option, or because a cell proves it."""
         if self.decimal is not None:
             return self.decimal == ","
         return any(COMMA in column.notations for column in self.columns)
@@ -140,14 +140,14 @@ class Columns:
 
 
 class ParsedCell(NamedTuple):
-    """A cell as a number: NaN if missing, None if it is not a number; and its notation."""
+    """A cell as a number (NaN if missing, None if invalid), and its notation."""
 
     number: float | None
     notation: str = PLAIN
 
 
 def parse_cell(cell: Any) -> ParsedCell:
-    """Parse a cell: numbers, booleans, percentages, decimal commas and the usual texts for missing.
+    """Parse a cell: number, boolean, percentage, decimal comma, or missing.
 
     >>> [parse_cell(cell).number for cell in (" 0.5 ", "True", "NA", "12.5%", "0,5", "good", "1_000")]
     [0.5, 1.0, nan, 0.125, 0.5, None, None]
@@ -173,13 +173,13 @@ def parse_cell(cell: Any) -> ParsedCell:
 
 
 def has_ambiguous_point(text: str) -> bool:
-    """Return whether the point of a number would separate thousands if commas are decimal."""
+    """Return whether a point separates thousands if commas are decimal."""
     # The slice is a cheap test for the usual case, before the regular expression.
     return text.strip()[-4:-3] == "." and _AMBIGUOUS_POINT.fullmatch(text.strip()) is not None
 
 
 def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
-    """Parse the cells of a column one by one; `first_row` is the row of the first cell."""
+    """Parse the cells of a column, of which the first is in row `first_row`."""
     numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
     for row, cell in enumerate(cells, first_row):
@@ -214,7 +214,7 @@ def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence
 
 
 def notation_notes(columns: Sequence[Column]) -> list[str]:
-    """Return a note for each notation other than plain numbers, with the first cell as example."""
+    """Return a note with an example for each notation except plain numbers."""
     examples: dict[str, tuple[Column, CellRef]] = {}
     for column in columns:
         for notation, cell in column.notations.items():

@@ -18,7 +18,7 @@ AS_REQUESTED = "as requested"  # the reason for columns the caller ignores
 
 
 class CostColumns(NamedTuple):
-    """Names of cost columns: by resource, then by action (or by the part of the name that a wildcard matched)."""
+    """Cost columns by resource, then by action or wildcard match."""
 
     resources: Mapping[str, Mapping[str, str]]
     columns: tuple[str, ...]
@@ -69,7 +69,10 @@ NO_COSTS = CostColumns({}, ())
 
 
 def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
-    """Return the columns given by the option `costs`: a resource name, a pattern, or one column per action."""
+    """Return the cost columns that the option `costs` names or matches.
+
+    The option lists resources, patterns such as cost_*, or one column per action.
+    """
     resources, single = {}, []
     for word in options.resources:
         pattern = next((p for p in _patterns(word) if matching(table.by_name, p)), None)
@@ -89,7 +92,7 @@ def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
 def detected_costs(
     table: Columns, options: ReadOptions, names: Sequence[str], ignored: Mapping[str, str]
 ) -> CostColumns:
-    """Return the columns that are costs by their names, if there is one for every action."""
+    """Detect cost columns by name, if there is one for every action."""
     if options.costs is not None:
         return NO_COSTS
     excluded = {name for name, reason in ignored.items() if reason == AS_REQUESTED}
@@ -119,7 +122,7 @@ def _check_not_shared(table: Columns, columns: Mapping[str, str]) -> None:
 
 
 def _closest(action: str, columns: Sequence[str]) -> str:
-    """Return the last column that contains the name of the action as written, else the last one."""
+    """Return the last column that contains the action's name, else the last one."""
     return ([name for name in columns if action in name] or columns)[-1]
 
 

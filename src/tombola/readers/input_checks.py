@@ -1,4 +1,4 @@
-"""Checks before reading: the path must be a regular file, and the table must fit into memory."""
+"""Checks before reading: a regular file, which fits into memory."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ from tombola.errors import TableError
 
 
 def check_file(path: Path, expected: str = "a file") -> None:
-    """Raise unless the path is a readable regular file; pipes are not opened, since that could block."""
+    """Raise unless the path is a readable regular file; never open a pipe."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISREG(mode):
@@ -35,7 +35,7 @@ def check_memory(source: str, size: int) -> None:
 
 @cache
 def memory() -> int:
-    """Return the memory of this machine in bytes, 16 GB if the system does not report it."""
+    """Return the memory of this machine in bytes, 16 GB if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Long tables: one line for each row and action, with the loss or score of that action in that row."""
+"""Long tables: a line per row and action, with the value of that cell."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ MAX_SPARSE_CELLS = 10_000_000
 
 
 def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
-    """Return the column that names the action of each line, or None if the table is wide."""
+    """Return the column that names the action, None if the table is wide."""
     if options.action is not None:
         return table.find(options.action, "action")
     if options.actions is not None and all(name in table.by_name for name in options.actions):
@@ -39,7 +39,7 @@ def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
 
 
 def read_long(table: Columns, options: ReadOptions, action: Column, *, average: bool = False) -> ParsedTable:
-    """Parse a long table; rows and actions are numbered in the order of their first line.
+    """Parse a long table; rows and actions keep the order of their first lines.
 
     `average` averages repeated lines of a row and action, which otherwise raise.
     """

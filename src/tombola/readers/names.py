@@ -1,4 +1,4 @@
-"""Column names: classify a column, and the direction of its numbers, by the first and last word of its name."""
+"""Classification of columns by the first and last word of their names."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -96,7 +96,7 @@ def is_group_name(name: str) -> bool:
 
 
 def action_stem(name: str) -> str:
-    """Return the words of a name in lower case without the one for loss, score or cost.
+    """Return a name in lower case without its word for loss, score or cost.
 
     >>> action_stem("gpt-4_cost"), action_stem("loss: small model"), action_stem("loss")
     ('gpt 4', 'small model', '')
@@ -110,7 +110,7 @@ def action_stem(name: str) -> str:
 
 
 def without_kind_word(name: str) -> str:
-    """Return a name without its first or last word for loss or score, otherwise unchanged.
+    """Remove a first or last word for loss or score from a name.
 
     >>> without_kind_word("GPT-4_loss"), without_kind_word("loss: small model")
     ('GPT-4', 'small model')
@@ -121,7 +121,7 @@ def without_kind_word(name: str) -> str:
 
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
-    """Return the name equal to the pattern, else all names that match it as a wildcard such as cost_*."""
+    """Return the name equal to the pattern, else all that match it as a wildcard."""
     names = list(names)
     return [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
 

@@ -73,7 +73,7 @@ class ParsedTable(NamedTuple):
         return self.actions or tuple(str(action) for action in range(self.values.shape[1]))
 
     def with_direction(self) -> "ParsedTable":
-        """Return the table with the direction that the file name states, if no column states another one."""
+        """Take the direction from the file name, unless a column contradicts it."""
         if self.kind is not None:
             return self
         kind, _ = direction_of([Path(self.source.partition("::")[0]).name.split(".")[0]])
@@ -93,7 +93,7 @@ class ParsedTable(NamedTuple):
 
 
 def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError:
-    """Return the error for a logged table, which has the loss of one action per row only."""
+    """Return the error for a logged table: one action per row has a loss."""
     return TableError(
         f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "
         f"({evidence}): the losses of the other actions are unknown, so the regret of a learner cannot be computed; "

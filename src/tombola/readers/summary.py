@@ -23,7 +23,7 @@ SAMPLE_ACTIONS, SAMPLE_ROWS = 6, 3
 
 
 class TableSummary(NamedTuple):
-    """Summary of a parsed table: facts, a sample, and the options that reading it needs."""
+    """Summary of a parsed table: facts, a sample, and the options it needs."""
 
     parsed: ParsedTable
 
@@ -44,7 +44,7 @@ class TableSummary(NamedTuple):
         return self.n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values)
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return the detected columns and the missing values, as pairs of heading and text."""
+        """Return detected columns and missing values as pairs (heading, text)."""
         parsed = self.parsed
         facts = [
             ("rows", f"{parsed.values.shape[0]:,}"),
@@ -78,9 +78,9 @@ class TableSummary(NamedTuple):
         return header, rows
 
     def next_steps(self, command: str, source: str) -> list[tuple[str, str]]:
-        """Return the commands to run next, each with its purpose, given the command line for `compare`.
+        """Return pairs (purpose, command) of the commands to run next.
 
-        Both directions are offered if the names state none. A half-finished table is continued as a race.
+        `command` is the command line for `compare`, `source` the table. Both directions are offered if the names state none. A half-finished table is continued as a race.
         """
         if self.is_unfinished:
             out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"

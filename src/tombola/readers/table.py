@@ -85,7 +85,7 @@ def read_table(
 
 
 def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
-    """Parse a table; missing cells, range and an unknown direction are left to `to_pool`."""
+    """Parse a table, without handling missing cells, range or direction."""
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):
         _check_encodable(parsed.source, name, labels or ())
@@ -150,7 +150,7 @@ def _check_unique_ids(parsed: ParsedTable) -> None:
 
 
 def _add_costs(parsed: ParsedTable, costs: Any) -> ParsedTable:
-    """Add costs that are not in the table itself: a price per action, or a second table."""
+    """Add costs given as a price per action, or as a second table."""
     if costs is None or ReadOptions(costs=costs).resources:
         return parsed
     if isinstance(costs, Mapping):
@@ -169,7 +169,7 @@ def _price(source: str, prices: Mapping[str, float], name: str) -> float:
 
 
 def _match_rows(parsed: ParsedTable, other: ParsedTable) -> NDArray[Any]:
-    """Return the values of the second table with its actions and rows in the order of the first."""
+    """Return the values of `other` in the order of the rows and actions of `parsed`."""
     values = other.values
     if parsed.actions is not None and other.actions is not None:
         values = select_actions(other, parsed.actions).values

@@ -20,7 +20,7 @@ MAX_DROPPED_SHARE = 0.5
 
 
 class Table(NamedTuple):
-    """A table as read: the pool, delays, notes on the conversion, and the meaning of its numbers.
+    """A table as read: pool, delays, notes, and the meaning of its numbers.
 
     `kind` is "losses" (lower is better) or "scores" (higher is better). `unit` is the word that the column names use
     for the numbers ("accuracy", "seconds"), "" if there is none. `range` holds the two table values that were mapped
@@ -83,7 +83,7 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
 
 
 def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return masks of the rows that lack a value, and of those that lack a cost or the delay."""
+    """Return masks of rows without a value, and of rows without a cost or delay."""
     rows = parsed.values.shape[0]
     without_value, without_cost = _rows_with_nan(parsed.values), np.zeros(rows, dtype=bool)
     for name, others in (("costs", parsed.costs), ("delays", parsed.delays)):
@@ -155,7 +155,7 @@ def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTabl
 
 
 def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
-    """Replace missing costs by the largest of the resource, missing delays by the number of rows (never)."""
+    """Fill missing costs with the largest one, missing delays with the horizon."""
     costs, delays, notes = parsed.costs, parsed.delays, list(parsed.notes)
     if costs is not None and np.isnan(costs).any():
         if np.isnan(costs).all(axis=(0, 1)).any():
@@ -200,7 +200,7 @@ def _limits(
 
 
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
-    """Return the smallest and the largest number; raise if there is none, or one is infinite."""
+    """Return the smallest and the largest number; raise unless both are finite."""
     low, high = np.inf, -np.inf
     height = max(1, _CHUNK_SIZE // parsed.values.shape[1])
     for start in range(0, parsed.values.shape[0], height):

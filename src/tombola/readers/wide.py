@@ -1,4 +1,4 @@
-"""Wide tables: one line per row, one column per action. Detects the role of every column."""
+"""Wide tables: a line per row, a column per action; detects column roles."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _ARTICLES = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": 
 
 
 def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
-    """Parse a wide table: ids, delays, costs, a column for each action, and ignored columns."""
+    """Parse a wide table: detect ids, delays, costs, actions, ignored columns."""
     if options.value is not None:
         raise TableError(
             f"{table.source}: expected a long table as {option_text('value')} says, got one without a column that "
@@ -86,7 +86,7 @@ def _select(table: Columns, patterns: Sequence[str]) -> dict[str, None]:
 
 
 def _find_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) -> Column | None:
-    """Return the column of ids: one with a usual name, else the first that cannot be anything else."""
+    """Return the column of ids, by its name or because it can be nothing else."""
     if len(table.columns) < 2:
         return None
     named = next((c for c in free if c.name.lower() in IDS), None)
@@ -116,7 +116,7 @@ def _all_different(column: Column) -> bool:
 
 
 def _counts_rows(column: Column, others: Sequence[Column]) -> bool:
-    """Return whether integers count the rows, or leave [0, 1] where all other columns stay inside."""
+    """Return whether integers count rows, or only they leave [0, 1]."""
     numbers = column.numbers
     if numbers.size > 2 and (np.diff(numbers) == 1).all():
         return True
@@ -131,7 +131,7 @@ def _find_delay(free: Sequence[Column]) -> Column | None:
 
 
 def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list[Column]:
-    """Return the columns that can be actions; record the reason for the others in `ignored`."""
+    """Return the columns that can be actions; add the others to `ignored`."""
     candidates = []
     for column in free:
         name_class = classify_name(column.name)
@@ -149,7 +149,7 @@ def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list
 
 
 def _detect_actions(table: Columns, candidates: Sequence[Column], ignored: dict[str, str]) -> list[Column]:
-    """Return the likely actions: the first of these classes of names that has two columns or more."""
+    """Return the likely actions: the first class of names with two columns."""
     classes = {column.name: classify_name(column.name) for column in candidates}
     for tier in (("loss",), ("loss", "plain"), ("score",), ("cost",), ("feature",)):
         actions = [column for column in candidates if classes[column.name] in tier]
@@ -176,7 +176,7 @@ def _detect_actions(table: Columns, candidates: Sequence[Column], ignored: dict[
 
 
 def _odd_ranges(columns: Sequence[Column]) -> dict[str, str]:
-    """Return the columns whose notation or range differs from that of all others, with the reason.
+    """Return columns whose notation or range is unlike all others, with reasons.
 
     Only a minority is odd, and only clear cases count, since an action that is ignored changes the answer.
     """
@@ -208,7 +208,7 @@ def _all_zero_or_one(column: Column) -> bool:
 
 
 def _action_names(actions: Sequence[Column]) -> tuple[list[str], list[str]]:
-    """Return the names of the actions, without the word for loss or score if all have one, and a note on that."""
+    """Return action names without a common word for loss or score, and a note."""
     names = [action.name for action in actions]
     if {classify_name(name) for name in names} not in ({"loss"}, {"score"}):
         return names, []
@@ -219,7 +219,7 @@ def _action_names(actions: Sequence[Column]) -> tuple[list[str], list[str]]:
 
 
 def _groups(table: Columns, ignored: Mapping[str, str]) -> dict[str, int]:
-    """Return ignored columns that divide the rows into groups, with the number of groups."""
+    """Return ignored columns that group the rows, with the number of groups."""
     counts = {}
     for name in ignored:
         column = table.by_name[name]

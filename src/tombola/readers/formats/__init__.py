@@ -1,4 +1,4 @@
-"""Registry of file formats: suffixes, magic bytes, and one function of the same signature per format.
+"""Registry of file formats: suffixes, magic bytes and readers.
 
 To add a format, write `read(path, options)`, which returns `Columns` (or a `ParsedTable`, if the format names its own
 roles), and add a line to `FORMATS`.
@@ -54,7 +54,7 @@ _VAGUE_SUFFIXES = (".txt", ".dat")
 
 
 def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
-    """Read a file: `-` is standard input, FILE::TABLE a table of an SQLite file or a sheet of an Excel file."""
+    """Read a file, `-` (standard input), or FILE::TABLE (SQLite, Excel)."""
     if name == "-":
         return _read_standard_input(options)
     path, _, inner = name.partition("::") if "::" in name and not Path(name).exists() else (name, "", "")
@@ -62,7 +62,7 @@ def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that determines the format: that of the name, or of the content if the name has none."""
+    """Return the suffix that determines the format, from the name or content."""
     name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     suffix = name.suffix.lower()
     return suffix if suffix in _BY_SUFFIX and suffix not in _VAGUE_SUFFIXES else _suffix_of_content(path) or suffix

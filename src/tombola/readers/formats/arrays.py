@@ -1,4 +1,4 @@
-"""NumPy arrays: NPZ archives, memory-mapped NPY files, and arrays in memory; pickled objects are rejected."""
+"""NumPy arrays: NPZ archives, memory-mapped NPY files, arrays in memory."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +26,10 @@ _READ_ERRORS = (
 
 
 def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
-    """Read an NPZ archive with an array `losses` or `scores`, and optionally `actions`, `ids`, `costs`, `delays`."""
+    """Read an NPZ archive with an array `losses` or `scores`.
+
+    Optional arrays are `actions`, `ids`, `costs` and `delays`. Pickled objects are rejected.
+    """
     source = str(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -107,7 +110,7 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
 
 
 def select_actions(parsed: ParsedTable, actions: Sequence[str] | None) -> ParsedTable:
-    """Select actions by name; if there are no names yet and as many are given, name the actions."""
+    """Select actions by name, or name all actions that have no names."""
     k = parsed.values.shape[1]
     if actions is None:
         return parsed
@@ -154,7 +157,7 @@ def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[st
 
 
 def _check_members(archive: Any) -> None:
-    """Raise for duplicate names, and for names that differ between the directory and the members of the archive."""
+    """Raise for duplicate names, and for members that contradict the directory."""
     if len(set(archive.files)) < len(archive.files):
         raise ValueError("a duplicate name")
     for entry in archive.zip.infolist():
@@ -162,7 +165,7 @@ def _check_members(archive: Any) -> None:
 
 
 def _check_sizes(path: Path, archive: Any, names: set[str]) -> None:
-    """Raise if unpacked arrays would not fit into memory, or if a header declares another size than is stored."""
+    """Raise if arrays do not fit into memory, or contradict their headers."""
     entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.zip.infolist()}
     check_memory(str(path), sum(entries[name].file_size for name in names if name in entries))
     for name in names & set(entries):
@@ -176,7 +179,7 @@ def _check_sizes(path: Path, archive: Any, names: set[str]) -> None:
 
 
 def _ids(source: str, found: list[NDArray[Any]], options: ReadOptions) -> tuple[tuple[str, ...] | None, list[str]]:
-    """Return the ids of an archive, and notes; repeated ids are ignored unless the caller asked for them."""
+    """Return the ids and notes; repeated ids are ignored unless requested."""
     if not found:
         return None, []
     ids = _labels(source, options.ids or "ids", found[0])

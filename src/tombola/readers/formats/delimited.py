@@ -36,7 +36,7 @@ CHUNK_CHARACTERS = 1 << 24
 
 
 class TextTable(NamedTuple):
-    """A text table before parsing: its header, its rows with their line numbers, and notes."""
+    """A text table before parsing: header, rows with line numbers, notes."""
 
     header: list[str]
     rows: Iterator[tuple[int, list[str]]]
@@ -44,7 +44,7 @@ class TextTable(NamedTuple):
 
 
 def read_text(path: Path, options: ReadOptions) -> Columns:
-    """Read a text table; cells are kept as text only in columns that can hold ids, actions or groups."""
+    """Read a text table; text is kept only of possible ids, actions and groups."""
     header, rows, notes = _with_header(path, text_table(path), options)
     keeps_text = _text_columns(options)
     builders = [ColumnBuilder(name, keep_texts=keeps_text(index, name)) for index, name in enumerate(header)]
@@ -84,7 +84,7 @@ def text_table(path: Path) -> TextTable:
 
 
 def text_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a text file, gzipped or not, in UTF-8 or UTF-16; raise for other content."""
+    """Yield the lines of a text file in UTF-8 or UTF-16, gzipped or not."""
     check_file(path)
     try:
         with path.open("rb") as raw:
@@ -131,7 +131,7 @@ def _text_columns(options: ReadOptions) -> Callable[[int, str], bool]:
 
 
 def _next_chunk(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the next rows: so few that they take little memory, however wide or long they are."""
+    """Yield the next rows, with a bounded number of characters."""
     size = 0
     for number, row in islice(rows, CHUNK_ROWS):
         yield number, row

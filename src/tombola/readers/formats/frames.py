@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars and Arrow, through narwhals; Parquet, Feather and Arrow files."""
+"""Data frames (pandas, polars, Arrow), and Parquet, Feather and Arrow files."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,7 +36,7 @@ def read_frame(frame: Any, source: str) -> Columns:
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Columns:
-    """Read a Parquet file; page checksums, where it has any, and row counts are verified."""
+    """Read a Parquet file; verify page checksums, if any, and row counts."""
 
     def read() -> Any:
         parquet = import_module("pyarrow.parquet")
@@ -92,7 +92,7 @@ def _column(name: str, series: Any, narwhals: Any) -> Column:
 
 
 def _to_list(series: Any) -> list[Any]:
-    """Return the cells as Python objects; as a placeholder text for dates that Python cannot represent."""
+    """Return the cells as Python objects, placeholders for dates out of range."""
     try:
         return list(series.to_list())
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError):

@@ -29,7 +29,10 @@ MAX_UNPACK_FACTOR, SMALL_PART_SIZE = 200, 1 << 16
 
 
 def read_json(path: Path, options: ReadOptions) -> Columns:
-    """Read JSON: an object per line, a list of objects, or an object of lists; nested keys become KEY:NAME."""
+    """Read JSON lines, a list of objects, or an object of lists or objects.
+
+    Keys of nested objects become KEY:NAME.
+    """
     lines = _bounded_lines(path)
     first = next((line for line in lines if line.strip()), "")
     try:
@@ -124,7 +127,7 @@ def _parse_lines(path: Path, first: str, lines: Iterator[str]) -> list[dict[str,
 
 
 def _is_table(path: Path, found: dict[str, Any]) -> bool:
-    """Return whether a single object is a whole table: columns as lists, or as objects, as pandas writes it."""
+    """Return whether one object is a whole table, as pandas writes it."""
     types = {type(value) for value in found.values()}
     return types == {list} or (types == {dict} and len(found) > 1 and ".json" in path.suffixes)
 
@@ -168,7 +171,7 @@ def _flatten(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, list[Any]]]]:
-    """Return the name of the sheet, and its non-empty lines with their numbers; verify all checksums."""
+    """Return the sheet's name and its non-empty lines; verify all checksums."""
     openpyxl = _import_openpyxl(path)
     try:
         with path.open("rb") as file:
