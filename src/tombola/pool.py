@@ -151,8 +151,7 @@ def _frame_labels(frame: Any, kind: str | None) -> tuple[list[str], list[Any] | 
     # Arrow has the columns themselves in `columns`.
     names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
     index = getattr(frame, "index", None)
-    counts = index is None or type(index).__name__ == "RangeIndex"
-    return names, None if counts else list(index)
+    return names, None if index is None or type(index).__name__ == "RangeIndex" else list(index)
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
