@@ -2,7 +2,7 @@
 
     python benchmarks/advice.py play ../shared/pools runs            play what is not there yet
     python benchmarks/advice.py play ../shared/pools runs switching  one setting only
-    python benchmarks/advice.py ranks ../shared/pools runs           the table in src/tombola/tables/prior.py
+    python benchmarks/advice.py ranks ../shared/pools runs           the table in src/tombola/advice/default_learners.py
     python benchmarks/advice.py check ../shared/pools runs           advised on 40 orders, judged on 40 fresh ones
 
 The halves are every second table by name. The runs are kept in a folder, a file for each table, setting and seed, with
@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola.advice import CompareRequest, Conditions, answer_to
-from tombola.advice.ranking import advise
+from tombola.advice import CompareRequest, Conditions, run_comparison
+from tombola.advice.advise import advise
 from tombola.persistence.result_cache import ResultCache, read_runs, write_runs
 from tombola.pool import Pool
 from tombola.readers import read_table
@@ -55,7 +55,7 @@ class Case(NamedTuple):
         return read_runs(ResultCache(self.kept), self.key(seed), (0, REPETITIONS))
 
     @property
-    def blind(self) -> float | None:
+    def random_action_loss(self) -> float | None:
         """The loss of one action picked blindly; under a budget there is none."""
         return None if self.kind == "budget" else float(self.table.pool.means.mean()) * self.table.pool.rows
 
@@ -65,7 +65,7 @@ def cases(folder: Path, kept: Path) -> Iterator[Case]:
     paths = sorted(path for path in folder.glob("*.npz") if "logged" not in path.stem)
     tables = [(path.stem, read_table(path), place % 2) for place, path in enumerate(paths)]
     for name, table, half in sorted(tables, key=lambda one: one[1].pool.losses.size):
-        for kind in (met.kind for met in FEEDBACK_MODELS):
+        for kind in (conditions.kind for conditions in FEEDBACK_MODELS):
             yield Case(name, table, half, kind, kept)
         if table.pool.costs is not None and table.pool.costs.shape[2] == 1:
             yield Case(name, table, half, "budget", kept)
@@ -75,8 +75,8 @@ def question(case: Case, seed: int) -> CompareRequest:
     if case.kind == "budget":
         amounts = (half_way(case.table.pool),)
         return CompareRequest(Conditions("full"), amounts=amounts, repetitions=REPETITIONS, seed=seed)
-    met = next(met for met in FEEDBACK_MODELS if met.kind == case.kind)
-    return CompareRequest(met, repetitions=REPETITIONS, seed=seed)
+    conditions = next(one for one in FEEDBACK_MODELS if one.kind == case.kind)
+    return CompareRequest(conditions, repetitions=REPETITIONS, seed=seed)
 
 
 def half_way(pool: Pool) -> float:
@@ -90,7 +90,7 @@ def play(folder: Path, kept: Path, kinds: list[str]) -> None:
     for case in cases(folder, kept):
         for seed in (ADVISED, FRESH):
             if (not kinds or case.kind in kinds) and case.runs(seed) is None:
-                runs = answer_to(case.table, question(case, seed)).runs
+                runs = run_comparison(case.table, question(case, seed)).runs
                 write_runs(ResultCache(kept), case.key(seed), (0, REPETITIONS), runs)
                 print(case.name, case.kind, seed, flush=True)
 
@@ -101,7 +101,7 @@ def ranks(folder: Path, kept: Path) -> None:
         runs = case.runs(ADVISED) if case.half == 0 else None
         for place, name in enumerate([] if runs is None else runs.ranking(), start=1):
             places.setdefault(case.kind, {}).setdefault(name, []).append(place)
-    print("RANKS: dict[str, dict[str, float]] = {")
+    print("MEAN_RANKS: dict[str, dict[str, float]] = {")
     for kind, found in places.items():
         means = {name: float(np.mean(ones)) for name, ones in found.items()}
         print(f'    "{kind}": {{')
@@ -121,23 +121,23 @@ class Judged(NamedTuple):
 
 
 def judged(case: Case, before: Runs, runs: Runs) -> Judged:
-    advice = advise(before, case.kind, case.blind)
+    advice = advise(before, case.kind, case.random_action_loss)
     best = runs.ranking()[0]
     least = runs.regret(best)
     pool = case.table.pool
-    blind = None if case.blind is None else case.blind - float(pool.means.min()) * pool.rows
-    mine = blind if advice.stays and blind is not None else runs.regret(advice.learner).value
+    blind = None if case.random_action_loss is None else case.random_action_loss - float(pool.means.min()) * pool.rows
+    mine = blind if advice.fixed_action and blind is not None else runs.regret(advice.learner).value
     lowest = least.value if blind is None else min(least.value, blind)
-    if advice.stays and blind is not None:
+    if advice.fixed_action and blind is not None:
         tied = blind <= least.high
     elif blind is not None and blind < least.value:
         tied = runs.regret(advice.learner).low <= blind
     else:
         tied = advice.learner == best or runs.difference(advice.learner, best).low <= 0
-    worse = blind is not None and not advice.stays and runs.regret(advice.learner).low > blind
+    worse = blind is not None and not advice.fixed_action and runs.regret(advice.learner).low > blind
     floor = 1e-3 * pool.rows  # a regret below a thousandth of the rows is none
     ratio = (max(mine, 0.0) + floor) / (max(lowest, 0.0) + floor)
-    words = f"{'stay' if advice.stays else advice.learner:<24} {mine:9.1f}  best {best:<24} {lowest:9.1f}"
+    words = f"{'stay' if advice.fixed_action else advice.learner:<24} {mine:9.1f}  best {best:<24} {lowest:9.1f}"
     return Judged(tied, ratio, worse, words)
 
 

@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 
 from hostile import Hostile
-from tombola import Pool, compare, learners, play
+from tombola import Pool, learners, play
 from tombola._types import Floats
-from tombola.advice.default_learners import Conditions
-from tombola.advice.report import answer_to
-from tombola.advice.request import CompareRequest
 from tombola.budget.budget import Budget, BudgetRun
 from tombola.budget.tracker import (
     cost_in_ticks,
@@ -24,8 +21,6 @@ from tombola.budget.tracker import (
     remaining,
     update_affordable,
 )
-from tombola.cli import app as cli
-from tombola.delay import RowDelays
 from tombola.engine.runner import MAX_PLANS
 from tombola.errors import LearnerError, SessionError, TombolaError
 from tombola.feedback import make_feedback_model
@@ -41,7 +36,6 @@ from tombola.learners.bandit import ucb2
 from tombola.learners.base import Learner
 from tombola.learners.reductions.training import CHUNK, train
 from tombola.learners.spec import from_spec
-from tombola.readers.to_pool import Table
 from tombola.rng import RngStreams
 
 
@@ -128,31 +122,6 @@ def test_a_fluid_mix_at_the_brim_is_cut_not_refused() -> None:
     draw_and_reserve(tracker, mix, np.zeros(4, np.uint64), played, np.zeros(1))
     assert played.tolist() == pytest.approx([0.5, 0.5, 0.0], abs=1e-9)
     assert played[2] > 0.0
-
-
-def test_an_answer_waits_as_the_table_says() -> None:
-    """In one order, so that only the delays of the rows can make a difference."""
-    losses = np.random.default_rng(3).integers(0, 2, (40, 2)).astype(float)
-    table, name = Table(Pool(losses), np.full(40, 30), []), "FollowTheLeader"
-    question = CompareRequest(Conditions("full"), (name,), orders=("given",), repetitions=1)
-    late, soon = (
-        compare(table.pool, question.recipes, "given", delay=delay, repetitions=1, seed=question.seed).regret(name)
-        for delay in (RowDelays(np.full(40, 30)), 0)
-    )
-    assert answer_to(table, question).runs.regret(name).value == late.value != soon.value
-
-
-def test_the_end_of_memory_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], one_sentence: Callable[[object], str]
-) -> None:
-    def too_much(**_: object) -> None:
-        raise MemoryError("Unable to allocate 128. MiB")
-
-    monkeypatch.setattr(cli, "app", too_much)
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 2
-    assert "memory" in one_sentence(capsys.readouterr().err.strip())
 
 
 def test_what_is_left_is_the_whole_amount_before_the_first_play() -> None:

@@ -1,6 +1,5 @@
 """A target, the mirror image of a budget: the least cost for a mean loss, against an exact solver and a naive twin."""
 
-import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,9 @@ from test_optimum_exact import exact, fractions
 from tombola import Pool, Session, compare, demo, play
 from tombola._formatting import format_number
 from tombola.advice.default_learners import Conditions
-from tombola.advice.mix_text import price_words, target_words
-from tombola.advice.page import budget_picture, page_of
-from tombola.advice.report import answer_to
+from tombola.advice.report import run_comparison
 from tombola.advice.request import CompareRequest
-from tombola.advice.text import sentences
+from tombola.advice.text import price_text
 from tombola.budget import Budget, optimum
 from tombola.budget.optimum import UnreachableError, best_mix, dual_prices, target_as_budget
 from tombola.budget.target import TargetRegret, target_regret
@@ -200,40 +197,6 @@ def test_a_live_run_aims(tmp_path: Path, capsys: Any) -> None:
         start(tmp_path / "ids.txt", "small,large", tmp_path / "other.run", seed=1, target=0.25)
 
 
-def asked(target: float | None, amounts: tuple[float, ...] = (), feedback: str = "bandit") -> Any:
-    question = CompareRequest(Conditions(feedback), amounts=amounts, repetitions=3, target=target)
-    return answer_to(Table(models(300), None, []), question)
-
-
-def test_the_answer_names_the_mix_first_and_the_picture_has_the_target() -> None:
-    answer = asked(0.3, feedback="full")
-    said = sentences(answer)
-    best = optimum(answer.pool, Budget(target=0.3, null="add"))
-    assert said.pairs()[0][1].startswith("play small on ")
-    assert f"spends {300 * best.cost[0]:.4g}" in said.do
-    assert said.worth.startswith("one loss less costs ")
-    assert "not guaranteed" in said.here
-    (picture,) = budget_picture(answer)
-    assert [(line.name, line.y.tolist()) for line in picture.chart.lines] == [("your target", [0.3, 0.3])]
-    assert {point.name for point in picture.chart.points} <= set(answer.pool.actions)
-    assert len(picture.chart.points) >= 3
-    assert "your target" in page_of(answer, command="x")
-    data = json.loads(json.dumps(answer.data(), allow_nan=False))
-    assert data["target"] == 0.3
-    assert data["best_mix"]["spends"] == pytest.approx([300 * best.cost[0]])
-
-
-def test_budget_and_target_together(one_sentence: Any) -> None:
-    least = 300 * float(optimum(models(300), Budget(target=0.3, null="add")).cost[0])
-    answer = asked(0.3, (2 * least,), "full")
-    assert [line.name for line in budget_picture(answer)[0].chart.lines] == ["your budget", "your target"]
-    beyond = budget_picture(asked(0.3, (1e6,), "full"))[0].chart.lines[0]
-    assert beyond.name == "your budget, 1,000,000, lies beyond"
-    with pytest.raises(UnreachableError, match="at least, got a smaller budget") as caught:
-        asked(0.3, (least / 2,), "full")
-    one_sentence(caught.value)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -246,8 +209,8 @@ def test_budget_and_target_together(one_sentence: Any) -> None:
         lambda: play(DualDescent(), models(50), budget=Budget(target=0.5, null="add"), seed=0),
         lambda: play(OptimisticLP(), models(50), budget=Budget(target=0.5, null="add"), seed=0),
         lambda: random_order(EmpiricalLP(), models(3), budget=Budget(target=0.5, null="add")),
-        lambda: CompareRequest(Conditions(), learners=("OptimisticLP",), target=0.5).budgeted_recipes,
-        lambda: answer_to(Table(Pool([[0.0, 1.0]]), None, []), CompareRequest(Conditions(), target=0.5)),
+        lambda: CompareRequest(Conditions(), learners=("OptimisticLP",), target=0.5).recipes,
+        lambda: run_comparison(Table(Pool([[0.0, 1.0]]), None, []), CompareRequest(Conditions(), target=0.5)),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_a_sentence(wrong: Any, one_sentence: Any) -> None:
@@ -273,12 +236,12 @@ def test_what_a_tenth_more_saves_is_what_it_saves(seed: int) -> None:
     rows, k, m = (int(rng.integers(1, most)) for most in (7, 5, 3))
     losses, costs = rng.integers(0, 5, (rows, k)) / 4, rng.integers(0, 4, (rows, k, m)).astype(float)
     amounts = costs.sum(axis=0)[rng.integers(0, k)] if seed % 2 else rng.integers(0, 4 * rows, m).astype(float)
-    words = price_words(Pool(losses, costs=costs), Budget(amounts.tolist(), null="add"))
+    words = price_of(Pool(losses, costs=costs), Budget(amounts.tolist(), null="add"))
     for j in range(m):
         more = amounts.copy()
         more[j] *= 1.1
         saved = least(losses, costs, amounts) - least(losses, costs, more)
-        told = f"({format_number(amounts[j] / 10)}) would save {format_number(saved)} losses"
+        told = f"({format_number(amounts[j] / 10)}) saves {format_number(saved)} losses"
         assert (told in words) == (saved > 1e-9), (words, told)
     enough = least(losses, costs, amounts) < losses.sum(axis=0).min() + 1e-9
     assert ("affordable on every row" in words) == enough, words
@@ -293,9 +256,13 @@ def least(losses: Any, costs: Any, amounts: Any) -> float:
     return float(found.fun)
 
 
-def test_one_loss_less_costs_what_it_costs() -> None:
-    """At a corner the price of one loss more was told, and where no mix has less, that of the last one."""
+def price_of(pool: Pool, budget: Budget) -> str:
+    return price_text(pool, budget, optimum(pool, budget))
+
+
+def test_price_of_one_loss_less() -> None:
+    """At a corner: the price of one loss less, not of one loss more; none where no mix has less."""
     pool = Pool([[0.5, 0.25, 1.0]] * 8, costs=[[0.0, 3.0, 2.0]] * 8)
-    assert target_words(pool, Budget(target=0.5, null="add")).startswith("one loss less costs 12, and a target")
-    assert target_words(pool, Budget(target=0.25, null="add")).startswith("no mix reaches a target a tenth stricter")
-    assert "nothing" in price_words(pool, Budget(1e308, null="add"))
+    assert price_of(pool, Budget(target=0.5, null="add")).startswith("One loss less costs 12; a target")
+    assert price_of(pool, Budget(target=0.25, null="add")).startswith("No mix reaches a target a tenth stricter")
+    assert "nothing" in price_of(pool, Budget(1e308, null="add"))

@@ -59,6 +59,23 @@ def mean(values: Floats, level: float = 0.95) -> Estimate:
     return Estimate(middle, middle - reach, middle + reach, int(values.size))
 
 
+def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
+    """Return means and ends of the Student intervals of every column; values has shape (repetitions, points).
+
+    >>> [ends.tolist() for ends in mean_band(np.array([[1.0, 2.0], [1.0, 4.0]]))]
+    [[1.0, 3.0], [1.0, -9.706...], [1.0, 15.706...]]
+    """
+    from scipy.special import stdtrit
+
+    rows = np.ascontiguousarray(values.T)  # sums along contiguous memory round as those of a single column do
+    middle = rows.mean(axis=1)
+    count = values.shape[0]
+    if count < 2:
+        return middle, np.full(middle.size, -math.inf), np.full(middle.size, math.inf)
+    reach = float(stdtrit(count - 1, (1 + level) / 2)) * (rows.std(axis=1, ddof=1) / math.sqrt(count))
+    return middle, middle - reach, middle + reach
+
+
 def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estimate:
     """Return the slope of log mean regret on log horizon, by weighted regression, with its interval.
 

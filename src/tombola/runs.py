@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -79,6 +80,10 @@ class Runs:
 
     def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
         """Return the repetitions of one learner."""
+        return self.cells[self._entry(learner, order, horizon)]
+
+    def _entry(self, learner: str, order: str | None, horizon: int | None) -> Entry:
+        """Return the key of a cell, with defaults filled in; raise if there is no such cell."""
         entry = Entry(
             self.horizons[-1] if horizon is None else horizon, self.orders[0] if order is None else order, learner
         )
@@ -87,7 +92,11 @@ class Runs:
                 f"Runs: expected a learner of {self.learners}, an order of {self.orders} and a horizon of "
                 f"{self.horizons}, got {tuple(entry)}; write one of those."
             )
-        return self.cells[entry]
+        return entry
+
+    @cached_property
+    def _regrets(self) -> dict[Entry, Floats]:
+        return {}
 
     def curve(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
@@ -105,7 +114,13 @@ class Runs:
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Floats:
         """Return the regret of every repetition at the end."""
-        return self.curve(learner, order, horizon, expected=expected)[1][:, -1]
+        if expected:
+            return self.curve(learner, order, horizon, expected=True)[1][:, -1]
+        entry = self._entry(learner, order, horizon)
+        # Rankings and differences ask for the same regrets again and again.
+        if entry not in self._regrets:
+            self._regrets[entry] = self.curve(learner, entry.order, entry.horizon)[1][:, -1]
+        return self._regrets[entry]
 
     def regret(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
@@ -202,13 +217,12 @@ class Runs:
     def _band(self, learner: str, order: str, label: str) -> "Band":
         from tombola.report.chart import Band
 
-        if len(self.horizons) > 2:
-            x = np.array(self.horizons, dtype=np.float64)
-            estimates = [self.regret(learner, order, T) for T in self.horizons]
-        else:
+        if len(self.horizons) <= 2:
             rounds, regrets = self.curve(learner, order)
-            x, estimates = rounds.astype(np.float64), [_statistics.mean(column) for column in regrets.T]
-        return Band(label, x, *(np.array([estimate[i] for estimate in estimates]) for i in range(3)))
+            return Band(label, rounds.astype(np.float64), *_statistics.mean_band(regrets))
+        estimates = [self.regret(learner, order, T) for T in self.horizons]
+        ends = (np.array([estimate[i] for estimate in estimates]) for i in range(3))
+        return Band(label, np.array(self.horizons, dtype=np.float64), *ends)
 
     def _bound_line(self, learner: str, order: str) -> "Line | None":
         """Return the proved bounds over the horizons, or a level at the last one; None if there is none."""

@@ -1,4 +1,4 @@
-"""Names on the terminal are text: they command nothing, and never look like a line of the program's own."""
+"""Printing: text cannot send commands to the terminal, nor look like a line of the program."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ HOSTILE = "r\x1b[2J\u202e\nticket 9: forged"
 
 
 @pytest.mark.parametrize("say", [tell, lambda text: show(text, soft=True)])
-def test_a_name_stays_on_its_line(say: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_stays_on_its_line(say: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
     say(f"play a on {HOSTILE}")
     found = capsys.readouterr()
     assert (found.out + found.err) == "play a on r\\x1b[2J\\u202e\\nticket 9: forged\n"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tombola import compare
-from tombola.advice import CompareRequest, Conditions, answer_to
+from tombola.advice import CompareRequest, Conditions, run_comparison
 from tombola.persistence.result_cache import (
     BLOCK_REPETITIONS,
     ResultCache,
@@ -51,10 +51,10 @@ def same(one: Runs, other: Runs, *, blocks: bool = True) -> bool:
 
 def test_cache_changes_no_bit(tmp_path: Path) -> None:
     table, request = read_table(LOSSES, kind="losses"), request_of(10)
-    plain = answer_to(table, request)
-    first = answer_to(table, request, keep=tmp_path)
-    again = answer_to(table, request, keep=tmp_path)
-    assert (plain.known, first.known, again.known) == (0, 0, 10)
+    plain = run_comparison(table, request)
+    first = run_comparison(table, request, cache_dir=tmp_path)
+    again = run_comparison(table, request, cache_dir=tmp_path)
+    assert (plain.n_cached, first.n_cached, again.n_cached) == (0, 0, 10)
     assert same(plain.runs, first.runs)
     assert same(plain.runs, again.runs)
     runs = compare(table.pool, request.recipes, ["random", "given"], repetitions=10, seed=1)
@@ -63,20 +63,20 @@ def test_cache_changes_no_bit(tmp_path: Path) -> None:
 
 def test_more_repetitions_reuse_cached_ones(tmp_path: Path) -> None:
     table = read_table(LOSSES, kind="losses")
-    answer_to(table, request_of(8), keep=tmp_path)
-    more = answer_to(table, request_of(15), keep=tmp_path)
-    assert more.known == 8
-    assert same(more.runs, answer_to(table, request_of(15)).runs)
-    fewer = answer_to(table, request_of(6), keep=tmp_path)
-    assert fewer.known == BLOCK_REPETITIONS
-    assert same(fewer.runs, answer_to(table, request_of(6)).runs)
+    run_comparison(table, request_of(8), cache_dir=tmp_path)
+    more = run_comparison(table, request_of(15), cache_dir=tmp_path)
+    assert more.n_cached == 8
+    assert same(more.runs, run_comparison(table, request_of(15)).runs)
+    fewer = run_comparison(table, request_of(6), cache_dir=tmp_path)
+    assert fewer.n_cached == BLOCK_REPETITIONS
+    assert same(fewer.runs, run_comparison(table, request_of(6)).runs)
 
 
 def test_key_depends_on_request_table_and_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer_to(read_table(LOSSES, kind="losses"), request_of(4), keep=tmp_path)
+    run_comparison(read_table(LOSSES, kind="losses"), request_of(4), cache_dir=tmp_path)
 
     def n_cached(losses: Any = LOSSES, **others: Any) -> int:
-        return answer_to(read_table(losses, kind="losses"), request_of(4, **others), keep=tmp_path).known
+        return run_comparison(read_table(losses, kind="losses"), request_of(4, **others), cache_dir=tmp_path).n_cached
 
     assert n_cached() == 4
     assert n_cached(seed=2) == n_cached(orders=("given",)) == n_cached(price=1.0) == 0
@@ -91,13 +91,15 @@ def test_key_depends_on_action_names(tmp_path: Path) -> None:
     """Two tables with equal numbers must not share the names of the first."""
     request = CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2)
     for names in (["small", "large"], ["alpha", "beta"]):
-        report = answer_to(read_table([[0.5, 0.25], [0.0, 1.0]], actions=names, kind="losses"), request, keep=tmp_path)
+        report = run_comparison(
+            read_table([[0.5, 0.25], [0.0, 1.0]], actions=names, kind="losses"), request, cache_dir=tmp_path
+        )
         assert report.runs.actions == tuple(names)
 
 
 def test_interrupt_costs_one_block(tmp_path: Path) -> None:
     table, request = read_table(LOSSES, kind="losses"), request_of(12)
-    whole = answer_to(table, request).runs
+    whole = run_comparison(table, request).runs
     started: list[int] = []
 
     def play(blocks: Sequence[tuple[int, int]]) -> Generator[Runs]:
@@ -118,7 +120,7 @@ def test_interrupt_costs_one_block(tmp_path: Path) -> None:
 
 def test_damaged_file_is_computed_again(tmp_path: Path) -> None:
     table, request = read_table(LOSSES, kind="losses"), request_of(4)
-    whole = answer_to(table, request, keep=tmp_path).runs
+    whole = run_comparison(table, request, cache_dir=tmp_path).runs
     (path,) = tmp_path.rglob("*.result")
     good = path.read_bytes()
     rng = np.random.default_rng(0)
@@ -129,17 +131,17 @@ def test_damaged_file_is_computed_again(tmp_path: Path) -> None:
         runs = read_runs(ResultCache(tmp_path), path.parent.name, (0, 4))
         assert runs is None or same(runs, whole), "damage is never read as numbers"
     path.write_bytes(b"")
-    assert same(answer_to(table, request, keep=tmp_path).runs, whole)
+    assert same(run_comparison(table, request, cache_dir=tmp_path).runs, whole)
 
 
 def test_file_under_another_key_is_computed_again(tmp_path: Path) -> None:
     table, cache = read_table(LOSSES, kind="losses"), ResultCache(tmp_path)
-    whole = answer_to(table, request_of(8), keep=tmp_path).runs
+    whole = run_comparison(table, request_of(8), cache_dir=tmp_path).runs
     first, second = sorted(tmp_path.rglob("*.result"))
     key, content = first.parent.name, first.read_bytes()
     second.write_bytes(content)
     assert read_runs(cache, key, (4, 4)) is None
-    assert same(answer_to(table, request_of(8), keep=tmp_path).runs, whole)
+    assert same(run_comparison(table, request_of(8), cache_dir=tmp_path).runs, whole)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / first.name).write_bytes(content)
     assert read_runs(cache, "other", (0, 4)) is None
@@ -181,7 +183,7 @@ def test_concatenate_is_one_comparison() -> None:
 
 def test_unwritable_folder_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert answer_to(read_table(LOSSES, kind="losses"), request_of(4), keep=tmp_path / "file").known == 0
+    assert run_comparison(read_table(LOSSES, kind="losses"), request_of(4), cache_dir=tmp_path / "file").n_cached == 0
 
 
 @pytest.mark.full

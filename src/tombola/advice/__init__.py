@@ -1,16 +1,16 @@
-"""Tables: a question about a table of one's own, its answer, and the page."""
+"""Advice on the user's own table: a request, its report, and the HTML page of the report."""
 
 from tombola.advice.default_learners import Conditions, default_budgeted_learners, default_learners
-from tombola.advice.page import page_of
-from tombola.advice.report import Answer, answer_to
+from tombola.advice.page import compare_page
+from tombola.advice.report import CompareReport, run_comparison
 from tombola.advice.request import CompareRequest
 
 __all__ = [
-    "Answer",
+    "CompareReport",
     "CompareRequest",
     "Conditions",
-    "answer_to",
+    "compare_page",
     "default_budgeted_learners",
     "default_learners",
-    "page_of",
+    "run_comparison",
 ]

@@ -1,5 +1,6 @@
-"""Learners by what is written: a name, a name with parameters, or one in a file of your own; and the list of ours."""
+"""Learners as text (a name, a name with parameters, or FILE.py:NAME), and the list of all learners."""
 
+import ast
 import importlib.util
 import re
 import sys
@@ -15,10 +16,10 @@ from tombola.learners.base import Learner
 from tombola.learners.parse import parse_learner
 
 
-def parted(text: str) -> tuple[str, ...]:
-    """Return what stands between commas, other than those inside of brackets.
+def split_learners(text: str) -> tuple[str, ...]:
+    """Split text at commas, except inside parentheses.
 
-    >>> parted("UCB2(alpha=.3), Simulation(base=Hedge(rate=1, delay=2)),UCB1")
+    >>> split_learners("UCB2(alpha=.3), Simulation(base=Hedge(rate=1, delay=2)),UCB1")
     ('UCB2(alpha=.3)', 'Simulation(base=Hedge(rate=1, delay=2))', 'UCB1')
     """
     parts, depth = [""], 0
@@ -31,55 +32,52 @@ def parted(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def learner_written(text: str) -> Learner:
-    """Return the learner that is written: UCB2, UCB2(alpha=.3), or mine.py:MyLearner for one of your own.
+def parse_learner_text(text: str) -> Learner:
+    """Return the learner of a text: UCB2, UCB2(alpha=.3), or mine.py:MyLearner for a learner in a file.
 
-    >>> learner_written("UCB2(alpha=.3)")
+    >>> parse_learner_text("UCB2(alpha=.3)")
     UCB2(alpha=0.3)
     """
     path, colon, name = text.rpartition(":")
-    return _own(Path(path), name, text) if colon and path.endswith(".py") else parse_learner(text)
+    return _load_learner(Path(path), name, text) if colon and path.endswith(".py") else parse_learner(text)
 
 
-def _own(path: Path, written: str, text: str) -> Learner:
-    """Load a file that somebody named, and make the learner in it."""
-    name = written.partition("(")[0]
-    kind = getattr(_module(path), name, None)
-    if not (isinstance(kind, type) and issubclass(kind, Learner)):
+def _load_learner(path: Path, call: str, text: str) -> Learner:
+    name = call.partition("(")[0]
+    learner_class = getattr(_load_module(path), name, None)
+    if not (isinstance(learner_class, type) and issubclass(learner_class, Learner)):
         raise ParameterError(
-            f"--learners: expected a subclass of Learner called {name!r} in {path}, found none; "
-            "write FILE.py:NAME, as the class is called there."
+            f"--learners: expected a subclass of Learner called {name!r} in {path}, got none; "
+            "write FILE.py:NAME, with the name of the class."
         )
-    parameters = learner_named_parameters(written)
+    parameters = parse_parameters(call)
     try:
-        return kind(**parameters)
+        return learner_class(**parameters)
     except TypeError as error:
         raise ParameterError(f"--learners: {text!r} cannot be made ({error}); write its parameters by name.") from None
 
 
-def learner_named_parameters(written: str) -> dict[str, Any]:
-    """Return the parameters in a call such as MyLearner(rate=2); nothing is evaluated.
+def parse_parameters(call: str) -> dict[str, Any]:
+    """Return the keyword arguments of a call such as MyLearner(rate=2), without evaluating anything.
 
-    >>> learner_named_parameters("MyLearner(rate=2)"), learner_named_parameters("MyLearner")
+    >>> parse_parameters("MyLearner(rate=2)"), parse_parameters("MyLearner")
     ({'rate': 2}, {})
     """
-    import ast
-
     try:
-        node = ast.parse(written.strip(), mode="eval").body
+        node = ast.parse(call.strip(), mode="eval").body
         if isinstance(node, ast.Name):
             return {}
         if isinstance(node, ast.Call) and not node.args:
             return {str(word.arg): ast.literal_eval(word.value) for word in node.keywords if word.arg}
     except (SyntaxError, ValueError):
         pass
-    raise ParameterError(f"--learners: expected NAME or NAME(parameter=1), got {written!r}; write it so.")
+    raise ParameterError(f"--learners: expected NAME or NAME(parameter=1), got {call!r}; write one of these.")
 
 
-def _module(path: Path) -> Any:
+def _load_module(path: Path) -> Any:
     if not path.is_file():
-        raise ParameterError(f"--learners: expected a Python file, found none at {path}; check the path.")
-    name = f"tombola_user_{path.stem}"  # this prefix lets a cluster send its classes
+        raise ParameterError(f"--learners: expected a Python file, got none at {path}; check the path.")
+    name = f"tombola_user_{path.stem}"  # a cluster sends the classes of modules with this prefix
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -94,53 +92,53 @@ def _module(path: Path) -> Any:
     return module
 
 
-class Listed(NamedTuple):
-    """A learner of ours, for the list: its name, what it sees, its parameters, and what it is."""
+class LearnerInfo(NamedTuple):
+    """Entry of the list of learners: name, feedback, parameters with defaults, whether a bound is proved, summary."""
 
     name: str
-    sees: str
+    feedback: str
     parameters: str
     proved: bool
-    what: str
+    summary: str
 
     @property
-    def written(self) -> str:
-        """The learner as it is written with its parameters."""
+    def signature(self) -> str:
+        """The name with the parameters and their defaults."""
         return f"{self.name}({self.parameters})" if self.parameters else self.name
 
 
-def listing() -> list[Listed]:
-    """Return all learners that have a name, in the order in which they are kept.
+def list_learners() -> list[LearnerInfo]:
+    """Return all learners of the package.
 
-    >>> [one for one in listing() if one.name == "UCB2"]
-    [Listed(name='UCB2', sees='the loss played', parameters='alpha=0.5', proved=True, what=...)]
+    >>> [one for one in list_learners() if one.name == "UCB2"]
+    [LearnerInfo(name='UCB2', feedback='loss of the played action', parameters='alpha=0.5', proved=True, summary=...)]
     """
-    found = []
+    entries = []
     for name in learners.__all__:
-        kind = getattr(learners, name)
-        if isinstance(kind, type) and issubclass(kind, Learner | BudgetedBase) and not isabstract(kind):
-            found.append(_listed(name, kind))
-    return found
+        value = getattr(learners, name)
+        if isinstance(value, type) and issubclass(value, Learner | BudgetedBase) and not isabstract(value):
+            entries.append(_info(name, value))
+    return entries
 
 
-_SEES = {
-    "full": "whole rows",
-    "bandit": "the loss played",
-    "budgeted": "rows and costs",
-    "budgeted-bandit": "loss and costs played",
+_FEEDBACK = {
+    "full": "whole row",
+    "bandit": "loss of the played action",
+    "budgeted": "whole row and its costs",
+    "budgeted-bandit": "loss and costs of the played action",
 }
 
 
-def _listed(name: str, kind: Any) -> Listed:
-    base = Learner if issubclass(kind, Learner) else BudgetedBase
-    sees = _SEES.get(getattr(kind, "feedback", ""), "what its base sees")
-    parameters = ", ".join(_parameter(field) for field in fields(kind))
-    return Listed(name, sees, parameters, kind.bound is not base.bound, _sentence(kind))
+def _info(name: str, learner_class: Any) -> LearnerInfo:
+    base = Learner if issubclass(learner_class, Learner) else BudgetedBase
+    feedback = _FEEDBACK.get(getattr(learner_class, "feedback", ""), "as its base learner")
+    parameters = ", ".join(_parameter(field) for field in fields(learner_class))
+    return LearnerInfo(name, feedback, parameters, learner_class.bound is not base.bound, _summary(learner_class))
 
 
-def _sentence(kind: Any) -> str:
-    """Return the first sentence of what it is; a point before a small letter ends none, as in i.i.d. order."""
-    text = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+def _summary(learner_class: Any) -> str:
+    """Return the first sentence of the docstring; a period before a lower-case letter does not end it ("i.i.d.")."""
+    text = " ".join((learner_class.__doc__ or "").split("\n\n")[0].split())
     return re.split(r"\.\s(?=[A-Z])", text)[0].rstrip(".:")
 
 

@@ -1,238 +1,285 @@
-"""Table page: the charts of a comparison on somebody's own table, and its page."""
+"""HTML page of a CompareReport: summary, rankings, charts, and the mean loss of every action."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import format_number, join_names
-from tombola._statistics import Estimate
-from tombola._types import Floats
-from tombola.advice.report import Answer
-from tombola.advice.text import sentences
+from tombola._formatting import format_estimate, format_number, join_names
+from tombola.advice.report import CompareReport, RankingRow
 from tombola.budget.optimum import frontier, mean_costs
 from tombola.pool import Pool
 from tombola.report.chart import Band, Chart, Line, Point
-from tombola.report.compare_page import Compared, Mean, Picture, Ranking, compare_page
+from tombola.report.page import drawing, render
 
-SHOWN, SLICES, LONGEST = 8, 40, 26
-WIDE = 1.25  # how far beyond the best action the picture of budgets goes
+MAX_CURVES = 8
+MAX_NAME_LENGTH = 26
+# The chart of budgets ends at this multiple of the cost of the best action.
+BUDGET_AXIS_MARGIN = 1.25
 
 
-def page_of(answer: Answer, *, command: str) -> str:
-    """Return the page of an answer as the text of an HTML file."""
-    pool, question, said = answer.pool, answer.question, sentences(answer)
-    facts = [
-        ("rows", f"{pool.rows:,}"), ("actions", f"{pool.k:,}"), ("best fixed action", pool.actions[pool.best]),
-        ("its mean loss", f"{pool.means[pool.best]:.4f}"), ("repetitions", str(question.repetitions)),
-        ("seed", str(question.seed)),
-    ]  # fmt: skip
-    if question.amounts:
-        facts.append(("budget", ", ".join(format_number(amount) for amount in question.amounts)))
-    if question.target is not None:
-        facts.append(("target", format_number(question.target)))
-    return compare_page(
-        Compared(
-            title=f"How to work through {answer.name}",
-            lead=_lead(answer),
-            answer=said.do,
-            reasons=tuple(pair for pair in said.pairs() if pair[0] in ("worth", "how sure", "this table")),
-            start=said.start,
-            warnings=said.warnings,
-            facts=tuple(facts),
-            order_words=answer.order_words,
-            refuted=answer.verdict.refuted,
-            rankings=tuple(Ranking(order, answer.standings(order)) for order in answer.runs.orders),
-            pictures=tuple(pictures(answer)),
-            means=tuple(means(answer)),
-            notes=tuple(answer.notes),
-            command=command,
-            measure=measure(answer),
-        )
+class Picture(NamedTuple):
+    """A chart with its heading, and a caption that explains how to read it."""
+
+    heading: str
+    caption: str
+    chart: Chart
+
+
+class ActionMean(NamedTuple):
+    """Mean loss of an action on the table, with the 95 % interval it would have as a sample."""
+
+    action: str
+    value: float
+    low: float
+    high: float
+
+
+class MeanBar(NamedTuple):
+    """An ActionMean as a bar: left end, width and position of the dot in percent of the axis."""
+
+    action: str
+    text: str
+    left: float
+    width: float
+    dot: float
+
+
+def compare_page(report: CompareReport, *, command: str) -> str:
+    """Return the page of a report as HTML; `command` is the command line that produced it."""
+    pictures = charts(report)
+    means = action_means(report.pool)
+    return render(
+        "compare.html",
+        title=f"Comparison of learners on {report.name}",
+        lead=_lead(report),
+        report=report,
+        facts=_facts(report),
+        rankings={order: [ranking_cells(row) for row in rows] for order, rows in report.rankings.items()},
+        regret_definition=regret_definition(report),
+        pictures=[(one, drawing(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
+        bars=mean_bars(means),
+        ticks=[f"{end:.3g}" for end in axis_limits(means)],
+        command=command,
     )
 
 
-def _lead(answer: Answer) -> str:
-    met = answer.question.met
-    played = "loss and costs of the action played are" if answer.runs.amounts else "the loss played is"
-    seen = {"full": "the whole row is seen", "bandit": f"only {played} seen"}
-    parts = [seen.get(answer.feedback, "each learner sees what it needs")]
-    late = met.delay if answer.delays is None else "{} to {}".format(*answer.delays)
-    parts += [f"feedback comes {late} rounds late"] * (late != 0)
-    parts += [f"a switch costs {met.switching_price:g}"] * (met.switching_price > 0)
-    words = ", ".join(parts)
-    orders = answer.question.orders
-    rows = "Rows are drawn with replacement in iid order" if "iid" in orders else "Every row once"
-    met_by_all = "shuffles" if orders == ("random",) else "orders"
-    return f"{rows}, one action for each; {words}. All learners met the same {met_by_all} of the rows."
+def ranking_cells(row: RankingRow) -> dict[str, str]:
+    """Return the cells of a ranking row as text, for the terminal and the page.
+
+    `spent` is empty without a budget, `rank` for the random fixed action, `above_first` for the first learner.
+    """
+    return {
+        "rank": "" if row.rank is None else str(row.rank),
+        "learner": row.learner,
+        "mean_loss": f"{row.mean_loss:.4f}",
+        "regret": format_estimate(row.regret),
+        "switches": f"{row.switches:,.0f}",
+        "spent": ", ".join(format_number(cost) for cost in row.spent),
+        "above_first": "" if row.above_first is None else format_estimate(row.above_first),
+    }
 
 
-def pictures(answer: Answer) -> list[Picture]:
-    """Return the curves of regret, the share of each action, and what was spent."""
-    order, count = answer.advice.order, answer.question.repetitions
-    many = len(answer.runs.learners)
-    which = f"the {SHOWN} best of {many} learners" if many > SHOWN else f"{many} learners"
-    found = [
+def _facts(report: CompareReport) -> list[tuple[str, str]]:
+    pool, request = report.pool, report.request
+    facts = [
+        ("rows", f"{pool.rows:,}"), ("actions", f"{pool.k:,}"), ("best fixed action", pool.actions[pool.best]),
+        ("its mean loss", f"{pool.means[pool.best]:.4f}"), ("repetitions", str(request.repetitions)),
+        ("seed", str(request.seed)),
+    ]  # fmt: skip
+    if request.amounts:
+        facts.append(("budget", ", ".join(format_number(amount) for amount in request.amounts)))
+    if request.target is not None:
+        facts.append(("target", format_number(request.target)))
+    return facts
+
+
+def _lead(report: CompareReport) -> str:
+    conditions, orders = report.request.conditions, report.request.orders
+    bandit = "loss and costs" if report.runs.amounts else "loss"
+    feedback = {
+        "full": "the learner sees the whole row",
+        "bandit": f"the learner sees only the {bandit} of the played action",
+    }
+    parts = [feedback.get(report.feedback, "learners differ in the feedback they see")]
+    delay = conditions.delay if report.row_delays is None else "{} to {}".format(*report.row_delays)
+    parts += [f"feedback arrives {delay} rounds late"] * (delay != 0)
+    parts += [f"a switch costs {conditions.switching_price:g}"] * (conditions.switching_price > 0)
+    rows = "Rows are drawn with replacement in iid order" if "iid" in orders else "Every row is drawn once"
+    same = "shuffles" if orders == ("random",) else "orders"
+    return f"{rows}, with one action for each; {', '.join(parts)}. All learners played the same {same} of the rows."
+
+
+def charts(report: CompareReport) -> list[Picture]:
+    """Return the charts of the page: regret, orders, shares of the actions, budget and costs."""
+    order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
+    n_learners = len(report.runs.learners)
+    shown = f"the {MAX_CURVES} best of {n_learners} learners" if n_learners > MAX_CURVES else f"{n_learners} learners"
+    bound = "" if report.bound is None else f" The proved bound for {learner} is {format_number(report.bound)}."
+    pictures = [
         Picture(
             f"Regret over time, {order} order",
-            f"Regret so far is {measure(answer)}, for {which}; the band is the 95 % interval of the "
-            f"mean over {count} repetitions.{_bound_words(answer)}",
-            regret_chart(answer, order),
+            f"Regret so far is {regret_definition(report)}, for {shown}; the band is the 95 % interval of the mean over "
+            f"{count} repetitions.{bound}",
+            regret_chart(report, order),
         )
     ]
-    played = answer.advice.learner
-    if len(answer.runs.orders) > 1:
-        found.append(
-            Picture(
-                f"{played} in every order",
-                "The same learner on the same rows, as they come in the orders that were asked for.",
-                orders_chart(answer, played),
-            )
+    if len(report.runs.orders) > 1:
+        pictures.append(
+            Picture(f"{learner} in every order", "The same learner on the same rows.", orders_chart(report, learner))
         )
-    if answer.pool.rows > 1:
-        found.append(
-            Picture(
-                f"What {played} played",
-                f"The share of each action in successive slices of the rounds, averaged over {count} repetitions.",
-                share_chart(answer, played, order),
-            )
-        )
-    return [*found, *budget_picture(answer), *spend_pictures(answer, order)]
+    if report.pool.rows > 1:
+        caption = f"The share of each action in successive slices of the rounds, averaged over {count} repetitions."
+        pictures.append(Picture(f"Actions of {learner}", caption, share_chart(report, learner, order)))
+    return [*pictures, *_budget_picture(report), *_cost_pictures(report, order)]
 
 
-def measure(answer: Answer) -> str:
-    """Say what regret is here."""
-    if answer.question.target is not None:
-        return "what is spent above the cheapest mix that reaches the target, and twice the price of each loss too many"
-    loss = "loss with the price of switches" if answer.question.met.switching_price > 0 else "loss"
-    return f"{loss} above the best fixed {'mix within the budget' if answer.runs.amounts else 'action'}"
+def regret_definition(report: CompareReport) -> str:
+    """Define regret for this report, as a noun phrase."""
+    if report.request.target is not None:
+        return "the cost above the cheapest mix that reaches the target, plus twice the price of each loss above it"
+    loss = "loss with switching costs" if report.request.conditions.switching_price > 0 else "loss"
+    return f"{loss} above the best fixed {'mix within the budget' if report.runs.amounts else 'action'}"
 
 
-def _bound_words(answer: Answer) -> str:
-    if answer.bound is None:
-        return ""
-    return f" The proved bound for {answer.advice.learner} is {format_number(answer.bound)}."
-
-
-def regret_chart(answer: Answer, order: str) -> Chart:
-    """Return the mean regret of the best learners over the rounds, the advised one among them, and its bound."""
-    runs, first = answer.runs, answer.advice.learner
-    names = list(dict.fromkeys([first, *runs.ranking(order)]))[:SHOWN]
-    bands = [_regret_band(answer, name, order, name) for name in names]
-    alt = f"Regret over time in {order} order; at the end the smallest is {runs.ranking(order)[0]}"
-    top = max(float(band.middle.max()) for band in bands)
+def regret_chart(report: CompareReport, order: str) -> Chart:
+    """Return the mean regret over the rounds of the best learners, the advised one first, with its bound."""
+    advised, ranking = report.advice.learner, [row.learner for row in report.rankings[order] if row.rank is not None]
+    names = list(dict.fromkeys([advised, *ranking]))[:MAX_CURVES]
+    bands = [_regret_band(report, name, order, name) for name in names]
+    alt = f"Regret over time in {order} order; {ranking[0]} has the smallest at the end"
     lines = []
-    if answer.bound is not None and answer.bound <= 2 * top:
-        ends = np.array([1.0, float(answer.pool.rows)])
-        lines = [Line(f"bound, {first}", ends, np.full(2, answer.bound))]
+    # A bound far above the curves would flatten them.
+    if report.bound is not None and report.bound <= 2 * max(float(band.middle.max()) for band in bands):
+        ends = np.array([1.0, float(report.pool.rows)])
+        lines = [Line(f"bound, {advised}", ends, np.full(2, report.bound))]
     return Chart(alt, "round", "regret", tuple(bands), tuple(lines), log_x=False, log_y=False, alt=alt)
 
 
-def orders_chart(answer: Answer, learner: str) -> Chart:
-    """Return the mean regret of one learner in every order that was asked for."""
-    bands = tuple(_regret_band(answer, learner, order, f"{order} order") for order in answer.runs.orders)
+def orders_chart(report: CompareReport, learner: str) -> Chart:
+    """Return the mean regret of one learner in every order."""
+    bands = tuple(_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders)
     alt = f"Regret of {learner} over time, in {len(bands)} orders of the rows"
     return Chart(alt, "round", "regret", bands, log_x=False, log_y=False, alt=alt)
 
 
-def _regret_band(answer: Answer, learner: str, order: str, name: str) -> Band:
-    rounds, regrets = answer.runs.curve(learner, order)
-    return _band(_clipped(name), rounds.astype(np.float64), regrets)
+def _regret_band(report: CompareReport, learner: str, order: str, label: str) -> Band:
+    rounds, regrets = report.runs.curve(learner, order)
+    return Band(_shorten(label), rounds.astype(np.float64), *_statistics.mean_band(regrets))
 
 
-def share_chart(answer: Answer, learner: str, order: str) -> Chart:
-    """Return the share of each action over time: those played most, and the others together."""
-    ends, shares = answer.runs.shares(learner, order)
-    names, x = answer.runs.actions, ends.astype(np.float64)
-    totals = answer.runs.cell(learner, order).plays.sum(axis=0)
+def share_chart(report: CompareReport, learner: str, order: str) -> Chart:
+    """Return the share of each action over time: the most played ones, and the others together."""
+    ends, shares = report.runs.shares(learner, order)
+    names, x = report.runs.actions, ends.astype(np.float64)
+    totals = report.runs.cell(learner, order).plays.sum(axis=0)
     ranked = [int(action) for action in np.argsort(-totals, kind="stable")]
-    top = ranked if len(ranked) <= SHOWN else ranked[: SHOWN - 1]
-    lines = [(_clipped(names[action]), shares[:, action]) for action in top]
+    top = ranked if len(ranked) <= MAX_CURVES else ranked[: MAX_CURVES - 1]
+    curves = [(_shorten(names[action]), shares[:, action]) for action in top]
     if len(top) < len(ranked):
-        lines.append((f"{len(ranked) - len(top)} others", shares[:, ranked[len(top) :]].sum(axis=1)))
-    bands = tuple(Band(name, x, share, share, share) for name, share in lines)
-    alt = f"Share of each action over time, as {learner} played; most often {names[ranked[0]]}"
-    return Chart(alt, "round", "share of the plays", bands, log_x=False, log_y=False, alt=alt)
+        curves.append((f"{len(ranked) - len(top)} others", shares[:, ranked[len(top) :]].sum(axis=1)))
+    bands = tuple(Band(name, x, share, share, share) for name, share in curves)
+    alt = f"Share of each action over time, played by {learner}; most often {names[ranked[0]]}"
+    return Chart(alt, "round", "share of the rounds", bands, log_x=False, log_y=False, alt=alt)
 
 
-def spend_pictures(answer: Answer, order: str) -> list[Picture]:
-    """Return what the learners spent over time against an even pace, for every resource of a budget."""
-    amounts, horizon = answer.runs.amounts, answer.pool.rows
+def _cost_pictures(report: CompareReport, order: str) -> list[Picture]:
+    """Return the costs over time against an even pace, for every resource of a budget."""
+    runs, horizon, pictures = report.runs, report.pool.rows, []
     ends = np.array([0.0, float(horizon)])
-    found = []
-    for resource, amount in enumerate(amounts):
+    names = [row.learner for row in report.rankings[order]][:MAX_CURVES]
+    for resource, amount in enumerate(runs.amounts):
         bands = []
-        for name in answer.runs.ranking(order)[:SHOWN]:
-            rounds, spent = answer.runs.spent(name, order)
-            bands.append(_band(name, rounds.astype(np.float64), spent[:, :, resource]))
-        which = f", resource {resource + 1}" if len(amounts) > 1 else ""
-        aim = answer.runs.target_regrets.get(horizon)
-        pace, meant, words = "an even pace", amount, f"The budget is {format_number(amount)}; it is never exceeded."
-        if aim is not None:
-            pace, meant = "the cheapest mix", horizon * aim.cost
-            words = f"The cheapest mix that reaches the target spends {format_number(meant)}."
-        alt = f"Spending over time against {pace}{which}"
-        lines = (Line(pace.removeprefix("an "), ends, ends / horizon * meant),)
-        chart = Chart(alt, "round", "spent so far", tuple(bands), lines, log_x=False, log_y=False, alt=alt)
-        found.append(Picture(alt, words, chart))
-    return found
+        for name in names:
+            rounds, spent = runs.spent(name, order)
+            bands.append(Band(name, rounds.astype(np.float64), *_statistics.mean_band(spent[:, :, resource])))
+        target = runs.target_regrets.get(horizon)
+        pace, total = "an even pace", amount
+        caption = f"The budget is {format_number(amount)}; it is never exceeded."
+        if target is not None:
+            pace, total = "the cheapest mix", horizon * target.cost
+            caption = f"The cheapest mix that reaches the target costs {format_number(total)}."
+        of_resource = f", resource {resource + 1}" if len(runs.amounts) > 1 else ""
+        alt = f"Costs over time against {pace}{of_resource}"
+        lines = (Line(pace.removeprefix("an "), ends, ends / horizon * total),)
+        chart = Chart(alt, "round", "costs so far", tuple(bands), lines, log_x=False, log_y=False, alt=alt)
+        pictures.append(Picture(alt, caption, chart))
+    return pictures
 
 
-def budget_picture(answer: Answer) -> list[Picture]:
+def _budget_picture(report: CompareReport) -> list[Picture]:
     """Return the loss of the best mix over the budget, from the cheapest action to the best, for one resource."""
-    if len(answer.runs.amounts) != 1:
+    if len(report.runs.amounts) != 1:
         return []
-    cost, loss, corners = frontier(answer.pool)
+    cost, loss, corners = frontier(report.pool)
     if len(corners) < 2:
         return []
-    best = Band("best mix", cost * answer.pool.rows, loss, loss, loss)
-    names = join_names([_clipped(answer.pool.actions[action]) for action in corners], limit=None, last=" and ")
+    best = Band("best mix", cost * report.pool.rows, loss, loss, loss)
+    points = _action_points(report.pool, max_cost=BUDGET_AXIS_MARGIN * float(best.x[-1]))
+    names = join_names([_shorten(report.pool.actions[action]) for action in corners], limit=None, last=" and ")
+    caption = f"Corners are fixed actions: {names}; between them two are mixed. Dots are single actions"
+    if hidden := report.pool.k - len(points):
+        caption += f"; {hidden} far more expensive {'one is' if hidden == 1 else 'ones are'} not drawn"
     alt = "Mean loss of the best mix over the budget"
-    points = _locked(answer.pool, most=WIDE * float(best.x[-1]))
-    words = f"Corners are fixed actions: {names}; in between, two of them are mixed. Dots are actions alone"
-    if dear := answer.pool.k - len(points):
-        words += f"; {dear} that cost{'s' * (dear == 1)} far more {'is' if dear == 1 else 'are'} not drawn"
     chart = Chart(
-        alt, "budget for all rows", "mean loss", (best,), _asked(answer, best), log_x=False, log_y=False, alt=alt,
+        alt, "budget for all rows", "mean loss", (best,), _limit_lines(report, best), log_x=False, log_y=False, alt=alt,
         points=points,
     )  # fmt: skip
-    return [Picture(alt, f"{words}.", chart)]
+    return [Picture(alt, f"{caption}.", chart)]
 
 
-def _locked(pool: Pool, *, most: float) -> tuple[Point, ...]:
-    """Return what every action costs and loses on all rows, but for those that cost more than this."""
+def _action_points(pool: Pool, *, max_cost: float) -> tuple[Point, ...]:
+    """Return the cost on all rows and the mean loss of every action up to this cost."""
     costs = pool.rows * mean_costs(pool)[:, 0]
-    every = zip(pool.actions, costs.tolist(), pool.means.tolist(), strict=True)
-    return tuple(Point(name, cost, loss) for name, cost, loss in every if cost <= most)
+    actions = zip(pool.actions, costs.tolist(), pool.means.tolist(), strict=True)
+    return tuple(Point(name, cost, loss) for name, cost, loss in actions if cost <= max_cost)
 
 
-def _asked(answer: Answer, best: Band) -> tuple[Line, ...]:
-    """Return what was asked for as lines across the curve of best mixes: the budget upright, the target level."""
-    amounts, target, found = answer.question.amounts, answer.question.target, []
+def _limit_lines(report: CompareReport, best: Band) -> tuple[Line, ...]:
+    """Return the budget as an upright line and the target as a level one."""
+    amounts, target, lines = report.request.amounts, report.request.target, []
     if amounts:
-        most = float(best.x[-1])
-        name = "your budget" if amounts[0] <= most else f"your budget, {amounts[0]:,.10g}, lies beyond"
-        ends = np.array([best.middle.min(), best.middle.max()])
-        found.append(Line(name, np.full(2, min(amounts[0], most)), ends))
+        right = float(best.x[-1])
+        name = "your budget" if amounts[0] <= right else f"your budget, {amounts[0]:,.10g}, lies beyond"
+        lines.append(Line(name, np.full(2, min(amounts[0], right)), np.array([best.middle.min(), best.middle.max()])))
     if target is not None:
-        found.append(Line("your target", np.array([best.x[0], best.x[-1]]), np.full(2, target)))
-    return tuple(found)
+        lines.append(Line("your target", np.array([best.x[0], best.x[-1]]), np.full(2, target)))
+    return tuple(lines)
 
 
-def means(answer: Answer) -> list[Mean]:
-    """Return the mean loss of every action, with the 95 % interval it would have as a sample."""
-    pool = answer.pool
-    found = []
-    for action, name in enumerate(pool.actions):
+def action_means(pool: Pool) -> list[ActionMean]:
+    """Return the mean loss of every action, from the smallest to the largest."""
+    means = []
+    for action, name in enumerate(pool.actions):  # a column at a time: a mapped table may not fit into memory
         estimate = _statistics.mean(np.asarray(pool.losses[:, action], np.float64))
-        low, high = (estimate.low, estimate.high) if pool.rows > 1 else (0.0, 1.0)
-        found.append(Mean(name, float(pool.means[action]), max(0.0, low), min(1.0, high)))
-    return found
+        low, high = (estimate.low, estimate.high) if pool.rows > 1 else (0.0, 1.0)  # one row has no interval
+        means.append(ActionMean(name, float(pool.means[action]), max(0.0, low), min(1.0, high)))
+    return sorted(means, key=lambda mean: mean.value)
 
 
-def _clipped(name: str) -> str:
-    """Return a name that fits beside a curve; long ones often differ at their ends, so the middle goes."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}…{name[1 - LONGEST // 2 :]}"
+def axis_limits(means: list[ActionMean]) -> tuple[float, float]:
+    """Return the ends of the axis: slightly beyond all intervals, within [0, 1].
+
+    >>> axis_limits([ActionMean("a", 0.5, 0.4, 0.6)])
+    (0.39, 0.61)
+    """
+    low, high = min(mean.low for mean in means), max(mean.high for mean in means)
+    margin = max(0.05 * (high - low), 0.005)
+    return max(0.0, round(low - margin, 6)), min(1.0, round(high + margin, 6))
 
 
-def _band(name: str, x: Floats, values: Floats) -> Band:
-    estimates: list[Estimate] = [_statistics.mean(column) for column in values.T]
-    return Band(name, x, *(np.array([estimate[i] for estimate in estimates]) for i in range(3)))
+def mean_bars(means: list[ActionMean]) -> list[MeanBar]:
+    """Return the means as bars on a common axis."""
+    low, high = axis_limits(means)
+    scale = 100 / (high - low)
+    bars = []
+    for mean in means:
+        left, dot, right = (scale * (min(max(x, low), high) - low) for x in (mean.low, mean.value, mean.high))
+        bars.append(MeanBar(mean.action, f"{mean.value:.4f}", round(left, 2), round(right - left, 2), round(dot, 2)))
+    return bars
+
+
+def _shorten(name: str) -> str:
+    """Cut the middle out of a long name: long names often differ at their ends."""
+    half = MAX_NAME_LENGTH // 2
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[:half]}…{name[1 - half :]}"

@@ -1,288 +1,247 @@
-"""Answer: what a comparison on a table of one's own says, as words and as plain data."""
+"""CompareReport: the result of a comparison on the user's table, computed once for terminal, page and JSON."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tombola import _statistics
-from tombola._compare import Comparison
-from tombola._formatting import format_estimate, format_number, option_text
+from tombola._formatting import option_text
 from tombola._provenance import package_hash, source_hash
 from tombola._statistics import Estimate
-from tombola.advice.default_learners import Kind
-from tombola.advice.ranking import Advice, advise, suffered
-from tombola.advice.request import CompareRequest, late
+from tombola.advice.advise import Advice, advise, total_losses
+from tombola.advice.request import CompareRequest
+from tombola.advice.text import RANDOM_ACTION, Summary, order_test_text, summarise
 from tombola.budget.budget import Budget
-from tombola.budget.optimum import optimum
+from tombola.budget.optimum import Optimum, optimum
 from tombola.confidence import OrderVerdict, check_order
 from tombola.delay import RowDelays
-from tombola.engine.loop import SWITCHES
-from tombola.errors import ParameterError
+from tombola.engine.loop import LOSS, SPENT, SWITCHES
 from tombola.feedback import feedback_type
 from tombola.persistence.result_cache import ResultCache, play_cached, result_key
 from tombola.pool import Pool
 from tombola.readers.to_pool import Table
-from tombola.report.compare_page import RankingRow
 from tombola.runs import Entry, Runs
 
-LEVEL = 0.01  # how often the random-order test may raise a false alarm
-Numbers: TypeAlias = dict[str, Any]
+# False-alarm probability of the test for random order.
+ORDER_TEST_LEVEL = 0.01
+Json: TypeAlias = dict[str, Any]
+
+
+class RankingRow(NamedTuple):
+    """One learner in a ranking, or the random fixed action, which has no rank.
+
+    `mean_loss`, `switches` and `spent` (per resource) are means at the end of the list; `regret` is an estimate, and
+    `above_first` the paired difference in regret to the first learner, None for the first.
+    """
+
+    rank: int | None
+    learner: str
+    mean_loss: float
+    regret: Estimate
+    switches: float
+    spent: tuple[float, ...]
+    above_first: Estimate | None
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """The answer: the runs, the random-order test of the table as it is listed, and what they mean."""
+class CompareReport:
+    """Runs on a table, the order test of the table as listed, and everything derived from them, each computed once."""
 
     name: str
     table: Table
-    question: CompareRequest
+    request: CompareRequest
     runs: Runs
-    verdict: OrderVerdict
-    known: int = 0  # repetitions that were kept from an earlier run
+    order_test: OrderVerdict
+    n_cached: int = 0  # repetitions that were read from the cache
 
     @property
     def pool(self) -> Pool:
         """The table as a pool."""
         return self.table.pool
 
-    @property
+    @cached_property
     def budget(self) -> Budget | None:
-        """What may be spent, if anything costs anything."""
-        return budget_asked(self.pool, self.question)
+        """The budget or target, None without one."""
+        return self.request.budget(self.pool)
 
-    @property
-    def notes(self) -> list[str]:
-        """What was done to the table, and what else is to be known."""
-        notes = [note for note in self.table.notes if not note.startswith("best fixed action")]
-        if self.feedback == "mixed":
-            notes.append("each learner sees what it needs: some the whole row, others the loss of the action played")
-        elif self.runs.amounts and self.feedback == "full":
-            notes.append("learners under a budget see the whole row, with its costs, after each play")
-        elif self.feedback != self.question.met.feedback:
-            seen = "the whole row" if self.feedback == "full" else "the loss of the action played"
-            notes.append(f"what was compared sees {seen}, whatever {option_text('feedback')} says")
-        if self.table.delays is not None and self.delays is None:
-            notes.append(f"every row is {self.question.met.delay} rounds late, as asked, whatever its own delay")
-        unit = "the target" if self.question.target is not None else "the price of a switch"
-        in_losses = self.question.target is not None or self.question.met.switching_price > 0
-        if in_losses and any(" rescaled from [" in note for note in notes):
-            notes.append(f"{unit} was taken in rescaled losses, from 0 to 1, and not in the unit of the table")
-        if self.question.target is not None:
-            notes.append("regret is what is spent above the cheapest mix, and twice the price of each loss too many")
-        return notes
+    @cached_property
+    def best_mix(self) -> Optimum | None:
+        """The best fixed mix within the budget, or the cheapest that reaches the target; None without a budget."""
+        return None if self.budget is None else optimum(self.pool, self.budget)
 
-    @property
+    @cached_property
     def feedback(self) -> str:
-        """What those compared see: full for whole rows, bandit for what was played; mixed where they differ."""
-        recipes: dict[str, Any] = dict(self.question.budgeted_recipes if self.runs.amounts else self.question.recipes)
-        whole = {feedback_type(learner).full_feedback for learner in recipes.values()}
-        return "mixed" if len(whole) > 1 else "full" if True in whole else "bandit"
+        """The feedback of the compared learners: "full", "bandit", or "mixed" if they differ."""
+        full = {feedback_type(learner).full_feedback for learner in self.request.recipes.values()}
+        return "mixed" if len(full) > 1 else "full" if True in full else "bandit"
 
-    @property
-    def delays(self) -> tuple[int, int] | None:
-        """The least and the largest delay, where every row has its own and nobody asked for another."""
-        own = late(self.table, self.question)
-        return (int(own.values.min()), int(own.values.max())) if isinstance(own, RowDelays) else None
+    @cached_property
+    def row_delays(self) -> tuple[int, int] | None:
+        """The smallest and the largest delay, if every row has its own."""
+        delay = self.request.delay(self.table)
+        return (int(delay.values.min()), int(delay.values.max())) if isinstance(delay, RowDelays) else None
 
-    @property
-    def headline(self) -> str:
-        """The size of the table."""
-        return f"{self.name}: {self.pool.rows:,} rows, {self.pool.k:,} actions"
-
-    @property
-    def best(self) -> str:
-        """The best fixed action, and by how much."""
-        pool = self.pool
-        means = pool.means
-        words = f"{pool.actions[pool.best]}, mean loss {means[pool.best]:.4g}"
-        if pool.k == 1:
-            return words
-        second = min(
-            (action for action in range(pool.k) if action != pool.best), key=lambda action: float(means[action])
-        )
-        return f"{words}, {means[second] - means[pool.best]:.4g} below {pool.actions[second]}, the second"
-
-    @property
-    def order_words(self) -> str:
-        """What the random-order test says, in plain words."""
-        if not self.verdict.refuted:
-            return (
-                "nothing speaks against random order in the table as it is listed (a shuffled table raises an alarm "
-                f"at most once in {1 / LEVEL:.0f} times); still, only shuffling it makes sure"
-            )
-        drifting = self.pool.actions[self.verdict.column]
-        return (
-            f"not random: the losses of {drifting} drift, which shows after {self.verdict.values:,} rows (a shuffled "
-            f"table looks so with probability {max(self.verdict.p_value, 1e-99):.0e} at most); results in random order "
-            "hold if the rows are shuffled first, not for the table as it is listed"
-        )
+    @cached_property
+    def random_action_loss(self) -> float | None:
+        """The total loss of a fixed action, averaged over the actions; None under a budget."""
+        return None if self.runs.amounts else float(self.pool.means.mean()) * self.pool.rows
 
     @cached_property
     def advice(self) -> Advice:
-        """What to use here."""
-        return advise(self.runs, self.kind, self.blind)
+        """The advised learner."""
+        return advise(self.runs, self.request.kind, self.random_action_loss)
 
-    @property
-    def blind(self) -> float | None:
-        """The loss of one action picked blindly, which stays, on average over the actions; none under a budget."""
-        return None if self.runs.amounts else float(self.pool.means.mean()) * self.pool.rows
-
-    @property
-    def kind(self) -> Kind:
-        """The setting in one word."""
-        return self.question.kind
-
-    @property
+    @cached_property
     def bound(self) -> float | None:
-        """The proved bound on the expected regret of the advised learner here, if there is one."""
+        """The proved bound on the expected regret of the advised learner, None if there is none."""
         return self.runs.bounds.get(Entry(self.pool.rows, self.advice.order, self.advice.learner))
 
-    def spent(self, learner: str, order: str) -> list[float]:
-        """Return the mean spending of a learner at the end, by resource; nothing where there is no budget."""
-        _, spent = self.runs.spent(learner, order)
-        return [float(amount) for amount in spent[:, -1].mean(axis=0)]
+    @cached_property
+    def rankings(self) -> dict[str, tuple[RankingRow, ...]]:
+        """The learners in each order from the smallest regret to the largest, with the random fixed action."""
+        return {order: self._ranking(order) for order in self.runs.orders}
 
-    def standings(self, order: str) -> tuple[RankingRow, ...]:
-        """Return the ranking in words; one action, picked blindly, has its place in it, but no rank."""
-        runs, found = self.runs, []
-        ranking = runs.ranking(order)
-        for rank, name in enumerate(ranking, start=1):
-            above = "" if rank == 1 else format_estimate(runs.difference(name, ranking[0], order))
+    def _ranking(self, order: str) -> tuple[RankingRow, ...]:
+        runs, rows = self.runs, []
+        names = runs.ranking(order)
+        for rank, name in enumerate(names, start=1):
             end = runs.cell(name, order).sums[:, -1].mean(axis=0)
-            spent = ", ".join(format_number(amount) for amount in self.spent(name, order))
-            mean_loss = f"{end[0] / self.pool.rows:.4f}"
-            found.append(
-                RankingRow(
-                    str(rank), name, mean_loss, format_estimate(runs.regret(name, order)), f"{end[SWITCHES]:,.0f}", spent,
-                    above,
-                )
-            )  # fmt: skip
-        return self._with_blind(found, ranking, order)
-
-    def _with_blind(self, found: list[RankingRow], ranking: list[str], order: str) -> tuple[RankingRow, ...]:
-        if self.blind is None:
-            return tuple(found)
-        gains = [_statistics.mean(self.blind - suffered(self.runs, name, order)) for name in ranking]
-        regret = gains[0].value + self.runs.regret(ranking[0], order).value
-        mean_loss = f"{self.blind / self.pool.rows:.4f}"
+            above = None if rank == 1 else runs.difference(name, names[0], order)
+            spent = tuple(end[SPENT:].tolist())
+            loss, switches = float(end[LOSS]) / self.pool.rows, float(end[SWITCHES])
+            rows.append(RankingRow(rank, name, loss, runs.regret(name, order), switches, spent, above))
+        if self.random_action_loss is None:
+            return tuple(rows)
+        gains = [_statistics.mean(self.random_action_loss - total_losses(runs, name, order)) for name in names]
+        regret = gains[0].value + rows[0].regret.value
         place = next((at for at, gain in enumerate(gains) if gain.value < 0), len(gains))
-        above = format_estimate(gains[0]) if place else ""
-        blind = RankingRow("", "one action, blindly", mean_loss, format_number(regret), "0", "", above)
-        return (*found[:place], blind, *found[place:])
+        exact = Estimate(regret, -math.inf, math.inf, 1)  # an average over actions, not over repetitions: no interval
+        loss = self.random_action_loss / self.pool.rows
+        random_action = RankingRow(None, RANDOM_ACTION, loss, exact, 0.0, (), gains[0] if place else None)
+        return (*rows[:place], random_action, *rows[place:])
 
-    def data(self) -> Numbers:
-        """Return everything as plain data, for JSON."""
-        pool, met = self.pool, self.question.met
+    @cached_property
+    def summary(self) -> Summary:
+        """The result in sentences, for terminal, page and JSON."""
+        return summarise(self)
+
+    @cached_property
+    def order_text(self) -> str:
+        """The result of the order test in a sentence."""
+        return order_test_text(self.order_test, self.pool.actions, ORDER_TEST_LEVEL)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the conversion of the table and on the feedback of the learners."""
+        conditions, target = self.request.conditions, self.request.target
+        notes = [note for note in self.table.notes if not note.startswith("best fixed action")]
+        if self.feedback == "mixed":
+            notes.append("some learners see the whole row, others only the loss of the played action")
+        elif self.runs.amounts and self.feedback == "full":
+            notes.append("the learners see the whole row with its costs after each round")
+        elif self.feedback != conditions.feedback:
+            seen = "the whole row" if self.feedback == "full" else "the loss of the played action"
+            notes.append(f"the learners see {seen}; {option_text('feedback', conditions.feedback)} has no effect")
+        if self.table.delays is not None and self.row_delays is None:
+            notes.append(f"every row has a delay of {conditions.delay} rounds as requested; its own delay is ignored")
+        if target is not None or conditions.switching_price > 0:
+            quantity = "the target" if target is not None else "the switching price"
+            if any(" rescaled from [" in note for note in notes):
+                notes.append(f"{quantity} is in rescaled losses from 0 to 1, not in the unit of the table")
+        if target is not None:
+            notes.append("regret is the cost above the cheapest mix plus twice the price of each loss above the target")
+        return tuple(notes)
+
+    def to_dict(self) -> Json:
+        """Return the report as plain data, for JSON."""
+        pool, conditions, advice = self.pool, self.request.conditions, self.advice
         return {
             "table": self.name,
+            "read_as": {"kind": self.table.kind, "unit": self.table.unit, "range": list(self.table.range)},
             "rows": pool.rows,
             "actions": list(pool.actions),
             "mean_losses": pool.means.tolist(),
             "best_fixed_action": pool.actions[pool.best],
             "feedback": self.feedback,
-            "delay": met.delay if self.delays is None else list(self.delays),
-            "switching_price": met.switching_price,
-            "budget": list(self.question.amounts),
-            "target": self.question.target,
-            "repetitions": self.question.repetitions,
-            "seed": self.question.seed,
-            "random_order": {
-                "refuted": self.verdict.refuted, "probability": self.verdict.p_value, "meaning": self.order_words
+            "delay": conditions.delay if self.row_delays is None else list(self.row_delays),
+            "switching_price": conditions.switching_price,
+            "budget": list(self.request.amounts),
+            "target": self.request.target,
+            "repetitions": self.request.repetitions,
+            "seed": self.request.seed,
+            "summary": self.summary._asdict(),
+            "order_test": {
+                "rejected": self.order_test.refuted, "p_value": self.order_test.p_value, "text": self.order_text
             },
-            "rankings": {order: self._lines(order) for order in self.runs.orders},
+            "rankings": {
+                order: [_row_data(row) for row in rows if row.rank is not None] for order, rows in self.rankings.items()
+            },
             "advice": {
-                "learner": None if self.advice.stays else self.advice.learner,
-                "stay": self.advice.stays,
-                "tied": list(self.advice.tied),
-                "regret": _numbers(self.advice.regret),
-                "next": self.advice.next or None,
-                "ahead_of_the_next": None if self.advice.ahead is None else _numbers(self.advice.ahead),
-                "gain_over_one_action": None if self.advice.gain is None else _numbers(self.advice.gain),
+                "learner": None if advice.fixed_action else advice.learner,
+                "fixed_action": advice.fixed_action,
+                "tied": list(advice.tied),
+                "regret": _interval(advice.regret),
+                "next": advice.next or None,
+                "lead_over_next": _interval(advice.lead),
+                "gain_over_random_fixed_action": _interval(advice.gain),
                 "bound": self.bound,
             },
-            "best_mix": self._mix(),
-            "notes": self.notes,
+            "best_mix": self._mix_data(),
+            "notes": list(self.notes),
         }  # fmt: skip
 
-    def _mix(self) -> Numbers | None:
-        if self.budget is None:
+    def _mix_data(self) -> Json | None:
+        if self.best_mix is None:
             return None
-        best = optimum(self.pool, self.budget)
-        shares = dict(zip(self.runs.actions, best.mix.tolist(), strict=True))
-        prices = [price if math.isfinite(price) else None for price in best.prices.tolist()]
-        spends = (self.pool.rows * best.cost).tolist()
-        return {"shares": shares, "mean_loss": 1 - best.value, "spends": spends, "prices": prices}
-
-    def _lines(self, order: str) -> list[Numbers]:
-        ranking = self.runs.ranking(order)
-        lines = []
-        for rank, name in enumerate(ranking, start=1):
-            end = self.runs.cell(name, order).sums[:, -1].mean(axis=0)
-            lines.append(
-                {
-                    "rank": rank,
-                    "learner": name,
-                    "mean_loss": float(end[0]) / self.pool.rows,
-                    "regret": _numbers(self.runs.regret(name, order)),
-                    "switches": float(end[SWITCHES]),
-                    "spent": self.spent(name, order),
-                    "above_the_first": _numbers(self.runs.difference(name, ranking[0], order)),
-                }
-            )
-        return lines
+        best = self.best_mix
+        return {
+            "shares": dict(zip(self.runs.actions, best.mix.tolist(), strict=True)),
+            "mean_loss": 1 - best.value,
+            "costs": (self.pool.rows * best.cost).tolist(),
+            "prices": [price if math.isfinite(price) else None for price in best.prices.tolist()],
+        }
 
 
-def answer_to(
-    table: Table, question: CompareRequest, *, name: str = "table", workers: int = 1, keep: Path | None = None
-) -> Answer:
-    """Compare the learners on this table, and test whether it is listed in random order.
+def run_comparison(
+    table: Table, request: CompareRequest, *, name: str = "table", workers: int = 1, cache_dir: Path | None = None
+) -> CompareReport:
+    """Compare the learners on this table, test whether it is listed in random order, and return the report.
 
-    In the folder `keep`, what was played is kept: a comparison that was stopped goes on where it was, and one
-    with more repetitions plays only those that are new.
+    With `cache_dir`, repetitions are cached there: an interrupted comparison continues, and one with more repetitions
+    plays only the new ones.
 
     >>> from tombola.readers import read_table
     >>> from tombola.advice.default_learners import Conditions
-    >>> question = CompareRequest(Conditions("full"), repetitions=3)
-    >>> answer = answer_to(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20, kind="losses"), question)
-    >>> answer.best, answer.standings("random")[-1].learner
-    ('0, mean loss 0.3333, 0.3333 below 1, the second', ...)
+    >>> request = CompareRequest(Conditions("full"), repetitions=3)
+    >>> report = run_comparison(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20, kind="losses"), request)
+    >>> report.summary.best
+    'Best action in this table (exact): 0, mean loss 0.3333; next: 1, +0.3333. Learners are for new lists.'
     """
-    pool = table.pool
-    budget = budget_asked(pool, question)
-    learners: dict[str, Any] = dict(question.recipes if budget is None else question.budgeted_recipes)
-
-    comparison = Comparison(
-        pool, learners, list(question.orders), delay=late(table, question),
-        switching_price=question.met.switching_price, budget=budget, seed=question.seed,
+    pool, comparison = table.pool, request.comparison(table)
+    settings = (
+        pool.actions, request.conditions, request.orders, request.amounts, request.target, request.seed
     )  # fmt: skip
-    settings = (pool.actions, question.met, question.orders, question.amounts, question.target, question.seed)
-    sources = {name: [repr(learner), source_hash(learner)] for name, learner in learners.items()}
+    sources = {name: [repr(learner), source_hash(learner)] for name, learner in request.recipes.items()}
     key = result_key(package_hash(), repr(settings), sources, pool.losses, pool.costs, table.delays)
-    cache = None if keep is None else ResultCache(keep)
-    runs, known = play_cached(partial(comparison.play, workers=workers), question.repetitions, cache, key)
-    return Answer(name, table, question, runs, check_order(pool, LEVEL, seed=question.seed), known)
+    cache = None if cache_dir is None else ResultCache(cache_dir)
+    runs, n_cached = play_cached(partial(comparison.play, workers=workers), request.repetitions, cache, key)
+    order_test = check_order(pool, ORDER_TEST_LEVEL, seed=request.seed)
+    return CompareReport(name, table, request, runs, order_test, n_cached)
 
 
-def budget_asked(pool: Pool, question: CompareRequest) -> Budget | None:
-    """Return what may be spent, and what mean loss is enough; None where nothing is said of either."""
-    return budget_on(pool, question.amounts, question.target) if question.spends else None
+def _row_data(row: RankingRow) -> Json:
+    return {
+        **row._asdict(),
+        "regret": _interval(row.regret),
+        "spent": list(row.spent),
+        "above_first": _interval(row.above_first),
+    }
 
 
-def budget_on(pool: Pool, amounts: Sequence[float], target: float | None = None) -> Budget:
-    """Return the budget, with an action that does nothing unless the table has one that is free."""
-    if pool.costs is None:
-        asked = option_text("budget" if target is None else "target")
-        raise ParameterError(
-            f"{asked}: the table must have costs, got none; add columns cost:ACTION, or name those there are with "
-            f"{option_text('costs', 'cost_*')}."
-        )
-    free = bool((pool.costs.max(axis=(0, 2)) == 0).any())
-    return Budget(list(amounts) or None, null=None if free else "add", target=target)
-
-
-def _numbers(estimate: Estimate) -> Numbers:
+def _interval(estimate: Estimate | None) -> Json | None:
+    if estimate is None:
+        return None
     finite = math.isfinite(estimate.half_width)
     return {"value": estimate.value, "low": estimate.low if finite else None, "high": estimate.high if finite else None}

@@ -1,27 +1,34 @@
-"""CompareRequest: what is asked of a table of one's own."""
+"""CompareRequest: the parameters of `tombola compare`, as text and numbers, before a table is read."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
+from tombola._compare import Comparison
 from tombola._formatting import option_text
 from tombola.advice.default_learners import DEFAULTS, Conditions, Kind, default_budgeted_learners, default_learners
-from tombola.advice.learner_list import learner_written
+from tombola.advice.learner_list import parse_learner_text
+from tombola.budget.budget import Budget
 from tombola.delay import RowDelays
 from tombola.errors import ParameterError
 from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
 from tombola.order import as_order_model
+from tombola.pool import Pool
 from tombola.readers.to_pool import Table
 
 
 @dataclass(frozen=True, eq=False)
 class CompareRequest:
-    """What is asked of a table: circumstances, learners by name (none: those that suit), orders, amounts to spend.
+    """Parameters of a comparison on a table of the user.
 
-    A `target` is a mean loss that is enough: then as little as possible is to be spent.
+    - `conditions`: feedback, delay and switching price.
+    - `learners`: learners as text; the default learners of the conditions if empty.
+    - `orders`: input models.
+    - `amounts`: budget of each resource; `target`: mean loss to reach at the least cost.
+    - `repetitions`, `seed`: as in `compare`.
     """
 
-    met: Conditions
+    conditions: Conditions
     learners: tuple[str, ...] = ()
     orders: tuple[str, ...] = ("random",)
     amounts: tuple[float, ...] = ()
@@ -30,9 +37,9 @@ class CompareRequest:
     target: float | None = None
 
     def __post_init__(self) -> None:
-        if self.met.feedback not in DEFAULTS:
+        if self.conditions.feedback not in DEFAULTS:
             raise ParameterError(
-                f"{option_text('feedback')}: expected bandit or full, got {self.met.feedback!r}; "
+                f"{option_text('feedback')}: expected bandit or full, got {self.conditions.feedback!r}; "
                 f"write {option_text('feedback', 'bandit')}."
             )
         for order in self.orders:
@@ -44,44 +51,63 @@ class CompareRequest:
             )
 
     @property
-    def spends(self) -> bool:
-        """Whether costs count: there is a budget, or a target to be reached at least cost."""
+    def has_budget(self) -> bool:
+        """Whether costs count: there is a budget, or a target to be reached at the least cost."""
         return bool(self.amounts) or self.target is not None
 
     @property
     def kind(self) -> Kind:
-        """The setting in one word: a budget, seeing rows or losses, or what weighs most of the circumstances."""
-        if not self.spends:
-            return self.met.kind
-        return "budget" if self.met.feedback == "full" else "budget losses"
+        """The condition that decides which learners are suitable; a budget comes first."""
+        if not self.has_budget:
+            return self.conditions.kind
+        return "budget" if self.conditions.feedback == "full" else "budget losses"
 
     @cached_property
-    def recipes(self) -> dict[str, Learner]:
-        """The learners to compare where there is no budget."""
-        suited = default_learners(self.met)
-        return {text: suited[text] if text in suited else learner_written(text) for text in self.learners} or suited
+    def recipes(self) -> dict[str, Learner] | dict[str, BudgetedBase]:
+        """The learners to compare, by name: those named in the request, or the default learners."""
+        if self.has_budget:
+            return self._budgeted_recipes()
+        suited = default_learners(self.conditions)
+        return {text: suited[text] if text in suited else parse_learner_text(text) for text in self.learners} or suited
 
-    @cached_property
-    def budgeted_recipes(self) -> dict[str, BudgetedBase]:
-        """The learners to compare under a budget: those that are named, or those that suit the feedback."""
-        suited = default_budgeted_learners(self.met.feedback)
+    def _budgeted_recipes(self) -> dict[str, BudgetedBase]:
+        suited = default_budgeted_learners(self.conditions.feedback)
         every = {**default_budgeted_learners("full"), **default_budgeted_learners("bandit")}
         if self.target is not None:
             suited, every = (
                 {name: learner for name, learner in some.items() if learner.supports_target} for some in (suited, every)
             )
-        asked = "budget" if self.target is None else "target"
         for name in self.learners:
             if name not in every:
+                condition = "budget" if self.target is None else "target"
                 raise ParameterError(
-                    f"{option_text('learners')}: expected some of {', '.join(every)} where there is a {asked}, got "
+                    f"{option_text('learners')}: expected some of {', '.join(every)} with a {condition}, got "
                     f"{name!r}; write one of those."
                 )
         return {name: every[name] for name in self.learners} or suited
 
+    def delay(self, table: Table) -> int | RowDelays:
+        """Return the delay of feedback: the one of the request or, if that is 0, the table's column of delays."""
+        if self.conditions.delay > 0 or table.delays is None:
+            return self.conditions.delay
+        return RowDelays(table.delays)
 
-def late(table: Table, question: CompareRequest) -> int | RowDelays:
-    """Return how late feedback comes: as asked for, or else as the table's own column of delays says."""
-    if question.met.delay > 0 or table.delays is None:
-        return question.met.delay
-    return RowDelays(table.delays)
+    def budget(self, pool: Pool) -> Budget | None:
+        """Return the budget or target on this pool, with a null action unless one of its actions is free."""
+        if not self.has_budget:
+            return None
+        if pool.costs is None:
+            name = option_text("budget" if self.target is None else "target")
+            raise ParameterError(
+                f"{name}: the table must have costs, got none; add columns cost:ACTION, or name those there are with "
+                f"{option_text('costs', 'cost_*')}."
+            )
+        free = bool((pool.costs.max(axis=(0, 2)) == 0).any())
+        return Budget(list(self.amounts) or None, null=None if free else "add", target=self.target)
+
+    def comparison(self, table: Table) -> Comparison:
+        """Return the comparison on this table."""
+        return Comparison(
+            table.pool, self.recipes, list(self.orders), delay=self.delay(table),
+            switching_price=self.conditions.switching_price, budget=self.budget(table.pool), seed=self.seed,
+        )  # fmt: skip

@@ -1,96 +1,289 @@
-"""Sentences: an answer in words, what to do first; the terminal and the page print the same."""
+"""Sentences of a report: the best action or mix of the table, the advised learner, its precision, and warnings."""
 
 import shlex
+import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from tombola import _statistics
 from tombola._formatting import format_estimate, format_number, join_names, option_text
 from tombola._statistics import Estimate
-from tombola.advice.mix_text import mix_words, price_words
-from tombola.advice.report import Answer
+from tombola.budget.budget import Budget
+from tombola.budget.optimum import Optimum, UnreachableError, optimum
+from tombola.confidence import OrderVerdict
 from tombola.engine.loop import LOSS, SPENT
+from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
+from tombola.pool import Pool
 
-FEW = 10  # rows per action below which little can be learned
-LONGEST = 160  # letters of a command's list of actions
+if TYPE_CHECKING:
+    from tombola.advice.report import CompareReport
+
+# Rows per action below which little can be learned.
+MIN_ROWS_PER_ACTION = 10
+# Characters of the list of actions in the command to copy.
+MAX_ACTIONS_LENGTH = 160
+# Losses per row by which two solutions of the same linear program may differ.
+LP_TOLERANCE = 1e-9
+# Smaller shares of a mix are not printed.
+MIN_SHARE = 0.005
+# The reference without learning: one action, chosen uniformly, played on every row.
+RANDOM_ACTION = "random fixed action"
 
 
-class Sentences(NamedTuple):
-    """What to do, what that is worth, how sure it is, what the table itself says, how to start, and warnings."""
+class Summary(NamedTuple):
+    """The result in sentences; `command` starts a live session with the advised learner, "" if there is none."""
 
-    do: str
-    worth: str
-    sure: str
-    here: str
-    start: str
+    table: str
+    best: str
+    advice: str
+    gain: str
+    precision: str
+    command: str
     warnings: tuple[str, ...]
 
-    def pairs(self) -> list[tuple[str, str]]:
-        """Return the sentences with the word that says what each is about; none is empty."""
-        found = [("answer", self.do), ("worth", self.worth), ("how sure", self.sure), ("this table", self.here)]
-        found += [("start", self.start), *(("warning", warning) for warning in self.warnings)]
-        return [(word, sentence) for word, sentence in found if sentence]
 
-
-def sentences(answer: Answer) -> Sentences:
-    """Say what an answer means; with a target, the mix that reaches it comes first, and the learner after it."""
-    if answer.budget is not None and answer.budget.target is not None:
-        mix, price = mix_words(answer.pool, answer.budget), price_words(answer.pool, answer.budget)
-        return Sentences(mix, price, _sure(answer), _reached(answer), "", tuple(_warnings(answer)))
-    return Sentences(
-        _do(answer), _worth(answer), _sure(answer), _here(answer), start_command(answer), tuple(_warnings(answer))
+def summarise(report: "CompareReport") -> Summary:
+    """Return the sentences of a report."""
+    pool = report.pool
+    return Summary(
+        table=f"{report.name}: {pool.rows:,} rows, {pool.k:,} actions, {report.table.direction}.",
+        best=_best_text(report),
+        advice=_advice_text(report),
+        gain=_gain_text(report),
+        precision=_precision_text(report),
+        command=session_command(report),
+        warnings=tuple(_warnings(report)),
     )
 
 
-def start_command(answer: Answer) -> str:
-    """Return the command that starts a live run with the advised learner, or nothing where it cannot."""
-    advice = answer.advice
-    if advice.stays or answer.runs.amounts or ".py:" in advice.learner:  # a run finds no learner in somebody's file
+def _best_text(report: "CompareReport") -> str:
+    """Describe the best action, or the best mix under a budget: exact, since the whole table is known."""
+    pool, table, budget, best = report.pool, report.table, report.budget, report.best_mix
+    if budget is not None and best is not None:
+        which = "Cheapest fixed mix that reaches the target" if budget.target is not None else "Best fixed mix"
+        price = price_text(pool, budget, best)
+        return f"{which} (exact): {mix_text(pool, best)}. {price} Learners are for new lists."
+    # In the unit of the table, if that is not the loss itself.
+    plain = table.kind == "losses" and table.range == (0.0, 1.0)
+    quantity = "loss" if plain else table.unit or ("score" if table.kind == "scores" else "loss")
+    loss = float(pool.means[pool.best])
+    text = f"Best action in this table (exact): {pool.actions[pool.best]}, mean {quantity} {table.value(loss):.4g}"
+    if pool.k > 1:
+        second = min((action for action in range(pool.k) if action != pool.best), key=lambda a: float(pool.means[a]))
+        gap = table.gap(float(pool.means[second]) - loss)
+        text += f"; next: {pool.actions[second]}, {'-' if table.kind == 'scores' else '+'}{gap:.4g}"
+    return f"{text}. Learners are for new lists."
+
+
+def _advice_text(report: "CompareReport") -> str:
+    advice = report.advice
+    if advice.fixed_action:
+        difference = _loss_difference(_negative(advice.gain), f"than a {RANDOM_ACTION}")
+        return (
+            f"Advice for a new list: play one fixed action. No learner is significantly better than a {RANDOM_ACTION}; "
+            f"the best, {advice.learner}, has {difference}."
+        )
+    tied = f" (tied: {join_names(advice.tied, limit=None)})" if advice.tied else ""
+    lead = f": {format_estimate(advice.lead)} less total loss than {advice.next}" if advice.lead is not None else ""
+    reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
+    return f"Advice for a new list like this one: use {advice.learner}{tied}{lead}{reason}."
+
+
+def _gain_text(report: "CompareReport") -> str:
+    if report.budget is not None and report.budget.target is not None:
+        return _target_gain_text(report)
+    advice = report.advice
+    known = "the best fixed mix within the budget" if report.runs.amounts else "the best action, known in advance"
+    regret = _loss_difference(advice.regret, f"than {known}")
+    start = f"Over {report.pool.rows:,} rows {advice.learner} has"
+    if advice.gain is None or advice.fixed_action:
+        return f"{start} {regret}."
+    return f"{start} {_loss_difference(_negative(advice.gain), f'than a {RANDOM_ACTION}')}, and {regret}."
+
+
+def _target_gain_text(report: "CompareReport") -> str:
+    runs, advice, rows = report.runs, report.advice, report.pool.rows
+    end = runs.cell(advice.learner, advice.order).sums[:, -1]
+    loss, spent = _statistics.mean(end[:, LOSS] / rows), _statistics.mean(end[:, SPENT])
+    cheapest = rows * runs.target_regrets[rows].cost
+    share = f", {_percent(spent.value / cheapest)} of the cheapest mix" if cheapest > 0 else ""
+    return (
+        f"On a new list {advice.learner} has a mean loss of {format_estimate(loss)} and costs "
+        f"{format_estimate(spent)}{share}. The target is aimed at, not guaranteed."
+    )
+
+
+def _precision_text(report: "CompareReport") -> str:
+    count = report.request.repetitions
+    if count == 1:
+        return f"One repetition has no interval; write {option_text('repetitions', '40')}."
+    text = f"Means over {count} repetitions; ± is half the 95 % interval; differences are paired (same orders)."
+    # A regret above the number of rows is impossible, so such a bound says nothing.
+    if report.bound is not None and report.bound < report.pool.rows:
+        text += f" Proved for every table in random order: expected regret at most {format_number(report.bound)}."
+    return text
+
+
+def _warnings(report: "CompareReport") -> list[str]:
+    pool, delay, warnings = report.pool, report.request.conditions.delay, []
+    if delay >= pool.rows:
+        warnings.append(
+            f"The delay of {delay:,} rounds is not shorter than the list of {pool.rows:,} rows: no feedback arrives in "
+            "time, so nothing can be learned."
+        )
+    elif pool.rows < MIN_ROWS_PER_ACTION * pool.k:
+        warnings.append(f"Only {pool.rows / pool.k:.3g} rows per action: too few to try all actions and still gain.")
+    if report.order_test.refuted and "given" not in report.request.orders:
+        warnings.append(
+            "The table is not listed in random order: shuffle your list, or compare with --orders random,given."
+        )
+    if report.advice.order == "given":
+        warnings.append("This holds for the given order of the table only; bounds need a shuffle.")
+    if len(report.runs.learners) == 1 and report.request.learners:
+        only = report.runs.learners[0]
+        warnings.append(f"{only} is the only compared learner; leave out {option_text('learners')} to compare others.")
+    return warnings
+
+
+def session_command(report: "CompareReport") -> str:
+    """Return the command that starts a live session with the advised learner, "" where there is none."""
+    advice = report.advice
+    # A session can use the learners of the package only, and no budget without its options.
+    if advice.fixed_action or report.runs.amounts or ".py:" in advice.learner:
         return ""
-    names = [f'"{name}"' if "," in name else name for name in answer.pool.actions]
-    fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= LONGEST] or names[:1]
-    actions = ",".join([*fitting, *["..."] * (len(fitting) < len(names))])
-    learner = written(answer.question.recipes[advice.learner])
+    names = [f'"{name}"' if "," in name else name for name in report.pool.actions]
+    fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= MAX_ACTIONS_LENGTH]
+    actions = ",".join([*(fitting or names[:1]), *["..."] * (len(fitting or names[:1]) < len(names))])
+    learner = learner_text(report.request.recipes[advice.learner])
     words = ["--actions", actions, "--learner", learner, "--seed", "1", "--out", "my.run"]
     return f"tombola session start ids.csv {shlex.join(words)}"
 
 
-def written(learner: Learner) -> str:
-    """Return a learner as one writes it after --learner: its name, and its parameters if they are not the usual ones.
+def learner_text(learner: Learner | BudgetedBase) -> str:
+    """Return a learner as text for --learner, without parameters if all have their defaults.
 
     >>> from tombola import UCB2, FollowTheLeader
-    >>> written(UCB2(alpha=0.5)), written(FollowTheLeader(ties="random"))
+    >>> learner_text(UCB2(alpha=0.5)), learner_text(FollowTheLeader(ties="random"))
     ('UCB2', 'FollowTheLeader(ties="random")')
     """
-    with suppress(TypeError):
+    with suppress(TypeError):  # a parameter without a default
         if learner == type(learner)():
             return type(learner).__name__
     return repr(learner).replace("'", '"')
 
 
-def _do(answer: Answer) -> str:
-    advice = answer.advice
-    if advice.stays:
-        more = _negative(advice.gain)
-        beyond = " beyond noise" if more.value < 0 else ""
-        return (
-            f"pick one action and stay: no learner beats that here{beyond}; {advice.learner}, the best, has "
-            f"{_more(more)} in all than one picked blindly"
-        )
-    tied = f", tied with {join_names(advice.tied, limit=None, last=' and ')}" if advice.tied else ""
-    ahead = f": {format_estimate(advice.ahead)} less loss in all than {advice.next}" if advice.ahead is not None else ""
-    reason = f"; {advice.why}" if advice.why and not advice.tied else ""
-    return f"use {advice.learner} for a list like this one{tied}{ahead}{reason}"
-
-
-def _more(estimate: Estimate) -> str:
-    """Return how much more loss that is, or how much less."""
+def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) -> str:
+    """Return the result of the order test in a sentence or two."""
+    if not test.refuted:
+        return f"Order test: no evidence against random order (level {_percent(level)}). Shuffle the list to be sure."
     return (
-        f"{format_estimate(estimate)} more loss"
-        if estimate.value >= 0
-        else f"{format_estimate(_negative(estimate))} less loss"
+        f"Order test: not in random order. The losses of {actions[test.column]} drift, detected after "
+        f"{test.values:,} rows (p-value at most {max(test.p_value, 1e-99):.0e}). Results in random order hold only if "
+        "you shuffle the rows first."
     )
+
+
+def mix_text(pool: Pool, best: Optimum) -> str:
+    """Describe a mix: the share of each action, the mean loss, and the costs over all rows.
+
+    >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
+    >>> mix_text(pool, optimum(pool, Budget(5.0, null="add")))
+    'small on 57 % of the rows and large on 43 %; mean loss 0.3857, cost 5'
+    """
+    names = [*pool.actions, "none of them"][: best.mix.size]
+    order = [action for action in np.argsort(-best.mix, kind="stable").tolist() if best.mix[action] >= MIN_SHARE]
+    shares = [f"{names[action]} on {_percent(best.mix[action])}" for action in order]
+    shares[0] += " of the rows"
+    costs = [format_number(cost) for cost in (pool.rows * best.cost).tolist()]
+    shares_text = join_names(shares, limit=None, length=200, last=" and ")
+    return f"{shares_text}; mean loss {1 - best.value:.4g}, cost {join_names(costs, limit=None, last=' and ')}"
+
+
+def price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
+    """Describe the value of a tenth more of each resource, or the cost of a stricter target.
+
+    >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
+    >>> price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))
+    'A tenth more budget (0.5) saves 0.3571 losses.'
+    >>> price_text(pool, Budget(50.0, null="add"), optimum(pool, Budget(50.0, null="add")))
+    'More budget saves nothing: the best action is affordable on every row.'
+    """
+    if budget.target is not None:
+        return target_price_text(pool, budget, best)
+    parts, amounts = [], budget.per_resource
+    for resource, amount in enumerate(amounts):
+        of_resource = f" of resource {resource + 1}" if amounts.size > 1 else ""
+        saved = _losses_saved(pool, budget, best, resource)
+        if amount == 0 and best.prices[resource] > 0:
+            parts.append(f"Any budget{of_resource} above 0 could save losses.")
+        elif saved > 0:
+            tenth = format_number(amount / 10)
+            parts.append(f"A tenth more budget{of_resource} ({tenth}) saves {format_number(saved)} losses.")
+    if not parts and _losses_saved(pool, budget, best, None) > 0:
+        return "A tenth more of one resource alone saves nothing."
+    return " ".join(parts) or "More budget saves nothing: the best action is affordable on every row."
+
+
+def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | None) -> float:
+    """Return the losses over all rows saved by a tenth more of one resource, or (None) by an unlimited budget."""
+    if resource is None:
+        value = 1.0 - float(pool.means.min())
+    else:
+        amounts = budget.per_resource.copy()
+        amounts[resource] = min(1.1 * amounts[resource], sys.float_info.max)
+        value = optimum(pool, replace(budget, amounts=amounts.tolist())).value
+    saved = pool.rows * (value - best.value)
+    return saved if saved > LP_TOLERANCE * pool.rows else 0.0
+
+
+def target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
+    """Describe the cost of one loss less, and of a target that is a tenth stricter.
+
+    >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
+    >>> for target in (0.3, 0.1, 0.7):
+    ...     budget = Budget(target=target, null="add")
+    ...     print(target_price_text(pool, budget, optimum(pool, budget)))
+    One loss less costs 1.4; a target a tenth stricter (0.27) costs 0.42 more.
+    No mix reaches a target a tenth stricter (0.09).
+    A target a tenth stricter (0.63) costs nothing more.
+    """
+    assert budget.target is not None
+    if budget.target == 0:
+        return "No target is stricter."
+    stricter = 0.9 * budget.target
+    name = f"a target a tenth stricter ({format_number(stricter)})"
+    one_less, more = (_extra_cost(pool, budget, best, target) for target in (budget.target - 1 / pool.rows, stricter))
+    parts = [f"one loss less costs {format_number(one_less)}"] if one_less else []
+    if more is None:
+        within = " within the budget" if budget.amounts is not None else ""
+        parts.append(f"no mix reaches {name}{within}")
+    else:
+        parts.append(f"{name} costs {format_number(more) if more > 0 else 'nothing'} more")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> float | None:
+    """Return the additional cost over all rows of a stricter target; None if no mix reaches it."""
+    if target < 0:
+        return None
+    try:
+        cost = optimum(pool, replace(budget, target=target)).cost[0]
+    except UnreachableError:
+        return None
+    return pool.rows * max(0.0, float(cost - best.cost[0]))
+
+
+def _loss_difference(estimate: Estimate, than: str) -> str:
+    """Return "3.0 ± 1.0 more total loss than ...", with "less" for a negative estimate."""
+    if estimate.value >= 0:
+        return f"{format_estimate(estimate)} more total loss {than}"
+    return f"{format_estimate(_negative(estimate))} less total loss {than}"
 
 
 def _negative(estimate: Estimate | None) -> Estimate:
@@ -98,67 +291,5 @@ def _negative(estimate: Estimate | None) -> Estimate:
     return Estimate(0.0 - estimate.value, -estimate.high, -estimate.low, estimate.repetitions)
 
 
-def _worth(answer: Answer) -> str:
-    advice, rows = answer.advice, answer.pool.rows
-    against = "the best fixed mix within the budget" if answer.runs.amounts else "the best action known beforehand"
-    regret = f"{_more(advice.regret)} in all than {against}"
-    if advice.gain is None or advice.stays:
-        return f"over {rows:,} rows, {advice.learner} has {regret}"
-    gain = f"{_more(_negative(advice.gain))} in all than one action picked blindly, on average"
-    return f"over {rows:,} rows, {gain}; {regret}"
-
-
-def _sure(answer: Answer) -> str:
-    count = answer.question.repetitions
-    if count == 1:
-        return f"one repetition says little; write {option_text('repetitions', '40')}"
-    words = (
-        f"means over {count} repetitions of the {answer.pool.rows:,} rows; ± is half the width of the 95 % interval, "
-        "and differences are taken on the same orders"
-    )
-    if answer.bound is not None and answer.bound < answer.pool.rows:  # else it says nothing that is not plain
-        words += f"; whatever the table, its expected regret is at most {format_number(answer.bound)} in random order (proved)"
-    return words
-
-
-def _here(answer: Answer) -> str:
-    if answer.budget is not None:
-        mix, price = mix_words(answer.pool, answer.budget), price_words(answer.pool, answer.budget)
-        return f"you have it whole: {mix}; {price}; a learner is for the next list like this one"
-    return f"you have it whole: the best action in it is {answer.best}; a learner is for the next list like this one"
-
-
-def _reached(answer: Answer) -> str:
-    """Say what the best learner makes of a target."""
-    runs, advice, rows = answer.runs, answer.advice, answer.pool.rows
-    end = runs.cell(advice.learner, advice.order).sums[:, -1]
-    loss, spent = _statistics.mean(end[:, LOSS] / rows), _statistics.mean(end[:, SPENT])
-    cheapest = rows * runs.target_regrets[rows].cost
-    share = f", {spent.value / cheapest:.0%} of that mix".replace("%", " %") if cheapest > 0 else ""
-    return (
-        f"you have it whole; on the next list like this one {advice.learner} would have a mean loss of "
-        f"{format_estimate(loss)} and spend {format_estimate(spent)}{share}; the target is aimed at, not guaranteed"
-    )
-
-
-def _warnings(answer: Answer) -> list[str]:
-    met, pool, found = answer.question.met, answer.pool, []
-    if met.delay >= pool.rows:
-        found.append(
-            f"feedback comes {met.delay:,} rounds late and the list has {pool.rows:,} rows: nothing is known in time, "
-            "so nothing can be learned"
-        )
-    elif pool.rows < FEW * pool.k:
-        found.append(f"{pool.rows / pool.k:.3g} rows for each action: too few to try them all and still gain by it")
-    if answer.verdict.refuted and "given" not in answer.question.orders:
-        found.append(
-            "the table is not listed in random order: shuffle your list, or compare with --orders random,given"
-        )
-    if answer.advice.order == "given":
-        found.append("this holds for the order of the table only; a bound needs a shuffle")
-    if len(answer.runs.learners) == 1 and answer.question.learners:
-        alone = answer.runs.learners[0]
-        found.append(
-            f"{alone} is the only learner that was compared; leave out {option_text('learners')} to see others"
-        )
-    return found
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")

@@ -1,13 +1,23 @@
-"""`tombola claims`: list what `tombola reproduce` measures."""
+"""`tombola claims`: list the claims that `tombola reproduce` checks."""
 
-from tombola.cli.printing import grid, show
+import json
+
+import typer
+
+from tombola.cli.options import Json
+from tombola.cli.printing import show
 
 
-def claims() -> None:
-    """List the claims that `tombola reproduce` measures."""
+def claims(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
+    """List the claims that `tombola reproduce` checks: name, source, expected outcome, statement."""
     from tombola.paper import CLAIMS
 
-    table = grid("claim", "source", "statement", "expected")
-    for kind in CLAIMS:
-        table.add_row(kind.name, kind.source, kind.statement, kind.expected)
-    show(table)
+    if as_json:
+        fields = ("name", "source", "statement", "expected")
+        typer.echo(json.dumps([{field: str(getattr(claim, field)) for field in fields} for claim in CLAIMS]))
+        return
+    for claim in CLAIMS:
+        show(f"{claim.name}  ({claim.source}; expected: {claim.expected})", soft=True)
+        show(claim.statement, indent=4)
+    show("\nCheck one claim:")
+    show(f"  tombola reproduce --claims {CLAIMS[0].name}", soft=True)

@@ -1,16 +1,20 @@
-"""`tombola compare`: which learner to use for a table."""
+"""`tombola compare`: compare learners on a table and advise one."""
 
 import json
+import shlex
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola.cli.answers import check_page, show_answer, write_page
-from tombola.cli.options import CORES, Json, Page, Seeds, Workers, words
-from tombola.cli.printing import show
+from tombola.cli.options import CORES, Json, Page, Seeds, Workers, check_page, words
+from tombola.cli.printing import escape_control, grid, show
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
+
+if TYPE_CHECKING:
+    from tombola.advice import CompareReport
 
 
 @with_table_options
@@ -18,69 +22,67 @@ def compare(
     table: TableArgument,
     table_options: TableOptions,
     feedback: Annotated[
-        str, typer.Option(help="bandit: see the loss of the played action; full: see the whole row.")
+        str, typer.Option(help="bandit: the learner sees the loss of the played action; full: the whole row.")
     ] = "bandit",
     learners: Annotated[
         str,
         typer.Option(
-            help="Such as UCB2, UCB2(alpha=.3) or mine.py:MyLearner, with commas between; those that suit if left out."
+            help="Learners to compare, separated by commas: UCB2, 'UCB2(alpha=.3)', mine.py:MyLearner. "
+            "Default: all that suit the feedback."
         ),
     ] = "",
     orders: Annotated[
-        str, typer.Option("--orders", "--order", help="random, iid or given, or several with commas between.")
+        str, typer.Option("--orders", "--order", help="random, iid or given; several separated by commas.")
     ] = "random",
-    repetitions: Annotated[int, typer.Option(help="How many shuffles.", min=1)] = 40,
-    delay: Annotated[int, typer.Option(help="Rounds between a play and its feedback.", min=0)] = 0,
-    switching_price: Annotated[float, typer.Option(help="What a change of action costs, in losses.", min=0)] = 0.0,
+    repetitions: Annotated[int, typer.Option(help="Number of shuffles.", min=1)] = 40,
+    delay: Annotated[int, typer.Option(help="Rounds between an action and its feedback.", min=0)] = 0,
+    switching_price: Annotated[float, typer.Option(help="Loss added for each change of the action.", min=0)] = 0.0,
     budget: Annotated[
-        str, typer.Option(help="What may be spent in all, in the unit of the costs; with commas for several resources.")
+        str, typer.Option(help="Total budget in the unit of the costs; several resources separated by commas.")
     ] = "",
     target: Annotated[
         float | None,
-        typer.Option(help="A mean loss that is enough: reach it at least cost; .1 for 90 % right.", min=0, max=1),
+        typer.Option(help="Mean loss to reach at the least cost, such as .1 for 90 % correct.", min=0, max=1),
     ] = None,
     rescale: Rescale = False,  # noqa: FBT002 - a flag
     missing: Missing = "error",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Use nothing that was kept of an earlier run.")] = False,  # noqa: FBT002 - a flag
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore cached repetitions of earlier runs.")] = False,  # noqa: FBT002 - a flag
     cluster: Annotated[
-        str, typer.Option(help="The address of a Dask scheduler, such as tcp://HOST:8786: its workers do the work.")
+        str, typer.Option(help="Address of a Dask scheduler, such as tcp://HOST:8786; its workers do the work.")
     ] = "",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
-    """Say which learner would have done best on this table, worked through in random order."""
-    from tombola.advice import CompareRequest, Conditions, answer_to
-    from tombola.advice.learner_list import parted
+    """Compare learners on a table in random order, and advise one for new lists."""
+    from tombola.advice import CompareRequest, Conditions, run_comparison
+    from tombola.advice.learner_list import split_learners
     from tombola.persistence.result_cache import default_cache_dir
     from tombola.readers import read_table
 
     check_page(out, table)
-    question = CompareRequest(
-        Conditions(feedback, delay, switching_price), parted(learners), words(orders), amounts_in(budget),
+    request = CompareRequest(
+        Conditions(feedback, delay, switching_price), split_learners(learners), words(orders), parse_amounts(budget),
         repetitions, seed, target,
     )  # fmt: skip
     read = read_table(table, rescale=rescale, missing=missing, **table_options)
     name = "standard input" if table == "-" else Path(table).name
     with _workers_at(cluster):
-        answer = answer_to(
-            read, question, name=name, workers=workers, keep=None if fresh else default_cache_dir("compare")
-        )
+        cache_dir = None if fresh else default_cache_dir("compare")
+        report = run_comparison(read, request, name=name, workers=workers, cache_dir=cache_dir)
     if out is not None:
-        write_page(answer, out)
+        write_page(report, out)
     if as_json:
-        typer.echo(json.dumps(answer.data(), allow_nan=False))
+        typer.echo(json.dumps(report.to_dict(), allow_nan=False))
         return
-    show_answer(answer)
-    if answer.known:
-        show(f"{answer.known} of {repetitions} repetitions were kept from an earlier run; --fresh plays them again")
+    show_report(report)
     if out is not None:
-        show(f"the page is {out}")
+        show(f"Page: {out}", soft=True)
 
 
 def _workers_at(address: str) -> AbstractContextManager[object]:
-    """Return where the work is done: on this machine, or on the cluster at this address."""
+    """Return the context in which the work is done: on this machine, or on the cluster at this address."""
     from tombola.errors import ParameterError
 
     if not address:
@@ -94,13 +96,63 @@ def _workers_at(address: str) -> AbstractContextManager[object]:
     return connect(address)
 
 
-def amounts_in(text: str) -> tuple[float, ...]:
-    """Return the amounts of a budget, as they are written on the command line."""
+def parse_amounts(text: str) -> tuple[float, ...]:
+    """Return the amounts of a budget, one for each resource.
+
+    >>> parse_amounts("90, 2.5")
+    (90.0, 2.5)
+    """
     from tombola.errors import ParameterError
 
     try:
         return tuple(float(word) for word in words(text))
     except ValueError:
         raise ParameterError(
-            f"--budget: expected an amount, or several with commas between, got {text!r}; write --budget 90."
+            f"--budget: expected an amount, or several separated by commas, got {text!r}; write --budget 90."
         ) from None
+
+
+def show_report(report: "CompareReport") -> None:
+    """Print a report: summary, rankings, order test, notes."""
+    summary = report.summary
+    show(f"{summary.table}\n\n{summary.best}\n\n{summary.advice}\n{summary.gain}\n{summary.precision}\n")
+    if summary.command:
+        show("Start a live session:")
+        show(f"  {summary.command}", soft=True)
+        show("")
+    for warning in summary.warnings:
+        show(f"Warning: {warning}\n")
+    show_rankings(report)
+    show(report.order_text)
+    for note in report.notes:
+        show(f"Note: {note}.")
+    if report.n_cached:
+        show(f"Cache: {report.n_cached} of {report.request.repetitions} repetitions; --fresh plays them again.")
+
+
+def show_rankings(report: "CompareReport") -> None:
+    """Print the learners from the best to the worst in every order, within 80 columns."""
+    from tombola.advice.page import ranking_cells
+
+    for order, rows in report.rankings.items():
+        costs = ("costs",) if rows[0].spent else ()
+        table = grid("", f"{order} order", "mean\nloss", "regret", "switches", *costs, "above first")
+        table.padding, table.columns[1].no_wrap = (0, 0, 0, 1), True
+        for column in (table.columns[0], *table.columns[2:]):
+            column.justify = "right"
+        for row in rows:
+            cells = ranking_cells(row)
+            spent = (cells["spent"],) if costs else ()
+            table.add_row(
+                cells["rank"], escape_control(cells["learner"]), cells["mean_loss"], cells["regret"], cells["switches"],
+                *spent, cells["above_first"] or "-",
+            )  # fmt: skip
+        show(table)
+
+
+def write_page(report: "CompareReport", out: Path) -> None:
+    """Write the page of a report, with the command that made it."""
+    from tombola._files import write_atomic
+    from tombola.advice import compare_page
+
+    write_atomic(out, compare_page(report, command=shlex.join(["tombola", *sys.argv[1:]])))

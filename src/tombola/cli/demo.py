@@ -1,37 +1,84 @@
-"""`tombola demo`: a walk through a demo pool."""
+"""`tombola demo`: write an example table, then print and run three commands on it."""
 
-from typing import Annotated
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola.cli.answers import check_page, show_ranking, show_sentences, write_page
-from tombola.cli.options import CORES, Page, Seeds, Workers
+from tombola.cli.options import Seeds
 from tombola.cli.printing import show
+
+if TYPE_CHECKING:
+    from tombola.readers.to_pool import Table
+
+# Examples and the options of `compare` for the question each is about. Few learners and rows: the demo takes seconds.
+LEARNERS = "Thrifty,ThompsonSampling,UCB2,Exp3"
+OPTIONS = {
+    "call_list": ("--learners", LEARNERS),
+    "solvers": ("--learners", LEARNERS),
+    "evaluation": ("--feedback", "full"),
+    "gpu_models": ("--switching-price", "5", "--learners", LEARNERS),
+    "language_models": ("--feedback", "full", "--budget", "1"),
+    "digits": ("--learners", LEARNERS),
+}
+ROWS = 400
 
 
 def demo(
-    pool: Annotated[
-        str,
-        typer.Argument(
-            help="call_list, solvers, evaluation, gpu_models, language_models, or digits (needs scikit-learn)."
-        ),
-    ] = "call_list",
-    out: Page = None,
+    example: Annotated[str, typer.Argument(help=f"{', '.join(OPTIONS)} (needs scikit-learn).")] = "call_list",
+    out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("demo.csv"),
     seed: Seeds = 1,
-    workers: Workers = CORES,
 ) -> None:
-    """Walk through a demo pool in a minute, saying what is done."""
-    from tombola.cli.demo_script import walk
+    """Write an example table as CSV, then print and run three commands on it."""
+    from tombola._files import write_atomic
+    from tombola.errors import ParameterError
 
-    check_page(out)
-    last = None
-    for number, step in enumerate(walk(pool, seed=seed, workers=workers), start=1):
-        show(f"{number}. {step.heading}\n{step.text}")
-        last = step.answer or last
-        if step.answer is not None:
-            show_sentences(step.answer)
-            show_ranking(step.answer)
-        show("")
-    if out is not None and last is not None:
-        write_page(last, out)
-        show(f"the page is {out}")
+    if example not in OPTIONS:
+        raise ParameterError(f"demo: expected one of {', '.join(OPTIONS)}, got {example!r}; write one of those.")
+    table, description = _example(example, seed)
+    write_atomic(out, _csv(table))
+    show(f"Wrote {out}: {description}.")
+    name = str(out)
+    _run(["describe", name, "--losses"])
+    _run(["check-order", name, "--seed", str(seed)])
+    _run(["compare", name, "--losses", "--repetitions", "10", "--seed", str(seed), *OPTIONS[example]])
+    show("\nNext, on a table of your own:")
+    show("  tombola compare losses.csv --out page.html", soft=True)
+
+
+def _example(name: str, seed: int) -> tuple["Table", str]:
+    """Return an example of at most `ROWS` rows, and the first sentence of its description."""
+    from tombola import demo
+    from tombola.readers.to_pool import Table
+
+    make = getattr(demo, name)
+    made = demo.digits() if name == "digits" else make(ROWS, seed=seed)
+    description = str(make.__doc__).splitlines()[0].removeprefix("Return ").rstrip(".")
+    return made if isinstance(made, Table) else Table(made, None, []), description
+
+
+def _csv(table: "Table") -> str:
+    """Return a table as CSV: id, losses, costs if there are any, delays if there are any."""
+    from tombola._formatting import csv_text
+
+    pool = table.pool
+    header, columns = list(pool.actions), [pool.losses[:, action].tolist() for action in range(pool.k)]
+    if pool.costs is not None:
+        header += [f"cost:{name}" for name in pool.actions]
+        columns += [pool.costs[:, action, 0].tolist() for action in range(pool.k)]
+    if table.delays is not None:
+        header, columns = [*header, "delay"], [*columns, table.delays.tolist()]
+    ids = pool.ids or [str(row) for row in range(pool.rows)]
+    return csv_text([["id", *header], *([ids[row], *(column[row] for column in columns)] for row in range(pool.rows))])
+
+
+def _run(arguments: Sequence[str]) -> None:
+    """Print a command as one types it, and run it in this process."""
+    from tombola.cli.app import app
+
+    show(f"\n$ tombola {shlex.join(arguments)}", soft=True)
+    sys.argv = ["tombola", *arguments]  # commands print the command line they were started with
+    app(args=list(arguments), prog_name="tombola", standalone_mode=False)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola.cli.answers import check_page
-from tombola.cli.options import Json, Page, Seeds, check_level, words
+from tombola.cli.options import Json, Page, Seeds, check_level, check_page, words
 from tombola.cli.printing import grid, show
 from tombola.cli.row_source import OrderGuard, Rows, RowSource, Sample
 from tombola.cli.units import Units, parse_range

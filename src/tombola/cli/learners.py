@@ -1,28 +1,28 @@
-"""`tombola learners`: the learners there are."""
+"""`tombola learners`: list the learners."""
 
-import shutil
+import json
 from itertools import groupby
 
 import typer
 
+from tombola.cli.options import Json
 from tombola.cli.printing import show
 
 
-def learners() -> None:
-    """List the learners, a line each: name and parameters, whether a bound is proved, and what it does."""
-    from tombola.advice.learner_list import listing
+def learners(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
+    """List the learners by feedback: name with parameters, proved bound, and a summary."""
+    from tombola.advice.learner_list import list_learners
 
-    width = shutil.get_terminal_size().columns
-    for sees, ones in groupby(sorted(listing(), key=lambda one: one.sees), key=lambda one: one.sees):
-        typer.echo(f"\nsee {sees}")
-        for one in ones:
-            line = f"  {_cut(one.written, 44):<44} {'proved' if one.proved else '-':<6}  {one.what}"
-            typer.echo(_cut(line, max(width, 72)))
-    show(
-        "\nwith parameters: --learners 'UCB2(alpha=.3),Exp3'; one of your own: --learners mine.py:MyLearner "
-        "(CONTRIBUTING.md has a whole one)"
-    )
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+    entries = sorted(list_learners(), key=lambda entry: entry.feedback)
+    if as_json:
+        typer.echo(json.dumps([entry._asdict() for entry in entries]))
+        return
+    for feedback, group in groupby(entries, key=lambda entry: entry.feedback):
+        show(f"\nFeedback: {feedback}")
+        for entry in group:
+            show(f"  {entry.signature}{'  [regret bound proved]' if entry.proved else ''}", soft=True)
+            show(entry.summary, indent=6)
+    show("\nWith parameters:")
+    show("  tombola compare losses.csv --learners 'UCB2(alpha=.3),Exp3'", soft=True)
+    show("A learner of your own (see CONTRIBUTING.md):")
+    show("  tombola compare losses.csv --learners mine.py:MyLearner", soft=True)

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and their validation."""
 
 import os
 from pathlib import Path
@@ -6,23 +6,33 @@ from typing import Annotated
 
 import typer
 
-Seeds = Annotated[int, typer.Option(help="The only source of randomness.", min=0)]
-Workers = Annotated[int, typer.Option(help="How many threads share the work.", min=1)]
-Page = Annotated[Path | None, typer.Option(help="A page to write, such as page.html.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
+Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
+Workers = Annotated[int, typer.Option(help="Number of threads.", min=1)]
+Page = Annotated[Path | None, typer.Option(help="HTML page to write, such as page.html.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CORES = os.cpu_count() or 1
 
 
 def check_level(level: float) -> None:
-    """Refuse a level that is no probability, or says nothing."""
+    """Raise unless a level is a probability above 0 and below 1."""
     from tombola.errors import ParameterError
 
     if not 0.0 < level < 1.0:
         raise ParameterError(f"--level: expected a probability above 0 and below 1, got {level:g}; write --level 0.05.")
 
 
+def check_page(out: Path | None, *inputs: str) -> None:
+    """Raise before any work is done if a page cannot be written to `out`, or would overwrite an input."""
+    from tombola._files import check_output_path
+    from tombola.errors import ParameterError
+
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"--out: expected a page that ends in .html, got {out}; write --out {out.stem}.html.")
+    check_output_path(out, *inputs, *(given.partition("::")[0] for given in inputs))  # the file of FILE::TABLE
+
+
 def words(text: str) -> tuple[str, ...]:
-    """Return what stands between commas.
+    """Split text at commas.
 
     >>> words("random, given")
     ('random', 'given')

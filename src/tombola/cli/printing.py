@@ -1,18 +1,21 @@
-"""Printing: words and tables on the terminal, as they are, whatever names they hold."""
+"""Printing to the terminal: text from files is escaped, so that it cannot send commands to the terminal."""
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tombola._formatting import escape_control
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 __all__ = ["escape_control", "grid", "remark", "show", "tell"]
 
-_as_python_does = warnings.showwarning
+_default_showwarning = warnings.showwarning
 
 
-def grid(*columns: str) -> Any:
+def grid(*columns: str) -> "Table":
     """Return an empty table with these columns."""
     from rich import box
     from rich.table import Table
@@ -23,24 +26,26 @@ def grid(*columns: str) -> Any:
     return table
 
 
-def show(what: Any, *, soft: bool = False) -> None:
-    """Print words or a table; `soft` leaves long lines whole."""
+def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None:
+    """Print text or a table, wrapped to the terminal; `soft` keeps lines whole, so that commands can be copied."""
     from rich.console import Console
+    from rich.padding import Padding
 
-    words = escape_control(what, line=soft) if isinstance(what, str) else what
-    Console(highlight=False, markup=False).print(words, soft_wrap=soft)
+    text = escape_control(content, line=soft) if isinstance(content, str) else content
+    printed = Padding(text, (0, 0, 0, indent)) if indent else text
+    Console(highlight=False, markup=False).print(printed, soft_wrap=soft)
 
 
 def remark(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Say what works less well than it could in a line of its own, and other warnings as Python does."""
+    """Print a TombolaWarning as one line on standard error, other warnings as Python does."""
     from tombola.errors import TombolaWarning
 
     if issubclass(category, TombolaWarning):
         tell(f"tombola: {message}")
     else:
-        _as_python_does(message, category, *where, **more)
+        _default_showwarning(message, category, *where, **more)
 
 
 def tell(text: str) -> None:
-    """Print words to standard error, on one line whatever names they hold."""
+    """Print text to standard error as one line."""
     typer.echo(escape_control(text, line=True), err=True)

@@ -205,7 +205,7 @@ def report(
     """Write a page about the race: standings, savings, how to verify."""
     from tombola._files import check_output_path, write_atomic
     from tombola._formatting import csv_text
-    from tombola.cli.answers import check_page
+    from tombola.cli.options import check_page
     from tombola.persistence.race_csv import answer_table
     from tombola.racing.report import RaceReport
 
@@ -245,7 +245,7 @@ def run(
 ) -> None:
     """Run commands until the question is answered; run again to continue."""
     from tombola._files import write_atomic
-    from tombola.cli.answers import check_page
+    from tombola.cli.options import check_page
     from tombola.persistence.race_file import RaceFile
     from tombola.persistence.session_csv import read_ids
     from tombola.racing import SubprocessEvaluator

@@ -217,7 +217,7 @@ def report(
 ) -> None:
     """Write an HTML page with the tables and charts of the session."""
     from tombola._files import write_atomic
-    from tombola.cli.answers import check_page
+    from tombola.cli.options import check_page
     from tombola.persistence.session_page import session_page
 
     check_page(out, str(file))

@@ -1,4 +1,4 @@
-"""The command line, as a user meets it: in a process of its own."""
+"""The command line, in a process of its own."""
 
 import csv
 import json
@@ -13,6 +13,7 @@ import pytest
 from tombola import Exp3, Pool, compare
 from tombola._formatting import format_estimate
 from tombola.advice.default_learners import Conditions, default_learners
+from tombola.cli import app as cli
 
 MAIN = "from tombola.cli.app import main; main()"
 
@@ -35,24 +36,23 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("feedback", ["bandit", "full"])
-def test_compare_prints_the_ranking(feedback: str, tombola: Callable[..., Any], table: Path) -> None:
+def test_compare_prints_summary_and_ranking(feedback: str, tombola: Callable[..., Any], table: Path) -> None:
     done = tombola(
         "compare", "losses.csv", "--feedback", feedback, "--repetitions", "3", "--workers", "1", "--seed", "5"
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("losses.csv: 40 rows, 3 actions\n")
-    assert re.search(r"the best action in it is\s+good, mean loss", done.stdout)
+    assert done.stdout.startswith("losses.csv: 40 rows, 3 actions, read as losses: lower is better.\n")
+    assert "\nBest action in this table (exact): good, mean loss " in done.stdout
     pool = Pool(np.loadtxt(table, delimiter=",", skiprows=1))
     runs = compare(pool, default_learners(Conditions(feedback)), repetitions=3, seed=5)
     listed = [line.split()[1] for line in done.stdout.splitlines() if line.strip()[:1].isdigit()]
     assert listed == runs.ranking()
     assert format_estimate(runs.regret(runs.ranking()[0])) in done.stdout
-    assert "order of the table: nothing speaks against random order" in done.stdout
-    assert re.search(r"^ answer +(use|pick) ", done.stdout, re.MULTILINE)
-    assert done.stdout.index(" answer ") < done.stdout.index("random order"), "the answer comes first"
+    assert "\nOrder test: no evidence against random order" in done.stdout
+    assert "\nAdvice for a new list" in done.stdout
 
 
-def test_compare_takes_its_options(tombola: Callable[..., Any], table: Path, tmp_path: Path) -> None:
+def test_compare_options(tombola: Callable[..., Any], table: Path, tmp_path: Path) -> None:
     pool = Pool(np.loadtxt(table, delimiter=",", skiprows=1))
     np.savez(tmp_path / "scaled.npz", losses=200 * np.asarray(pool.losses) - 50)
     done = tombola(
@@ -65,20 +65,20 @@ def test_compare_takes_its_options(tombola: Callable[..., Any], table: Path, tmp
     assert format_estimate(runs.regret("Exp3")) in line
 
 
-def test_compare_fits_a_narrow_terminal(tombola: Callable[..., Any], table: Path) -> None:
+def test_compare_at_80_columns(tombola: Callable[..., Any], table: Path) -> None:
     done = tombola(
         *("compare", "losses.csv", "--orders", "random,given", "--repetitions", "3", "--switching-price", "500"),
         COLUMNS="80",
     )
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert max(map(len, lines)) <= 80
+    assert max(len(line) for line in lines if "tombola session start" not in line) <= 80, "commands stay whole"
     ranked = [line.split()[0] for line in lines if line.strip()[:1].isdigit() and "±" in line]
     assert ranked == [str(rank) for rank in range(1, 15)] * 2, "every learner on a line of its own, in both orders"
     assert done.stdout.count(" SuccessiveElimination ") == 2, "names are not broken"
 
 
-def test_compare_under_a_budget_writes_json_and_the_page(tombola: Callable[..., Any], tmp_path: Path) -> None:
+def test_compare_under_a_budget_as_json_and_page(tombola: Callable[..., Any], tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     losses, costs = rng.random((60, 3)), rng.random((60, 3))
     np.savez(tmp_path / "dear.npz", losses=losses, cost=costs)
@@ -93,13 +93,13 @@ def test_compare_under_a_budget_writes_json_and_the_page(tombola: Callable[..., 
     assert [one["rank"] for one in ranking] == [1, 2, 3, 4]
     assert all(0 <= one["spent"][0] <= 10 for one in ranking)
     assert data["advice"]["learner"] in [one["learner"] for one in ranking]
-    assert data["advice"]["stay"] is False
+    assert data["advice"]["fixed_action"] is False
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Spending over time against an even pace" in page
+    assert "Costs over time against an even pace" in page
     assert "tombola compare dear.npz --budget 10" in page
 
 
-def test_compare_plays_the_learners_that_are_named(tombola: Callable[..., Any], table: Path) -> None:
+def test_compare_named_learners(tombola: Callable[..., Any], table: Path) -> None:
     done = tombola("compare", "losses.csv", "--learners", "UCB2,Hedge", "--repetitions", "2", "--json")
     names = [one["learner"] for one in json.loads(done.stdout)["rankings"]["random"]]
     assert sorted(names) == ["Hedge", "UCB2"]
@@ -132,7 +132,7 @@ class Stubborn(Learner):
 """
 
 
-def test_a_learner_of_ones_own_takes_part(tombola: Callable[..., Any], table: Path, tmp_path: Path) -> None:
+def test_compare_learner_from_a_file(tombola: Callable[..., Any], table: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OWN)
     done = tombola(
         *("compare", "losses.csv", "--learners", "mine.py:Stubborn(favourite=1),UCB2(alpha=.3)", "--json"),
@@ -143,14 +143,14 @@ def test_a_learner_of_ones_own_takes_part(tombola: Callable[..., Any], table: Pa
     assert names == {"mine.py:Stubborn(favourite=1)", "UCB2(alpha=.3)"}
 
 
-def test_look_says_what_to_run_next(tombola: Callable[..., Any], table: Path) -> None:
+def test_describe_prints_the_next_command(tombola: Callable[..., Any], table: Path) -> None:
     done = tombola("describe", "losses.csv", "--ignore", "dear", COLUMNS="80")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\ntombola compare losses.csv --ignore dear\n" in done.stdout
     assert "2: cheap, good" in done.stdout
 
 
-def test_a_table_may_come_by_standard_input(run_python: Callable[..., Any], table: Path) -> None:
+def test_table_from_standard_input(run_python: Callable[..., Any], table: Path) -> None:
     source = (
         f"import sys; sys.stdin = open({str(table)!r}); sys.argv = ['tombola', 'describe', '-', '--losses']; {MAIN}"
     )
@@ -159,7 +159,7 @@ def test_a_table_may_come_by_standard_input(run_python: Callable[..., Any], tabl
     assert "\ntombola compare - --losses\n" in done.stdout
 
 
-def test_no_name_commands_the_terminal(tombola: Callable[..., Any], tmp_path: Path) -> None:
+def test_names_are_escaped(tombola: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,a\x1b[31m,b\nx\x1b]0;title\x07,0,1\ny,1,0\nz,0,0\n")
     for arguments in (
         ("describe", "t.csv"),
@@ -175,27 +175,49 @@ def test_no_name_commands_the_terminal(tombola: Callable[..., Any], tmp_path: Pa
     assert "\x1b" not in done.stderr
 
 
-def test_the_learners_are_listed_a_line_each(tombola: Callable[..., Any]) -> None:
-    done = tombola("learners", COLUMNS="100")
+def test_learners(tombola: Callable[..., Any]) -> None:
+    done = tombola("learners", COLUMNS="80")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert sum(" UCB2(alpha=0.5) " in line for line in lines) == 1
-    assert any(line.startswith("  SerflingElimination(") and " proved " in line for line in lines)
+    assert sum(line == "  UCB2(alpha=0.5)  [regret bound proved]" for line in lines) == 1
+    entries = json.loads(tombola("learners", "--json").stdout)
+    assert {"name", "feedback", "parameters", "proved", "summary"} == set(entries[0])
 
 
-def test_the_version_is_told(tombola: Callable[..., Any], run_python: Callable[..., Any]) -> None:
+def test_claims(tombola: Callable[..., Any]) -> None:
+    done = tombola("claims", COLUMNS="80")
+    assert re.search(r"^birthday  \(", done.stdout, re.MULTILINE)
+    assert "birthday" in [entry["name"] for entry in json.loads(tombola("claims", "--json").stdout)]
+
+
+def test_version(tombola: Callable[..., Any], run_python: Callable[..., Any]) -> None:
     import tombola as package
 
     assert tombola("--version").stdout == f"tombola {package.__version__}\n"
     assert run_python("-m", "tombola", "--version").stdout == f"tombola {package.__version__}\n"
 
 
-def test_the_demo_walks_through_a_pool(tombola: Callable[..., Any], tmp_path: Path) -> None:
-    done = tombola("demo", "solvers", "--workers", "1", "--out", "demo.html", COLUMNS="80")
+@pytest.mark.parametrize("example", ["call_list", "language_models"])
+def test_demo_runs_three_commands(example: str, tombola: Callable[..., Any], tmp_path: Path) -> None:
+    done = tombola("demo", example, COLUMNS="80")
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.findall(r"^(\d)\. ", done.stdout, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
-    assert "with probability 0.95" in done.stdout
-    assert "</svg>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ tombola (\S+) demo.csv", done.stdout, re.MULTILINE)
+    assert commands == ["describe", "check-order", "compare"]
+    assert "Advice for a new list" in done.stdout
+    assert (tmp_path / "demo.csv").read_text().startswith("id,")
+
+
+def test_memory_error_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], one_sentence: Callable[[object], str]
+) -> None:
+    def exhaust(**_: object) -> None:
+        raise MemoryError("Unable to allocate 128. MiB")
+
+    monkeypatch.setattr(cli, "app", exhaust)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert "memory" in one_sentence(capsys.readouterr().err.strip())
 
 
 def text(content: str) -> Callable[[Path], object]:
@@ -222,7 +244,7 @@ BAD_TABLES: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 @pytest.mark.parametrize("what", BAD_TABLES)
-def test_a_bad_table_is_one_line_and_status_2(
+def test_bad_table_is_one_line_and_status_2(
     what: str, tombola: Callable[..., Any], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     name, make = BAD_TABLES[what]
@@ -258,7 +280,7 @@ def test_a_bad_table_is_one_line_and_status_2(
         ("reproduce", "--claims", "birthday", "--out", "losses.csv"),
     ],
 )
-def test_a_bad_option_is_one_line_and_status_2(arguments: Any, tombola: Callable[..., Any], table: Path) -> None:
+def test_bad_option_is_one_line_and_status_2(arguments: Any, tombola: Callable[..., Any], table: Path) -> None:
     done = tombola(*arguments, NUMBA_DISABLE_JIT="1")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("tombola: ")
@@ -266,14 +288,14 @@ def test_a_bad_option_is_one_line_and_status_2(arguments: Any, tombola: Callable
 
 
 @pytest.mark.parametrize("arguments", [("compare",), ("compare", "losses.csv", "--repetitions", "0"), ("surprise",)])
-def test_wrong_usage_has_status_2_and_no_traceback(arguments: Any, tombola: Callable[..., Any], table: Path) -> None:
+def test_wrong_usage_has_status_2(arguments: Any, tombola: Callable[..., Any], table: Path) -> None:
     done = tombola(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Usage" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_reproduce_leaves_rows_and_pictures(tombola: Callable[..., Any], tmp_path: Path) -> None:
+def test_reproduce_writes_rows_and_pictures(tombola: Callable[..., Any], tmp_path: Path) -> None:
     done = tombola("reproduce", "--claims", "birthday", "--out", "new/folder", "--workers", "1")
     assert done.returncode == 0, done.stderr
     assert "holds (as expected)" in done.stdout
@@ -286,7 +308,6 @@ def test_reproduce_leaves_rows_and_pictures(tombola: Callable[..., Any], tmp_pat
 
 
 def test_help_loads_nothing_heavy(tombola: Callable[..., Any], run_python: Any) -> None:
-    """How long it takes is measured by `make bench`."""
     done = tombola("--help")
     assert done.returncode == 0
     assert "reproduce" in done.stdout

@@ -1,0 +1,103 @@
+"""Which learner to use: from paired differences on this table; ties are broken by mean ranks on other tables."""
+
+from typing import NamedTuple
+
+from tombola import _statistics
+from tombola._statistics import Estimate
+from tombola._types import Floats
+from tombola.advice.default_learners import MEAN_RANKS
+from tombola.engine.loop import LOSS, SWITCHES
+from tombola.runs import Runs
+
+REASONS = {
+    "FollowTheLeader": "in random order the best action so far is the one to play, without any tuning",
+    "ThompsonSampling": "it plays an action as often as that action is likely to be the best",
+    "FrugalUCB": "it switches only if the switch can pay in the remaining rounds",
+    "EmpiricalLP": "it plans again every round, with the remaining budget for the remaining rows",
+}
+
+
+class Advice(NamedTuple):
+    """The advised learner, and the estimates that support it.
+
+    - `order`: the input model of all estimates.
+    - `learner`: the learner to use; where none is better than a random fixed action, the best one.
+    - `tied`: the learners whose paired difference to it is not significant.
+    - `regret`: its regret.
+    - `next`: the best learner that is significantly worse, "" if there is none; `lead` is the difference in regret.
+    - `gain`: loss of a random fixed action minus loss of the learner; None under a budget.
+    """
+
+    order: str
+    learner: str
+    tied: tuple[str, ...]
+    regret: Estimate
+    next: str
+    lead: Estimate | None
+    gain: Estimate | None
+
+    @property
+    def fixed_action(self) -> bool:
+        """Whether the advice is to play one fixed action: no learner is significantly better than a random one."""
+        return self.gain is not None and self.gain.low <= 0 and self.gain.repetitions > 1
+
+    @property
+    def reason(self) -> str:
+        """The mechanism of the learner in one clause, "" if there is none to name."""
+        return REASONS.get(self.learner, "")
+
+
+def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Advice:
+    """Choose a learner: the best on this table or, among those tied with it, the best by rank on other tables.
+
+    Learners are tied if the 95 % interval of their paired difference contains zero. `random_action_loss` is the total
+    loss of a fixed action, averaged over the actions.
+
+    >>> from tombola import FollowTheLeader, Pool, compare
+    >>> from tombola.learners import Uniform
+    >>> pool = Pool([[0.0, 1.0], [0.25, 1.0], [1.0, 0.0]] * 100)
+    >>> runs = compare(pool, {"leader": FollowTheLeader(), "uniform": Uniform()}, repetitions=20, seed=0)
+    >>> advice = advise(runs, "full", random_action_loss=300 * float(pool.means.mean()))
+    >>> advice.learner, advice.next, advice.lead.low > 0, advice.fixed_action
+    ('leader', 'uniform', True, False)
+    """
+    order = runs.orders[0]
+    ranked = runs.ranking(order)
+    best = ranked[0]
+
+    def tied(name: str, other: str) -> bool:
+        return name == other or runs.difference(name, other, order).low <= 0
+
+    def indistinguishable(name: str, other: str) -> bool:
+        difference = runs.difference(name, other, order)
+        return name != other and difference.low <= 0 <= difference.high
+
+    gains: dict[str, Estimate | None] = dict.fromkeys(ranked)
+    if random_action_loss is not None:
+        gains = {name: _statistics.mean(random_action_loss - total_losses(runs, name, order)) for name in ranked}
+    tied_with_best = [name for name in ranked if tied(name, best)]
+    useful = [name for name in ranked if (gain := gains[name]) is None or gain.low > 0]
+    candidates = [name for name in tied_with_best if name in useful] or useful[:1]
+    if not candidates:
+        # No learner is useful: name the best. After one repetition there is no interval, so all are alike.
+        gain = gains[best]
+        candidates = tied_with_best[:1] if gain is not None and gain.repetitions > 1 else tied_with_best
+    ranks = MEAN_RANKS[kind]
+    chosen = min(candidates, key=lambda name: (ranks.get(name, len(ranks) / 2), ranked.index(name)))
+    behind = next((name for name in ranked if not tied(name, chosen)), "")
+    return Advice(
+        order=order,
+        learner=chosen,
+        tied=tuple(name for name in ranked if indistinguishable(name, chosen)),
+        regret=runs.regret(chosen, order),
+        next=behind,
+        lead=runs.difference(behind, chosen, order) if behind else None,
+        gain=gains[chosen],
+    )
+
+
+def total_losses(runs: Runs, learner: str, order: str) -> Floats:
+    """Return the total loss of every repetition, switching costs included."""
+    end = runs.cell(learner, order).sums[:, -1]
+    total: Floats = end[:, LOSS] + runs.switching_price * end[:, SWITCHES]
+    return total

@@ -1,0 +1,392 @@
+"""CompareReport: its numbers are those of the runs; requests, defaults and notes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pools import OWN, REAL, npz_of
+from tombola import Pool, compare, demo, play
+from tombola._compare import regret_bound
+from tombola._formatting import format_estimate
+from tombola.advice import CompareReport, CompareRequest, compare_page, run_comparison
+from tombola.advice.default_learners import MEAN_RANKS, Conditions, default_budgeted_learners, default_learners
+from tombola.advice.learner_list import list_learners
+from tombola.advice.page import ActionMean, action_means, axis_limits, charts, mean_bars, ranking_cells, share_chart
+from tombola.budget import Budget, optimum
+from tombola.budget.optimum import UnreachableError
+from tombola.delay import RowDelays
+from tombola.engine.loop import SWITCHES
+from tombola.errors import ParameterError
+from tombola.learners import EmpiricalLP
+from tombola.readers import read_table
+from tombola.readers.to_pool import Table
+from tombola.rng import repetition_seeds
+from tombola.runs import Runs
+
+
+def table(rows: int = 50, actions: int = 3, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    return read_table(rng.random((rows, actions)), kind="losses")
+
+
+def asked(feedback: str = "bandit", delay: int = 0, price: float = 0.0, **others: Any) -> CompareRequest:
+    return CompareRequest(Conditions(feedback, delay, price), repetitions=others.pop("repetitions", 4), **others)
+
+
+def dear(rows: int = 80) -> Table:
+    return Table(demo.language_models(rows, seed=0), None, [])
+
+
+@pytest.mark.parametrize("feedback", ["bandit", "full"])
+@pytest.mark.parametrize("delay", [0, 7])
+@pytest.mark.parametrize("price", [0.0, 2.0])
+def test_rankings_equal_compare(feedback: str, delay: int, price: float) -> None:
+    request = asked(feedback, delay, price, orders=("random", "given"))
+    report = run_comparison(table(), request)
+    runs = compare(
+        report.pool, default_learners(request.conditions), ["random", "given"],
+        repetitions=4, delay=delay, switching_price=price, seed=1,
+    )  # fmt: skip
+    for order in ("random", "given"):
+        rows = [row for row in report.rankings[order] if row.rank is not None]
+        assert [row.learner for row in rows] == runs.ranking(order)
+        assert [row.regret for row in rows] == [runs.regret(row.learner, order) for row in rows]
+        assert ranking_cells(rows[0])["regret"] == format_estimate(runs.regret(rows[0].learner, order))
+        assert rows[0].spent == ()
+    assert report.advice.learner in runs.learners
+
+
+def test_regrets_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = run_comparison(table(), asked(learners=("UCB1", "UCB2", "Exp3"), orders=("random", "given")))
+    curves: list[Any] = []
+    curve = Runs.curve
+
+    def counted(self: Runs, *names: Any, **more: Any) -> Any:
+        curves.append(names)
+        return curve(self, *names, **more)
+
+    monkeypatch.setattr(Runs, "curve", counted)
+    for _ in range(2):
+        report.to_dict()
+        assert report.summary.advice
+    assert len(curves) == 3 * 2, "once for each learner and order"
+
+
+def test_shares_equal_the_runs() -> None:
+    report = run_comparison(table(), asked(delay=3, orders=("given",)))
+    for learner in report.runs.learners:
+        ends, shares = report.runs.shares(learner, "given")
+        counts = (shares * np.diff(ends, prepend=0)[:, None]).sum(axis=0)
+        assert counts == pytest.approx(report.runs.cell(learner).plays.mean(axis=0))
+
+
+def test_share_chart_groups_rare_actions() -> None:
+    report = run_comparison(table(actions=12), asked())
+    chart = share_chart(report, report.runs.ranking()[0], "random")
+    assert [band.name for band in chart.bands][-1] == "5 others"
+    assert len(chart.bands) == 8
+    assert sum(band.middle for band in chart.bands) == pytest.approx(np.ones(40))
+
+
+def test_compare_under_a_budget_equals_play() -> None:
+    pool, budget = dear().pool, Budget(0.2, null="add")
+    lp = {"lp": EmpiricalLP()}
+    done = compare(pool, lp, budget=budget, relabel=False, repetitions=3, seed=5)
+    traces = [play(EmpiricalLP(), pool, budget=budget, seed=seed) for seed in repetition_seeds(5, 3)]
+    assert done.regrets("lp") == pytest.approx([trace.regret for trace in traces])
+    rounds, spent = done.spent("lp")
+    assert spent[:, :, 0] == pytest.approx(np.array([trace.spending[rounds - 1, 0] for trace in traces]))
+    assert done.cell("lp").plays.tolist() == [trace.plays.tolist() for trace in traces]
+    assert done.cell("lp").sums[:, -1, SWITCHES].tolist() == [
+        float((trace.actions[1:] != trace.actions[:-1]).sum()) for trace in traces
+    ]
+    assert done.actions == ("tiny", "small", "medium", "large", "none of them")
+    many = compare(pool, lp, budget=budget, relabel=False, repetitions=3, workers=2, seed=5)
+    assert (many.cell("lp").sums == done.cell("lp").sums).all()
+
+
+def test_relabelling_under_a_budget() -> None:
+    """Ties go to the lowest index: without relabelling, the first of two equal columns has all the plays."""
+    pool = Pool([[0.0, 0.0, 1.0]] * 40, ["one", "other", "null"], costs=[[1.0, 1.0, 0.0]] * 40)
+    told = {"lp": EmpiricalLP()}
+    kept = compare(pool, told, budget=Budget(20.0), relabel=False, repetitions=20, seed=1).cell("lp").plays
+    assert min(kept[:, :2].sum(axis=0)) == 0
+    mixed = compare(pool, told, budget=Budget(20.0), repetitions=20, seed=1).cell("lp").plays
+    assert min(mixed[:, :2].sum(axis=0)) > 0
+    assert (mixed[:, :2].sum(axis=1) <= 20).all()
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("feedback", ["bandit", "full"])
+def test_budget_is_never_exceeded(feedback: str) -> None:
+    report = run_comparison(dear(), asked(amounts=(0.1,), feedback=feedback))
+    for learner in report.runs.learners:
+        _, spent = report.runs.spent(learner)
+        assert (np.diff(spent[:, :, 0], axis=1) >= 0).all()
+        assert (spent <= 0.1).all()
+    assert "Costs over time" in compare_page(report, command="tombola compare x --budget 0.1")
+    assert any("see the whole row with its costs" in note for note in report.notes) == (feedback == "full")
+
+
+def test_free_action_is_the_null_action() -> None:
+    report = run_comparison(
+        Table(Pool([[1.0, 0.0]] * 20, ["skip", "call"], costs=[[0.0, 1.0]] * 20), None, []), asked(amounts=(5.0,))
+    )
+    assert report.runs.actions == ("skip", "call")
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("actions", [1, 2])
+@pytest.mark.parametrize("repeated", [1, 2])
+def test_tiny_tables(rows: int, actions: int, repeated: int) -> None:
+    report = run_comparison(read_table(np.full((rows, actions), 0.5), kind="losses"), asked(repetitions=repeated))
+    assert "</html>" in compare_page(report, command="x")
+    json.dumps(report.to_dict(), allow_nan=False)
+    assert "inf" not in ranking_cells(report.rankings["random"][0])["regret"]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "kind"),
+    [
+        (Conditions("full"), "full"),
+        (Conditions("full", delay=3), "late rows"),
+        (Conditions("full", switching_price=3), "full"),
+        (Conditions("bandit"), "bandit"),
+        (Conditions("bandit", delay=3), "late losses"),
+        (Conditions("bandit", delay=3, switching_price=1), "switching"),
+    ],
+)
+def test_kind_of_conditions(conditions: Conditions, kind: str) -> None:
+    assert conditions.kind == kind
+    assert set(MEAN_RANKS[kind]) <= set(default_learners(conditions)) | set(
+        default_learners(Conditions(conditions.feedback))
+    )
+
+
+def test_default_learners_under_a_budget() -> None:
+    losses = CompareRequest(Conditions("bandit", switching_price=1.0), amounts=(5.0,))
+    rows = CompareRequest(Conditions("full"), amounts=(5.0,))
+    assert (losses.kind, list(losses.recipes)) == ("budget losses", ["ThriftyLP", "OptimisticLP"])
+    assert (rows.kind, next(iter(rows.recipes))) == ("budget", "EmpiricalLP")
+    both = CompareRequest(Conditions("bandit"), learners=("EmpiricalLP", "ThriftyLP"), amounts=(5.0,))
+    assert list(both.recipes) == ["EmpiricalLP", "ThriftyLP"]
+
+
+def test_mean_ranks_are_complete() -> None:
+    assert set(MEAN_RANKS) == {"full", "bandit", "late rows", "late losses", "switching", "budget", "budget losses"}
+    for ranks in MEAN_RANKS.values():
+        assert sum(ranks.values()) == pytest.approx(sum(range(1, len(ranks) + 1)), abs=0.1)
+    assert set(MEAN_RANKS["budget"]) == set(default_budgeted_learners())
+    assert set(MEAN_RANKS["budget losses"]) == set(default_budgeted_learners("bandit"))
+
+
+def test_regret_bound() -> None:
+    for conditions in (Conditions("full"), Conditions(), Conditions("bandit", 0, 3.0)):
+        for name, learner in default_learners(conditions).items():
+            dear = conditions.switching_price > 0 and not hasattr(learner, "price")
+            bound = regret_bound(learner, 4, 500, conditions.delay, conditions.switching_price)
+            assert bound == (None if dear else learner.bound(4, 500)), name
+    leader = default_learners(Conditions("full"))["FollowTheLeader"]
+    late = regret_bound(leader, 4, 500, 9, 0.0)
+    assert late is not None
+    assert late == leader.bound(4, 500, 9)
+    assert regret_bound(default_learners(Conditions())["TsallisInf"], 4, 500, 9, 0.0) is None
+    assert regret_bound(leader, 4, 500, 0, 1.0) is None
+
+
+def test_random_fixed_action_in_the_ranking() -> None:
+    losses = np.array([[0.0, 0.9, 1.0], [0.0, 1.0, 1.0]] * 30)
+    report = run_comparison(read_table(losses, kind="losses"), asked("full", learners=("FollowTheLeader", "Uniform")))
+    row = next(row for row in report.rankings["random"] if row.rank is None)
+    assert row.learner == "random fixed action"
+    assert [row.mean_loss, row.regret.value, row.switches] == pytest.approx([losses.mean(), 39, 0])
+    assert report.random_action_loss == pytest.approx(60 * losses.mean())
+    assert report.rankings["random"][0].learner == report.advice.learner == "FollowTheLeader"
+    assert not report.advice.fixed_action
+
+
+def test_action_means_and_bars() -> None:
+    pool = table().pool
+    means = action_means(pool)
+    assert [mean.value for mean in means] == pytest.approx(sorted(pool.means.tolist()))
+    assert all(mean.low < mean.value < mean.high for mean in means)
+    assert [mean.action for mean in means] == [pool.actions[i] for i in np.argsort(pool.means)]
+    assert all(0 <= one.left <= one.dot <= one.left + one.width <= 100.01 for one in mean_bars(means))
+    low, high = axis_limits([ActionMean("a", 0.0, 0.0, 0.0), ActionMean("b", 0.0, 0.0, 0.0)])
+    assert low < high
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"feedback": "some"},
+        {"orders": ()},
+        {"orders": ("random", "random")},
+        {"orders": ("shuffled",)},
+    ],
+)
+def test_bad_request_is_rejected(others: dict[str, Any], one_sentence: Any) -> None:
+    with pytest.raises(Exception, match="; ") as caught:
+        asked(**others)
+    assert isinstance(caught.value, ParameterError | ValueError)
+    one_sentence(caught.value)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", [*OWN, *REAL])
+def test_compare_on_every_shared_table(name: str, run_python: Any, tmp_path: Path) -> None:
+    path = npz_of(name, tmp_path)
+    done = run_python(
+        "-c", "from tombola.cli.app import main; main()", "compare", str(path), cwd=tmp_path, COLUMNS="80"
+    )
+    card = json.loads(path.with_suffix(".json").read_text())
+    assert done.returncode == 0, done.stderr
+    assert f"Best action in this table (exact): {card['best_fixed_action']}, mean" in " ".join(done.stdout.split())
+
+
+def test_column_of_delays_is_used() -> None:
+    table = demo.call_list(seed=0)
+    assert table.delays is not None
+    assert isinstance(CompareRequest(Conditions("bandit")).delay(table), RowDelays)
+    assert CompareRequest(Conditions("bandit")).delay(table._replace(delays=None)) == 0
+    assert CompareRequest(Conditions("bandit", delay=7)).delay(table) == 7
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    ("feedback", "learners", "amounts", "seen", "lead"),
+    [
+        ("bandit", (), (0.1,), "bandit", "the learner sees only the loss and costs of the played action"),
+        ("full", (), (0.1,), "full", "the learner sees the whole row"),
+        ("bandit", ("FollowTheLeader",), (), "full", "the learner sees the whole row"),
+        ("full", ("UCB1",), (), "bandit", "the learner sees only the loss of the played action"),
+        ("bandit", ("FollowTheLeader", "UCB1"), (), "mixed", "learners differ in the feedback they see"),
+    ],
+)
+def test_feedback_of_the_compared_learners(
+    feedback: str, learners: tuple[str, ...], amounts: tuple[float, ...], seen: str, lead: str
+) -> None:
+    """Feedback depends on the learners, not on the option or the budget."""
+    report = run_comparison(dear(20), asked(feedback, learners=learners, amounts=amounts, repetitions=1))
+    assert report.to_dict()["feedback"] == seen
+    assert lead in compare_page(report, command="x")
+    assert any("has no effect" in note for note in report.notes) == (not amounts and seen not in (feedback, "mixed"))
+
+
+@pytest.mark.usefixtures("plainly")
+def test_row_delays_are_reported() -> None:
+    late = dear(20)._replace(delays=np.arange(20) % 4)
+    report = run_comparison(late, asked(learners=("UCB1",), repetitions=1))
+    assert report.to_dict()["delay"] == [0, 3]
+    assert "feedback arrives 0 to 3 rounds late" in compare_page(report, command="x")
+    other = run_comparison(late, asked(learners=("UCB1",), repetitions=1, delay=7))
+    assert other.to_dict()["delay"] == 7
+    assert any("a delay of 7 rounds as requested" in note for note in other.notes)
+
+
+def test_switching_price_with_a_target_is_rejected() -> None:
+    with pytest.raises(ParameterError, match="got 2; leave out switching_price, or the target"):
+        run_comparison(dear(20), asked(price=2.0, target=0.5))
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    ("conditions", "page", "label"),
+    [
+        ({"target": 0.5}, "the cost above the cheapest mix that reaches the target", "spent above"),
+        ({"amounts": (0.1,)}, "loss above the best fixed mix within the budget", "loss above the best fixed mix"),
+        ({"price": 2.0, "learners": ("UCB1",)}, "loss with switching costs above the best fixed action", "loss"),
+        ({"learners": ("UCB1",)}, "loss above the best fixed action", "loss above the best fixed action"),
+    ],
+)
+def test_page_defines_regret(conditions: dict[str, Any], page: str, label: str) -> None:
+    report = run_comparison(dear(20), asked(repetitions=1, **conditions))
+    shown = compare_page(report, command="x")
+    assert f"Regret is {page}" in shown
+    assert f"Regret so far is {page}" in shown
+    assert report.runs.chart().y_label.startswith(f"regret: {label}")
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    ("orders", "lead"),
+    [
+        (("random",), ("Every row is drawn once", "the same shuffles of the rows")),
+        (("given",), ("Every row is drawn once", "the same orders of the rows")),
+        (("random", "iid"), ("Rows are drawn with replacement in iid order", "the same orders of the rows")),
+    ],
+)
+def test_page_describes_the_orders(orders: tuple[str, ...], lead: tuple[str, ...]) -> None:
+    shown = compare_page(run_comparison(dear(20), asked(repetitions=1, orders=orders, learners=("UCB1",))), command="x")
+    assert all(words in shown for words in lead)
+
+
+def test_summaries_of_learners_are_whole_sentences() -> None:
+    """The period of "i.i.d." does not end a sentence."""
+    told = {one.name: one.summary for one in list_learners()}
+    assert told["Simulation"].startswith("Train `base` on past rows in i.i.d. order, and play its frequencies")
+    assert told["DualDescent"].endswith("after every round")
+    assert all(what.count("(") == what.count(")") for what in told.values())
+
+
+@pytest.mark.usefixtures("plainly")
+def test_unit_of_target_and_switching_price() -> None:
+    """After rescaling, a target of .3 means another value of the table."""
+    kept = read_table([[20.0, 80.0], [50.0, 30.0]] * 10, rescale=True, costs={"0": 2.0, "1": 1.0}, kind="losses")
+    for conditions, unit in (
+        ({"target": 0.5}, "the target"),
+        ({"price": 2.0, "learners": ("UCB1",)}, "the switching price"),
+    ):
+        words = f"{unit} is in rescaled losses"
+        assert any(note.startswith(words) for note in run_comparison(kept, asked(repetitions=1, **conditions)).notes)
+    plain = run_comparison(kept, asked(repetitions=1, learners=("UCB1",)))
+    assert not any("is in rescaled losses" in note for note in plain.notes)
+
+
+def test_row_delays_reach_the_runs() -> None:
+    """In one order, so that only the delays of the rows can make a difference."""
+    losses = np.random.default_rng(3).integers(0, 2, (40, 2)).astype(float)
+    late_table, name = Table(Pool(losses), np.full(40, 30), []), "FollowTheLeader"
+    request = CompareRequest(Conditions("full"), (name,), orders=("given",), repetitions=1)
+    late, soon = (
+        compare(losses, request.recipes, "given", delay=delay, repetitions=1, seed=request.seed).regret(name)
+        for delay in (RowDelays(np.full(40, 30)), 0)
+    )
+    assert run_comparison(late_table, request).runs.regret(name).value == late.value != soon.value
+
+
+def with_target(target: float, amounts: tuple[float, ...] = ()) -> CompareReport:
+    request = CompareRequest(Conditions("full"), amounts=amounts, repetitions=3, target=target)
+    return run_comparison(dear(300), request)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_target_in_summary_page_and_json() -> None:
+    report = with_target(0.3)
+    best = optimum(report.pool, Budget(target=0.3, null="add"))
+    assert report.summary.best.startswith("Cheapest fixed mix that reaches the target (exact): small on ")
+    assert f"cost {300 * best.cost[0]:.4g}. One loss less costs " in report.summary.best
+    assert report.summary.gain.endswith("The target is aimed at, not guaranteed.")
+    picture = next(one for one in charts(report) if one.heading == "Mean loss of the best mix over the budget")
+    assert [(line.name, line.y.tolist()) for line in picture.chart.lines] == [("your target", [0.3, 0.3])]
+    assert {point.name for point in picture.chart.points} <= set(report.pool.actions)
+    assert len(picture.chart.points) >= 3
+    assert "your target" in compare_page(report, command="x")
+    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert data["target"] == 0.3
+    assert data["best_mix"]["costs"] == pytest.approx([300 * best.cost[0]])
+
+
+@pytest.mark.usefixtures("plainly")
+def test_budget_with_target(one_sentence: Any) -> None:
+    least = 300 * float(optimum(dear(300).pool, Budget(target=0.3, null="add")).cost[0])
+    names = [[line.name for line in one.chart.lines] for one in charts(with_target(0.3, (2 * least,)))]
+    assert ["your budget", "your target"] in names
+    names = [[line.name for line in one.chart.lines] for one in charts(with_target(0.3, (1e6,)))]
+    assert ["your budget, 1,000,000, lies beyond", "your target"] in names
+    with pytest.raises(UnreachableError, match="at least, got a smaller budget") as caught:
+        with_target(0.3, (least / 2,))
+    one_sentence(caught.value)
