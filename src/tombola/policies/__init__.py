@@ -9,10 +9,18 @@ if TYPE_CHECKING:
     from tombola.policies.models import Trees as Trees
     from tombola.policies.routed import Routed as Routed
     from tombola.policies.routed import RoutedTrace as RoutedTrace
+    from tombola.policies.routed_lp import RoutedLP as RoutedLP
 
-_MODULES = {"Guard": "guard", "Ridge": "models", "Routed": "routed", "RoutedTrace": "routed", "Trees": "models"}
+_MODULES = {
+    "Guard": "guard",
+    "Ridge": "models",
+    "Routed": "routed",
+    "RoutedLP": "routed_lp",
+    "RoutedTrace": "routed",
+    "Trees": "models",
+}
 
-__all__ = ["Guard", "Ridge", "Routed", "RoutedTrace", "Trees"]
+__all__ = ["Guard", "Ridge", "Routed", "RoutedLP", "RoutedTrace", "Trees"]
 
 
 def __getattr__(name: str) -> Any:

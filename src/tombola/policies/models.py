@@ -140,10 +140,14 @@ class FittedMean:
 def fit_models(models: tuple[Model, ...], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
     """Fit all models, and their mean if there are several, to the row-centred losses."""
     centred = losses - losses.mean(axis=1, keepdims=True)
-    fitted = [model.fit(features, centred, seed) for model in models]
-    if len(fitted) > 1:
-        fitted.append(FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0)))
-    return fitted
+    return with_mean([model.fit(features, centred, seed) for model in models])
+
+
+def with_mean(fitted: list[Fitted]) -> list[Fitted]:
+    """Return the fitted models, and the mean of their predictions if there are several."""
+    if len(fitted) < 2:
+        return fitted
+    return [*fitted, FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0))]
 
 
 def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:

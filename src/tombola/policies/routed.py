@@ -59,7 +59,7 @@ class Routed:
 
     def play(self, pool: Pool, features: Any, *, order: str = "random", delay: int = 0, seed: Seed) -> "RoutedTrace":
         """Play the whole list once; the safe learner meets the same order."""
-        table = _features(features, pool.rows)
+        table = as_features("Routed", features, pool.rows)
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
         safe = play(self.safe, _ordered(pool, rows), order="given", seed=seed)
@@ -188,12 +188,13 @@ def _ordered(pool: Pool, rows: Order) -> Pool:
     return Pool(np.asarray(pool.losses[rows]), pool.actions)
 
 
-def _features(features: Any, rows: int) -> Floats:
+def as_features(owner: str, features: Any, rows: int) -> Floats:
+    """Return features as rows x numbers; a single column may be given flat."""
     table = np.asarray(features, np.float64)
     table = table.reshape(-1, 1) if table.ndim == 1 else table
     if table.ndim != 2 or table.shape[0] != rows:
         raise ParameterError(
-            f"Routed: expected features of {rows} rows, got shape {table.shape}; give one row of numbers for each row."
+            f"{owner}: expected features of {rows} rows, got shape {table.shape}; give one row of numbers for each row."
         )
     return table
 

@@ -1,0 +1,244 @@
+"""RoutedLP: routing by features under a hard budget, one linear program over actions, null and routers (Theorem C6).
+
+At solve times (rows seen grow by `growth`) the program chooses a mix of columns for the budget left per row left. The
+columns are the k actions, the null action, and for each model two routers: argmin of predicted loss + price x predicted
+cost over actions and null, at the two prices around the rate, found by bisection on out-of-bag choices with true costs.
+All columns are measured with true losses and costs; routers by their out-of-bag choices, never by rows they were trained
+on. The budget tracker is asked with the largest possible cost of the action, so no router can overspend.
+
+Out-of-bag measurement has no bound; Theorem C6 is for halves. The budget is never exceeded in either case.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Floats, Order, RngState, Rounds, Seed
+from tombola.bounds.empirical_lp import next_solve
+from tombola.budget.budget import Balance, Budget, BudgetRun, n_resources
+from tombola.budget.optimum import one_resource
+from tombola.budget.tracker import (
+    BudgetTracker,
+    balance_of,
+    charge,
+    draw_and_reserve,
+    mask_unaffordable,
+    new_tracker,
+    update_affordable,
+)
+from tombola.engine.compiler import compile_loop
+from tombola.errors import ParameterError
+from tombola.order import as_order_model
+from tombola.policies.models import Fitted, Model, Ridge, Trees, check_models, with_mean
+from tombola.policies.routed import FIRST_BLOCK, as_features
+from tombola.pool import Pool
+from tombola.rng import RngStreams, choice
+
+BISECTIONS = 40  # halvings of the price interval; the two last prices differ by less than 1e-9 of the largest
+TRAINING_GROWTH = 1.5
+DEFAULT_MODELS: tuple[Model, ...] = (Trees(10), Ridge())
+
+
+class Router(NamedTuple):
+    """A model at one price, and the mean loss and cost of its out-of-bag choices."""
+
+    model: Fitted
+    price: float
+    loss: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class RoutedLP:
+    """Route by features under a hard budget with one resource; full rows with costs are seen after each play.
+
+    models: scikit-learn style models of losses and costs.
+    growth: the factor of rows seen after which the program is solved again.
+
+    >>> import numpy as np
+    >>> easy = np.arange(600) % 2
+    >>> pool = Pool(np.stack([1.0 - easy, 0.0 * easy], 1), costs=np.stack([0.0 * easy, 1.0 + 0 * easy], 1))
+    >>> trace = RoutedLP(models=(Ridge(),)).play(pool, easy[:, None], Budget(300.0), seed=1)
+    >>> trace.loss < 60, trace.balance.left[0] >= 0
+    (True, True)
+    """
+
+    models: tuple[Model, ...] = DEFAULT_MODELS
+    growth: float = 1.2
+
+    def __post_init__(self) -> None:
+        _validate.real("RoutedLP", "growth", self.growth, above=1)
+        check_models("RoutedLP", self.models)
+
+    def play(
+        self, pool: Pool, features: Any, budget: Budget, *, order: str = "random", seed: Seed
+    ) -> "BudgetedRoutedTrace":
+        """Play the whole list once within the budget."""
+        if pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
+            raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")
+        streams = RngStreams(seed)
+        rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
+        resolved = budget.resolve(pool.k, 1, pool.costs, horizon=pool.rows)
+        tracker, _ = new_tracker(BudgetRun(resolved, "fits", mixed=False), pool.rows)
+        losses, costs = _with_null(pool, rows, added=resolved.added)
+        run = _Run(losses, costs, as_features("RoutedLP", features, pool.rows)[rows], tracker, streams.learner(self))
+        self._play_blocks(run, float(resolved.amounts[0]))
+        return BudgetedRoutedTrace(rows, losses, costs, run.actions, balance_of(tracker, resolved.amounts))
+
+    def _play_blocks(self, run: "_Run", amount: float) -> None:
+        rounds, seen, trained = len(run.losses), 0, FIRST_BLOCK
+        models: list[Fitted] = []
+        while seen < rounds:
+            if seen >= trained:
+                models = fit_with_costs(self.models, run.features[:seen], run.losses[:seen], run.costs[:seen], seen)
+                trained = max(seen + 1, int(seen * TRAINING_GROWTH))
+            end = min(rounds, next_solve(seen, rounds, self.growth) if seen else 1)
+            left = max(0.0, amount - run.spent())
+            fits = run.affordable()
+            # The block ends early when an action that fitted at its start no longer does.
+            seen = run.play(seen, end, fits, *self._columns(run, models, seen, end, left / (rounds - seen), fits))
+
+    def _columns(
+        self, run: "_Run", models: list[Fitted], seen: int, end: int, rate: float, fits: Floats
+    ) -> tuple[Rounds, Floats]:
+        """Return the action of every column in the rounds seen..end, and the mix of columns."""
+        k = run.losses.shape[1]
+        fixed = np.tile(np.arange(k), (end - seen, 1))
+        if seen == 0:
+            mix = np.zeros(k)
+            mix[run.tracker.null] = 1.0
+            return fixed, mix
+        n = models[0].out_of_bag.shape[0] if models else 0
+        routers = [
+            router for model in models for router in routers_at(model, run.losses[:n], run.costs[:n], rate, fits)
+        ]
+        mean_losses = np.append(run.losses[:seen].mean(axis=0), [one.loss for one in routers])
+        mean_costs = np.append(run.costs[:seen].mean(axis=0), [one.cost for one in routers])
+        usable = np.flatnonzero(np.append(fits > 0, np.ones(len(routers), bool)))
+        mix = np.zeros(mean_losses.size)
+        mix[usable] = one_resource(1.0 - mean_losses[usable], mean_costs[usable], rate)
+        actions = [fixed]
+        for number, one in enumerate(routers):
+            # Only columns in the mix are predicted.
+            predictions = (
+                one.model.predict(run.features[seen:end]) if mix[k + number] > 0 else np.zeros((end - seen, 2 * k))
+            )
+            actions.append(route(predictions, one.price, fits)[:, None])
+        return np.concatenate(actions, axis=1), mix
+
+
+def fit_with_costs(
+    models: tuple[Model, ...], features: Floats, losses: Floats, costs: Floats, seed: int
+) -> list[Fitted]:
+    """Fit each model, and their mean, to losses and costs, rows x 2k; not centred, because null has a known loss."""
+    return with_mean([model.fit(features, np.concatenate([losses, costs], axis=1), seed) for model in models])
+
+
+def route(predictions: Floats, price: float, fits: Floats) -> Rounds:
+    """Return argmin of loss + price x cost over the actions that fit; predictions have losses first, then costs."""
+    k = predictions.shape[1] // 2
+    total = predictions[:, :k] + price * predictions[:, k:]
+    return np.asarray(np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64)
+
+
+def routers_at(model: Fitted, losses: Floats, costs: Floats, rate: float, fits: Floats) -> list[Router]:
+    """Return the routers at the two prices around the rate, measured by their out-of-bag choices."""
+    index = np.arange(len(losses))
+
+    def measured(price: float) -> Router:
+        chosen = route(model.out_of_bag, price, fits)
+        return Router(model, price, float(losses[index, chosen].mean()), float(costs[index, chosen].mean()))
+
+    free = measured(0.0)
+    if free.cost <= rate:
+        return [free]
+    scale = float(costs.max())
+    low, high = free, measured(1e6 / scale if scale > 0 else 1.0)
+    for _ in range(BISECTIONS):
+        # Geometric steps from a small price: useful prices span several orders of magnitude.
+        middle = measured(np.sqrt(max(low.price, 1e-6 / scale) * high.price))
+        low, high = (middle, high) if middle.cost > rate else (low, middle)
+    return [low, high]
+
+
+class _Run:
+    """The table in the order of arrival, the budget tracker and the actions played."""
+
+    def __init__(self, losses: Floats, costs: Floats, features: Floats, tracker: BudgetTracker, rng: RngState) -> None:
+        self.losses, self.costs, self.features, self.tracker, self.rng = losses, costs, features, tracker, rng
+        self.actions = np.zeros(len(losses), np.int64)
+
+    def spent(self) -> float:
+        return float(self.tracker.spent[0] / self.tracker.in_one[0])
+
+    def affordable(self) -> Floats:
+        """Return 1 for each action with a largest cost that fits now, else 0."""
+        update_affordable(self.tracker)
+        return np.array(self.tracker.fits)
+
+    def play(self, start: int, end: int, fits: Floats, columns: Rounds, mix: Floats) -> int:
+        """Draw a column for each round and play its action; return the round at which the block ended."""
+        work = (np.zeros(self.losses.shape[1]), np.zeros(self.losses.shape[1]), np.zeros(1))
+        table = (columns, mix, self.costs[start:end], self.actions[start:end])
+        arguments = (self.tracker, self.rng, fits, *table, *work)
+        return start + int(compile_loop(play_columns, arguments)(*arguments))
+
+
+def play_columns(
+    tracker: Any, rng: RngState, fits: Floats, columns: Rounds, mix: Floats, costs: Floats, actions: Rounds,
+    one_hot: Floats, played: Floats, reserved: Floats,
+) -> int:  # fmt: skip
+    """Play rounds of one block: draw a column, reserve the largest cost of its action, charge the true one.
+
+    Return the number of rounds played: all of the block, or those before an action stopped fitting.
+    """
+    for t in range(actions.size):
+        update_affordable(tracker)
+        if t > 0:
+            for a in range(fits.size):
+                if fits[a] > 0.0 and tracker.fits[a] == 0.0:
+                    return t
+        column = choice(mix, rng)
+        for a in range(one_hot.size):
+            one_hot[a] = 0.0
+        one_hot[columns[t, column]] = 1.0
+        mask_unaffordable(tracker, one_hot)
+        action, _ = draw_and_reserve(tracker, one_hot, rng, played, reserved)
+        charge(tracker, played, reserved, costs[t].reshape((-1, 1)))
+        actions[t] = action
+    return int(actions.size)
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetedRoutedTrace:
+    """One pass under a budget; with an added null action the last column of `losses` is 1 and of `costs` 0."""
+
+    order: Order
+    losses: Floats
+    costs: Floats
+    actions: Rounds
+    balance: Balance
+
+    @property
+    def loss(self) -> float:
+        """The total loss."""
+        return float(self.losses[np.arange(len(self.losses)), self.actions].sum())
+
+    @property
+    def spent(self) -> float:
+        """The total cost."""
+        return float(self.costs[np.arange(len(self.costs)), self.actions].sum())
+
+    def __repr__(self) -> str:
+        return f"BudgetedRoutedTrace({len(self.losses)} rows, loss {self.loss:.4g}, spent {self.spent:.4g})"
+
+
+def _with_null(pool: Pool, rows: Order, *, added: bool) -> tuple[Floats, Floats]:
+    """Return losses and costs in the order of arrival; an added null action has loss 1 and cost 0."""
+    losses = np.asarray(pool.losses[rows], np.float64)
+    costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[rows]
+    if not added:
+        return losses, costs
+    return np.column_stack([losses, np.ones(pool.rows)]), np.column_stack([costs, np.zeros(pool.rows)])
