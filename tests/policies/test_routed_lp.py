@@ -75,7 +75,7 @@ def test_features_beat_the_best_mix() -> None:
 def test_columns_are_measured_with_true_costs() -> None:
     """B1 and B3: predicted costs of 0 must not make a router look free; measured costs are the true ones."""
     pool, features = example(80, 2)
-    losses, costs = np.asarray(pool.losses), np.asarray(pool.costs).reshape(80, 2)
+    losses, costs = np.asarray(pool.losses, float), np.asarray(pool.costs).reshape(80, 2)
     fitted = Hostile("lies").fit(features, np.concatenate([losses, costs], 1), 0)
     fitted.out_of_bag[:, 0] = -1.0
     routers = routers_at(fitted, losses, costs, rate=0.2, fits=np.ones(2))
@@ -85,7 +85,7 @@ def test_columns_are_measured_with_true_costs() -> None:
 
 def test_router_with_price_zero_within_rate_stands_alone() -> None:
     pool, features = example(80, 3)
-    losses, costs = np.asarray(pool.losses), np.asarray(pool.costs).reshape(80, 2)
+    losses, costs = np.asarray(pool.losses, float), np.asarray(pool.costs).reshape(80, 2)
     fitted = Ridge().fit(features, np.concatenate([losses, costs], 1), 0)
     assert [one.price for one in routers_at(fitted, losses, costs, rate=10.0, fits=np.ones(2))] == [0.0]
     low, high = routers_at(fitted, losses, costs, rate=0.3, fits=np.ones(2))
