@@ -1,7 +1,6 @@
 """Audits: what a statement says, exact risk on small lists, one level for all, strata, and the planner."""
 
 import math
-from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -16,10 +15,8 @@ from tombola.confidence import (
     Strata,
     differ_at_most,
     mean_above,
-    mean_below,
     parse_statement,
     plan,
-    share_at_least,
 )
 from tombola.errors import TombolaError
 
@@ -35,19 +32,7 @@ def outcomes(statement: Statement, columns: dict[str, Any], level: float = 0.2) 
     return found
 
 
-def test_statements_and_their_words() -> None:
-    same = [
-        (mean_above("a", 0.5), "mean(a)>0.5"),
-        (mean_below("a", 0.25), " mean( a ) < .25"),
-        (share_at_least("g", "=", "pass", 0.9), "share(g == pass) >= 0.9"),
-        (share_at_least("g", ">=", 3, 0.1), "share(g >= 3) >= 0.1"),
-        (differ_at_most("a", "b", 0.1), "| mean(a) - mean(b) | <= 0.1"),
-    ]
-    for made, text in same:
-        assert parse_statement(text).text == made.text
-
-
-def test_a_list_that_has_been_seen_to_its_end_is_settled() -> None:
+def test_audit_of_whole_list_is_exact() -> None:
     cells = {"a": [0.0, 1.0, 0.5, 0.5], "b": [0.5, 0.5, 0.5, 0.7], "g": ["x", "x", "y", "y"]}
     for text, outcome in [
         ("mean(a) > 0.5", "refuted"),
@@ -64,8 +49,8 @@ def test_a_list_that_has_been_seen_to_its_end_is_settled() -> None:
         assert outcomes(parse_statement(text), cells, level=0.01)[-1] == outcome, text
 
 
-def test_at_the_end_a_mean_is_not_taken_for_another_however_wide_its_span() -> None:
-    """A slack of 1e-9 of the span would prove the first and refute nothing; ties of decimals are ties all the same."""
+def test_audit_rounding_with_wide_span() -> None:
+    """A tolerance of 1e-9 of the span would give the first the wrong outcome; decimal ties are ties."""
     wide = (0.0, 1e10)
     for text, cells, span, outcome in [
         ("mean(a) >= 1.5", [1.0, 1.0, 1.0], wide, "refuted"),
@@ -80,7 +65,7 @@ def test_at_the_end_a_mean_is_not_taken_for_another_however_wide_its_span() -> N
         assert outcomes(parse_statement(text, span=span), {"a": cells}, level=1e-6)[-1] == outcome, (text, span)
 
 
-def test_a_span_is_another_unit_and_nothing_else() -> None:
+def test_audit_is_invariant_to_units() -> None:
     rng = np.random.default_rng(2)
     share = rng.integers(0, 1024, (40, 2)) / 1024
     for low, width in ((0.0, 128.0), (-4.0, 8.0)):
@@ -99,7 +84,7 @@ def test_a_span_is_another_unit_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("text", ["mean(a) > 0.5", "mean(a) <= 0.5", "share(a = 1) >= 0.6", "mean(a) < 0.3"])
-def test_exact_risk_of_a_wrong_finding_on_small_lists(text: str) -> None:
+def test_audit_exact_error_probability(text: str) -> None:
     """All orders of all lists of nine values 0 and 1: the share that is ever given a wrong finding is within level."""
     level, statement = 0.3, parse_statement(text)
     for ones in range(10):
@@ -112,15 +97,15 @@ def test_exact_risk_of_a_wrong_finding_on_small_lists(text: str) -> None:
         assert wrong / total <= level
 
 
-def wrong_findings(level: float, runs: int, shared: bool) -> float:
+def wrong_results(level: float, runs: int, shared: bool) -> float:
     """Return how often any of eight true statements, on eight independent columns, is ever refuted."""
     rng, wrong = np.random.default_rng(1), 0
     columns = {f"c{i}": rng.permutation(np.repeat([0.0, 1.0], 40)) for i in range(8)}
-    assertions = [parse_statement(f"mean({name}) >= 0.5") for name in columns]
+    statements = [parse_statement(f"mean({name}) >= 0.5") for name in columns]
     for _ in range(runs):
         order = rng.permutation(80)
         rows = {name: column[order] for name, column in columns.items()}
-        groups = [assertions] if shared else [[one] for one in assertions]
+        groups = [statements] if shared else [[one] for one in statements]
         failed = False
         for group in groups:
             audit = Audit(group, 80, level)
@@ -130,13 +115,13 @@ def wrong_findings(level: float, runs: int, shared: bool) -> float:
     return wrong / runs
 
 
-def test_assertions_share_the_level_and_a_level_not_shared_is_caught() -> None:
+def test_audit_divides_level_by_statements() -> None:
     """80 orders at level .2; false alarm below 1e-6."""
     slack = math.sqrt(2 * 0.16 * math.log(1e6) / 80) + math.log(1e6) / 80
-    assert wrong_findings(0.2, 80, shared=True) <= 0.2 + slack < wrong_findings(0.2, 80, shared=False)
+    assert wrong_results(0.2, 80, shared=True) <= 0.2 + slack < wrong_results(0.2, 80, shared=False)
 
 
-def test_few_rows_suffice_and_the_finding_says_how_many() -> None:
+def test_audit_needs_few_rows() -> None:
     rng = np.random.default_rng(0)
     audit = Audit([parse_statement("mean(a) > 0.5"), parse_statement("mean(a) < 0.6")], 5000)
     audit.extend({"a": rng.beta(8, 2, 200)})
@@ -147,7 +132,7 @@ def test_few_rows_suffice_and_the_finding_says_how_many() -> None:
     assert first.mean == pytest.approx(0.8, abs=0.05)
 
 
-def test_strata_add_up_and_hold() -> None:
+def test_strata_mean_and_coverage() -> None:
     """300 orders of two strata of 30 at level .2, at all looks; false alarm below 1e-6."""
     rng, missed = np.random.default_rng(0), 0
     parts = {"north": np.repeat([0.0, 1.0], [20, 10]), "south": np.repeat([0.0, 1.0], 15)}
@@ -167,8 +152,8 @@ def test_strata_add_up_and_hold() -> None:
     assert missed / 300 <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / 300) + math.log(1e6) / 300
 
 
-def test_a_batch_that_is_refused_was_not_taken_in() -> None:
-    """Whoever mends it and gives it again has the findings of a fresh audit: no row counts twice for one statement."""
+def test_rejected_batch_changes_nothing() -> None:
+    """Whoever mends it and gives it again has the results of a fresh audit: no row counts twice for one statement."""
     statements = [parse_statement("mean(a) > 0.5"), parse_statement("mean(b) < 0.4")]
     good = {"a": [0.75, 1.0, 0.5], "b": [0.25, 0.0, 0.5]}
     for bad in ({**good, "b": [0.25, 0.0, 5.0]}, {**good, "b": [0.25]}, {"a": good["a"]}):
@@ -190,13 +175,13 @@ def test_a_batch_that_is_refused_was_not_taken_in() -> None:
         assert math.isnan(strata.mean)  # and none of y was seen
 
 
-def test_an_audit_in_strata() -> None:
+def test_audit_in_strata() -> None:
     audit = Audit([parse_statement("mean(a) > 0.5")], strata={"x": 100, "y": 300})
     audit.extend({"a": [0.0] * 10 + [0.9] * 200}, ["x"] * 10 + ["y"] * 200)
     assert audit.results()[0].outcome == "proved"
 
 
-def test_the_course_of_a_mean_is_that_of_its_interval() -> None:
+def test_running_mean_equals_sequence() -> None:
     rng = np.random.default_rng(0)
     rows = {"a": rng.random(60), "b": rng.random(60)}
     course, seen = RunningMean(differ_at_most("a", "b", 0.1), 100, 0.1), Betting(population=100, level=0.1)
@@ -213,38 +198,9 @@ def test_the_course_of_a_mean_is_that_of_its_interval() -> None:
     assert parts.points[1].low <= parts.points[1].mean <= parts.points[1].high
 
 
-def test_the_plan_is_about_right() -> None:
+def test_plan_estimates_rows() -> None:
     few = plan(0.5, 0.6, population=20_000, seed=0)
     assert 120 < few.median < 220
     assert few.most > few.median
     assert plan(0.5, 0.6, population=20_000, deviation=0.1, seed=0).median < few.median / 3
     assert plan(0.5, 0.5005, population=300, seed=0).median == 300
-
-
-def test_what_cannot_be_checked_is_refused(one_sentence: Callable[[object], str]) -> None:
-    cases: list[Callable[[], Any]] = [
-        lambda: parse_statement("the mean is large"),
-        lambda: parse_statement("mean(a) > 2"),
-        lambda: parse_statement("mean(a)"),
-        lambda: parse_statement("mean(a) > 70", span=(0, 50)),
-        lambda: parse_statement("|mean(a) - mean(b)| <= 60", span=(0, 50)),
-        lambda: parse_statement("mean(a) > 0", span=(0, 0)),
-        lambda: parse_statement("mean(a) > 0", span=(-1e308, 1e308)),
-        lambda: mean_above("a", math.nan),
-        lambda: differ_at_most("a", "b", -0.1),
-        lambda: share_at_least("a", "~", 1, 0.5),
-        lambda: Audit([], 10),
-        lambda: Audit([parse_statement("mean(a) > 0.5")]),
-        lambda: Audit([parse_statement("mean(a) > 0.5")], 10, strata={"x": 1}),
-        lambda: Audit([parse_statement("mean(a) > 0.5")], 10).extend({"b": [0.5]}),
-        lambda: Audit([parse_statement("mean(a) > 0.5")], 10).extend({"a": ["none"]}),
-        lambda: Audit([parse_statement("mean(a) > 0.5")], 10).extend({"a": [3]}),
-        lambda: Audit([parse_statement("share(a > 1) > 0.5")], 10).extend({"a": ["many"]}),
-        lambda: Audit([parse_statement("share(a > b) > 0.5")], 10).extend({"a": ["1"]}),
-        lambda: Strata({"x": 5}).extend([0.5], ["z"]),
-        lambda: Strata({}),
-    ]
-    for case in cases:
-        with pytest.raises(TombolaError) as error:
-            case()
-        one_sentence(error.value)

@@ -47,25 +47,25 @@ def worst_miss(method: type[Confidence], N: int, level: float) -> float:
 
 @each
 @pytest.mark.parametrize("level", [0.05, 0.4])
-def test_misses_at_most_the_level_exactly(method: type[Confidence], level: float) -> None:
+def test_exact_coverage(method: type[Confidence], level: float) -> None:
     for N in (*range(1, 31), 50, 77, 100, 200):
         assert worst_miss(method, N, level) <= level
 
 
 @pytest.mark.full
 @each
-def test_misses_at_most_the_level_exactly_for_all_pools_up_to_200(method: type[Confidence]) -> None:
+def test_exact_coverage_up_to_200_rows(method: type[Confidence]) -> None:
     worst = max(worst_miss(method, N, 0.05) for N in range(1, 201))
     print(method.__name__, worst)
     assert worst <= 0.05
 
 
-def test_the_coverage_check_can_fail() -> None:
+def test_coverage_check_detects_fault() -> None:
     """An interval made for level .4 misses more often than .05: the check sees it."""
     assert worst_miss(Serfling, 100, 0.4) > 0.05
 
 
-def test_radii() -> None:
+def test_radius_formulas() -> None:
     assert hoeffding_radius(50.0, 0.1) == pytest.approx(math.sqrt(math.log(20) / 100))
     assert serfling_radius(50.0, 200.0, 0.1) == pytest.approx(math.sqrt((1 - 49 / 200) * math.log(20) / 100))
     assert serfling_radius(150.0, 200.0, 0.1) == pytest.approx(
@@ -77,7 +77,7 @@ def test_radii() -> None:
 
 
 @pytest.mark.parametrize("N", [1.0, 2.0, 7.0, math.inf])
-def test_radii_at_the_edges(N: float) -> None:
+def test_radius_limits(N: float) -> None:
     assert (
         hoeffding_radius(0.0, 0.1) == serfling_radius(0.0, N, 0.1) == bernstein_serfling_radius(0.0, N, 0.0, 0.1) == 1.0
     )
@@ -99,7 +99,7 @@ def test_the_same_bits_without_numba(method: type[Confidence]) -> None:
     assert fast.highs.tobytes() == slow.highs.tobytes()
 
 
-def test_rounds_chosen_from_the_past_are_renumbered_into_every_order_once() -> None:
+def test_predictable_sampling_is_bijective() -> None:
     """The predictable-sampling lemma, exactly: all 720 orders of six rows, under rules that look at all of the past."""
     rules = [
         lambda past: sum(past) % 2 == 0,
@@ -111,7 +111,7 @@ def test_rounds_chosen_from_the_past_are_renumbered_into_every_order_once() -> N
         assert len(renumbered) == 720
 
 
-def test_the_lemma_needs_the_past() -> None:
+def test_predictable_sampling_needs_the_past() -> None:
     def cheat(order: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(sorted(order, key=lambda row: row > 2))
 

@@ -1,0 +1,98 @@
+"""Betting sequences: against the naive twin on its grid, published widths."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from naive import confidence as naive
+from tombola.confidence import (
+    Betting,
+    Confidence,
+)
+from tombola.confidence.betting import GRID_POINTS, repeat_twice
+
+Values = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def ugly() -> Iterator[Values]:
+    """Yield pools that are ordinary, constant, of two values, lopsided, tiny."""
+    rng = np.random.default_rng(4)
+    yield rng.random(60)
+    yield np.zeros(50)
+    yield np.ones(50)
+    yield np.full(40, 0.3)
+    yield (rng.random(90) < 0.5).astype(float)
+    yield (rng.random(90) < 0.03).astype(float)
+    yield rng.beta(10, 30, 80)
+    yield np.array([0.7])
+    yield np.array([0.0, 1.0])
+    yield np.arange(70) / 69
+    yield 1e-9 * rng.random(40)
+
+
+def ends(method: type[Confidence], values: Values, N: float, level: float) -> list[tuple[float, float]]:
+    """Return the interval before every value, and after the last."""
+    seen = method(population=N, level=level)
+    found: list[tuple[float, float]] = [seen.interval()]
+    for x in values.tolist():
+        seen.update(x)
+        found.append(seen.interval())
+    return found
+
+
+def test_betting_equals_naive_twin() -> None:
+    """The same floors as lists of means and purses, rounding apart, for the values and for their mirror image.
+
+    The twin is quadratic, so that only one list is long.
+    """
+    for values in (*(values[:40] for values in ugly()), np.random.default_rng(5).beta(1, 12, 80)):
+        for N, level in ((values.size + 5, 0.05), (math.inf, 0.2)):
+            found = ends(Betting, values, N, level)
+            lows = naive.betting_floors(values.tolist(), N, level, [high for _, high in found], GRID_POINTS)
+            mirrored = naive.betting_floors((1 - values).tolist(), N, level, [1 - low for low, _ in found], GRID_POINTS)
+            low, high = naive.intersect([(lows[-1], 1 - mirrored[-1])] * values.size, values.tolist(), N)
+            if low <= high:  # else a miss: rows in rising order are not in random order
+                assert found[-1] == pytest.approx((low, high), abs=1e-6)
+
+
+MEASURED = [
+    0.005,
+    0.48046875,
+    0.0341796875,
+    0.140625,
+    0.326171875,
+    0.6796875,
+    0.480224609375,
+    0.52001953125,
+    0.1171875,
+    0.4609375,
+    0.24833333333333332,
+    0.255,
+]
+
+
+@pytest.mark.usefixtures("plainly")
+def test_betting_published_intervals() -> None:
+    """Any bets are valid, so no other test depends on them; the published widths do."""
+    rng = np.random.default_rng(3)
+    found = []
+    for values, population in (
+        ((rng.random(150) < 0.1).astype(float), 400),
+        (rng.beta(20, 20, 150), math.inf),
+        (np.full(150, 0.25), 150),
+    ):
+        seen = Betting(population=population, level=0.05)
+        for value in values.tolist():
+            seen.update(value)
+            if seen.counts[0] in (20, 149):
+                found += [float(seen.lows[0]), float(seen.highs[0])]
+    assert found == pytest.approx(MEASURED, rel=1e-9)
+
+
+def test_repeat_twice_in_place() -> None:
+    values = np.array([9.0, 1.0, 2.0, 3.0, 9.0, 9.0])
+    repeat_twice(values, 1, 4)
+    assert values.tolist() == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]

@@ -1,0 +1,246 @@
+"""Monitors: equal results from session, trace and record; validity under adaptive play."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import UCB1, Exp3, FollowTheLeader, Pool, Session, play
+from tombola.confidence import (
+    ActionMonitor,
+    Betting,
+    Certificate,
+    PairedDifferences,
+    RandomOrderTest,
+    RowMonitor,
+    Serfling,
+    certify,
+    certify_trace,
+)
+from tombola.errors import ParameterError
+from tombola.learners import SuccessiveElimination
+
+
+def pool_of(rows: int, means: list[float], seed: int = 0) -> Pool:
+    return Pool((np.random.default_rng(seed).random((rows, len(means))) < means).astype(float))
+
+
+def made(lows: list[float], highs: list[float], **other: Any) -> Certificate:
+    """Return a certificate with these ends."""
+    facts: dict[str, Any] = {"population": 1000.0, "level": 0.05, "rounds": 10, "answered": 10, "loss": 4.0, **other}
+    facts.setdefault("paired", np.full(len(lows), np.inf))
+    middle = (np.array(lows) + np.array(highs)) / 2
+    counts = facts.pop("counts", np.full(len(lows), 5))
+    names = tuple("abcdef"[: len(lows)])
+    return Certificate(names=names, counts=counts, means=middle, lows=np.array(lows), highs=np.array(highs), **facts)
+
+
+def test_session_trace_and_record_agree() -> None:
+    pool = pool_of(300, [0.2, 0.5, 0.8])
+    trace = play(UCB1(), pool, seed=4)
+    recorded = certify(trace.actions, trace.losses, actions=3, population=300)
+    session = Session(UCB1(), actions=3, horizon=300, seed=4)
+    monitor = ActionMonitor(session)
+    for t, row in enumerate(trace.order):
+        ticket = session.act()
+        session.observe(ticket, loss=float(pool.losses[row, ticket.action]))
+        if t % 50 == 0:
+            monitor.certificate()
+    for other in (monitor.certificate(), certify_trace(trace, pool), ActionMonitor(session).certificate()):
+        assert other.lows.tobytes() == recorded.lows.tobytes()
+        assert other.highs.tobytes() == recorded.highs.tobytes()
+        assert other.counts.tolist() == recorded.counts.tolist()
+        assert other.loss == pytest.approx(recorded.loss)
+
+
+def test_full_feedback_covers_all_actions() -> None:
+    pool = pool_of(200, [0.1, 0.9])
+    trace = play(FollowTheLeader(), pool, seed=1)
+    certificate = certify_trace(trace, pool, rounds=60)
+    assert certificate.counts.tolist() == [60, 60]
+    session = Session(FollowTheLeader(), actions=2, horizon=200, seed=1)
+    monitor = ActionMonitor(session)
+    for row in trace.order[:60]:
+        session.observe(session.act(), loss=pool.losses[row])
+    assert monitor.certificate().lows.tobytes() == certificate.lows.tobytes()
+    assert monitor.certificate().regret == pytest.approx(certificate.regret)
+    done = certify_trace(trace, pool)
+    assert done.lows == pytest.approx(pool.means)
+    assert done.highs == pytest.approx(pool.means)
+    assert done.within(0) == 0.0
+
+
+def test_outcomes_are_used_in_order_of_play() -> None:
+    """Outcomes after a missing one are not used."""
+    session = Session(SuccessiveElimination(), actions=1, horizon=50, seed=0)
+    monitor = ActionMonitor(session)
+    tickets = [session.act() for _ in range(10)]
+    for ticket in tickets[5:]:
+        session.observe(ticket, loss=0.0)
+    assert monitor.certificate().counts.tolist() == [0]
+    assert (monitor.certificate().loss, monitor.certificate().pending, monitor.certificate().worst_regret) == (
+        0.0,
+        5,
+        5.0,
+    )
+    for ticket in tickets[:4]:
+        session.observe(ticket, loss=0.5)
+    assert monitor.certificate().counts.tolist() == [4]
+    session.observe(tickets[4], loss=0.5)
+    assert monitor.certificate().counts.tolist() == [10]
+    assert monitor.certificate().loss == 2.5
+
+
+def test_loss_dependent_delay_keeps_coverage() -> None:
+    """Losses of 1 are answered 30 rounds late: 400 runs, level .2, false alarm below 1e-6."""
+    rng, runs, missed = np.random.default_rng(0), 400, 0
+    values = (rng.random(100) < 0.5).astype(float)
+    for _ in range(runs):
+        session = Session(SuccessiveElimination(), actions=1, horizon=100, seed=0)
+        monitor, wrong = ActionMonitor(session, level=0.2), False
+        rows, tickets = rng.permutation(values), []
+        for t in range(100):
+            tickets.append(session.act())
+            if rows[t] == 0.0:
+                session.observe(tickets[t], loss=0.0)
+            if t >= 30 and rows[t - 30] == 1.0:
+                session.observe(tickets[t - 30], loss=1.0)
+            low, high = monitor.certificate().interval(0)
+            wrong |= not low - 1e-9 <= values.mean() <= high + 1e-9
+        missed += wrong
+    assert missed / runs <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / runs) + math.log(1e6) / runs
+
+
+@pytest.mark.parametrize("learner", [UCB1(), SuccessiveElimination(), Exp3()])
+def test_coverage_under_adaptive_play(learner: Any) -> None:
+    """All intervals, the distance from the best and the regret, at five times of 150 runs; false alarm below 1e-6."""
+    pool, runs, wrong = pool_of(200, [0.3, 0.4, 0.6]), 150, 0
+    best = pool.means.min()
+    for seed in range(runs):
+        trace = play(learner, pool, seed=seed)
+        failed = False
+        for rounds in (10, 50, 100, 150, 200):
+            c = certify_trace(trace, pool, rounds=rounds, level=0.2)
+            failed |= bool((c.lows > pool.means + 1e-9).any() or (c.highs < pool.means - 1e-9).any())
+            sound = not (c.lows > pool.means + 1e-9).any() and not (c.highs < pool.means - 1e-9).any()
+            if sound:
+                assert c.within(c.best) >= pool.means[c.best] - best - 1e-9
+                assert c.regret >= trace.losses[:rounds].sum() - rounds * best - 1e-6
+        wrong += failed
+    assert wrong / runs <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / runs) + math.log(1e6) / runs
+
+
+def too_near(pool: Pool, level: float, runs: int, share: float = 1.0) -> float:
+    """Return how often, over shuffles and all looks, pairs say that an action is nearer to the best than it is."""
+    truth, rng, wrong = pool.means - pool.means.min(), np.random.default_rng(5), 0
+    for _ in range(runs):
+        pairs, rows, failed = PairedDifferences(pool.rows, level * share, pool.k), rng.permutation(pool.losses), False
+        for start in range(0, pool.rows, 8):
+            pairs.extend(rows[start : start + 8])
+            failed |= any(pairs.distance(a) < truth[a] - 1e-9 for a in range(1, pool.k))
+        wrong += failed
+    return wrong / runs
+
+
+def test_paired_level_is_divided() -> None:
+    """Eight actions that are worse than the best one by 1/2, independently; false alarm below 1e-6."""
+    rng, level, runs = np.random.default_rng(0), 0.3, 300
+    columns = [np.zeros(40)] + [rng.permutation(np.repeat([0.0, 1.0], 20)) for _ in range(8)]
+    pool = Pool(np.column_stack(columns))
+    slack = math.sqrt(2 * level * (1 - level) * math.log(1e6) / runs) + math.log(1e6) / runs
+    assert too_near(pool, level, runs) <= level + slack
+    assert too_near(pool, level, runs, share=8.0) > level + slack
+
+
+def test_interval_level_is_divided() -> None:
+    """Eight columns at level .2: with all of it for each the probability of a miss is far above; false alarm below 1e-6."""
+    rng, level, runs = np.random.default_rng(0), 0.2, 200
+    table = np.column_stack([rng.permutation(np.repeat([0.0, 1.0], 75)) for _ in range(8)])
+    missed = {level / 8: 0, level: 0}
+    for _ in range(runs):
+        rows = rng.permutation(table)
+        for share in missed:
+            seen, failed = Betting(population=150, level=share, actions=8), False
+            for start in range(0, 150, 5):
+                seen.extend(rows[start : start + 5])
+                failed |= bool((seen.lows > 0.5 + 1e-9).any() or (seen.highs < 0.5 - 1e-9).any())
+            missed[share] += failed
+    slack = math.sqrt(2 * level * (1 - level) * math.log(1e6) / runs) + math.log(1e6) / runs
+    assert missed[level / 8] / runs <= level + slack < missed[level] / runs
+
+
+def test_paired_batches_are_equivalent() -> None:
+    pool = pool_of(80, [0.3, 0.4, 0.6])
+    whole, single, late = (PairedDifferences(80, 0.05, 3) for _ in range(3))
+    whole.extend(pool.losses[:50])
+    for row in pool.losses[:50]:
+        single.extend(row)
+        late.extend(row)
+        single.distance(1)
+    assert [p.distance(1) for p in (whole, single, late)] == [whole.distance(1)] * 3
+    whole.extend(pool.losses[50:])
+    assert whole.distance(2) == pytest.approx(pool.means[2] - pool.means.min())
+    assert PairedDifferences(80, 0.05, 1).distance(0) == 0.0
+
+
+def test_paired_needs_fewer_correlated_rows() -> None:
+    rng = np.random.default_rng(0)
+    hard = rng.random(4000)
+    rows = np.column_stack([hard < 0.5, (hard < 0.5) & (rng.random(4000) < 0.9)]).astype(float)
+    monitor = RowMonitor(["first", "second"], population=4000)
+    monitor.extend(rows[:400])
+    certificate = monitor.certificate()
+    assert (certificate.best, certificate.method, certificate.within(1)) == (1, "paired", 0.0)
+    assert _unpaired(certificate, 1) > 0.03
+    assert str(certificate).endswith("of the least mean loss over all 4,000 rows (paired)")
+
+
+def _unpaired(certificate: Certificate, action: int) -> float:
+    return float(certificate.highs[action] - np.delete(certificate.lows, action).min())
+
+
+def test_unpaired_certificate_of_tiny_losses() -> None:
+    """Either evidence may speak: where one action never fails and others do, intervals can be the sooner."""
+    certificate = made([0.0, 0.2], [0.01, 0.3], paired=np.array([0.3, np.inf]))
+    assert (certificate.method, certificate.within(0)) == ("unpaired", 0.0)
+
+
+def test_certificate_of_independent_draws() -> None:
+    pool = pool_of(100, [0.2, 0.7])
+    trace = play(FollowTheLeader(), pool, order="iid", seed=0)
+    certificate = certify_trace(trace, pool)
+    assert math.isinf(certificate.population)
+    assert certificate.highs[0] > certificate.lows[0]
+    assert certificate.forecast(within=1e-6) is not None
+
+
+def test_monitors_reject_invalid_input(one_sentence: Callable[[object], str]) -> None:
+    pool = pool_of(20, [0.2, 0.7])
+    cases: list[Callable[[], Any]] = [
+        lambda: certify_trace(play(UCB1(), pool, order="given", seed=0), pool),
+        lambda: certify([0], [0.5], actions=1, population=10, method=Serfling),
+        lambda: certify([0] * 11, [0.5] * 11, actions=2, population=10),
+        lambda: certify([0, 2], [0.5, 0.5], actions=2, population=10),
+        lambda: certify([0], [1.5], actions=2, population=10),
+        lambda: certify([0.9], [0.5], actions=2, population=10),  # not action 0
+        lambda: Betting(population=10, actions=2).extend([0.5], [0.9]),
+        lambda: RandomOrderTest(2, 0.1, seed=1).extend([0.5], [0.9]),
+        lambda: certify([0], [0.5], actions=2, population=10, level=1.5),
+        lambda: certify([0], [0.5], actions=2, population=None),  # type: ignore[arg-type]
+        lambda: ActionMonitor(Session(UCB1(), actions=2, horizon=20, seed=0), population=10),
+        lambda: certify([0], [0.5], actions=2, population=10, method=Betting).certified(within=-1),
+    ]
+    for case in cases:
+        with pytest.raises(ParameterError) as error:
+            case()
+        one_sentence(error.value)
+
+
+@pytest.mark.parametrize("actions", [2, 5])
+def test_certificate_divides_level_by_actions(actions: int) -> None:
+    losses = np.random.default_rng(0).random(60)
+    alone = certify([0] * 60, losses, actions=1, population=200, level=0.05 / actions).interval(0)
+    shared = certify([0] * 60, losses, actions=actions, population=200, level=0.05).interval(0)
+    assert (shared.low, shared.high) == pytest.approx((alone.low, alone.high), abs=1e-12)
