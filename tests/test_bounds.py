@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from tombola import Pool, bounds, play
+from tombola import Pool, bounds, learners, play
 from tombola.bounds.budget import lp_blocks, lp_margin, lp_radius
+from tombola.bounds.common import harmonic, sum_of_inverse_roots
 from tombola.bounds.frugal import frugal_block, frugal_counts, too_little, too_much
 from tombola.bounds.switching import _radius
 from tombola.bounds.ucb2 import ucb2_counts
@@ -384,3 +385,31 @@ def test_the_bound_of_the_papers_simulation_has_the_margin_that_it_plays_with() 
     arguments = (2**40, 2, 1, 1.0, 0.05)
     assert bounds.budget_simulation(*arguments) == bounds.budget_simulation(*arguments, margin=3.0) < 2**40
     assert bounds.budget_simulation(*arguments, margin=4.0) > bounds.budget_simulation(*arguments)
+
+
+def test_simulation_bound_follows_the_conditions_of_its_theorem() -> None:
+    T, k = 4096, 3
+    hedge = [bounds.hedge(2**i, k) for i in range(12)]
+    expected = bounds.simulation(T, k, 5, base=lambda n: hedge[n.bit_length() - 1])
+    faithful = learners.Simulation(Hedge(), learners.LemmaSchedule(5))
+    assert faithful.bound(k, T, 5) == faithful.bound(k, T, 2) == expected
+    assert faithful.bound(k, T, 6) is None
+    assert learners.Simulation(Hedge(), learners.LemmaSchedule(5), past="all").bound(k, T, 5) is None
+    assert learners.Simulation(Hedge(), learners.PaperSchedule(5)).bound(k, T, 5) is None
+    assert learners.Simulation(learners.BirthdayTest()).bound(k, T) is None
+    growing = learners.Simulation(Hedge()).bound(k, T)
+    assert growing is not None
+    assert learners.Simulation(Hedge()).bound(k, T, 5) == growing + 5
+    assert learners.Simulation(Hedge(), learners.GrowingSchedule(1.5)).bound(k, T) is None
+    assert learners.Simulation(FollowTheLeader()).bound(k, T) == bounds.simulation(T, k)
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 1000, 12345])
+def test_sums_in_constant_time_equal_the_sums(count: int) -> None:
+    roots = math.fsum(1 / math.sqrt(n) for n in range(1, count + 1))
+    assert sum_of_inverse_roots(count) == pytest.approx(roots, rel=1e-13)
+    assert harmonic(count) == pytest.approx(math.fsum(1 / n for n in range(1, count + 1)), rel=1e-13)
+
+
+def test_simulation_bound_takes_logarithmic_time() -> None:
+    assert bounds.simulation(10**15, 2) < 10**9

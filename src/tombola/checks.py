@@ -1,12 +1,13 @@
-"""Laws: what every learner must obey, for ours and for yours.
+"""Conformance checks for learners.
 
-`check_learner(MyLearner())` plays a learner on small ugly pools and raises LearnerError with one sentence at the first
-law it breaks. Statistical laws use fixed seeds and five standard deviations: a lawful learner is refused with
-probability below 1e-6 for each frequency compared.
+`check_learner(MyLearner())` plays a learner on small pools and raises LearnerError at the first check that fails.
+Statistical checks use fixed seeds and margins of at least five standard deviations: a correct learner fails with
+probability below 1e-6 per comparison.
 """
 
 import math
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import FrozenInstanceError, fields, is_dataclass
@@ -24,36 +25,39 @@ from tombola.classification.pool import LabelledPool
 from tombola.delay import DelayLike
 from tombola.engine.compiler import compiled, compiles, interpreted
 from tombola.engine.tickets import Ticket
-from tombola.errors import LearnerError, PoolError, SessionError
+from tombola.errors import LearnerError, PoolError, SessionError, TombolaWarning
 from tombola.feedback import BanditFeedback, BudgetedFeedback, StepRunner, feedback_type, make_feedback_model
 from tombola.pool import Pool
 from tombola.rng import new_rng
 from tombola.session import Session
 from tombola.trace import Trace
 
-Law: TypeAlias = Callable[[Any], None]
+Check: TypeAlias = Callable[[Any], None]
 
 ROUNDS, ACTIONS = 60, 3
-LINE = 7  # points, for classes that know them all
+N_POINTS = 7  # distinct values of a feature, for hypothesis classes on a finite domain
+# Rounds of the easy pool, and the share of the loss of uniform play that counts as clearly better. The margin is at
+# least five standard deviations of the mean loss of uniform play.
+EASY_ROUNDS, EASY_SHARE = 400, 0.75
 
 
 def check_learner(learner: Any) -> list[str]:
-    """Check every law, and return their names.
+    """Run every check on a learner, and return their names; raise LearnerError at the first failure.
 
     >>> from tombola import UCB1
     >>> len(check_learner(UCB1()))
-    12
+    13
     """
-    for law in LAWS:
-        law(learner)
-    return [law.__name__ for law in LAWS]
+    for check in CHECKS:
+        check(learner)
+    return [check.__name__ for check in CHECKS]
 
 
-def is_a_frozen_recipe(learner: Any) -> None:
-    """A learner is a frozen dataclass with a kind of feedback."""
+def is_frozen_dataclass(learner: Any) -> None:
+    """Check that the learner is a frozen dataclass with a known kind of feedback."""
     feedback_type(learner)
     if not is_dataclass(learner):
-        _broken(
+        _fail(
             learner,
             "a dataclass",
             repr(learner),
@@ -64,7 +68,7 @@ def is_a_frozen_recipe(learner: Any) -> None:
         recipe.surprise = 1
     except (FrozenInstanceError, AttributeError):
         return
-    _broken(
+    _fail(
         learner,
         "parameters that cannot change",
         "a field that could be set",
@@ -72,25 +76,25 @@ def is_a_frozen_recipe(learner: Any) -> None:
     )
 
 
-def refuses_unknown_keywords(learner: Any) -> None:
-    """An unknown parameter is an error, never swallowed."""
+def rejects_unknown_parameters(learner: Any) -> None:
+    """Check that the constructor rejects unknown parameters."""
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
         kind(**known, surprise=1)
     except TypeError:
         return
-    _broken(learner, "a TypeError for an unknown parameter", "none", "leave **kwargs out of its constructor")
+    _fail(learner, "a TypeError for an unknown parameter", "none", "leave **kwargs out of its constructor")
 
 
-def same_seed_same_run(learner: Any) -> None:
-    """The same seed gives the same play."""
+def is_reproducible(learner: Any) -> None:
+    """Check that the same seed gives the same play."""
     pool = _pool(learner, 1)
-    _same(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
+    _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
-def plays_the_same_without_jit(learner: Any) -> None:
-    """Compiled and plain Python agree to the bit."""
+def matches_plain_python(learner: Any) -> None:
+    """Check that compiled code and plain Python agree to the bit."""
     if not compiles():
         return
     for delay in (0, 4):
@@ -98,18 +102,18 @@ def plays_the_same_without_jit(learner: Any) -> None:
             plain = _play(learner, _pool(learner, 2), delay=delay, seed=3)
         with compiled():
             native = _play(learner, _pool(learner, 2), delay=delay, seed=3)
-        _same(learner, native, plain, "compiled and in plain Python")
+        _require_equal(learner, native, plain, "compiled and in plain Python")
 
 
-def streams_as_it_plays(learner: Any) -> None:
-    """A session that gets the same feedback at the same times plays the same, to the bit."""
+def session_matches_play(learner: Any) -> None:
+    """Check that a session with the same feedback at the same times equals `play` to the bit."""
     uneven = np.random.default_rng(5).integers(0, 9, ROUNDS)
     for delay in (0, 3, uneven):
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
         tickets = _stream(learner, _pool(learner, 3), trace, delay)
         for t, ticket in enumerate(tickets):
-            if ticket.action != trace.actions[t] or not _equal(ticket.probability, trace.probabilities[t]):
-                _broken(
+            if ticket.action != trace.actions[t] or not _same_float(ticket.probability, trace.probabilities[t]):
+                _fail(
                     learner,
                     f"round {t + 1} of a session to be that of play",
                     f"{ticket}",
@@ -117,26 +121,27 @@ def streams_as_it_plays(learner: Any) -> None:
                 )
 
 
-def any_number_of_workers(learner: Any) -> None:
-    """One worker or two: the same runs."""
+def is_independent_of_workers(learner: Any) -> None:
+    """Check that one and two workers give the same runs."""
     pool = _pool(learner, 4)
     one, two = (
-        compare(pool, [learner], repetitions=4, workers=w, seed=2, **_terms(learner, pool)).columns() for w in (1, 2)
+        compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
+        for w in (1, 2)
     )
     if one != two:
-        _broken(
+        _fail(
             learner, "the same runs with 1 and 2 workers", "different ones", "keep everything that changes in the state"
         )
 
 
-def unseen_feedback_has_no_influence(learner: Any) -> None:
-    """What has not been revealed cannot change an action."""
+def ignores_unrevealed_feedback(learner: Any) -> None:
+    """Check that actions depend on revealed feedback only."""
     change = 30
-    pools = _pool(learner, 6), _turned(_pool(learner, 6), change)
+    pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
     for delay in (0, 5):
         one, two = (_play(learner, pool, order="given", delay=delay, seed=4).actions for pool in pools)
         if not np.array_equal(one[: change + delay + 1], two[: change + delay + 1]):
-            _broken(
+            _fail(
                 learner,
                 "actions that depend on revealed feedback only",
                 "others after a change of later rows",
@@ -144,49 +149,47 @@ def unseen_feedback_has_no_influence(learner: Any) -> None:
             )
 
 
-def chance_is_the_true_probability(learner: Any) -> None:
-    """The probability of a ticket is the frequency with which its action comes up (NaN: it has no formula)."""
+def probability_matches_frequency(learner: Any) -> None:
+    """Check that returned probabilities equal observed frequencies; NaN (no formula) is not checked."""
     if learner.plans:
         return
-    throws = 400 if isinstance(learner, LabelLearner) else 1000
+    draws = 400 if isinstance(learner, LabelLearner) else 1000
     seen: dict[int, list[float]] = {}
-    for action, probability in _throws(learner, throws):
+    for action, probability in _repeat_round(learner, draws):
         seen.setdefault(int(action), []).append(float(probability))
     for action, probabilities in seen.items():
-        probability, share = probabilities[0], len(probabilities) / throws
+        probability, share = probabilities[0], len(probabilities) / draws
         off = (
-            5 * math.sqrt(max(probability * (1 - probability), 0.0) / throws)
-            if probability == probability
-            else math.inf
+            5 * math.sqrt(max(probability * (1 - probability), 0.0) / draws) if probability == probability else math.inf
         )
-        if not all(_equal(probability, c) for c in probabilities) or abs(share - probability) > off + 1e-12:
-            _broken(
+        if not all(_same_float(probability, c) for c in probabilities) or abs(share - probability) > off + 1e-12:
+            _fail(
                 learner,
                 f"probability {probability:g} of action {action} to be its frequency",
-                f"{share:g} in {throws} throws",
+                f"{share:g} in {draws} draws",
                 "return the true probability, or NaN",
             )
 
 
-def late_feedback_uses_the_tickets_chance(learner: Any) -> None:
-    """No learner keeps "the last probability": what came between a play and its feedback changes nothing in it."""
+def late_feedback_uses_its_probability(learner: Any) -> None:
+    """Check that late feedback is weighted by the probability of its own ticket, not of the last play."""
     if feedback_type(learner) is not BanditFeedback or not learner.mixes or learner.plans:
         return
-    live, _ = _after(learner, rounds=20)
+    live, _ = _play_rounds(learner, rounds=20)
     runner = live.runner
     ticket = live.act(20)
     for _ in range(5):
         live.learn(22, *live.act(20), (0.75,))
     before = runner.memory.copy()
     live.learn(21, *ticket, (0.5,))
-    at_once = runner.memory.copy()
+    immediate = runner.memory.copy()
     runner.memory[:] = before
     for _ in range(40):
         live.act(20)
-    kept = runner.memory == before  # what `mix` notes for itself may differ
+    kept = runner.memory == before  # `mix` may cache values in the state
     live.learn(21, *ticket, (0.5,))
-    if not np.array_equal(runner.memory[kept], at_once[kept]):
-        _broken(
+    if not np.array_equal(runner.memory[kept], immediate[kept]):
+        _fail(
             learner,
             "feedback to count by its ticket's probability",
             "an update that depends on later plays",
@@ -194,80 +197,102 @@ def late_feedback_uses_the_tickets_chance(learner: Any) -> None:
         )
 
 
-def survives_ugly_pools(learner: Any) -> None:
-    """One action, one row, all losses 0 or 1, ties everywhere: actions stay in range and probabilities are probabilities."""
-    for pool in _ugly_pools(learner):
+def handles_degenerate_pools(learner: Any) -> None:
+    """Check actions and probabilities on degenerate pools: one action, one row, constant losses, ties."""
+    for pool in _degenerate_pools(learner):
         for delay in (0, 2, pool.rows):
-            trace = _safely(learner, pool, delay)
+            trace = _play_interpreted(learner, pool, delay)
             right = (trace.actions >= 0).all() and (trace.actions < trace.plays.size).all()
             probabilities = trace.probabilities[~np.isnan(trace.probabilities)]
             if not right or (probabilities <= 0).any() or (probabilities > 1 + 1e-12).any():
-                _broken(
+                _fail(
                     learner,
                     "actions in range and probabilities in (0, 1]",
                     repr(trace),
-                    f"look at {pool!r}",
+                    f"debug it on {pool!r}",
                 )
             with compiled():
-                _same(learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python")
+                _require_equal(learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python")
 
 
-def mixes_are_probabilities(learner: Any) -> None:
-    """A mix has no negative entry and sums to 1."""
+def mixes_are_distributions(learner: Any) -> None:
+    """Check that every mix is non-negative and sums to 1."""
     if isinstance(learner, LabelLearner):
         return
-    _, mixes = _after(learner, rounds=ROUNDS)
+    _, mixes = _play_rounds(learner, rounds=ROUNDS)
     for t, mix in enumerate(mixes):
         if not ((mix >= 0).all() and abs(float(mix.sum()) - 1.0) <= 1e-9):
-            _broken(learner, "a mix that sums to 1", f"{mix.tolist()} in round {t + 1}", "normalise it")
+            _fail(learner, "a mix that sums to 1", f"{mix.tolist()} in round {t + 1}", "normalise it")
 
 
 def survives_save_and_load(learner: Any) -> None:
-    """A session saved in the middle and loaded again goes on as if nothing had happened."""
+    """Check that a session saved, loaded and continued plays as without the interruption."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
-    tickets = [session.act(_shown(pool, t)) for t in range(2)]
+    tickets = [session.act(_features_of(pool, t)) for t in range(2)]
     for t in range(2, 25):
-        tickets.append(session.act(_shown(pool, t)))
-        _tell(session, pool, t - 2, tickets[t - 2])
+        tickets.append(session.act(_features_of(pool, t)))
+        _observe(session, pool, t - 2, tickets[t - 2])
     with tempfile.TemporaryDirectory() as folder:
         session.save(Path(folder) / "session.json")
         try:
             again = Session.load(Path(folder) / "session.json", learner)
         except SessionError:
-            _broken(learner, "the same plays after loading", "others", "keep everything that changes in the state")
+            _fail(learner, "the same plays after loading", "others", "keep everything that changes in the state")
     for t in range(25, ROUNDS):
-        one, two = session.act(_shown(pool, t)), again.act(_shown(pool, t))
-        if one[:2] != two[:2] or not _equal(one.probability, two.probability):
-            _broken(learner, f"{one} after loading", f"{two}", "keep everything that changes in the state")
+        one, two = session.act(_features_of(pool, t)), again.act(_features_of(pool, t))
+        if one[:2] != two[:2] or not _same_float(one.probability, two.probability):
+            _fail(learner, f"{one} after loading", f"{two}", "keep everything that changes in the state")
         for live in (session, again):
-            _tell(live, pool, t, one)
+            _observe(live, pool, t, one)
 
 
-LAWS: tuple[Law, ...] = (
-    is_a_frozen_recipe,
-    refuses_unknown_keywords,
-    survives_ugly_pools,
-    same_seed_same_run,
-    plays_the_same_without_jit,
-    streams_as_it_plays,
-    any_number_of_workers,
-    unseen_feedback_has_no_influence,
-    chance_is_the_true_probability,
-    late_feedback_uses_the_tickets_chance,
-    mixes_are_probabilities,
+def beats_uniform_play(learner: Any) -> None:
+    """Check that the learner does clearly better than uniform play on an easy pool.
+
+    A learner that declares `learns = False` gets a warning instead of an error.
+    """
+    pool, uniform = _easy_pool(learner)
+    loss = float(np.mean(play(learner, pool, seed=1, **_easy_budget(learner)).losses))
+    if loss < EASY_SHARE * uniform:
+        return
+    if not learner.learns:
+        message = f"{type(learner).__name__}: does not learn within {EASY_ROUNDS} rounds (mean loss {loss:.2f})."
+        warnings.warn(message, TombolaWarning, stacklevel=3)
+        return
+    _fail(
+        learner,
+        f"a mean loss below {EASY_SHARE * uniform:.2f} on a pool where the best action never loses",
+        f"{loss:.2f} in {EASY_ROUNDS} rounds",
+        "use the feedback in observe, or declare learns: ClassVar[bool] = False",
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    is_frozen_dataclass,
+    rejects_unknown_parameters,
+    handles_degenerate_pools,
+    is_reproducible,
+    matches_plain_python,
+    session_matches_play,
+    is_independent_of_workers,
+    ignores_unrevealed_feedback,
+    probability_matches_frequency,
+    late_feedback_uses_its_probability,
+    mixes_are_distributions,
     survives_save_and_load,
+    beats_uniform_play,
 )
 
 
-def _broken(learner: Any, expected: str, came: str, remedy: str) -> NoReturn:
+def _fail(learner: Any, expected: str, came: str, remedy: str) -> NoReturn:
     raise LearnerError(f"{type(learner).__name__}: expected {expected}, got {came}; {remedy}.")
 
 
 def _pool(learner: Any, seed: int) -> Any:
-    """A small pool with ties: losses are multiples of 1/4, one action a little better, better plays cost more.
+    """Return a small pool with ties: losses are multiples of 1/4, the last action is better and costs more.
 
-    For a learner of labels: rows that come more than once, and not always with the same label or weight.
+    For a LabelLearner: repeated rows with varying labels and weights.
     """
     rng = np.random.default_rng(seed)
     if isinstance(learner, LabelLearner):
@@ -277,9 +302,29 @@ def _pool(learner: Any, seed: int) -> Any:
     return Pool(losses, costs=(1.0 - losses) / 2)
 
 
+def _easy_pool(learner: Any) -> tuple[Any, float]:
+    """Return a pool in which one action or hypothesis is always right, and the mean loss of uniform play on it."""
+    if isinstance(learner, LabelLearner):
+        pool = _labelled(learner, np.ones(EASY_ROUNDS, np.int64), np.random.default_rng(1))
+        if isinstance(learner.hypotheses, FiniteClass):  # it may not contain the constant 1
+            labels = learner.hypotheses.array[-1][pool.features[:, 0].astype(np.int64)]
+            pool = LabelledPool(pool.features, labels, pool.weights)
+        return pool, float(pool.weights.mean()) / 2
+    losses = np.ones((EASY_ROUNDS, ACTIONS))
+    losses[:, -1] = 0.0  # the last action, so that a learner that stays with action 0 fails
+    return Pool(losses, costs=np.full(losses.shape, 0.5)), 1 - 1 / ACTIONS
+
+
+def _easy_budget(learner: Any) -> dict[str, Any]:
+    """Return a budget that never binds, for a learner under budgets."""
+    if not issubclass(feedback_type(learner), BudgetedFeedback):
+        return {}
+    return {"budget": Budget(float(EASY_ROUNDS), worst=0.5, null="add")}
+
+
 def _labelled(learner: LabelLearner, labels: Any, rng: np.random.Generator) -> LabelledPool:
-    """A pool of rows that the class of a learner knows, with these labels."""
-    rows, points = len(labels), LINE
+    """Return a pool in the domain of the hypothesis class, with these labels."""
+    rows, points = len(labels), N_POINTS
     if isinstance(learner.hypotheses, FiniteClass):
         points = learner.hypotheses.array.shape[1]
     features = rng.integers(0, points, (rows, _dimensions(learner)))
@@ -287,7 +332,7 @@ def _labelled(learner: LabelLearner, labels: Any, rng: np.random.Generator) -> L
 
 
 def _dimensions(learner: LabelLearner) -> int:
-    """Return how many features the class of a learner can do with."""
+    """Return a number of features that the hypothesis class accepts."""
     for dimensions in (1, 2, 3):
         with suppress(PoolError):
             learner.hypotheses.check(dimensions)
@@ -298,8 +343,8 @@ def _dimensions(learner: LabelLearner) -> int:
     )
 
 
-def _turned(pool: Any, since: int) -> Any:
-    """Return a pool whose rows from this one on say the opposite."""
+def _with_flipped_tail(pool: Any, since: int) -> Any:
+    """Return the pool with losses or labels inverted from row `since` on."""
     if isinstance(pool, LabelledPool):
         late = np.arange(pool.rows) >= since
         return LabelledPool(pool.features, np.where(late, 1 - pool.labels, pool.labels), pool.weights)
@@ -308,8 +353,8 @@ def _turned(pool: Any, since: int) -> Any:
     return Pool(losses, costs=pool.costs)
 
 
-def _ugly_pools(learner: Any) -> Iterator[Any]:
-    """Yield pools with one action, one row, all losses 0 or 1, ties everywhere; or with labels all alike, or rng."""
+def _degenerate_pools(learner: Any) -> Iterator[Any]:
+    """Yield pools with one action, one row, constant losses or ties; or with constant or random labels."""
     generator = np.random.default_rng(0)
     if isinstance(learner, LabelLearner):
         for labels in (np.zeros(1), np.ones(1), np.zeros(9), np.ones(17), generator.integers(0, 2, 40)):
@@ -321,8 +366,8 @@ def _ugly_pools(learner: Any) -> Iterator[Any]:
         yield Pool(losses, costs=losses / 2)
 
 
-def _terms(learner: Any, pool: Any, rate: float = 0.25) -> dict[str, Any]:
-    """Return what a learner under a budget needs besides: a budget."""
+def _budget_options(learner: Any, pool: Any, rate: float = 0.25) -> dict[str, Any]:
+    """Return the budget argument of `play` for a learner under budgets, otherwise nothing."""
     if not issubclass(feedback_type(learner), BudgetedFeedback):
         return {}
     return {"budget": Budget(rate * pool.rows, worst=0.5, null="add")}
@@ -333,32 +378,32 @@ def _costs(pool: Pool, row: int) -> Any:
 
 
 def _session(learner: Any, pool: Any, seed: int) -> Session:
-    """Return a session for rows such as those of the pool."""
+    """Return a session for rows of this pool."""
     if isinstance(pool, LabelledPool):
         return Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
-    return Session(learner, actions=pool.k, horizon=pool.rows, seed=seed, **_terms(learner, pool))
+    return Session(learner, actions=pool.k, horizon=pool.rows, seed=seed, **_budget_options(learner, pool))
 
 
-def _shown(pool: Any, row: int) -> Any:
-    """Return what a session is shown of a row before it acts."""
+def _features_of(pool: Any, row: int) -> Any:
+    """Return the features of a row, or None for a pool of losses."""
     return pool.features[row] if isinstance(pool, LabelledPool) else None
 
 
 def _play(learner: Any, pool: Any, **how: Any) -> Trace:
-    return play(learner, pool, **how, **_terms(learner, pool))
+    return play(learner, pool, **how, **_budget_options(learner, pool))
 
 
-def _equal(one: float, two: float) -> bool:
+def _same_float(one: float, two: float) -> bool:
     return one == two or (math.isnan(one) and math.isnan(two))
 
 
-def _same(learner: Any, one: Trace, two: Trace, how: str) -> None:
+def _require_equal(learner: Any, one: Trace, two: Trace, how: str) -> None:
     for name in ("actions", "probabilities", "losses", "expected_losses"):
         if not np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True):
-            _broken(learner, f"the same {name} {how}", "different ones", "keep everything that changes in the state")
+            _fail(learner, f"the same {name} {how}", "different ones", "keep everything that changes in the state")
 
 
-def _tell(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
+def _observe(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
     if isinstance(pool, LabelledPool):
         session.observe(ticket, label=int(pool.labels[row]), weight=float(pool.weights[row]))
         return
@@ -366,40 +411,40 @@ def _tell(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
 
 
 def _stream(learner: Any, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
-    """Drive a session with the feedback of a play: that of round s before round s + d + 1."""
+    """Run a session on the rows of a play; feedback of round s arrives before round s + d + 1."""
     session = _session(learner, pool, seed=11)
     waits = np.broadcast_to(np.asarray(delay), pool.rows)
     arrivals = np.arange(pool.rows) + waits + 1
     tickets: list[Ticket] = []
     for t in range(pool.rows):
         for s in np.flatnonzero(arrivals == t):
-            _tell(session, pool, int(trace.order[s]), tickets[s])
-        tickets.append(session.act(_shown(pool, int(trace.order[t]))))
+            _observe(session, pool, int(trace.order[s]), tickets[s])
+        tickets.append(session.act(_features_of(pool, int(trace.order[t]))))
     return tickets
 
 
-def _throws(learner: Any, throws: int) -> Iterator[tuple[int, float]]:
-    """Yield what a learner does in the same moment with other rng."""
+def _repeat_round(learner: Any, draws: int) -> Iterator[tuple[int, float]]:
+    """Yield (action, probability) of the same round with different random numbers."""
     if not isinstance(learner, LabelLearner):
-        live, _ = _after(learner, rounds=20)
+        live, _ = _play_rounds(learner, rounds=20)
         live.plan(20)
         before = live.runner.memory.copy()
-        for _ in range(throws):
+        for _ in range(draws):
             live.runner.memory[:] = before
             yield live.act(20)
         return
     pool = _pool(learner, 9)
-    for seed in range(throws):
+    for seed in range(draws):
         predictor = learner.start(pool.rows, pool.dimensions, new_rng(np.random.SeedSequence(seed)))
         for t in range(8):
             predictor.learn(pool.features[t], int(pool.labels[t]), float(pool.weights[t]))
         yield predictor.predict(pool.features[8])
 
 
-def _after(learner: Any, rounds: int) -> tuple[StepRunner, list[Any]]:
-    """Return a learner that has played some rounds, with more money than it needs, and the mixes it had."""
+def _play_rounds(learner: Any, rounds: int) -> tuple[StepRunner, list[Any]]:
+    """Return a learner after some rounds with an ample budget, and the mixes of those rounds."""
     pool: Pool = _pool(learner, 9)
-    budget: Budget | None = _terms(learner, pool, rate=1e6).get("budget")
+    budget: Budget | None = _budget_options(learner, pool, rate=1e6).get("budget")
     setting = make_feedback_model(learner, pool.rows, actions=pool.k, budget_run=resolve_budget(pool, budget))
     live = setting.step_runner(learner, new_rng(np.random.SeedSequence(1)))
     mixes = []
@@ -414,15 +459,15 @@ def _after(learner: Any, rounds: int) -> tuple[StepRunner, list[Any]]:
     return live, mixes
 
 
-def _safely(learner: Any, pool: Any, delay: DelayLike) -> Trace:
-    """Play in plain Python, which notices an action out of range; compiled code would go there."""
+def _play_interpreted(learner: Any, pool: Any, delay: DelayLike) -> Trace:
+    """Play in plain Python, which detects an action out of range; compiled code would read there."""
     try:
         with interpreted():
             return _play(learner, pool, delay=delay, seed=1)
     except AttributeError as error:
         if "set attribute" not in str(error):
             raise
-        _broken(
+        _fail(
             learner,
             "a state whose numbers stay as they are",
             "an assignment to one of them",
@@ -431,5 +476,5 @@ def _safely(learner: Any, pool: Any, delay: DelayLike) -> Trace:
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise LearnerError(
             f"{type(learner).__name__}: expected a play on {pool!r}, "
-            f"got {type(error).__name__} ({error}); run it with NUMBA_DISABLE_JIT=1 and look."
+            f"got {type(error).__name__} ({error}); run it with NUMBA_DISABLE_JIT=1 to find the line."
         ) from error

@@ -13,7 +13,7 @@ from tombola import learners
 from tombola.errors import ParameterError
 from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
-from tombola.learners.parse import parse_learner
+from tombola.learners.spec import has_bound, installed_learners, parse_learner
 
 
 def split_learners(text: str) -> tuple[str, ...]:
@@ -113,12 +113,12 @@ def list_learners() -> list[LearnerInfo]:
     >>> [one for one in list_learners() if one.name == "UCB2"]
     [LearnerInfo(name='UCB2', feedback='loss of the played action', parameters='alpha=0.5', proved=True, summary=...)]
     """
-    entries = []
-    for name in learners.__all__:
-        value = getattr(learners, name)
-        if isinstance(value, type) and issubclass(value, Learner | BudgetedBase) and not isabstract(value):
-            entries.append(_info(name, value))
-    return entries
+    ours = {name: getattr(learners, name) for name in learners.__all__}
+    return [
+        _info(name, value)
+        for name, value in (ours | installed_learners()).items()
+        if isinstance(value, type) and issubclass(value, Learner | BudgetedBase) and not isabstract(value)
+    ]
 
 
 _FEEDBACK = {
@@ -130,10 +130,9 @@ _FEEDBACK = {
 
 
 def _info(name: str, learner_class: Any) -> LearnerInfo:
-    base = Learner if issubclass(learner_class, Learner) else BudgetedBase
     feedback = _FEEDBACK.get(getattr(learner_class, "feedback", ""), "as its base learner")
     parameters = ", ".join(_parameter(field) for field in fields(learner_class))
-    return LearnerInfo(name, feedback, parameters, learner_class.bound is not base.bound, _summary(learner_class))
+    return LearnerInfo(name, feedback, parameters, has_bound(learner_class), _summary(learner_class))
 
 
 def _summary(learner_class: Any) -> str:

@@ -32,8 +32,8 @@ from tombola.bounds.classification import (
     uniform_convergence_corrected,
     uniform_convergence_printed,
 )
+from tombola.bounds.common import drift, drift_of_counts
 from tombola.bounds.delay import follow_the_leader_iid, interleaved, simulation, simulation_printed
-from tombola.bounds.drift import drift, drift_of_counts
 from tombola.bounds.empirical_lp import empirical_lp
 from tombola.bounds.frugal import by_indices, frugal_switches, frugal_ucb, thrifty, thrifty_exploration_budget
 from tombola.bounds.full_information import (

@@ -5,8 +5,7 @@ What an i.i.d. proof keeps in random order, and the drift that is added: docs/th
 
 import math
 
-from tombola.bounds.drift import drift
-from tombola.bounds.limits import capped
+from tombola.bounds.common import capped, drift
 
 
 def ucb1_iid(horizon: int, actions: int) -> float:

@@ -1,33 +1,36 @@
-"""Bounds for delayed feedback: the printed theorem, the corrected one, and what delay costs in adversarial order."""
+"""Bounds for delayed feedback (paper, Section 4; proofs in docs/theory/delay.md)."""
 
 import math
 from collections.abc import Callable
 from typing import TypeAlias
 
+from tombola.bounds.common import capped, sum_of_inverse_roots
 from tombola.bounds.full_information import hedge
-from tombola.bounds.limits import capped
 
-Bound: TypeAlias = Callable[[int], float]
+RegretBound: TypeAlias = Callable[[int], float]  # regret on n i.i.d. rows, as a function of n
 
 
 def follow_the_leader_iid(horizon: int, actions: int) -> float:
-    """Bound follow the leader on i.i.d. rows: 1 + sqrt(2 ln k) sum_{n=1}^{T-1} 1/sqrt(n), at most 1 + 2 sqrt(2 T ln k).
+    r"""Bound the regret of follow the leader on i.i.d. rows.
 
-    After n rows the leader is worse than the best action by at most the largest error of k mean differences in [-1, 1],
-    which is sqrt(2 ln k / n) on average (maximum of sub-Gaussian variables).
+    .. math:: 1 + \sqrt{2 \ln k} \sum_{n=1}^{T-1} \frac{1}{\sqrt{n}} \leq 1 + 2 \sqrt{2 T \ln k}
+
+    After n rows the leader is worse than the best action by at most the largest error of k mean differences in
+    [-1, 1], which is sqrt(2 ln k / n) in expectation (maximum of sub-Gaussian variables).
 
     >>> round(follow_the_leader_iid(1000, 2), 2)
     73.73
     """
-    bound = 1 + math.sqrt(2 * math.log(actions)) * math.fsum(1 / math.sqrt(n) for n in range(1, horizon))
-    return capped(bound, horizon, actions)
+    return capped(1 + math.sqrt(2 * math.log(actions)) * sum_of_inverse_roots(horizon - 1), horizon, actions)
 
 
-def simulation_printed(horizon: int, actions: int, delay: int = 0, base: Bound | None = None) -> float:
-    """Bound Simulation as the theorem is printed (L337): 5 sqrt(T ln T) + d log2 T + sum_{i<=log2 T} R(2^i).
+def simulation_printed(horizon: int, actions: int, delay: int = 0, base: RegretBound | None = None) -> float:
+    r"""Return the right-hand side of Theorem 4.2 as printed (L337).
 
-    `base` bounds the learner it trains, on n i.i.d. rows; follow the leader if left out. The proof has gaps (see
-    errata 8 to 11); `simulation` is the bound that is proved.
+    .. math:: 5 \sqrt{T \ln T} + d \log_2 T + \sum_{i \leq \log_2 T} R(2^i)
+
+    `base` bounds the regret R(n) of the trained learner on n i.i.d. rows; the default is follow the leader. The
+    printed proof has gaps (errata 8 to 11); `simulation` is the proved bound.
 
     >>> round(simulation_printed(1024, 2))
     663
@@ -36,11 +39,15 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: Bound |
     return 5 * math.sqrt(horizon * math.log(horizon)) + delay * math.log2(horizon) + _trainings(blocks, actions, base)
 
 
-def simulation(horizon: int, actions: int, delay: int = 0, base: Bound | None = None) -> float:
-    """Bound Simulation in random order: 1 + c sqrt(T ln k) + d ceil(log2 T) + sum_{i<ceil(log2 T)} R(2^i), at most T.
+def simulation(horizon: int, actions: int, delay: int = 0, base: RegretBound | None = None) -> float:
+    r"""Bound the regret of Simulation in random order (Theorem 4.2, corrected), at most T.
 
-    c sqrt(T ln k) is sqrt(2 ln k) sum_i L_i T/(T-n) sqrt((T-n+1)/(Tn)) with n = 2^i and L_i = min(n, T-n); c is below
-    4.18 for every T. The proof is for the schedules LemmaSchedule and GrowingSchedule(2), not for Paper (docs/theory/delay.md).
+    .. math:: 1 + d \lceil \log_2 T \rceil + \sum_{i < \lceil \log_2 T \rceil} R(2^i)
+       + \sqrt{2 \ln k} \sum_i L_i \frac{T}{T - n} \sqrt{\frac{T - n + 1}{T n}}
+
+    with :math:`n = 2^i` and :math:`L_i = \min(n, T - n)`. The last term is below 4.18 sqrt(T ln k) for every T.
+    `base` is R, as in `simulation_printed`. The proof covers LemmaSchedule(d) and GrowingSchedule(2), not
+    PaperSchedule (docs/theory/delay.md).
 
     >>> round(simulation(2**16, 2))
     2285
@@ -55,9 +62,11 @@ def simulation(horizon: int, actions: int, delay: int = 0, base: Bound | None = 
 
 
 def interleaved(horizon: int, actions: int, delay: int) -> float:
-    """Bound d+1 interleaved copies of Hedge in every order: (d+1) sqrt(T' ln k / 2) with T' = ceil(T/(d+1)).
+    r"""Bound the regret of d+1 interleaved copies of Hedge in every order.
 
-    Weinberger and Ordentlich 2002; Joulani, Gyorgy and Szepesvari 2013. Delay multiplies, as it must in this model.
+    .. math:: (d+1) \sqrt{T' \ln k / 2}, \qquad T' = \lceil T / (d+1) \rceil
+
+    Weinberger and Ordentlich 2002; Joulani, Gyorgy and Szepesvari 2013. In every order, delay multiplies the regret.
 
     >>> round(interleaved(1000, 2, 9)), round(interleaved(1000, 2, 99))
     (59, 186)
@@ -66,5 +75,5 @@ def interleaved(horizon: int, actions: int, delay: int) -> float:
     return capped(copies * hedge(-(-horizon // copies), actions), horizon, actions)
 
 
-def _trainings(blocks: range, actions: int, base: Bound | None) -> float:
+def _trainings(blocks: range, actions: int, base: RegretBound | None) -> float:
     return math.fsum(follow_the_leader_iid(2**i, actions) if base is None else base(2**i) for i in blocks)

@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from tombola._types import Floats
-from tombola.bounds.drift import drift
-from tombola.bounds.limits import capped
+from tombola.bounds.common import capped, drift
 
 STRETCH = 16.0
 FINE = 1.02

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from tombola.bounds.limits import capped
+from tombola.bounds.common import capped
 
 PHI, ALPHA = 2.37, 1.243
 

@@ -5,8 +5,7 @@ Proofs: docs/theory/switching.md. Regret here counts the price of every switch, 
 
 import math
 
-from tombola.bounds.drift import drift
-from tombola.bounds.limits import capped
+from tombola.bounds.common import capped, drift
 
 
 def elimination_counts(horizon: int, actions: int, delta: float | None = None) -> list[int]:

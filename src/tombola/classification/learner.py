@@ -26,6 +26,7 @@ class LabelLearner(ABC):
     feedback: ClassVar[type[LabelFeedback]] = LabelFeedback
     plans: ClassVar[bool] = False
     mixes: ClassVar[bool] = False
+    learns: ClassVar[bool] = True
 
     hypotheses: Any
 

@@ -60,7 +60,7 @@ def start(
 ) -> None:
     """Shuffle a list of rows and start a session on it."""
     from tombola.cli.budget_options import budget_named
-    from tombola.learners.parse import parse_learner
+    from tombola.learners.spec import parse_learner
     from tombola.persistence.session_csv import read_ids
     from tombola.persistence.session_file import SessionFile
 

@@ -63,7 +63,7 @@ class Learner(ABC):
     """
 
     feedback: ClassVar[Feedback]
-    learns: ClassVar[bool] = True  # False for a baseline that ignores its feedback
+    learns: ClassVar[bool] = True  # False for a baseline, and for one that needs thousands of rounds
 
     @abstractmethod
     def init(self, actions: int, horizon: int) -> Any:

@@ -1,17 +1,31 @@
-"""Recipe: a learner as plain data, and back. Nothing is imported or run by what a file says."""
+"""Learner specifications: a learner as plain data or as text, and back.
 
+Only names of tombola and of installed packages are looked up; nothing in a file is imported or evaluated.
+"""
+
+import ast
 import re
+import warnings
 from dataclasses import fields, is_dataclass
-from typing import Any
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tombola import learners
-from tombola.errors import SessionError
+from tombola.budget.budget import BudgetTerms
+from tombola.errors import ParameterError, SessionError
 from tombola.feedback import feedback_type
 
-_PLAIN = (type(None), bool, int, float, str)
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # where a thing lies in memory is no part of what it is
+if TYPE_CHECKING:
+    from tombola.learners.base import Learner
+
+# Packages register their learners in this group: name = "package.module:Class".
+ENTRY_POINT_GROUP = "tombola.learners"
+_PLAIN_TYPES = (type(None), bool, int, float, str)
+# The repr of a function contains its address, which differs between processes.
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def to_spec(learner: Any) -> dict[str, Any]:
@@ -21,65 +35,151 @@ def to_spec(learner: Any) -> dict[str, Any]:
     >>> to_spec(Hedge(rate=0.5))
     {'name': 'Hedge', 'parameters': {'rate': 0.5, 'order': 'random', 'delay': 0}}
     """
-    kind, parameters = type(learner), {field.name: _out(getattr(learner, field.name)) for field in fields(learner)}
+    kind, parameters = type(learner), {field.name: _plain(getattr(learner, field.name)) for field in fields(learner)}
     name = kind.__name__ if find_class(kind.__name__) is kind else f"own {kind.__name__}"
     return {"name": name, "parameters": parameters}
 
 
-def from_spec(recipe: dict[str, Any], given: Any = None) -> Any:
-    """Return the learner of a recipe: `given`, if it has this recipe, or one of tombola's own."""
+def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
+    """Return the learner of a specification.
+
+    `given`, if it is not None, must have this specification and is returned. Without it, the learner must be one of
+    tombola or of an installed package.
+    """
     if given is not None:
-        if to_spec(given) != recipe:
+        if to_spec(given) != spec:
             raise SessionError(
-                f"Session.load: the session was saved with {recipe['name']} and the parameters {recipe['parameters']}, "
+                f"Session.load: the session was saved with {spec['name']} and the parameters {spec['parameters']}, "
                 f"got {given!r}; give the same learner."
             )
         return given
     try:
-        learner = _make(recipe)
-    except KeyError as foreign:
-        name = " ".join(str(recipe["name"]).removeprefix("own ").split())
+        learner = _build(spec)
+    except KeyError as unknown:
+        name = " ".join(str(spec["name"]).removeprefix("own ").split())
         raise SessionError(
-            f"Session.load: {foreign} is not a part of tombola; write Session.load(path, learner={name}(...))."
+            f"Session.load: {unknown} is not a part of tombola; write Session.load(path, learner={name}(...))."
         ) from None
-    feedback_type(learner)  # refuses what is not a learner
+    feedback_type(learner)  # raises LearnerError for a class that is not a learner
     return learner
 
 
-def _out(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return to_spec(value)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, tuple):
-        return [_out(part) for part in value]
-    if isinstance(value, _PLAIN):
-        return value
-    words = _ADDRESS.sub("", f"{type(value).__name__} {getattr(value, '__qualname__', repr(value))}")
-    return {"name": f"own {words}", "parameters": {}}
+def parse_learner(text: str) -> "Learner":
+    """Return the learner of a text such as UCB2 or Hedge(rate=0.1), without evaluating it.
 
-
-def _make(recipe: dict[str, Any]) -> Any:
-    """Return the part of tombola that a recipe describes; KeyError if it is somebody else's."""
-    parameters = {
-        name: _make(value) if isinstance(value, dict) else value for name, value in recipe["parameters"].items()
-    }
-    kind = find_class(recipe["name"])
-    if kind is None:
-        raise KeyError(recipe["name"])
-    return kind(**parameters)
+    >>> parse_learner("UCB2(alpha=0.25)")
+    UCB2(alpha=0.25)
+    >>> parse_learner("Simulation(base=FollowTheLeader(), trainings=2)").trainings
+    2
+    """
+    try:
+        spec = _parse(ast.parse(text.strip(), mode="eval").body)
+        if not isinstance(spec, dict):
+            raise ValueError("a value, not a learner")
+        learner: Learner = from_spec(spec)
+        return learner
+    except ParameterError:
+        raise
+    except SessionError:
+        reason = "no learner of tombola that can be saved has this name"
+    except (RecursionError, SyntaxError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    raise ParameterError(
+        f"--learner: expected a learner such as UCB2 or Hedge(rate=0.1), got {text!r} ({reason}); "
+        "write its name, and parameters by name."
+    )
 
 
 def find_class(name: str) -> Any:
-    """Return the dataclass of tombola with this name, a learner or a class of hypotheses, or None.
+    """Return the learner or hypothesis class with this name, of tombola or of an installed package, or None.
 
     >>> find_class("UCB2").__name__, find_class("os.system")
     ('UCB2', None)
     """
     if name in learners.__all__:
         kind = getattr(learners, name)
+    elif name in installed_learners():
+        kind = installed_learners()[name]
     else:
-        from tombola import classification  # only for its own classes, which take longer to import
+        from tombola import classification  # imported late: most sessions need no hypothesis class
 
         kind = getattr(classification, name, None) if name in classification.__all__ else None
     return kind if isinstance(kind, type) and is_dataclass(kind) else None
+
+
+@lru_cache(maxsize=1)
+def installed_learners() -> dict[str, type]:
+    """Return the learner classes that other packages register as entry points, by name.
+
+    An entry point that cannot be loaded, or that has the name of a learner of tombola, is ignored with a warning.
+    """
+    found: dict[str, type] = {}
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            kind = entry.load()
+        except Exception as error:  # any package may be broken; the others must still work
+            warnings.warn(f"{entry.value}: cannot be loaded ({error}); reinstall that package.", stacklevel=2)
+            continue
+        if entry.name in learners.__all__ or not isinstance(kind, type):
+            warnings.warn(f"{entry.value}: {entry.name!r} is no new learner class; rename it.", stacklevel=2)
+            continue
+        found[entry.name] = kind
+    return found
+
+
+def has_bound(kind: Any) -> bool:
+    """Return whether `bound` of a learner class returns a number, for its defaults or for a usual base.
+
+    >>> has_bound(learners.UCB1), has_bound(learners.Simulation), has_bound(learners.ThompsonSampling)
+    (True, True, False)
+    """
+    for parameters in (
+        {},
+        {"base": learners.Hedge()},
+        {"base": learners.UCB1()},
+        {"base": learners.Hedge(), "delay": 0},
+    ):
+        try:
+            learner = kind(**parameters)
+        except (ParameterError, TypeError):  # it needs other parameters
+            continue
+        if issubclass(kind, learners.BudgetedBase):
+            terms = BudgetTerms(2, 1, 1024, 0.5, 0, np.full((2, 1), np.nan))
+            return learner.bound(terms, 0.05) is not None
+        return learner.bound(2, 1024) is not None
+    return False
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return to_spec(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, _PLAIN_TYPES):
+        return value
+    words = _ADDRESS.sub("", f"{type(value).__name__} {getattr(value, '__qualname__', repr(value))}")
+    return {"name": f"own {words}", "parameters": {}}
+
+
+def _build(spec: dict[str, Any]) -> Any:
+    """Return the object of a specification; KeyError if its class is unknown."""
+    parameters = {
+        name: _build(value) if isinstance(value, dict) else value for name, value in spec["parameters"].items()
+    }
+    kind = find_class(spec["name"])
+    if kind is None:
+        raise KeyError(spec["name"])
+    return kind(**parameters)
+
+
+def _parse(node: ast.expr) -> Any:
+    """Return the specification of a name or a call, or the value of a constant."""
+    if isinstance(node, ast.Name):
+        return {"name": node.id, "parameters": {}}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.args or any(word.arg is None for word in node.keywords):
+            raise ValueError("a parameter without its name")
+        return {"name": node.func.id, "parameters": {str(word.arg): _parse(word.value) for word in node.keywords}}
+    return ast.literal_eval(node)

@@ -29,6 +29,7 @@ class RandomFixedAction(Learner):
     """
 
     feedback: ClassVar[Feedback] = "bandit"
+    learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> State:
         """Start before the draw."""

@@ -28,7 +28,7 @@ class BudgetedBase(ABC):
 
     feedback: ClassVar[str]
     mixes: ClassVar[bool] = True
-    learns: ClassVar[bool] = True  # False for a baseline that ignores its feedback
+    learns: ClassVar[bool] = True  # False for a baseline, and for one that needs thousands of rounds
     supports_target: ClassVar[bool] = False  # whether it can minimise costs under a loss target
 
     @abstractmethod

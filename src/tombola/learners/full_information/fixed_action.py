@@ -26,6 +26,7 @@ class FixedAction(Learner):
 
     action: int
     feedback: ClassVar[Feedback] = "full"
+    learns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _validate.integer("FixedAction", "action", self.action, least=0)

@@ -23,6 +23,7 @@ class Uniform(MixedLearner):
     """
 
     feedback: ClassVar[Feedback] = "full"
+    learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> State:
         """Share the probability equally."""

@@ -6,7 +6,7 @@ average of its mixes in the block.
 
 import warnings
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,7 @@ class BudgetSimulation(BudgetedLearner):
     delta: float = 0.05
     margin: float = 2.0
     delay: int = 0
+    learns: ClassVar[bool] = False  # not within a few hundred rounds
 
     def __post_init__(self) -> None:
         _validate.real("BudgetSimulation", "delta", self.delta, above=0, below=1)

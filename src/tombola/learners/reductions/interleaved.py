@@ -11,7 +11,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.bounds.limits import capped
+from tombola.bounds.common import capped
 from tombola.engine.state_vector import flatten, unflattener
 from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, Kernels, Learner

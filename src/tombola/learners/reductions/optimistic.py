@@ -15,7 +15,7 @@ import numpy as np
 
 from tombola._types import Floats, RngState
 from tombola.bounds import by_indices
-from tombola.bounds.limits import capped
+from tombola.bounds.common import capped
 from tombola.engine.compiler import Kernel, compile_loop, compiles
 from tombola.engine.compiler import compiled as always_compiled
 from tombola.engine.state_vector import flatten, lazy_zeros, mix_slice, unflattener

@@ -3,20 +3,24 @@
 At the start of a block: make the past i.i.d., train a stochastic learner on it, and play its frequencies in the block.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
+from tombola import _validate, bounds
 from tombola._types import Floats, RngState
+from tombola.bounds.common import capped
 from tombola.engine.state_vector import lazy_zeros
 from tombola.errors import ParameterError
 from tombola.feedback import FullFeedback
 from tombola.learners.base import Feedback, Learner, MixedLearner
+from tombola.learners.full_information.follow_the_leader import FollowTheLeader
 from tombola.learners.reductions.blocks import belongs, in_block
 from tombola.learners.reductions.python_learner import PythonLearner
-from tombola.learners.reductions.schedule import GrowingSchedule, Schedule
+from tombola.learners.reductions.schedule import GrowingSchedule, LemmaSchedule, Schedule
 from tombola.learners.reductions.training import train
 
 ACTED, KEPT, BLOCK, NEXT = 0, 1, 2, 3
@@ -144,6 +148,36 @@ class Simulation(MixedLearner):
         for action in range(losses.size):
             state.past[row, action] = losses[action]
         state.counters[KEPT] += 1.0
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return the bound of Theorem 4.2, corrected, or None outside its conditions.
+
+        The base needs a bound of its own: it holds on i.i.d. rows, which are a mixture of pools in random order.
+        `LemmaSchedule(d)` must keep the rows of its blocks only and know a delay of at least `delay`;
+        `GrowingSchedule` must have growth 2. Other schedules have no proof (docs/theory/delay.md, section 2).
+        """
+        base = self._base_bound(actions, horizon)
+        if base is None:
+            return None
+        if isinstance(self.schedule, GrowingSchedule):
+            # No waits: the delay only postpones the first training, by `delay` rounds of loss at most 1.
+            without_delay = bounds.simulation(horizon, actions, 0, base)
+            return capped(without_delay + delay, horizon, actions) if self.schedule.growth == 2.0 else None
+        if not isinstance(self.schedule, LemmaSchedule) or delay > self.schedule.delay:
+            return None
+        # Rows of the waits enlarge the past beyond the 2^i rows of the proof.
+        discards = self.past == "blocks" or self.schedule.delay == 0
+        return bounds.simulation(horizon, actions, self.schedule.delay, base) if discards else None
+
+    def _base_bound(self, actions: int, horizon: int) -> Callable[[int], float] | None:
+        """Return the bound of the base on 2^i i.i.d. rows, or None if it is unknown for some block."""
+        if isinstance(self.base, PythonLearner):
+            return None
+        if isinstance(self.base, FollowTheLeader):
+            return partial(bounds.follow_the_leader_iid, actions=actions)
+        values = {2**i: self.base.bound(actions, 2**i) for i in range(max(0, horizon - 1).bit_length())}
+        known = {size: value for size, value in values.items() if value is not None}
+        return known.__getitem__ if len(known) == len(values) else None
 
 
 def frequencies(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:

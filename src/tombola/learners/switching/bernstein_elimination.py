@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tombola.bounds import switching
-from tombola.bounds.limits import capped
+from tombola.bounds.common import capped
 from tombola.confidence.intervals import bernstein_serfling_radius, serfling_radius
 from tombola.learners.switching.stages import StagedElimination, State
 

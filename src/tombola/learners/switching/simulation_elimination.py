@@ -58,6 +58,7 @@ class SimulationSuccessiveElimination(Learner):
 
     price: float = 1.0
     feedback: ClassVar[Feedback] = "bandit"
+    learns: ClassVar[bool] = False  # not within a few hundred rounds
 
     def __post_init__(self) -> None:
         _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)

@@ -1,0 +1,76 @@
+"""Parts shared by several bounds: the trivial cap, the drift of random order, and sums in constant time."""
+
+import math
+
+# zeta(1/2), the constant of the sum of 1/sqrt(n)
+ZETA_HALF = -1.4603545088095868
+# From here on the omitted terms of the asymptotic series are below 1e-14.
+MIN_SERIES_TERMS = 64
+
+
+def capped(bound: float, horizon: float, actions: int) -> float:
+    """Return min(T, bound), and 0 for a single action.
+
+    >>> capped(250.0, 100, 2), capped(2.5, 100, 2), capped(2.5, 100, 1)
+    (100.0, 2.5, 0.0)
+    """
+    return 0.0 if actions == 1 else min(float(horizon), bound)
+
+
+def sum_of_inverse_roots(count: int) -> float:
+    r"""Return :math:`\sum_{n=1}^{N} n^{-1/2}`, by the Euler-Maclaurin series for large N.
+
+    >>> round(sum_of_inverse_roots(3), 6), round(sum_of_inverse_roots(10**12), 3)
+    (2.284457, 1999998.54)
+    """
+    if count < MIN_SERIES_TERMS:
+        return math.fsum(1 / math.sqrt(n) for n in range(1, count + 1))
+    root = math.sqrt(count)
+    return 2 * root + ZETA_HALF + 1 / (2 * root) - 1 / (24 * count * root) + 1 / (384 * count**3 * root)
+
+
+def harmonic(count: int) -> float:
+    r"""Return :math:`H_N = \sum_{n=1}^{N} 1/n`, by the Euler-Maclaurin series for large N.
+
+    >>> harmonic(4), round(harmonic(10**9), 6)
+    (2.0833333333333335, 21.300482)
+    """
+    if count < MIN_SERIES_TERMS:
+        return math.fsum(1 / n for n in range(1, count + 1))
+    square = float(count) ** 2
+    euler = 0.5772156649015329
+    return math.log(count) + euler + 1 / (2 * count) - 1 / (12 * square) + 1 / (120 * square * square)
+
+
+def drift(horizon: int, actions: int) -> float:
+    r"""Bound the drift of random order: the excess of a learner's loss over that of its actions' pool means.
+
+    .. math:: \left(\frac{\pi}{2} \sqrt{T} + 1.31\right) \sqrt{\frac{\ln k}{2}}, \qquad
+       \frac{\pi}{4} \sqrt{T} \quad (k = 2)
+
+    The means of the remaining rows differ from those of the pool by at most this much (Serfling 1974), for every
+    choice of actions from the past (docs/theory/transfer.md, Lemma 2).
+
+    >>> round(drift(10_000, 2), 1), round(drift(10_000, 10), 1)
+    (78.5, 169.9)
+    """
+    if actions == 2:
+        return math.pi / 4 * math.sqrt(horizon)
+    return (math.pi / 2 * math.sqrt(horizon) + 1.31) * math.sqrt(math.log(actions) / 2)
+
+
+def drift_of_counts(horizon: int, counts: list[float], spreads: list[float] | None = None) -> float:
+    r"""Bound the drift of a learner with bounded expected play counts of its worse actions.
+
+    .. math:: \sum_a s_a \sqrt{h_T n_a}, \qquad h_T = \frac{T (H_T - 1)}{T - 1}
+
+    `counts` are the n_a. `spreads` are the standard deviations s_a over the pool of loss(a) - loss(best), at most 1.
+
+    >>> round(drift_of_counts(10_000, [100.0]), 1)
+    29.6
+    """
+    if horizon == 1:
+        return 0.0
+    factor = horizon * (harmonic(horizon) - 1) / (horizon - 1)
+    each = zip(counts, [1.0] * len(counts) if spreads is None else spreads, strict=True)
+    return math.fsum(spread * math.sqrt(factor * count) for count, spread in each)
