@@ -212,7 +212,9 @@ def handles_degenerate_pools(learner: Any) -> None:
                     f"debug it on {pool!r}",
                 )
             with compiled():
-                _require_equal(learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python")
+                _require_equal(
+                    learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python"
+                )
 
 
 def mixes_are_distributions(learner: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tombola import UCB2, Hedge
 from tombola.errors import ParameterError
-from tombola.learners.parse import parse_learner
+from tombola.learners.spec import parse_learner
 
 
 @pytest.mark.parametrize(
