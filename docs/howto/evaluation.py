@@ -1,4 +1,4 @@
-"""Early stopping of an evaluation: stop as soon as it is certain which model is best on the whole test set."""
+"""Early stopping of an evaluation: stop once the best model on the whole test set is known."""
 
 import numpy as np
 
@@ -11,11 +11,11 @@ order = np.random.default_rng(1).permutation(pool.rows)  # the shuffle is the on
 
 
 def evaluate(learner, *, within):
-    """Ask question after question until some model is within this much of the best, with probability 95 %."""
+    """Evaluate questions until a model is within this tolerance of the best, with probability 95 %."""
     session = Session(learner, pool.actions, horizon=pool.rows, seed=2)
     watch = ActionMonitor(session, level=0.05)
     while session.round < session.horizon:
-        for _ in range(25):  # look at the certificate after every 25 questions: it holds at all times at once
+        for _ in range(25):  # the certificate holds at all times, so it may be checked often
             ticket = session.act()
             answers = pool.losses[order[ticket.round - 1]]
             session.observe(ticket, loss=answers if learner.feedback == "full" else answers[ticket.action])

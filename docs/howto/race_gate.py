@@ -1,4 +1,4 @@
-"""May this prompt change be merged? A gate for continuous integration: commands race, an exit status answers."""
+"""Gate for continuous integration: may this prompt change be merged?"""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 GRADE = """
 import sys
 prompt, question = sys.argv[1], int(sys.argv[2].split()[1])
-wrong = {"old": 30, "new": 12, "broken": 55}[prompt]  # per cent: here made up, in life a call of your model
+wrong = {"old": 30, "new": 12, "broken": 55}[prompt]  # per cent; replace this by a call of your model
 print(float((question * 7919 + len(prompt) * 104729) % 100 < wrong))
 """
 
@@ -22,7 +22,7 @@ with tempfile.TemporaryDirectory() as folder:
             [
                 sys.executable, "-m", "tombola", "race", "run", "questions.txt", "--file", f"{change}.race",
                 "--candidate", commands[0], "--candidate", commands[1], "--baseline", "old", "--within", "0.02",
-                "--quiet",
+                "--seed", "1", "--quiet",
             ],
             cwd=place, capture_output=True, text=True, check=False,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which model is best on a benchmark: a race, which asks each model only as long as it may still be the best."""
+"""Find the best model on a benchmark with a race that drops models early."""
 
 from tombola import demo, race
 from tombola.racing import plan
@@ -8,19 +8,19 @@ models = {name: column for column, name in enumerate(pool.actions)}
 
 
 def evaluate(model, question):
-    """Ask a model a question, here by looking it up; return the loss, 0 if it is right, and what the call cost."""
+    """Return the loss of a model on a question (0 if it is right) and the cost; here by table look-up."""
     return float(pool.losses[question, model]), 0.002
 
 
-found = race(models, range(pool.rows), evaluate, seed=1, workers=1)
-print(found.verdict)
-for fell in found.dropped:
-    print(f"  {fell.candidate} fell after {fell.row} questions, against {fell.against}")
+best = race(models, range(pool.rows), evaluate, seed=1, workers=1)
+print(best.verdict)
+for drop in best.dropped:
+    print(f"  {drop.candidate} was dropped after {drop.row} questions, against {drop.against}")
 
 near = race(models, range(pool.rows), evaluate, seed=1, workers=1, within=0.02)
-print(f"\nGood enough, if nothing is better by more than 2 points:\n{near.verdict}")
+print(f"\nWithin 2 points of the best:\n{near.verdict}")
 
-print("\nWhat such a race takes, over 100 shuffles of this table:")
+print("\nNumber of calls over 100 shuffles of this table:")
 for one in plan(pool, seed=1, levels=(0.05, 0.01), shuffles=100):
     low, high = one.calls_range
     print(f"  level {one.settings.level}: {one.calls:,.0f} of {one.total_calls:,} calls", end=" ")

@@ -1,4 +1,4 @@
-"""Which solver setting is best on a set of instances: run times with a cap, failures, and a baseline to beat."""
+"""Find the best solver setting on instances: run times with a cap, failures, and a baseline."""
 
 from tombola import demo, race
 
@@ -7,15 +7,15 @@ solvers = {name: column for column, name in enumerate(pool.actions)}
 
 
 def run(solver, instance):
-    """Run a solver on an instance, here by looking it up; a crash is an exception, a timeout the loss 1."""
+    """Return the run time as a share of the limit, here by table look-up; raise on a timeout."""
     share = float(pool.losses[instance, solver])
     if share == 1.0:
         raise TimeoutError("no solution within the limit")
     return share
 
 
-found = race(solvers, range(pool.rows), run, seed=1, workers=1)
-print(found.verdict)
+best = race(solvers, range(pool.rows), run, seed=1, workers=1)
+print(best.verdict)
 
 first, *others = pool.actions
 print(f"\nIs anything better than {first}? At most 600 runs.")
