@@ -54,7 +54,7 @@ def test_long_table_and_command(tmp_path: Path) -> None:
     assert read_logs([path]).losses.tolist() == [[0, 1], [0.25, 0.5]]
     done = CliRunner().invoke(app, ["table", str(path), "--out", str(tmp_path / "wide.csv")])
     assert done.exit_code == 0, done.exception
-    assert "2 candidates on 2 rows" in done.output
+    assert "2 candidates on 2 rows" in " ".join(done.output.split())
     assert (tmp_path / "wide.csv").read_text() == "id,a,b\nx,0.0,1.0\ny,0.25,0.5\n"
 
 

@@ -237,6 +237,9 @@ class RaceFile(ProcessBound):
             if not is_race_event(stored):
                 raise self._log.damage(f"event {stored.number} is malformed")
             event = _to_event(stored)
+            # A ticket is issued once and answered once.
+            if event.ticket in (self._issued if event.kind == "call" else self._answers):
+                raise self._log.damage(f"event {stored.number} repeats ticket {event.ticket}")
             self._remember(event)
             if self._race is not None:
                 self._race.apply(event)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola._types import Floats, Order, Rows
-from tombola.engine.compiler import Kernel, compile_loop
+from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.state_vector import flatten, unflattener
 from tombola.racing.bets import STRATEGY_WEIGHTS
 
@@ -121,7 +121,9 @@ class Elimination(ABC):
 
     @cached_property
     def _update(self) -> Kernel:
-        return compile_loop(update_row, (self._memory, self._row), **self._kernels)
+        # A live race waits for its calls: on short lists interpreting is faster than compiling.
+        with expected_rounds(self.rows, len(self.state.wealth)):
+            return compile_loop(update_row, (self._memory, self._row), **self._kernels)
 
     def play(self, table: Rows, order: Order) -> int:
         """Reset, run a whole race on a loss table (rows, k), and return its calls."""
