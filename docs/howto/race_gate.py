@@ -1,4 +1,4 @@
-"""Gate for continuous integration: may this prompt change be merged?"""
+"""Gate for continuous integration: decide whether a prompt change may be merged."""
 
 import subprocess
 import sys
