@@ -14,7 +14,7 @@ import tombola
 
 KERNELS = ["init", "act", "mix", "observe", "needs_plan", "plan"]
 FILLED = ("reference/", "errata", "commands")
-WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
+WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 log = logging.getLogger(__name__)
 PUBLIC = {home: [name for name in tombola.__all__ if tombola._HOME[name] == home] for home in tombola._HOME.values()}
 

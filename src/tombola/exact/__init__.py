@@ -1,7 +1,7 @@
-"""Exact expected regret of a learner on small inputs, in any setting, by walking the tree of all row sequences once.
+"""Exact expected regret of a learner on small inputs, from the tree of all row sequences.
 
-It is the oracle for everything that is sampled elsewhere, and shows the hierarchy i.i.d. <= random order <= adversarial
-(paper, appendix on the hierarchy) number by number. `tombola exact` says the same with the same words.
+The reference for everything that is sampled elsewhere, and for the hierarchy i.i.d. <= random order <= adversarial
+(Theorem B.1 of the paper).
 """
 
 from tombola.exact.distinct_rows import zero_one

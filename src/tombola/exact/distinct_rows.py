@@ -1,4 +1,4 @@
-"""DistinctRows of rows: what small inputs are made of, in any setting, and what the comparator loses on them."""
+"""Distinct rows of small inputs for any kind of feedback, and the loss of the comparator on them."""
 
 import itertools
 from abc import ABC, abstractmethod
@@ -31,70 +31,69 @@ def zero_one(actions: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows(ABC):
-    """Rows that differ; `names` says them as plain numbers: losses and costs, or features, label and weight.
+    """Distinct rows of an input.
 
-    `places` is which kind each row of the input is of, and `counts` how often each came.
+    `values[i]` is row i as numbers: losses and costs, or features, label and weight. `indices` gives for every row of
+    the input its distinct row, and `counts` the frequencies.
     """
 
-    names: Floats
-    places: Rounds
+    values: Floats
+    indices: Rounds
     counts: Rounds
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.values)
 
     @abstractmethod
     def pool(self, rows: Sequence[int]) -> Any:
-        """Return the pool with these kinds of rows, in this order."""
+        """Return the pool of these distinct rows, in this order."""
 
     @abstractmethod
     def best(self, counts: Sequence[int], horizon: int) -> float:
-        """Return what the comparator loses in so many rounds, on rows with these frequencies."""
+        """Return the comparator's loss in `horizon` rounds on rows with these frequencies."""
 
 
 @dataclass(frozen=True, eq=False)
-class LossKinds(DistinctRows):
-    """Rows of losses, and of costs if there are any; the comparator is the best action, or the best mix in a budget."""
+class LossRows(DistinctRows):
+    """Rows of losses and costs; the comparator is the best action, or the best mix within the budget."""
 
-    pooled: Pool
+    distinct_pool: Pool
     budget: Budget | None
 
     def pool(self, rows: Sequence[int]) -> Pool:
-        """Return the pool with these kinds of rows, in this order."""
-        places, costs = list(rows), self.pooled.costs
-        return Pool(np.asarray(self.pooled.losses)[places], costs=None if costs is None else np.asarray(costs)[places])
+        indices, costs = list(rows), self.distinct_pool.costs
+        return Pool(
+            np.asarray(self.distinct_pool.losses)[indices], costs=None if costs is None else np.asarray(costs)[indices]
+        )
 
     def best(self, counts: Sequence[int], horizon: int) -> float:
-        """Return what the best action loses, or the best mix within the budget."""
         share = horizon / sum(counts)
         if self.budget is None:
-            return float((np.array(counts) @ self.pooled.losses).min()) * share
+            return float((np.array(counts) @ self.distinct_pool.losses).min()) * share
         pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
         budget = replace(self.budget, amounts=tuple(self.budget.per_resource / share))
         return horizon * (1.0 - optimum(pool, budget).value)
 
 
 @dataclass(frozen=True, eq=False)
-class LabelKinds(DistinctRows):
-    """Rows of features with a label and its weight; the comparator is the best hypothesis of the learner's class."""
+class LabelRows(DistinctRows):
+    """Rows of features, label and weight; the comparator is the best hypothesis of the class."""
 
-    pooled: LabelledPool
+    distinct_pool: LabelledPool
     learner: LabelLearner
 
     def pool(self, rows: Sequence[int]) -> LabelledPool:
-        """Return the pool with these kinds of rows, in this order."""
-        places, pool = list(rows), self.pooled
-        return LabelledPool(pool.features[places], pool.labels[places], pool.weights[places])
+        indices, pool = list(rows), self.distinct_pool
+        return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
 
     def best(self, counts: Sequence[int], horizon: int) -> float:
-        """Return what the best hypothesis loses."""
         pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
         wrong = comparator(self.learner).best(pool) != pool.labels
         return float(pool.weights[wrong].sum()) * (horizon / sum(counts))
 
 
-def kinds_of(owner: str, learner: Any, rows: Input, budget: Budget | None) -> DistinctRows:
-    """Return the kinds of rows of an input for this learner."""
+def distinct_rows(owner: str, learner: Any, rows: Input, budget: Budget | None) -> DistinctRows:
+    """Return the distinct rows of an input that fits this learner; raise ParameterError otherwise."""
     labels = isinstance(learner, LabelLearner)
     if labels != isinstance(rows, LabelledPool):
         raise ParameterError(
@@ -107,18 +106,20 @@ def kinds_of(owner: str, learner: Any, rows: Input, budget: Budget | None) -> Di
             "leave it out."
         )
     if labels:
-        names, first, places, counts = _distinct(np.column_stack([rows.features, rows.labels, rows.weights]))
+        values, first, indices, counts = _distinct(np.column_stack([rows.features, rows.labels, rows.weights]))
         chosen = LabelledPool(rows.features[first], rows.labels[first], rows.weights[first])
-        return LabelKinds(names, places, counts, chosen, learner)
+        return LabelRows(values, indices, counts, chosen, learner)
     pool = rows if isinstance(rows, Pool) else Pool(rows)
     losses = np.asarray(pool.losses, dtype=np.float64)
     costs = None if budget is None or pool.costs is None else np.asarray(pool.costs, dtype=np.float64)
     table = losses if costs is None else np.column_stack([losses, costs.reshape(pool.rows, -1)])
-    names, first, places, counts = _distinct(table)
-    return LossKinds(names, places, counts, Pool(losses[first], costs=None if costs is None else costs[first]), budget)
+    values, first, indices, counts = _distinct(table)
+    return LossRows(values, indices, counts, Pool(losses[first], costs=None if costs is None else costs[first]), budget)
 
 
 def _distinct(table: Floats) -> tuple[Floats, Rounds, Rounds, Rounds]:
-    """Return the rows that differ, where each comes first, which of them each row is, and how often they come."""
-    names, first, places, counts = np.unique(table, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    return names, first, places.ravel(), counts
+    """Return distinct rows, their first positions, the index of every row, and the counts."""
+    values, first, indices, counts = np.unique(
+        table, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    return values, first, indices.ravel(), counts

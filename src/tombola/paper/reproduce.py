@@ -87,7 +87,7 @@ def _draw(result: ClaimResult, out: Path) -> Drawing:
 
 
 def _run_facts(results: Sequence[ClaimResult], options: RunOptions) -> list[tuple[str, str]]:
-    """Return the facts of the run for the page; the number of workers is left out, since pages must not depend on it."""
+    """Return the facts of the run for the page; not the number of workers, on which no page may depend."""
     alpha = sum(result.claim.alpha for result in results)
     return [
         ("seed", str(options.seed)),

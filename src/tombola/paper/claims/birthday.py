@@ -1,7 +1,7 @@
-"""Lemma (paper L215): the birthday test fires early on every i.i.d. input, E[tau] <= 2 sqrt(T).
+"""Lemma 3.1 (L215): the birthday test stops early on i.i.d. input, E[tau] <= 2 sqrt(T).
 
-The lemma says so for large T; in fact it holds for every T (erratum 4): the expectation is a finite sum, which
-is computed here exactly, and measured by playing the test on i.i.d. draws.
+The lemma is stated for large T and holds for every T (erratum 4). The expectation is a finite sum, computed exactly
+here, and estimated by playing the test on i.i.d. draws.
 """
 
 from collections.abc import Callable
@@ -25,14 +25,13 @@ from tombola.rng import repetition_seeds
 
 @dataclass(frozen=True)
 class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound")):
-    """E[tau] <= 2 sqrt(T), exactly and as played.
+    """E[tau] <= 2 sqrt(T), exact and measured.
 
     Title: The birthday lemma
-    Source: Lemma 1 (L215)
-    Statement: On i.i.d. rows the birthday test fires after at most 2 √T rounds, on average.
-    Meaning: Draw from T different rows with replacement, and some row soon comes twice, as with birthdays in a
-        classroom. A learner can use that to find out whether it is fed i.i.d. draws. A row of a shuffled list
-        comes only once.
+    Source: Lemma 3.1 (L215)
+    Statement: On i.i.d. rows the birthday test stops after at most 2 √T rounds, on average.
+    Meaning: Draw from T different rows with replacement, and some row soon repeats, like birthdays in a classroom.
+        A learner can use this to detect i.i.d. draws. In a shuffled list every row comes once.
     Limits: from the theorem: the exact mean, a finite sum, is at most 2 √T; plays must have that mean (Student,
         two sides)
     """
@@ -65,10 +64,10 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
-            y_label="round in which the test fires",
+            y_label="round in which the test stops",
             bands=(mean_band(rows, "measured", "T", "tau"),),
             lines=reference_lines(levels(rows, "T"), {"2 √T": self.bound, "exact": self.mean}),
-            alt="The measured round in which the test fires lies on its exact mean, below 2 √T at every horizon.",
+            alt="The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.",
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -83,7 +82,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
 
 def repeated_pool(T: int) -> Pool:
-    """Return the birthday pool four times over: the same distribution, and room for the test to fire.
+    """Return the birthday pool four times over: the same distribution, and enough rounds to stop.
 
     >>> year(2).losses[:, 0].tolist()
     [0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]
@@ -92,10 +91,10 @@ def repeated_pool(T: int) -> Pool:
 
 
 def stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
-    """Return the round in which the test fires in one play on i.i.d. rows.
+    """Return tau, the round in which the test stops, in one play on i.i.d. rows.
 
-    Action 1 has no loss and the test forgets what it saw, so the play leaves action 0 exactly two rounds after tau,
-    which is T + 3 at most.
+    Action 1 has no loss and the test restarts from scratch, so the play leaves action 0 exactly two rounds after tau,
+    which is at most T + 3.
     """
     trace = play(learner, rows, order=order, seed=seed)
     return int(np.argmax(trace.actions != 0)) - 1

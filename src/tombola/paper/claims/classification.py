@@ -1,7 +1,7 @@
-"""Theorem (paper L782): in random order ERM learns every class of finite VC dimension, and thresholds need no more.
+"""Theorem 5.3 (L775): in random order ERM learns every class of finite VC dimension.
 
-In adversarial order Littlestone dimension decides, which is infinite for thresholds on the line. With labels by a
-threshold, ERM errs at every record of the zeros: the mean number of mistakes is a harmonic number, exactly.
+In adversarial order the Littlestone dimension decides, which is infinite for thresholds on the line. With labels by a
+threshold, ERM errs at every record of the zeros, so the mean number of mistakes is a harmonic number.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 
 
 def pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
-    """Return the pools of the claim: labels by a threshold, the zeros listed from below, and labels drawn at random."""
+    """Return the pools of the claim: labels by a threshold, and labels in random order, half of them 1."""
     points = np.arange(horizon, dtype=np.float64)
     random_labels = generator.permutation(np.arange(horizon) % 2)
     return {
@@ -42,10 +42,10 @@ def pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPoo
 
 
 def records(T: int) -> float:
-    """Return the mean mistakes of ERM with ties "first" on T rows in random order, half of them 0: 1 + 1/2 + .. + 2/T.
+    """Return the mean mistakes of ERM on labels by a threshold: 1 + 1/2 + .. + 2/T.
 
-    It predicts 1 from above the largest 0 seen, so it errs when a 0 is a record; round 1, when it predicts 0, errs on a 1
-    instead, which is as likely.
+    ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a record. In round 1 it predicts 0
+    and errs on a 1 instead, which is equally likely. T is even.
 
     >>> records(4)
     1.5
@@ -55,17 +55,17 @@ def records(T: int) -> float:
 
 @dataclass(frozen=True)
 class Classification(Claim, name="classification", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
-    """ERM over thresholds: logarithmic or sqrt(T) regret in random order, a mistake a round in Littlestone order.
+    """Mistakes of ERM over thresholds in random order and in the worst order.
 
-    Title: Shuffled, VC dimension is enough; in bad order, nothing is
-    Source: Theorem 6 (L782)
+    Title: VC dimension is enough in random order, and not in the worst order
+    Source: Theorem 5.3 (L775)
     Statement: In random order the empirical risk minimiser has regret at most 8 √(v T ln(T/v)), v the VC
         dimension.
     Meaning: Label the rows of a shuffled list one by one, always by the rule that fits best so far. For
-        thresholds on one number that costs a dozen mistakes on a million rows. The same rows in a malicious order
-        cost a mistake each.
-    Limits: from the theorem: the corrected bound on coin labels (Student); the exact mean, a harmonic number, on
-        labels by a threshold (two sides); exactly T mistakes in bad order, exactly 99 with all labellings of 99
+        thresholds on one number this makes a dozen mistakes on a million rows. In the worst order every row is a
+        mistake.
+    Limits: from the theorem: the corrected bound on random labels (Student); the exact mean, a harmonic number, on
+        labels by a threshold (two-sided); exactly T mistakes in the worst order, exactly 99 with all labellings of 99
         points
     """
 
@@ -91,7 +91,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         return [*rows, {"T": rounds, "kind": "bad order", "play": 0, "regret": float(mistakes)}]
 
     def _near_the_horizon(self, horizon: int, seed: Seed) -> Row:
-        """All labellings of T - 1 points, all labels 1: ERM that guesses 0 is wrong on every new point."""
+        """Play all labellings of T - 1 points with labels 1: ERM predicts 0 on every new point."""
         pool = LabelledPool(np.minimum(np.arange(horizon), horizon - 2).astype(float), np.ones(horizon, int))
         regret = play(ERM(AllLabellings(horizon - 1)), pool, self.order, seed=seed).regret
         return {"T": horizon, "kind": "v = T - 1", "play": 0, "regret": float(regret)}
@@ -129,7 +129,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
                 *reference_lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
                 *reference_lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
             ),
-            alt="In bad order every round is a mistake; shuffled, mistakes grow like the square root or the logarithm of T.",
+            alt="In the worst order every round is a mistake; in random order mistakes grow like √T or log T.",
         )
 
     def faults(self) -> dict[str, Overrides]:

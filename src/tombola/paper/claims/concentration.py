@@ -1,8 +1,8 @@
-"""Concentration without replacement (paper L918-L937): Hoeffding 1963 and Serfling 1974, with exact probabilities.
+"""Theorem C.1 (L918): concentration without replacement (Hoeffding 1963, Serfling 1974), exactly.
 
-For 0/1 pools the mean of s rows is hypergeometric, so every probability is a finite sum. All pools of N rows and all s are
-tried: the printed tail 2 exp(-s x^2) at every deviation (valid but sqrt(2) wide, erratum 48), and the intervals of
-`tombola.confidence` as users get them, at four levels.
+For 0/1 pools the mean of s rows is hypergeometric, so every probability is a finite sum. For all pools of N rows and
+all s: the printed tail 2 exp(-s x^2) at every deviation (valid, but wider than needed by sqrt(2), erratum 48), and the
+intervals of `tombola.confidence` at four levels.
 """
 
 import math
@@ -24,14 +24,14 @@ Intervals: TypeAlias = Callable[[float, float, int], Any]  # population, level, 
 
 
 class Ends(NamedTuple):
-    """The lower and the upper end of the interval for each number of ones among the rows seen."""
+    """Lower and upper end of the interval for each number of ones among the rows seen."""
 
     lows: Floats
     highs: Floats
 
 
 def with_ones(interval: Intervals, population: float, seen: int, level: float) -> Ends:
-    """Return the intervals after 0, 1, .., `seen` ones among the rows seen.
+    """Return the intervals after 0, 1, .., `seen` ones among `seen` rows.
 
     >>> from tombola.confidence import Hoeffding
     >>> with_ones(Hoeffding, 10, 2, 0.05).highs.tolist()
@@ -43,9 +43,9 @@ def with_ones(interval: Intervals, population: float, seen: int, level: float) -
 
 
 def missed(law: Floats, ends: Ends, population: int) -> Floats:
-    """Return the probability that the interval misses the mean, for every number of ones in the pool.
+    """Return the miss probability of the intervals, for every number of ones in the pool.
 
-    `law[ones]` has the probabilities of 0, 1, .. ones among the rows seen.
+    `law[ones]` are the probabilities of 0, 1, .. ones among the rows seen.
     """
     means = np.arange(population + 1)[:, None] / population
     outside = (means < ends.lows - ROUNDING) | (means > ends.highs + ROUNDING)
@@ -53,7 +53,7 @@ def missed(law: Floats, ends: Ends, population: int) -> Floats:
 
 
 def halved(interval: Intervals) -> Intervals:
-    """Return intervals with half the radius, where that is sqrt(ln(2 / level) ..): those of a level too high.
+    """Return intervals with half the radius if it is proportional to sqrt(ln(2 / level)): a fault.
 
     >>> from tombola.confidence import Hoeffding
     >>> whole, half = (with_ones(kind, 10**6, 1000, 0.05).highs[500] for kind in (Hoeffding, halved(Hoeffding)))
@@ -73,7 +73,9 @@ KINDS: dict[str, Intervals] = {
 
 
 def shuffled(N: int, s: int) -> Floats:
-    """Return the law of the ones among s rows in random order: one row for each number of ones in the pool of N.
+    """Return the distribution of the ones among s of N rows in random order, for every pool.
+
+    Row i is for the pool with i ones, column j for j ones among the s rows.
 
     >>> shuffled(2, 1).round(9).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
@@ -84,7 +86,7 @@ def shuffled(N: int, s: int) -> Floats:
 
 
 def ones_first(N: int, s: int) -> Floats:
-    """Return the law of the ones among the first s rows of a list that has its ones first: no shuffle.
+    """Return the same for the first s rows of the unshuffled list with its ones first.
 
     >>> ones_first(2, 1).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
@@ -93,7 +95,7 @@ def ones_first(N: int, s: int) -> Floats:
 
 
 def replaced(N: int, s: int) -> Floats:
-    """Return the law of the ones among s draws with replacement.
+    """Return the same for s draws with replacement.
 
     >>> replaced(2, 1).round(9).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
@@ -104,21 +106,21 @@ def replaced(N: int, s: int) -> Floats:
 
 
 def tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
-    """Return all deviations |mean of s rows - mean of the pool| of all 0/1 pools of N rows, and their exact tails.
+    """Return |mean of s rows - mean of the pool| for all 0/1 pools of N rows, and its exact tails.
 
-    One row for each number of ones; an entry of the second is the probability of a deviation at least as large.
+    Row i is for the pool with i ones; tails are the probabilities of a deviation at least as large.
 
     >>> [part.round(9).tolist() for part in tails(shuffled(2, 1), 2, 1)]
     [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
     """
     ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
-    deviations = np.abs(seen * N - ones * s)  # whole numbers: ties are ties
+    deviations = np.abs(seen * N - ones * s)  # integers, so that ties are exact
     reached = deviations[:, None, :] >= deviations[:, :, None]
     return deviations / (N * s), np.einsum("kij,kj->ki", reached, law)
 
 
 def excess(exact: Floats, exponents: Floats) -> float:
-    """Return the largest probability / (2 exp(-exponent)), computed in logarithms: both can be as small as they like.
+    """Return the largest probability / (2 exp(-exponent)), computed in logarithms to avoid underflow.
 
     >>> excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
     0.25
@@ -130,15 +132,14 @@ def excess(exact: Floats, exponents: Floats) -> float:
 
 @dataclass(frozen=True)
 class Concentration(Claim, name="concentration", expected="holds"):
-    """The printed tail at every deviation, and misses at most the level, for all 0/1 pools.
+    """The printed tail at every deviation, and the coverage of intervals, for all 0/1 pools.
 
-    Title: How well the first rows tell the mean of the list
-    Source: Hoeffding and Serfling without replacement (L918)
+    Title: How well the first rows estimate the mean of the list
+    Source: Theorem C.1 (L918)
     Statement: The mean of s rows in random order is x or more away from that of the list with probability at most 2
         exp(−s x²).
-    Meaning: However the list looks, what you have seen of it tells its mean to within a radius that you can write
-        down, and that shrinks to nothing as you come to its end. Hoeffding's own radius is the printed one over
-        √2.
+    Meaning: For every list, the rows seen so far estimate its mean up to a known radius, which shrinks to 0 at the
+        end of the list. Hoeffding's original radius is the printed one divided by √2.
     Limits: from the theorem: exact probabilities of all 0/1 pools, at most the printed tail, and at most the level of
         an interval
     """
@@ -189,8 +190,8 @@ class Concentration(Claim, name="concentration", expected="holds"):
             lines=tuple(Line(other.name, other.x, other.middle) for other in others),
             log_x=False,
             log_y=False,
-            alt="The exact radius lies below Serfling's, and that below Hoeffding's and the printed one; the first two "
-            "shrink to nothing as all rows are seen.",
+            alt="The exact radius lies below Serfling's, and Serfling's below Hoeffding's and the printed one; "
+            "the first two shrink to 0 as all rows are seen.",
         )
 
     def faults(self) -> dict[str, Overrides]:

@@ -1,9 +1,9 @@
-"""Theorem (paper L466): with budgets, Simulation has sublinear regret in random order and never spends more than it has.
+"""Theorem 4.5 (L458): with budgets, Simulation has sublinear regret in random order and zero violation.
 
-Each learner is judged by the bound of its own parameters, at horizons where that is less than what doing nothing loses.
-Every statement is one of probability 1 - delta, so plays that miss it are counted. A run that the stop rule had to end
-is a miss too: the margin is there so that it need not. On the second pool the better action changes from block to
-block as the rows are listed: shuffled that is nothing, as listed every block teaches what is wrong in the next.
+Each learner is tested against the bound of its own parameters, at horizons where the bound is below the regret of
+doing nothing. The bounds hold with probability 1 - delta, so plays that miss them are counted. A play ended by the
+stop rule is a miss too, since the margin should prevent it. On the second pool the better action alternates between
+blocks of the list: irrelevant in random order, misleading in given order.
 """
 
 import math
@@ -33,14 +33,14 @@ WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
 class NullState(NamedTuple):
-    """The null action."""
+    """Index of the null action."""
 
     null: float
 
 
 @dataclass(frozen=True)
 class AlwaysNull(BudgetedLearner):
-    """Play the null action, always: a fault, which loses all that there is to win."""
+    """Always play the null action: a fault that earns nothing."""
 
     def init(self, terms: BudgetTerms) -> NullState:
         return NullState(float(terms.null))
@@ -52,11 +52,13 @@ class AlwaysNull(BudgetedLearner):
 
     @staticmethod
     def observe(state: NullState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Learn nothing."""
+        pass
 
 
 def flipping(T: int, *, seed: Seed) -> Pool:
-    """Return rows in which one of two actions earns 1, the other in the next block of 2^i rows; each costs .9 on average.
+    """Return rows in which one of two actions earns 1, alternating between blocks of 2^i rows.
+
+    Each action costs 0.9 on average.
 
     >>> flipping(8, seed=0).losses[:, 1:].argmin(axis=1).tolist()
     [0, 0, 1, 1, 0, 0, 0, 0]
@@ -71,7 +73,7 @@ POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flippi
 
 
 def faithful_bound(margin: float) -> Callable[[int], float]:
-    """Return the bound of BudgetSimulation with this margin, as a function of the horizon."""
+    """Return the bound of BudgetSimulation with this margin as a function of the horizon."""
     return lambda T: bounds.budget_simulation(T, ACTIONS, 1, RATE, DELTA, margin)
 
 
@@ -92,31 +94,34 @@ UNSTOPPED = ("margin 3", "Serfling LP")
 def budget_play(
     learner: BudgetedLearner, pool: Pool, order: OrderLike, overdraft: float, seed: Seed, *, fluid: bool
 ) -> dict[str, Any]:
-    """Return regret, T OPT, and how one play at the rate of the claims ended; fluid play has the strict stop."""
+    """Play once at the rate of the claims; return regret, T OPT, and whether it overspent or stopped.
+
+    Fluid play uses the strict stop rule and charges expected costs.
+    """
     amount = RATE * pool.rows
     how: dict[str, Any] = {"stop": "strict", "mixed": True} if fluid else {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that the horizon is too short for it; that is shown here
+        warnings.simplefilter("ignore")  # a warning that the horizon is too short is expected here
         budget = Budget(amount * overdraft, worst=1.0, null=0)
         trace = play(learner, pool, order, budget=budget, seed=seed, **how)
-    over = math.fsum([*trace.costs[:, 0].tolist(), -amount]) > 0  # a sum whose sign is exact
+    over = math.fsum([*trace.costs[:, 0].tolist(), -amount]) > 0  # fsum: the sign is exact
     result = {"most": trace.comparator_reward, "regret": float(trace.regret)}
     return result | {"overspent": over, "stopped": bool(trace.balance.left[0] < 1)}
 
 
 @dataclass(frozen=True)
 class Constraints(Claim, name="constraints", expected="holds as corrected", alpha=5e-4, verdict_only=("bounds",)):
-    """Regret of the faithful Simulation and of two linear programs, and overspending, at a rate of 0.8.
+    """Regret and spending of BudgetSimulation and of two linear programs, at a rate of 0.8.
 
     Title: A budget that is never exceeded
-    Source: Theorem 4 (L466)
+    Source: Theorem 4.5 (L458)
     Statement: With a budget for each of m resources, Simulation has regret Õ(√T) and zero violation in random
         order.
-    Meaning: Work through a list under a dollar cap. The cap is never exceeded, not by a cent, in any run. The
-        paper's algorithm waits very long before it dares to play; solving the linear program of what was seen,
-        again and again, with what is left, loses almost nothing.
-    Limits: from the theorem: each learner's own bound, less than T OPT at these horizons, missed by 5 % of the
-        plays at most, and so the stop (binomial); nothing overspent in any play
+    Meaning: Work through a list under a dollar cap. The cap is never exceeded, in any run. The paper's algorithm
+        plays the null action for a long time first; solving the linear program of the rows seen, again and again,
+        with the budget left, loses almost nothing.
+    Limits: from the theorem: each learner's own bound, below T OPT at these horizons, is missed by at most 5 % of the
+        plays, as is the stop (binomial); no play overspends
     """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
@@ -154,8 +159,8 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         last = levels(rows, "T")[-1]
         lost = {name: 100 * _share(rows, name, last) for name in self.learners}
         measured = (
-            f"{over} of {len(rows)} runs overspent; regret at most {max(shares):.2f} of the bounds; T = {last} loses, of T OPT: "
-            + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
+            f"{over} of {len(rows)} runs overspent; regret at most {max(shares):.2f} of the bounds; "
+            f"T = {last} loses, of T OPT: " + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
         )
         return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
 
@@ -167,7 +172,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
             y_label="reward in % of the best fixed mix",
             bands=tuple(mean_band(shares, name, "T", "share", learner=name) for name in self.learners),
             log_y=False,
-            alt="The empirical LP collects nearly everything; the faithful learners start to play late and collect less.",
+            alt="The empirical LP collects nearly everything; the others start to play late and collect less.",
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -181,7 +186,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
 
 def _share(rows: Rows, learner: str, T: int) -> float:
-    """Return the mean share of T OPT that a learner loses."""
+    """Return the mean share of T OPT lost by a learner."""
     return float((select(rows, "regret", learner=learner, T=T) / select(rows, "most", learner=learner, T=T)).mean())
 
 

@@ -1,9 +1,9 @@
-"""Theorem (paper L844): how far draws without replacement are from every mixture of i.i.d. draws, computed exactly.
+"""Theorem A.1 (L844): exact distance of draws without replacement from mixtures of i.i.d. draws.
 
-Diaconis and Freedman 1980. Their norm is twice the largest difference of probabilities of one event; the paper prints its
-constant for the total variation distance, which is half of it, and an error term as large as the term itself
-(erratum 46). What the distance means for a user is shown with an interval of `tombola.confidence`: on fresh samples it
-misses no more often than on the list, plus the distance.
+Diaconis and Freedman 1980. Their norm is twice the total variation distance; the paper prints their constant for the
+total variation distance, and an error term as large as the main term (erratum 46). The meaning for users is shown with
+an interval of `tombola.confidence`: its miss probabilities on fresh samples and on the list differ by at most the
+distance.
 """
 
 import math
@@ -27,7 +27,7 @@ Law: TypeAlias = Callable[[int, int], Floats]
 
 
 def without(n: int, k: int) -> Floats:
-    """Return the law of the red balls in 2k draws without replacement from n red and n black ones.
+    """Return the distribution of red balls in 2k draws without replacement from n red, n black.
 
     >>> without(1, 1).round(3).tolist()
     [0.0, 1.0, 0.0]
@@ -38,7 +38,7 @@ def without(n: int, k: int) -> Floats:
 
 
 def replaced(n: int, k: int) -> Floats:
-    """Return the law of the red balls in 2k draws with replacement.
+    """Return the distribution of red balls in 2k draws with replacement.
 
     >>> replaced(1, 1).round(3).tolist()
     [0.25, 0.5, 0.25]
@@ -49,7 +49,7 @@ def replaced(n: int, k: int) -> Floats:
 
 
 def variation(one: Floats, other: Floats) -> float:
-    """Return the total variation distance of two laws: the largest difference of probabilities of one event.
+    """Return the total variation distance of two distributions.
 
     >>> round(variation(without(1, 1), replaced(1, 1)), 9)
     0.5
@@ -67,9 +67,10 @@ def distance(n: int, k: int) -> float:
 
 
 def least_distance(law: Floats, n: int, k: int) -> float:
-    """Return a lower bound on the distance to any mixture of i.i.d. draws, by the event that tells the two laws apart.
+    """Return a lower bound on the distance to any mixture of i.i.d. draws.
 
-    A mixture gives the event at most the largest probability that one binomial law does, over p in 0, 1/200, .., 1.
+    It is the difference on the event that separates both distributions. A mixture gives the event at most the largest
+    probability under one binomial distribution, over p in 0, 1/200, .., 1.
     """
     from scipy.stats import binom
 
@@ -80,16 +81,16 @@ def least_distance(law: Floats, n: int, k: int) -> float:
 
 @dataclass(frozen=True)
 class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
-    """Distance of the hypergeometric law from the binomial one, n/k times: 0.242 in total variation, 0.484 in L1.
+    """n/k times the distance of hypergeometric and binomial: 0.242 in total variation.
 
     Title: How far a shuffled list is from fresh samples
-    Source: theorem of Diaconis and Freedman (L844)
+    Source: Theorem A.1 (L844)
     Statement: The law of 2k draws from 2n balls without replacement is √(2/(πe)) k/n away from that of every
         mixture of i.i.d. draws, in total variation, as n grows.
     Meaning: The first few rows of a long shuffled list look like fresh samples; the difference grows with the
-        share of the list that you have seen. So what holds for samples may fail on the list, but only late.
-    Limits: from the theorem: its constant up to the terms it leaves out, 1/k + k/n of it; no mixture is nearer;
-        an interval at 5 % misses at most 5 % of the lists, and of samples at most the distance more
+        share of the list seen. Guarantees for samples may fail on the list, but only late.
+    Limits: from the theorem: its constant up to the omitted terms, 1/k + k/n of it; no mixture is nearer; an interval
+        at 5 % misses at most 5 % of the lists, and of samples at most the distance more
     """
 
     law: Law = without
@@ -107,7 +108,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         return [{**unit, **far, **(self._misses(law, n, k) if k <= TRIED else {})}]
 
     def _misses(self, law: Floats, n: int, k: int) -> Row:
-        """Compute the probability that the interval for the share of red balls misses it, on the list and on samples."""
+        """Return the miss probability of the interval for the share of red balls, on list and samples."""
         ends = with_ones(self.interval, 2 * n, 2 * k, LEVEL)
         outside = (ends.lows > 0.5 + ROUNDING) | (ends.highs < 0.5 - ROUNDING)
         return {"on_list": float(law[outside].sum()), "on_samples": float(replaced(n, k)[outside].sum())}
@@ -159,5 +160,5 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
 
 
 def _near(row: Row, constant: float) -> bool:
-    """Tell whether n/k times the distance is this constant, up to the terms that the theorem leaves out."""
+    """Return whether n/k times the distance is this constant, up to the terms omitted by the theorem."""
     return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])

@@ -1,4 +1,4 @@
-"""Corollary (paper L421): regret O(sqrt(T log T) + d log T) with feedback d rounds late, and how to have less."""
+"""Corollary 4.4 (L421): regret O(sqrt(T log T) + d log T) with delay d, and two better ways."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,13 +25,13 @@ def default_learners() -> Learners:
 
 @dataclass(frozen=True)
 class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)):
-    """Regret O(sqrt(T log T) + d log T): as printed, without waiting, and with no Simulation at all.
+    """Regret with delay d: Simulation, Simulation without waiting, follow the leader.
 
-    Title: Three ways to live with late feedback
-    Source: corollary on delayed feedback (L421)
+    Title: Three ways to handle delayed feedback
+    Source: Corollary 4.4 (L421)
     Statement: Some learner has regret O(√(T log T) + d log T) in random order with feedback d rounds late.
-    Meaning: Waiting for answers before each block is not needed: learn from whatever has come back. Following the
-        leader on that has regret d + π √(2 T log k) at most, without the logarithm and without knowing d.
+    Meaning: Waiting for feedback before each block is not needed: learn from the feedback that has arrived. Following
+        the leader on it has regret at most d + π √(2 T log k), without the logarithm and without knowing d.
     Limits: from the theorem: each learner's own bound and the printed one (Student); where actions differ by
         1/√T, a slope in T of at most that of √(T ln T) (regression)
     """

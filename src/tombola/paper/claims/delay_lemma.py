@@ -1,8 +1,8 @@
-"""Lemma 4.1 (paper L323): the mean of the training distribution is the mean of the past blocks.
+"""Lemma 4.1 (L323): the mean of the training distribution is the mean of the past blocks.
 
-What training draws from is recorded by the base that is trained: row t of the pool is the t-th unit vector, and the base
-plays the action that the row it saw last points at. So the frequencies that Simulation gets back are those of the
-draws, and the two sides of the lemma are compared row by row: which rows are drawn, to the last one, and how often.
+The base learner records the rows it is trained on: row t of the pool is the t-th unit vector, and the base plays the
+action that its last row points at. The action frequencies of Simulation are then the frequencies of the draws, and both
+sides of the lemma are compared row by row.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,14 +26,14 @@ TRAININGS = 40
 
 
 class State(NamedTuple):
-    """The action that the last row pointed at; the last action of all before there is a row."""
+    """Index of the nonzero entry of the last row; the last action before the first row."""
 
     last: Floats
 
 
 @dataclass(frozen=True)
 class LastRowRecorder(Learner):
-    """Play the action that the last row has a loss for: a base that tells what it was trained on."""
+    """Base learner that plays the action with a loss in the last row, to record its training rows."""
 
     feedback: ClassVar[Feedback] = "full"
 
@@ -53,7 +53,7 @@ class LastRowRecorder(Learner):
 
 @dataclass(frozen=True)
 class FirstRowRecorder(LastRowRecorder):
-    """Play the action that the first row has a loss for: as if training drew one row only, again and again."""
+    """Play the action with a loss in the first row: a fault, as if training drew one row only."""
 
     def init(self, actions: int, horizon: int) -> State:
         return State(last=np.full(2, actions - 1.0))
@@ -71,19 +71,19 @@ SCHEDULES: Schedules = {"lemma": LemmaSchedule, "paper": PaperSchedule}
 
 @dataclass(frozen=True)
 class RecordingSimulation:
-    """Simulation of a base that tells what it is trained on, with a schedule of each kind."""
+    """Factory of Simulation with a recording base learner, for each schedule."""
 
     base: Learner = field(default_factory=LastRowRecorder)
     kinds: Schedules = field(default_factory=lambda: SCHEDULES)
     past: Literal["blocks", "all"] = "blocks"
 
     def __call__(self, kind: str, delay: int) -> Simulation:
-        """Return the learner with this schedule, told this delay."""
+        """Return the learner with this schedule for this delay."""
         return Simulation(self.base, self.kinds[kind](delay), trainings=TRAININGS, past=self.past)
 
 
 def training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
-    """Drive a Simulation over T unit vectors; return how often each row was drawn, by the round of the training."""
+    """Run a Simulation over T unit vectors; return the draw frequencies of the rows by training round."""
     rows = np.eye(T, T + 1)
     state = learner.init(T + 1, T)._replace(past=np.zeros((T, T + 1)))
     rng, mix = new_rng(seed_sequence("trained_on", seed)), np.zeros(T + 1)
@@ -99,7 +99,7 @@ def training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict
 
 
 def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
-    """Return every block that begins by round T as its number i and its rounds: t_i, .., t_i + 2^i - 1.
+    """Return the blocks that begin by round T: number i and rounds t_i, .., t_i + 2^i - 1.
 
     >>> blocks_of("lemma", 10, 1)
     [(0, range(3, 4)), (1, range(5, 7)), (2, range(8, 12))]
@@ -111,15 +111,15 @@ def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 
 @dataclass(frozen=True)
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
-    """Training draws from the rows of round 1 and the blocks before, all equally, on every block of every schedule.
+    """Training draws uniformly from the rows of round 1 and of earlier blocks.
 
-    Title: What Simulation trains on
+    Title: The training rows of Simulation
     Source: Lemma 4.1 (L323)
     Statement: The mean of the training distribution of block i is the mean loss of the blocks before it.
-    Meaning: Training draws from the rows already revealed, with replacement. So nothing is invented: on average,
-        the learner trains on exactly the past. As printed, the sum forgets round 1, which the past contains.
-    Limits: from the lemma: the rows drawn are those before the block, none else; that all are drawn equally often
-        is tested on every block (chi-square, two sides)
+    Meaning: Training draws from the rows already revealed, with replacement. On average the learner trains on
+        exactly the past. The printed sum omits round 1, which is part of the past.
+    Limits: from the lemma: only rows before the block are drawn; that all are drawn equally often is tested on every
+        block (chi-square, two-sided)
     """
 
     learner: Callable[[str, int], Simulation] = field(default_factory=RecordingSimulation)
@@ -136,7 +136,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         rows: list[Row] = []
         for i, block in blocks(name, T, d):
             shares = drawn.get(block.start, np.zeros(T))
-            told = TRAININGS * (2**i - 1)  # the first draw of a training is not told
+            told = TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
             if told:
                 counts = np.rint(shares * TRAININGS * 2**i)
                 off = {

@@ -1,9 +1,9 @@
-"""Theorem (paper L333): with feedback d rounds late, Simulation has regret 5 sqrt(T log T) + d log T + sum R(2^i) at most.
+"""Theorem 4.2 (L333): with delay d, Simulation has regret 5 sqrt(T log T) + d log T + sum R(2^i).
 
-Beside the bounds, what a delay adds, for one and the same learner in both orders. Shuffled, a learner that has seen n rows
-costs the same in whichever round it plays, so a delay adds at most d to following the leader (which never gains by
-what it has not seen), 2 d to a fixed Hedge, and 2 d log T to Simulation with its waits. On the trap in its given order
-nothing is known of a block while it lasts, so every learner has the same expected regret: that of fair rng.
+Also the regret added by a delay, for the same learner in both orders. In random order the expected loss of a round
+depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d to a fixed Hedge, and
+2 d log T to Simulation with its waiting times. On the trap in given order a block reveals nothing until it ends, so
+every learner has the same expected regret: that of fair coin flips.
 """
 
 import math
@@ -55,7 +55,7 @@ def bound_of(learner: str, T: int, k: int, d: int) -> float:
 def play_learners(
     unit: Unit, learners: Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
-    """Play learners on a pool; `delay` says how late feedback really comes for a delay that all are told."""
+    """Play learners configured for delay d on a pool; `delay(d)` is the delay of the play."""
     T, d = unit["T"], unit["d"]
     pool = POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
@@ -69,7 +69,7 @@ def play_learners(
 
 
 def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tuple[list[float], float]:
-    """Return, for every setting of the rows, the probability of its mean under the bound, and the largest mean over bound."""
+    """Return the p-value of every mean under its bound, and the largest ratio of mean and bound."""
     settings = sorted({(row["pool"], row["learner"], row["T"], row["k"], row["d"]) for row in rows})
     found, worst = [], 0.0
     for pool, name, T, k, d in settings:
@@ -84,12 +84,12 @@ WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈l
 
 
 def default_learners() -> Learners:
-    """Return the learners of the trap."""
+    """Return the learners played on the trap."""
     return {name: LEARNERS[name] for name in ("follow the leader", "Hedge", "Simulation")}
 
 
 def max_added_regret(learner: str, T: int, d: int) -> float:
-    """Return the most that a delay can add to the expected regret of a learner in random order.
+    """Return a bound on the regret added by a delay in random order.
 
     >>> most_added("follow the leader", 1024, 3), most_added("Simulation", 1024, 3)
     (3.0, 60.0)
@@ -98,9 +98,9 @@ def max_added_regret(learner: str, T: int, d: int) -> float:
 
 
 def trap_regret(T: int, d: int) -> float:
-    """Return the expected regret of every learner on `delay_trap(T, d)` in given order: (d+1)/2 E|sum of fair signs|.
+    """Return the expected regret of every learner on `delay_trap(T, d)` in given order.
 
-    There are n = T/(d+1) blocks, an even number.
+    It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
 
     >>> coin_regret(4, 0), coin_regret(8, 1)
     (0.75, 1.5)
@@ -112,17 +112,16 @@ def trap_regret(T: int, d: int) -> float:
 
 @dataclass(frozen=True)
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
-    """Regret of Simulation below both bounds: shuffled, a delay adds; in adversarial order it multiplies.
+    """Regret of Simulation below both bounds, and the regret added by a delay in two orders.
 
-    Title: What a delay costs: shuffled, and in the worst order
-    Source: theorem on delayed feedback (L333)
+    Title: The cost of a delay in random order and in the worst order
+    Source: Theorem 4.2 (L333)
     Statement: With feedback d rounds late, Simulation has regret at most 5 √(T log T) + d log T + Σ R(2^i) in
         random order.
-    Meaning: Late answers cost a shuffled list a fixed number of rounds. In an order chosen against you they cost
-        in proportion to √(d T): the longer the list, the more a delay hurts. Rows and learners are the same in
-        both cases.
-    Limits: from the theorem: both bounds on three pools; by exchangeability, d more for the leader, 2 d for Hedge
-        and 2 d ⌈log T⌉ for Simulation when shuffled; in given order the exact regret of fair rng (Student)
+    Meaning: On a shuffled list a delay costs a fixed number of rounds. In an adversarial order it costs in
+        proportion to √(d T), so it grows with the list. Rows and learners are the same in both cases.
+    Limits: from the theorem: both bounds on three pools; by exchangeability, at most d more for the leader, 2 d for
+        Hedge and 2 d ⌈log T⌉ for Simulation in random order; in given order the exact regret of fair coin flips (Student)
     """
 
     learners: Learners = field(default_factory=default_learners)
@@ -196,8 +195,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             lines=reference_lines(late, {"d log T": lambda d: d * math.log2(T)}),
             log_x=False,
             log_y=False,
-            alt="In given order a delay adds far more to the regret of the leader than d; shuffled, the same learner on "
-            "the same rows shows next to nothing of it, and Simulation only its waits.",
+            alt="In given order a delay adds far more than d to the regret of the leader. In random order it adds "
+            "almost nothing to the same learner on the same rows, and to Simulation only its waiting times.",
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -210,20 +209,21 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
 
 def added_regrets(traps: Rows, order: str, learner: str, delay: int) -> Floats:
-    """Return how much more regret there is than with prompt feedback on the same rows, play by play."""
+    """Return the regret with delay minus the regret without, on the same rows, for every play."""
     late, prompt = (select(traps, column, order=order, learner=learner, d=delay) for column in ("regret", "prompt"))
     return late - prompt
 
 
 def mean_added_regret(traps: Rows, order: str, learner: str, delay: int) -> Estimate:
-    """Return the mean of that, with its 95 % interval."""
+    """Return the mean added regret with its 95 % interval."""
     return _statistics.mean(added_regrets(traps, order, learner, delay))
 
 
 def _sentence(traps: Rows) -> str:
     d = levels(traps, "d")[-1]
     words = [
-        f"{name} {mean_added_regret(traps, 'random', name, d).value:+.1f} shuffled, {mean_added_regret(traps, 'given', name, d).value:+.0f} given"
+        f"{name} {mean_added_regret(traps, 'random', name, d).value:+.1f} shuffled, "
+        f"{mean_added_regret(traps, 'given', name, d).value:+.0f} given"
         for name in levels(traps, "learner")
     ]
     return f"delay {d} adds to " + "; ".join(words)

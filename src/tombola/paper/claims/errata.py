@@ -1,4 +1,4 @@
-"""Errata: what is wrong in the paper, each with its numbers (`evidence` has the list and the numbers)."""
+"""All errata of the paper (`tombola.paper.errata`) as one claim."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -14,24 +14,23 @@ from tombola.paper.errata.base import demonstrates
 from tombola.paper.pvalues import exact
 from tombola.report.chart import Band, Chart
 
-SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "could say more"}
+SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 
 
 def is_demonstrated(row: Row) -> bool:
-    """Tell whether the numbers of a row show its erratum."""
+    """Return whether the numbers of a row demonstrate its erratum."""
     return demonstrates(row["relation"], row["printed_value"], row["corrected_value"], row["truth"])
 
 
 @dataclass(frozen=True)
 class Errata(Claim, name="errata", expected="holds as corrected"):
-    """Places where the paper should say something else; for each, the number that tells.
+    """Printed and corrected values of every erratum against an independent computation.
 
-    Title: What is printed, over what is true
+    Title: Printed values divided by exact values
     Source: throughout (L210-L929)
-    Statement: Where the paper and its corrected form differ, the corrected form is the right one.
-    Meaning: Checking a paper by running it finds slips as well as truths. Its theorems survive with other
-        constants, but for the classification bound and its radius when the dimension is large, and the constant
-        of the distance to fresh samples.
+    Statement: Wherever the paper and its corrected form differ, the corrected form is true.
+    Meaning: The theorems of the paper hold with other constants, except for the classification bound and its radius
+        when the dimension is large, and the constant of the distance to fresh samples.
     Limits: exact: the value as printed must be wrong, or too weak, and the corrected one right, within 1 %
     """
 
@@ -52,8 +51,8 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
             f"{len(rows) - len(missing)} of {len(rows)} come out as corrected ({counts}); "
             f"{computed} by a computation of their own, {len(rows) - computed} by worked arithmetic"
         )
-        told = f"{measured}; not shown: {', '.join(map(str, missing))}" if missing else measured
-        return self.verdict_from([exact(not missing)], told, outcome="holds as corrected")
+        text = f"{measured}; not shown: {', '.join(map(str, missing))}" if missing else measured
+        return self.verdict_from([exact(not missing)], text, outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
         kinds = {row["severity"] for row in rows if row["printed_value"] > 0 and row["truth"] > 0}
@@ -86,12 +85,12 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
 
 
 def _with_evidence(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> Erratum:
-    """Return an erratum whose evidence is changed."""
+    """Return an erratum with changed evidence."""
     return erratum._replace(evidence=lambda: change(erratum.evidence()))
 
 
 def erratum_row(erratum: Erratum) -> Row:
-    """Return an erratum as a row of plain values."""
+    """Return an erratum as a row of JSON values."""
     printed, corrected, truth = map(float, erratum.evidence())
     about = {"number": erratum.number, "line": erratum.line, "severity": erratum.severity}
     texts = {"printed": erratum.printed, "correct": erratum.correct, "quantity": erratum.quantity}

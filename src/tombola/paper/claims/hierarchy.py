@@ -1,6 +1,6 @@
-"""Theorem (paper L885): for every learner, regret i.i.d. <= random order <= adversarial, computed exactly.
+"""Theorem B.1 (L885): for every learner, regret i.i.d. <= random order <= adversarial.
 
-And played: on the pool that is worst in random order, the mean over shuffles is the exact value.
+Computed exactly on small inputs, and played: on the worst pool the mean over orders is the exact value.
 """
 
 import itertools
@@ -28,14 +28,14 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
-    """Worst-case regrets over all inputs with two actions and losses 0 or 1, one horizon after the other.
+    """Worst-case regrets over all inputs with two actions and losses 0 or 1, per horizon.
 
     Title: Three models of the same rows
-    Source: theorem on the hierarchy (L885)
+    Source: Theorem B.1 (L885)
     Statement: Every learner's worst regret on i.i.d. rows is at most its worst in random order, and that at most
         its worst in adversarial order.
-    Meaning: Shuffling makes any list easier than its worst order, though not quite as easy as fresh samples. A
-        promise for the worst order always holds for your shuffled list; a promise for fresh samples does not.
+    Meaning: A shuffled list is easier than its worst order, and not quite as easy as fresh samples. A guarantee for
+        the worst order always holds for a shuffled list; a guarantee for fresh samples need not.
     Limits: from the theorem: both inequalities between exact values; plays of the worst pool must have the exact
         mean (Student, two sides)
     """
@@ -72,7 +72,8 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
         ]
         measured = (
             f"both inequalities in {sum(ordered)} of {len(exact)} exact comparisons up to T = "
-            f"{levels(exact, 'T')[-1]}, both strict in {strict}; plays {'differ' if self.any_rejected(agree) else 'agree'}"
+            f"{levels(exact, 'T')[-1]}, both strict in {strict}; plays "
+            f"{'differ' if self.any_rejected(agree) else 'agree'}"
         )
         checks = [*map(pvalues.exact, ordered), *agree]
         return self.verdict_from(checks, measured, "i.i.d. ≤ random order ≤ adversarial")

@@ -1,8 +1,8 @@
-"""Budgets in adversarial order (Mannor, Tsitsiklis and Yu 2009; paper L427): linear regret, whatever one does.
+"""Budgets in adversarial order (Mannor, Tsitsiklis and Yu 2009; L427): linear regret of every learner.
 
-Two lists begin with the same half. What is spent in it decides the regret on both, and on one of them it is at least T/16:
-in every play of every learner. On short lists the least regret that any learner can have, rng included, is
-computed by a linear program over all ways to spend: it is T/16, so the bound cannot be better, nor a learner.
+Two lists share their first half. The spending there determines the regret on both, and on one of them the regret is at
+least T/16, in every play of every learner. On short lists the least regret of any learner, randomised or not, is the
+value of a linear program over spending: T/16, so the bound is tight.
 """
 
 import math
@@ -35,9 +35,9 @@ HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
 
 
 def regrets_by_spending(T: int) -> Floats:
-    """Return the least regret on the rich and on the poor list of T rows for every number of plays in the first half.
+    """Return the least regret on both lists for every number of plays in the first half.
 
-    Found by trying every number of plays in the second half that the budget T/2 allows.
+    The minimum is over all numbers of plays in the second half within the budget T/2.
 
     >>> regrets_by_spending(4).tolist()
     [[-0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
@@ -57,7 +57,7 @@ def regrets_by_spending(T: int) -> Floats:
 
 
 def least_regret(T: int) -> float:
-    """Return the least, over all learners, of the worse of the two expected regrets: a linear program over spending.
+    """Return min over learners of the larger of the two expected regrets (linear program).
 
     >>> round(least_regret(8), 9)
     0.5
@@ -76,16 +76,15 @@ def least_regret(T: int) -> float:
 
 @dataclass(frozen=True)
 class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
-    """The rich and the poor second half: linear regret in given order, sublinear shuffled.
+    """Two lists with a common first half: linear regret in given order, sublinear in random order.
 
     Title: Why budgets need the shuffle
-    Source: Mannor et al. 2009; L427
+    Source: Mannor et al. 2009 (cited at L427)
     Statement: With budgets in adversarial order, regret is linear for every learner; in random order it is not.
-    Meaning: If the first half of a list says nothing about the second, spending early and spending late are both
-        wrong on some list. Shuffled, any part of the list speaks for the rest.
-    Limits: from the theorem: T/16 in given order, in every play, and exactly as the least over all learners on
-        short lists; shuffled, below T/16 at the largest horizon (Student), with a slope of at most that of √(T ln
-        T)
+    Meaning: If the first half of a list is not informative about the second, spending early and spending late are
+        both wrong on some list. In random order every part of the list represents the rest.
+    Limits: from the theorem: T/16 in given order in every play, and exactly T/16 as the minimum over all learners on
+        short lists; in random order below T/16 at the largest horizon (Student), with a slope at most that of √(T ln T)
     """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
@@ -128,8 +127,8 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
         ]
         mean = max(float(regrets[-1].mean()) / at[-1] for regrets in shuffled.values())
         measured = (
-            f"given order at least {given:.4f} T, the least of all learners {min(exact):.4f} T; shuffled at most {mean:.4f} T "
-            f"at T = {at[-1]}, slope of the empirical LP {_slope(rows)}"
+            f"given order at least {given:.4f} T, the least of all learners {min(exact):.4f} T; "
+            f"shuffled at most {mean:.4f} T at T = {at[-1]}, slope of the empirical LP {_slope(rows)}"
         )
         return self.verdict_from(checks, measured, "Ω(T) against Õ(√T)")
 
@@ -144,7 +143,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
                 for name in self.learners
             ),
             lines=reference_lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
-            alt="In given order the regret of every learner is at least a sixteenth of T; shuffled, it grows like √T.",
+            alt="In given order the regret of every learner is at least T/16; in random order it grows like √T.",
         )
 
     def faults(self) -> dict[str, Overrides]:

@@ -1,8 +1,8 @@
-"""The multi-scale random walk (Dekel, Ding, Koren and Peres 2014; paper L583) in its given order and shuffled.
+"""The multi-scale random walk (Dekel, Ding, Koren and Peres 2014; L583) in given and random order.
 
-In the given order, actions can only be compared by switching between them, and regret with switches grows like
-T^(2/3) / log T at least, for every learner; shuffled, the same rows are noise like any other, and a learner that
-switches seldom has a rate of sqrt(T).
+In given order actions can only be compared by switching between them, and regret with switches is at least of order
+T^(2/3) / log T for every learner. In random order the same rows are ordinary noise, and a learner with few switches
+has a rate of sqrt(T).
 """
 
 import math
@@ -34,10 +34,10 @@ LEARNERS: dict[str, Learner] = {
 
 
 def stretched(walk: Pool) -> Pool:
-    """Return the walk with standard deviation 1/4 and the gap (2/T)^(1/3) / 2 between two actions, clipped to [0, 1].
+    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2, clipped to [0, 1].
 
-    The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1] for sure, and a gap so small that up to millions of
-    rounds a few switches cost more than the worse action does; this one shows at thousands what it shows at billions.
+    The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small that up to millions of rounds a
+    few switches cost more than the worse action; the rescaled walk shows the rates at thousands of rounds.
 
     >>> stretched(instances.random_walk(64, seed=0)).losses.shape
     (64, 2)
@@ -52,19 +52,19 @@ def stretched(walk: Pool) -> Pool:
 
 
 def walk_of(T: int, seed: Seed) -> Pool:
-    """Return a stretched walk."""
+    """Return a rescaled walk."""
     return stretched(instances.random_walk(T, seed=seed))
 
 
 @dataclass(frozen=True)
 class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
-    """The multi-scale random walk: T^(2/3) in its given order, less when shuffled, and less than any learner has given.
+    """Rates on the multi-scale random walk: T^(2/3) in given order, sqrt(T) in random order.
 
-    Title: The pool on which switching hurts, given and shuffled
-    Source: Dekel et al. 2014; L583
+    Title: The pool for which switching is costly, in given and random order
+    Source: Dekel et al. 2014 (cited at L583)
     Statement: In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T.
-    Meaning: Losses that wander slowly can only be compared by changing back and forth. Shuffle the rows and the
-        wandering is gone.
+    Meaning: Losses that drift slowly can only be compared by switching back and forth. In random order there is no
+        drift.
     Limits: from the theorems for FrugalUCB: in given order its slope in T is at least that of T^(2/3) / log T,
         shuffled at most that of √(T ln T) (regression); and for every learner, that it loses more in given order
         than FrugalUCB shuffled, at the level of luck (the theorem bounds what a learner loses, not its slope at
@@ -139,9 +139,9 @@ def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
 
 
 def _gains(rows: Rows, learner: str) -> Floats:
-    """Return what FrugalUCB saves shuffled against a learner in given order, over T^(2/3), walk by walk.
+    """Return (regret of a learner in given order - FrugalUCB in random order) / T^(2/3), per walk.
 
-    Walks of all horizons count alike.
+    Walks of all horizons have equal weight.
     """
     at = levels(rows, "T")
     kinds = [

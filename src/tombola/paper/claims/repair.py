@@ -1,8 +1,8 @@
-"""The remark after the template (paper L289): Simulation repairs the birthday test, regret of order sqrt(T).
+"""Section 4, template (L262): Simulation repairs the birthday test, regret of order sqrt(T).
 
-Training on block i draws from 2^i different rows, so the test fires there as on birthdays of a year of 2^i days, and
-action 0 is played in the share (tau + 1) / 2^i of the block. Which rows repeat has nothing to do with their losses, so
-in random order the expected regret is a finite sum, about 1.51 sqrt(T): asked on both sides.
+Training for block i draws from 2^i different rows, so the test stops as on i.i.d. draws from 2^i rows, and action 0 is
+played in a share (tau + 1) / 2^i of the block. Repetitions are independent of the losses, so in random order the
+expected regret is a finite sum, about 1.51 sqrt(T).
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from tombola.report.chart import Chart
 
 
 def mean_plays_of_test(n: int) -> float:
-    """Return the mean number of plays of action 0 in n rounds of training on n different rows: E min(tau + 1, n).
+    """Return E min(tau + 1, n): mean plays of action 0 in n rounds of training on n rows.
 
     >>> plays_until_fired(1), plays_until_fired(2), plays_until_fired(4)
     (1.0, 2.0, 3.75)
@@ -33,7 +33,7 @@ def mean_plays_of_test(n: int) -> float:
 
 
 def exact_regret(T: int) -> float:
-    """Return the exact regret of Simulation(BirthdayTest(T), LemmaSchedule()) on the birthday pool; T is a power of two.
+    """Return the exact regret of the repaired test on the birthday pool; T is a power of two.
 
     >>> repaired(2), round(repaired(4), 9)
     (1.5, 2.5)
@@ -49,15 +49,15 @@ def repaired_test(T: int) -> Learner:
 
 @dataclass(frozen=True)
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
-    """Simulation(BirthdayTest) in random order: its exact regret, 1.51 sqrt(T), on both sides.
+    """Regret of Simulation(BirthdayTest) in random order against its exact mean, 1.51 sqrt(T).
 
     Title: Simulation repairs what random order broke
-    Source: the template (L262-L290)
+    Source: Section 4, the template (L262-L290)
     Statement: Trained on its own past in i.i.d. order, the test has regret of order √T in random order.
-    Meaning: Past rows can be drawn again, as often as you like, with replacement. So a learner for i.i.d. data
-        can be trained on them, and what it does there is what to do next on the shuffled list.
-    Limits: from the theorem: the exact mean, a finite sum of birthday means, on both sides (Student); that sum is
-        at most 2 √T at every horizon
+    Meaning: Past rows can be drawn again with replacement. A learner for i.i.d. data can be trained on these draws,
+        and its actions there are then played on the shuffled list.
+    Limits: from the theorem: the exact mean, a finite sum of birthday means (Student, two-sided); that sum is at most
+        2 √T at every horizon
     """
 
     learner: Callable[[int], Learner] = repaired_test

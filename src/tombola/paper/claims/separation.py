@@ -1,8 +1,8 @@
-"""Theorem (paper L257): the birthday test has no regret on i.i.d. inputs, and linear regret in random order.
+"""Theorem 3.2 (L256): the birthday test has no regret on i.i.d. inputs, and linear regret in random order.
 
-On i.i.d. inputs it costs E[tau] <= 2 sqrt(T) rounds and then what following the leader costs: a bound for every input,
-asked of the worst of a family that is searched. In random order its regret on the birthday pool is (T+1)/2 in every
-play; with one loss that comes twice the test fires where that loss comes again, and the mean is a finite sum.
+On i.i.d. inputs the regret is at most E[tau] <= 2 sqrt(T) plus the regret of following the leader; this is tested on
+the worst of a family of inputs. In random order the regret on the birthday pool is (T+1)/2 in every play. With one
+repeated loss the test stops at its second occurrence, and the mean regret is a finite sum.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ ZERO = "zero"
 
 
 def iid_input(T: int, lead: float | str) -> Pool:
-    """Return an i.i.d. input, as a pool to draw from: action 0 loses 1/T, .., T/T, so that only repetition tells.
+    """Return an i.i.d. input as a pool to draw from: action 0 has the losses 1/T, .., T/T.
 
-    Action 1 loses 0 or 1, less than action 0 by lead / sqrt(T) on average; or it loses nothing ("zero").
+    Action 1 has losses 0 or 1, lower than action 0 by lead / sqrt(T) on average; or always 0 ("zero").
 
     >>> member(4, "zero").losses[:, 1].tolist(), member(16, 1.0).losses.sum(axis=0).tolist()
     ([0.0, 0.0, 0.0, 0.0], [8.5, 4.0])
@@ -44,7 +44,7 @@ def iid_input(T: int, lead: float | str) -> Pool:
 
 
 def pool_with_repeat(T: int) -> Pool:
-    """Return the birthday pool with the loss 1/2 of action 0 twice and first, and 1/T missing: as listed, it tells.
+    """Return the birthday pool with the loss 1/2 of action 0 twice, first in the list, and without 1/T.
 
     >>> twice(4).losses[:, 0].tolist()
     [0.5, 0.5, 0.75, 1.0]
@@ -55,7 +55,7 @@ def pool_with_repeat(T: int) -> Pool:
 
 
 def repeat_mean(T: int) -> float:
-    """Return the exact regret of the test on `twice(T)` in random order; T is even.
+    """Return the exact regret of the test on `pool_with_repeat(T)` in random order; T is even.
 
     The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
 
@@ -68,7 +68,7 @@ def repeat_mean(T: int) -> float:
 
 
 def iid_bound(T: int) -> float:
-    """Bound the birthday test on every i.i.d. input: E[tau], then follow the leader from scratch (L257).
+    """Bound the birthday test on every i.i.d. input: E[tau], then follow the leader (L257).
 
     >>> round(iid_bound(1024), 1)
     138.6
@@ -78,14 +78,14 @@ def iid_bound(T: int) -> float:
 
 @dataclass(frozen=True)
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
-    """Regret of the birthday test: below its bound on the worst i.i.d. input found, T/2 and more in random order.
+    """Regret of the birthday test: below its bound on i.i.d. inputs, T/2 in random order.
 
-    Title: One learner, one pool: drawn with replacement, and shuffled
-    Source: Theorem 2 (L257)
+    Title: One learner, one pool: i.i.d. draws and random order
+    Source: Theorem 3.2 (L256)
     Statement: The birthday test has regret O(√(T log T)) on every i.i.d. input, and linear regret on some pool in
         random order.
-    Meaning: What works on fresh samples can fail on a shuffled list, although every row looks the same. A
-        guarantee for i.i.d. data says nothing about your list until somebody proves it for random order.
+    Meaning: A learner that works on fresh samples can fail on a shuffled list of the same rows. A guarantee for
+        i.i.d. data does not apply to a shuffled list unless it is proved for random order.
     Limits: from the theorem: 2 √T + 1 + √(2 ln 2) Σ 1/√n on the worst of eight i.i.d. inputs, chosen on half of
         the plays and judged on the other; (T+1)/2 in random order in every play; an exact mean where one loss
         comes twice
@@ -132,8 +132,8 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         last = at[-1]
         measured = (
             f"on the worst i.i.d. input at most {share:.2f} of the bound; in random order (T+1)/2"
-            f"{', exactly' if off <= 1e-9 * last else f' is off by {off:.3g}'}, and {pair[last].mean() / last:.3f} T with "
-            f"one loss twice (exact {repeat_mean(last) / last:.3f} T)"
+            f"{', exactly' if off <= 1e-9 * last else f' is off by {off:.3g}'}, "
+            f"and {pair[last].mean() / last:.3f} T with one loss twice (exact {repeat_mean(last) / last:.3f} T)"
         )
         return self.verdict_from(checks, measured, "√(T log T) against T")
 
@@ -150,7 +150,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
                 mean_band(worst_rows, "worst i.i.d. input", "T", "regret"),
             ),
             lines=reference_lines(at, {"bound on i.i.d. inputs": self.bound}),
-            alt="In random order the regret grows in proportion to T; on the worst i.i.d. input like the square root of T.",
+            alt="In random order the regret grows in proportion to T; on the worst i.i.d. input like √T.",
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -166,7 +166,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
 
 def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
-    """Return the i.i.d. input with the largest mean in the first half of the plays, and its regrets in the second.
+    """Return the i.i.d. input with the largest mean in the first half of plays, and its other regrets.
 
     >>> worst([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)
@@ -179,5 +179,5 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
 
 
 def sorted_plays(rows: Rows, T: int, kind: str) -> Rows:
-    """Return the rows of one input in the order of their plays."""
+    """Return the rows of one input in the order of plays."""
     return sorted((row for row in rows if row["T"] == T and row["kind"] == kind), key=lambda row: int(row["play"]))

@@ -1,9 +1,9 @@
-"""Theorem (paper L622): elimination in blocks has regret and switches of order sqrt(k T) up to logarithms in random order.
+"""Theorem 4.9 (L622): elimination in blocks has regret and switches of order sqrt(k T) up to logarithms.
 
-The gaps shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each learner is judged by what is proved for its
-own parameters: SerflingElimination by its bound, its switches, and the probability to drop the best action; the paper's
-elimination, whose bound is T at these horizons, by its exact regret, since it drops nothing and plays all actions alike.
-As listed, the pools show the losses of the best action first, so that whoever does not shuffle drops it.
+Gaps shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each learner is tested against its own
+guarantee: SerflingElimination against its bound, its switches, and the probability of dropping the best action; the
+paper's elimination, which drops nothing at these horizons, against its exact regret. In given order the pools show the
+losses of the best action first, so that elimination without a shuffle drops it.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ LEARNERS: dict[str, Learner] = {
 
 @dataclass(frozen=True)
 class Narrow(SerflingElimination):
-    """SerflingElimination with 0.3 of its radius: a fault."""
+    """SerflingElimination with 0.3 times its radius: a fault."""
 
     @staticmethod
     def radius(state: State, action: int) -> float:
@@ -49,7 +49,7 @@ class Narrow(SerflingElimination):
 
 
 def listed(T: int, gap: float, seed: Seed) -> Pool:
-    """Return two actions, the second better by `gap`, in an order that shows the losses of the better one first.
+    """Return two actions, the second better by `gap`, with the losses of the better one first.
 
     >>> listed(8, 0.25, seed=0).losses[:, 1].tolist()
     [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
@@ -59,9 +59,9 @@ def listed(T: int, gap: float, seed: Seed) -> Pool:
 
 
 def faithful_regret(T: int, gap: float) -> float:
-    """Return the exact regret of the paper's elimination on two actions while it drops nothing: half of T, and switches.
+    """Return the exact regret of the paper's elimination with two actions while it drops nothing.
 
-    T is a power of two; the actions are relabelled at random, which changes nothing then.
+    It is half the difference of the total losses plus the switches; T is a power of two.
 
     >>> faithful_regret(1024, 0.1)
     70.0
@@ -75,11 +75,11 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     """Regret plus switches on pools with two actions and gaps of 1/2, 8 and 16 over sqrt(T).
 
     Title: When every change costs
-    Source: Theorem 5 (L622)
+    Source: Theorem 4.9 (L622)
     Statement: In random order, regret and switches together are O(√(k T log³ T)), with k log T switches.
-    Meaning: Loading another model, retooling a line: each change of action costs as much as a whole loss. Playing
-        in long blocks keeps changes few. The printed radius is so wide that nothing is ever dropped at a usual
-        horizon; radii for finite lists are valid too, and drop actions early.
+    Meaning: Each change of action (another model, another tool) costs as much as a loss of 1. Playing in long blocks
+        keeps switches few. The printed radius is too wide to drop any action at usual horizons; radii for finite
+        lists are valid too, and drop actions early.
     Limits: from the theorem: the bound of Serfling elimination at δ = 0.1, its slope in T and its switches; the
         best action dropped in 10 % of the plays at most (binomial); the exact regret of the faithful one
         (Student, two sides)
@@ -124,8 +124,9 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=TIGHT).value:.2f}" for gap in hard)
         lost, plays = np.sum([_dropped(rows, gap) for gap in hard], axis=0)
         measured = (
-            f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, gap {widest:g}/√T: "
-            f"{improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); best dropped in {lost} of {plays} plays"
+            f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, "
+            f"gap {widest:g}/√T: {improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); "
+            f"best dropped in {lost} of {plays} plays"
         )
         return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
 
@@ -153,8 +154,8 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             y_label=f"regret plus switches (2 actions, gap {widest:g}/√T)",
             bands=tuple(mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners),
             lines=reference_lines(levels(rows, "T"), curves),
-            alt="The faithful elimination stays on the line of those who learn nothing; the others are far below it, and "
-            "all grow like the square root of T.",
+            alt="The paper's elimination stays on the line of a learner that learns nothing; the others are far below "
+            "it, and all grow like √T.",
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -168,7 +169,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
 
 def drops_best(row: Row) -> bool:
-    """Tell whether the best action was dropped: the worse one was then played more than stages with both allow.
+    """Return whether the best action was dropped, which the plays of the worse action reveal.
 
     >>> drops_best({"T": 1000, "worse": 500}), drops_best({"T": 1000, "worse": 900})
     (False, True)
@@ -178,6 +179,6 @@ def drops_best(row: Row) -> bool:
 
 
 def _dropped(rows: Rows, gap: float) -> tuple[int, int]:
-    """Return in how many plays the best action was dropped, and of how many, with this gap."""
+    """Return the number of plays that dropped the best action, and of all plays, with this gap."""
     tight = [row for row in rows if row["learner"] == TIGHT and row["gap"] == gap]
     return sum(drops_best(row) for row in tight), len(tight)

@@ -1,10 +1,10 @@
-"""Lemma 5 (paper L704): after n of T shuffled rows the error rates of all hypotheses are known at once, up to a radius.
+"""Lemma 5.1 (L701): after n of T rows in random order, all error rates are known up to one radius.
 
-The largest error over all thresholds is measured on coin labels, against three radii: the printed one, the one that the
-paper's route gives when its steps are put right (erratum 41), and a direct one for finite lists. Over
-all labellings of the T points, v = T, the largest error is the share of rows not seen, whatever the order: the direct
-radius is within a small factor of it, and the printed one is below it where v is near 2en, since the number of
-labellings that it uses is one for v <= n. And on a short list, plays are compared with the count of all subsets.
+The largest estimation error over all thresholds is measured on random labels, against three radii: the printed one, the
+one from the paper's proof with its steps corrected (erratum 41), and a direct one for finite lists. Over all labellings
+of the T points, v = T, the largest error is the share of unseen rows in every order: the direct radius is within a
+small factor of it, and the printed one is below it for v near 2en, where its count of labellings, valid for v <= n, is
+1. On a short list plays are compared with all subsets.
 """
 
 import itertools
@@ -34,7 +34,7 @@ RADII: dict[str, Radius] = {
 
 
 def labels_of(T: int) -> Any:
-    """Return labels that alternate along the feature, fair rng without luck; listed, all ones come first.
+    """Return labels that alternate along the feature, and the list order with all ones first.
 
     >>> labels_of(6)
     (array([0, 1, 0, 1, 0, 1]), array([1, 3, 5, 0, 2, 4]))
@@ -44,7 +44,7 @@ def labels_of(T: int) -> Any:
 
 
 def errors(labels: Any, seen: Any) -> Floats:
-    """Return the error rate of every threshold on the rows seen, rows in order of their feature.
+    """Return the error rate of every threshold on the rows seen; rows are sorted by feature.
 
     >>> errors(np.array([0, 1]), np.array([True, True])).tolist()
     [0.5, 0.0, 0.5]
@@ -56,7 +56,7 @@ def errors(labels: Any, seen: Any) -> Floats:
 
 
 def largest_error(rows: Any, T: int) -> float:
-    """Return the largest error of any threshold's error rate, estimated from these rows of the T listed."""
+    """Return the largest estimation error of a threshold's error rate from these rows of the list."""
     labels, listed = labels_of(T)
     seen = np.zeros(T, bool)
     seen[listed[rows]] = True
@@ -65,7 +65,7 @@ def largest_error(rows: Any, T: int) -> float:
 
 @cache
 def exact_errors() -> Floats:
-    """Return the largest errors for all subsets of the short list, one each."""
+    """Return the largest error for every subset of the short list."""
     T, n = SHORT
     return np.array([largest_error(list(chosen), T) for chosen in itertools.combinations(range(T), n)])
 
@@ -74,15 +74,15 @@ def exact_errors() -> Floats:
 class UniformConvergence(
     Claim, name="uniform-convergence", expected="holds as corrected", alpha=5e-4, verdict_only=("radii",)
 ):
-    """The largest error of any hypothesis's error rate, estimated from n of T rows, against three radii.
+    """Largest estimation error of error rates from n of T rows, against three radii.
 
-    Title: All rules at once, from a part of the list
-    Source: Lemma 5 (L704)
+    Title: Error rates of all rules from a part of the list
+    Source: Lemma 5.1 (L701)
     Statement: After n of T shuffled rows, the error rates of all hypotheses are known at once, up to ½(√(8v
         ln(2en/v)/n) + √(8 ln(2/δ)/n)).
-    Meaning: Having seen part of a shuffled list, you may trust the error rate of every rule you could choose, not
-        only of one chosen before. The printed radius fails where the dimension is several times the rows seen; the corrected one
-        does, and a direct argument for finite lists gives a far smaller one.
+    Meaning: After a part of a shuffled list the error rates of all rules are known, not only that of one chosen
+        beforehand. The printed radius fails if the dimension is several times the number of rows seen; the corrected
+        one holds, and a direct argument for finite lists gives a far smaller one.
     Limits: from the lemma: each radius is missed in 5 % of the plays at most (binomial), and the corrected ones
         never by all labellings; on 7 of 14 rows the shares of plays are those of all 3,432 subsets (binomial, two
         sides)
@@ -120,10 +120,11 @@ class UniformConvergence(
         for value in np.unique(counted.round(9))[:-1]:
             share = float((counted > value + 1e-6).mean())
             checks.append(pvalues.binomial_equals(int((short > value + 1e-6).sum()), short.size, share))
-        told = ", ".join(f"{name} {100 * share:.2g} %" for name, share in misses.items())
+        listing = ", ".join(f"{name} {100 * share:.2g} %" for name, share in misses.items())
         measured = (
-            f"misses at 5 %: {told}; 7 of 14 rows: mean {short.mean():.4f}, all subsets {counted.mean():.4f}; all labellings "
-            f"of {T} points, {n} seen: off by {1 - n / T:.3f}, radii {rich['printed']:.3f} printed, {rich['direct']:.3f} direct"
+            f"misses at 5 %: {listing}; 7 of 14 rows: mean {short.mean():.4f}, all subsets {counted.mean():.4f}; "
+            f"all labellings of {T} points, {n} seen: off by {1 - n / T:.3f}, "
+            f"radii {rich['printed']:.3f} printed, {rich['direct']:.3f} direct"
         )
         words = ("½(√(8v ln(2en/v)/n) + …)", "√(4(v ln(2en/v) + ln(4/δ))/n), v ≤ n, by the paper's route")
         covered = 1 - n / T <= rich["printed"]
@@ -141,7 +142,7 @@ class UniformConvergence(
             lines=reference_lines(
                 levels(mine, "n"), {words.get(name, name): _seen(radius, T) for name, radius in self.radii.items()}
             ),
-            alt="The measured largest error lies below the direct radius, which is far below the printed and the corrected one.",
+            alt="The measured largest error lies below the direct radius, far below the printed and the corrected one.",
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -157,7 +158,7 @@ class UniformConvergence(
 
 
 def _seen(radius: Radius, T: int) -> Callable[[int], float]:
-    """Return the radius for thresholds as a function of the rows seen."""
+    """Return the radius for thresholds as a function of the number of rows seen."""
     return lambda n: radius(n, T, 1, DELTA)
 
 

@@ -1,4 +1,4 @@
-"""What an erratum is: a line of the paper, what it should say, and a computation that tells the two apart."""
+"""Errata: a line of the paper, its correction, and a computation that decides between them."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ RELATIVE_TOLERANCE = 0.01
 
 
 class Evidence(NamedTuple):
-    """What the line gives as printed, what it gives as corrected, and what is the case, computed on another way."""
+    """Value of the line as printed, as corrected, and the true value from another computation."""
 
     printed: float
     corrected: float
@@ -21,12 +21,12 @@ class Evidence(NamedTuple):
 
 
 class Erratum(NamedTuple):
-    """An erratum: number, first line, how bad it is, both texts, and what its numbers are.
+    """One erratum: number, line, severity, both texts, and the quantity that is computed.
 
-    The relation says how the truth must stand to a right value: it "equals" it, is "at most" it (the value is a bound)
-    or "at least" it. "within": the truth is a limit, which a right value keeps. "tighter": both values are bounds, and
-    the corrected one is smaller. The way says where the truth comes from: "computed" without the corrected text, or
-    worked "arithmetic", which puts numbers into the corrected text and shows what it says, not that it is right.
+    `relation` is the relation of the true value to a correct one: "equals", "at most" (the value is an upper bound),
+    "at least" (a lower bound), "within" (the true value is a limit for correct values), "tighter" (both values are upper
+    bounds, and the corrected one is smaller). `method` is the origin of the true value: "computed" independently of the
+    corrected text, or "arithmetic", which evaluates the corrected text and does not prove it.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Erratum(NamedTuple):
 def erratum(
     number: int, line: int, severity: Severity, relation: Relation, method: Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
-    """Make an erratum of the function that computes its evidence; the docstring has the quantity and both texts."""
+    """Decorate the function that computes the evidence; its docstring has the quantity and both texts."""
 
     def wrap(evidence: Callable[[], Evidence]) -> Erratum:
         quantity, words = (evidence.__doc__ or "").partition(".\n")[0], docstring_fields(evidence.__doc__)
@@ -53,7 +53,7 @@ def erratum(
 
 
 def demonstrates(relation: str, printed: float, corrected: float, truth: float) -> bool:
-    """Tell whether these numbers show that the printed value is wrong, or too weak, and the corrected one right.
+    """Return whether the printed value is wrong (or not tight) and the corrected one is correct.
 
     >>> shown("at most", printed=1.0, corrected=3.0, truth=2.0), shown("at most", printed=2.5, corrected=3.0, truth=2.0)
     (True, False)
@@ -64,7 +64,7 @@ def demonstrates(relation: str, printed: float, corrected: float, truth: float) 
 
 
 def satisfies(relation: str, value: float, truth: float) -> bool:
-    """Tell whether a value stands to the truth as it should; values within 1 % are equal.
+    """Return whether a value has the required relation to the true value; equality is within 1 %.
 
     >>> right("equals", 1.001, 1.0), right("within", 1.001, 1.0)
     (True, False)

@@ -1,7 +1,7 @@
-"""Theorem 1' (docs/theory/optimistic.md): simulation makes a learner for i.i.d. rows safe under bandit feedback too.
+"""Theorem 1' (docs/theory/optimistic.md): simulation transfers i.i.d. learners under bandit feedback.
 
-The birthday test under bandit feedback plays action 0 until one of its losses comes twice, and then UCB1. On i.i.d.
-rows that costs 2 sqrt(T) at most; shuffled, no loss comes twice, and it loses (T + 1)/2 in every order.
+The birthday test under bandit feedback plays action 0 until one of its losses repeats, and then UCB1. On i.i.d. rows
+the test costs at most 2 sqrt(T); in random order no loss repeats, and the regret is (T + 1)/2 in every play.
 """
 
 from collections.abc import Callable
@@ -26,12 +26,12 @@ def birthday_test(T: int) -> Learner:
 
 
 def simulated(T: int) -> Learner:
-    """Return the same test, trained on what was seen, made i.i.d. and optimistic."""
+    """Return the test inside OptimisticSimulation."""
     return OptimisticSimulation(birthday_test(T))
 
 
 def proved(T: int) -> float:
-    """Return the bound of the theorem: on h i.i.d. rounds the test costs a birthday mean, UCB1 its bound, both at most h.
+    """Return the bound of the theorem; R(h) is a birthday mean plus the bound of UCB1, at most h.
 
     >>> proved(2**12) > 2**11, proved(2**14) < 2**13
     (True, True)
@@ -46,12 +46,12 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
 
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
-    Statement: OptimisticSimulation(base) has, on every pool in random order, a regret of at most Σ R(2^i) + O(√(kT)),
-        where R(h) bounds that of the base on h i.i.d. rounds; the birthday test alone has T/2.
-    Meaning: A learner that is good on i.i.d. data may fail on a shuffled list. It need not be given up, not even if
-        only the loss of what was done is seen: train it on what was seen, drawn again, and lower what is uncertain.
-    Limits: directly (T + 1)/2, exactly, in every play; simulated the bound of the theorem, and less than a third of the
-        direct play, which the bound alone gives from T = 2^17 on
+    Statement: OptimisticSimulation(base) has, on every pool in random order, regret at most Σ R(2^i) + O(√(kT)),
+        where R(h) bounds the regret of the base on h i.i.d. rounds; the birthday test alone has T/2.
+    Meaning: A learner for i.i.d. data may fail on a shuffled list. It can be used there even under bandit feedback:
+        train it on draws from the losses seen, with optimistic values for uncertain ones.
+    Limits: directly exactly (T + 1)/2 in every play; simulated the bound of the theorem, and less than a third of
+        the direct play, which the bound implies from T = 2^17 on
     """
 
     direct: Callable[[int], Learner] = birthday_test

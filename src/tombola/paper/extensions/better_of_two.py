@@ -1,4 +1,4 @@
-"""L4 (docs/theory/lower.md): how near to the better one of follow the leader and Hedge any learner can be."""
+"""L4 (docs/theory/lower.md): least factor to the better of follow the leader and Hedge."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ def all_pools(T: int) -> range:
 
 @dataclass(frozen=True)
 class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
-    """The value of the linear program, one horizon after the other.
+    """Value of the linear program over all learners, per horizon.
 
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)
     Statement: With two actions, at T = 20, 40 and 64, every learner has a pool on which its regret in random
         order is more than 1.2 times that of the better one of follow the leader and tuned Hedge.
-    Meaning: One learner cannot be nearly best on lists with a clear winner and on lists without one. AdaHedge
-        with kappa = 1.5, measured within 1.4 but near exact ties, leaves little to be gained.
+    Meaning: No learner is nearly best both on lists with a clear winner and on lists without one. AdaHedge with kappa
+        = 1.5, measured within 1.4 except near exact ties, leaves little room for improvement.
     Limits: 1.2, against the exact value of a linear program over all learners
     """
 

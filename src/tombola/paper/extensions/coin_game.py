@@ -1,8 +1,8 @@
-"""The game on coin pools: two actions, every row is lost by exactly one of them; a learner is one linear program.
+"""The game on coin pools (two actions, each row a loss of 1 for exactly one) as a linear program.
 
-By symmetry over orders a learner is the probability x(n, s) of playing action 1 after n rows, s of which action 1 lost, and
-the expected regret on the pool in which action 1 loses w of T rows is linear in x. So the best learner in the worst
-case is a linear program, and its value is a certificate for all learners.
+By symmetry over orders a learner is the probability x(n, s) of playing action 1 after n rows of which action 1 lost s.
+The expected regret on the pool in which action 1 loses w of T rows is linear in x. The minimax learner is therefore the
+solution of a linear program, and its value is a lower bound for all learners.
 """
 
 import math
@@ -26,12 +26,12 @@ def shuffled(T: int, w: int, n: int, s: int) -> float:
 
 
 def unshuffled(T: int, w: int, n: int, s: int) -> float:
-    """Return the same for the order in which those w rows come first."""
+    """Return the same for the order with those w rows first: no shuffle."""
     return float(s == min(n, w))
 
 
 def next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> float:
-    """Return the probability that action 1 loses the next row, after n rows of which it lost s."""
+    """Return P(action 1 loses the next row) after n rows of which it lost s."""
     here = paths(T, w, n, s)
     follow = paths(T, w, n + 1, s + 1)
     if here == 0:
@@ -40,9 +40,9 @@ def next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> float
 
 
 def game(T: int, delay: int = 0, paths: Paths = shuffled) -> tuple[Floats, Floats]:
-    """Return A and b with regret(w) = A[w] x + b[w], the columns being (n, s) with n < T, s <= n.
+    """Return A and b with regret(w) = A[w] x + b[w]; columns are (n, s) with n < T, s <= n.
 
-    With a delay the first mix is played d times more and the last d are not played (Theorem 3).
+    With delay d the first mix is played d more times and the last d mixes are not played (Theorem 3, delay.md).
     """
     places = [(n, s) for n in range(T) for s in range(n + 1)]
     A, b = np.zeros((T + 1, len(places))), np.zeros(T + 1)
@@ -57,7 +57,7 @@ def game(T: int, delay: int = 0, paths: Paths = shuffled) -> tuple[Floats, Float
 
 
 def min_factor(A: Floats, b: Floats, limits: Floats) -> float:
-    """Return the least v for which a learner has regret at most v times the limits on all pools."""
+    """Return the least v such that some learner has regret at most v times the limits on all pools."""
     size = A.shape[1]
     found = linprog(
         np.append(np.zeros(size), 1.0),
@@ -70,7 +70,7 @@ def min_factor(A: Floats, b: Floats, limits: Floats) -> float:
 
 
 def minimax_regret(T: int) -> float:
-    """Return T C(T-1, floor((T-1)/2)) / 2^T, the regret that no learner can avoid (Cover 1965).
+    """Return the minimax regret T C(T-1, floor((T-1)/2)) / 2^T (Cover 1965).
 
     >>> cover(8)
     1.09375
@@ -79,7 +79,7 @@ def minimax_regret(T: int) -> float:
 
 
 def leader(T: int) -> Floats:
-    """Return follow the leader as x, ties shared."""
+    """Return follow the leader as x, with equal probabilities at ties."""
     return np.array([0.5 + 0.5 * np.sign(n - 2 * s) for n in range(T) for s in range(n + 1)])
 
 

@@ -1,4 +1,4 @@
-"""L3 (docs/theory/lower.md): what a delay costs every learner."""
+"""L3 (docs/theory/lower.md): the least cost of a delay for any learner."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ from tombola.report.chart import Chart
 
 @dataclass(frozen=True)
 class DelayFloor(Extension, name="delay-floor", expected="holds"):
-    """Pools on which one unknown action never loses and the others always do; and the best learner on coin pools.
+    """Regret on pools with one perfect unknown action, and the minimax learner on coin pools.
 
-    Title: What a delay costs every learner
+    Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)
     Statement: With delay d every learner has a pool with regret at least (d + 1)(1 − 1/k); the least worst-case
         regret with two actions is between max(V, (d+1)/2) and V + d/2, V being that without delay.
-    Meaning: Until the first answer comes there is nothing to go by. The price d (1 − 1/k) of a delay, which our
-        bounds have, cannot be lowered.
+    Meaning: Before the first feedback no learner has any information. The cost d (1 − 1/k) of a delay in our bounds
+        cannot be lowered.
     Limits: the bounds of the statement, computed exactly
     """
 

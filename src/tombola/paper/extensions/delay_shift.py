@@ -1,4 +1,4 @@
-"""Theorem 3 (docs/theory/delay.md): in random order a delay is a shift, checked on all orders of small pools."""
+"""Theorem 3 (docs/theory/delay.md): in random order a delay is a shift; all orders of small pools."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -31,31 +31,31 @@ POOLS: dict[str, list[list[float]]] = {
 
 
 def all_orders(rows: int) -> list[tuple[int, ...]]:
-    """Return every order of so many rows."""
+    """Return every order of `rows` rows."""
     return list(itertools.permutations(range(rows)))
 
 
 def as_listed(rows: int) -> list[tuple[int, ...]]:
-    """Return the one order in which the rows are listed."""
+    """Return the list order only: no shuffle."""
     return [tuple(range(rows))]
 
 
 def one_early(delay: int) -> int:
-    """Return a delay that is one round too short."""
+    """Return the delay minus one round: a fault."""
     return max(0, delay - 1)
 
 
 @dataclass(frozen=True)
 class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted",)):
-    """Regret with every delay against the sum of its parts without delay, and against the bounds.
+    """Regret with delay against the shifted sum of the rounds without delay, and the bounds.
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)
     Statement: In random order, for every learner whose mix depends on the revealed rows only: a delay d repeats
         the first mix d times and leaves out the last d mixes, so Hedge has regret at most √(T ln k / 2) + d (1 −
         1/k).
-    Meaning: When answers about a shuffled list come late, use the learner that you would use without delay, and
-        do not tune it to the delay. What late answers cost is what the first rounds cost, once.
+    Meaning: With delayed feedback on a shuffled list, use the same learner as without delay, and do not tune it to the
+        delay. The delay costs d times the regret of the first round, once.
     Limits: the identity to 1e-9, and the bounds of the theorem
     """
 
@@ -80,7 +80,7 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
         return found
 
     def _rounds(self, learner: Learner, losses: Floats, delay: int, seed: Seed) -> Floats:
-        """The expected regret of every round, over the orders."""
+        """Return the expected regret of every round, averaged over the orders."""
         best = int(losses.sum(axis=0).argmin())
         orders = sorted({tuple(map(tuple, losses[list(order)].tolist())) for order in self.orders(len(losses))})
         rounds = np.zeros(len(losses))
@@ -110,7 +110,7 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
             lines=reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
             log_x=False,
             log_y=False,
-            alt="The regret grows with the delay by no more than the regret of the first round for each round of delay.",
+            alt="Each round of delay adds at most the regret of the first round.",
         )
 
     def faults(self) -> dict[str, Overrides]:

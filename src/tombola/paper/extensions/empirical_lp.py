@@ -1,7 +1,8 @@
-"""Theorem 4a (docs/theory/budget.md): EmpiricalLP, which keeps no margin, has a bound in random order all the same.
+"""Theorem 4a (docs/theory/budget.md): EmpiricalLP keeps no margin and has a bound in random order.
 
-It solves anew whenever the rows seen have doubled. The pool flips which action earns just then: as listed, it learns in
-every block what is wrong in the next, and earns nothing; shuffled, it is far below its bound.
+It solves its linear program again whenever the number of rows has doubled. The second pool exchanges the better action
+at these rounds: in given order the learner is always wrong and earns nothing; in random order its regret is far below its
+bound.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ Bound = Callable[[int, str], float]
 
 
 def proved(T: int, way: str) -> float:
-    """Return the bound of the theorem at the rate of the claim, in sampled or fluid play.
+    """Return the bound of the theorem at the rate of the claim, for sampled or fluid play.
 
     >>> proved(2**14, "sampled") > proved(2**14, "fluid")
     True
@@ -35,16 +36,16 @@ def proved(T: int, way: str) -> float:
 
 @dataclass(frozen=True)
 class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=1e-4, verdict_only=("bound",)):
-    """Regret of EmpiricalLP against its bound, in sampled and in fluid play, and overspending.
+    """Regret of EmpiricalLP against its bound, sampled and fluid, and overspending.
 
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)
-    Statement: In random order, with probability 1 − δ, EmpiricalLP loses at most O(√(T log)/ρ + log/ρ²) of T OPT, in
-        sampled and in fluid play, and never spends more than it has.
-    Meaning: Solve the linear program of what was seen, with what is left, again and again, and keep nothing back. On a
-        shuffled list that is safe until close to the end, and nearly everything is collected.
-    Limits: from the theorem: its bound, less than T OPT, missed by 5 % of the plays at most (binomial); nothing
-        overspent in any play
+    Statement: In random order, with probability 1 − δ, EmpiricalLP loses at most O(√(T log)/ρ + log/ρ²) of T
+        OPT, in sampled and in fluid play, and never overspends.
+    Meaning: Solve the linear program of the rows seen with the budget left, again and again, without a reserve. On a
+        shuffled list this is safe until close to the end, and collects nearly everything.
+    Limits: from the theorem: its bound, below T OPT, is missed by at most 5 % of the plays (binomial); no play
+        overspends
     """
 
     learner: BudgetedLearner = field(default_factory=lambda: EmpiricalLP(growth=GROWTH))
@@ -96,7 +97,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
                 levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}
             ),
             log_y=False,
-            alt="What is lost is next to nothing at every horizon; the bound falls like one over the root of T.",
+            alt="The loss is close to 0 at every horizon; the bound falls like 1/√T.",
         )
 
     def faults(self) -> dict[str, Overrides]:

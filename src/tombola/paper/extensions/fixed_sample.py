@@ -1,4 +1,4 @@
-"""L7 (docs/theory/lower.md): how surely a fixed sample can tell which of two candidates is better, at best."""
+"""L7 (docs/theory/lower.md): least error of choosing the better of two from a fixed sample."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
 
 def without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
-    """Return the probability that n of N rows, without replacement, have i of the wins and j of the losses.
+    """Return P(i wins and j losses among n of N rows, without replacement).
 
     >>> drawn(4, 2, 1, 1, 1, 0)
     0.5
@@ -32,30 +32,30 @@ def with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> 
 
 
 def unshuffled(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
-    """Return the same for the first n rows of a list that is not shuffled, losses first."""
+    """Return the same for the first n rows of the unshuffled list with losses first."""
     return float(j == min(n, losses) and i == min(n - j, wins))
 
 
 def sample_counts(n: int) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of wins and losses that n rows can have."""
+    """Yield the possible numbers of wins and losses among n rows."""
     return ((i, j) for i in range(n + 1) for j in range(n + 1 - i))
 
 
 def sign_rule_error(lower: float, equal: float) -> float:
-    """Return the error of the rule that believes the sign, and throws a coin when there is none."""
+    """Return the error of the sign rule, which decides ties at random."""
     return lower + equal / 2
 
 
 @dataclass(frozen=True)
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
-    """The least possible error on two lists that are each other's mirror image, against that of the sign rule.
+    """Least error on a list and its mirror image (Bayes), against the error of the sign rule.
 
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933
     Statement: On a list with u wins and w losses, or the reverse, no rule that looks at n shuffled rows errs less
         often than P(S < 0) + P(S = 0)/2, S being wins minus losses in the sample; the sign of S attains it.
-    Meaning: The floor for naming the better one of two candidates from a fixed number of rows. A race that stops
-        earlier on clear lists is not bound by it, but on a list like these it needs about as many rows.
+    Meaning: The lower bound for choosing the better of two candidates from a fixed number of rows. A race may stop
+        earlier on clear lists; on lists like these it needs about as many rows.
     Limits: equality, to 1e-9
     """
 
@@ -100,7 +100,7 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
             ),
             log_x=False,
             log_y=False,
-            alt="The least error falls with the sample, slowly when wins and losses are nearly equal, to 0 for the list.",
+            alt="The least error falls with the sample size to 0, slowly if wins and losses are nearly equal.",
         )
 
     def faults(self) -> dict[str, Overrides]:

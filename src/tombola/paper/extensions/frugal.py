@@ -1,4 +1,4 @@
-"""Theorem 2 (docs/theory/frugal.md): FrugalUCB has a regret of order sqrt(kT), with few switches, on every pool."""
+"""Theorem 2 (docs/theory/frugal.md): FrugalUCB has regret of order sqrt(kT) with few switches."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ def frugal_ucb_learner(T: int) -> Learner:
 
 
 def exp3_learner(T: int) -> Learner:
-    """Return a learner that draws anew in every round."""
+    """Return a learner that draws an action in every round: a fault."""
     return Exp3()
 
 
 def trap(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
-    """Return T rows of which the best action loses a share (1 - gap)/2, all at the start, and the others gap more.
+    """Return T rows: the best action loses (1 - gap)/2 of them, at the start; the others (1 + gap)/2.
 
     >>> trap(4, 2, 0.5).losses.tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
@@ -47,14 +47,14 @@ def trap(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
 
 @dataclass(frozen=True)
 class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5, verdict_only=("bound",)):
-    """Regret with the price of switches against the bound, and the switches against theirs.
+    """Regret with switching costs and number of switches against their bounds.
 
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)
     Statement: FrugalUCB has, on every pool in random order, a regret with switches of at most C √(kT) + O(price k
         ln T), without the logarithm under the root that the paper has to the power 3.
-    Meaning: If changing what you do has a price, this learner changes a few dozen times in a hundred thousand
-        rows, and still finds the best action as fast as the theory allows, up to a constant.
+    Meaning: If switching has a price, this learner switches a few dozen times in a hundred thousand rows, and still
+        finds the best action at the optimal rate, up to a constant.
     Limits: the bounds of the theorem, as computed
     """
 

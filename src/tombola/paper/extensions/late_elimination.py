@@ -1,4 +1,4 @@
-"""Elimination with delay (docs/theory/transfer.md): a delay costs d (H_k - 1) once, in random order."""
+"""Elimination with delay (docs/theory/transfer.md): a delay d costs d (H_k - 1) once."""
 
 import math
 from collections.abc import Callable
@@ -28,14 +28,14 @@ def share(k: int) -> float:
 class LateElimination(
     Extension, name="late-elimination", expected="holds", alpha=1e-5, verdict_only=("bound", "weight")
 ):
-    """Regret of successive elimination with delay, against its bound and against that without delay.
+    """Regret of successive elimination with delay, against its bound and the regret without.
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)
     Statement: Successive elimination in random order with delay d has the bound without delay and d (1/2 + .. +
         1/k) more, each round of it weighed with the gap.
-    Meaning: If losses come late, go round the candidates that are still in: each wasted round then is shared by
-        them, and with two candidates a delay of d rounds costs d/2, once.
+    Meaning: With delayed losses, play the remaining candidates in turn: they share the wasted rounds, and with two
+        candidates a delay of d rounds costs d/2, once.
     Limits: the bound; and for what delay adds, gap × (d (H_k − 1) + 3 (k − 1)), measured in pairs
     """
 
@@ -67,7 +67,7 @@ class LateElimination(
             limit = self.bound(bounds.successive_elimination(T, k, d))
             probabilities += [mean_at_most(regrets, limit), mean_at_most(regrets - prompt, allowed)]
             shares.append(f"{float((regrets - prompt).mean()) / allowed:.2f} (k = {k}, d = {d})")
-        measured = f"delay adds {', '.join(shares)} of what it may"
+        measured = f"delay adds {', '.join(shares)} of its bound"
         return self.verdict_from(probabilities, measured, "d (1/2 + .. + 1/k)")
 
     def chart(self, rows: Rows) -> Chart:

@@ -1,4 +1,4 @@
-"""L1 and L2 (docs/theory/lower.md): the regret that no learner can avoid in random order, and what ours have."""
+"""L1 and L2 (docs/theory/lower.md): minimax regret in random order, and the regret of our learners."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -38,15 +38,15 @@ def in_the_worst_order(learner: Learner, T: int) -> float:
 
 @dataclass(frozen=True)
 class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound",)):
-    """The value of the game by linear programming and by Cover's formula; learners between it and their bounds.
+    """Value of the game by linear programming and by Cover's formula; learners against both limits.
 
-    Title: What no learner can avoid
+    Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
     Statement: With two actions and full information the best worst-case regret in random order is T C(T−1,
         ⌊(T−1)/2⌋) / 2^T, about 0.4 √T, the same as in the worst order; our learners are between it and their
         bounds.
-    Meaning: Shuffling a list does not lower the price of not knowing which of two equal actions will be ahead.
-        The bounds of Hedge and its kin cannot be improved by more than a small factor.
+    Meaning: Random order does not lower the minimax regret of two equal actions. The bounds of Hedge and similar
+        learners cannot be improved by more than a small factor.
     Limits: Cover's formula to 1e-6, and the proved bounds
     """
 

@@ -1,7 +1,7 @@
-"""The theorem of Thrifty (docs/theory/thrifty.md): it follows guesses, and has a bound by the tracker that pays for them.
+"""Theorem on Thrifty (docs/theory/thrifty.md): regret of a guided learner with an exploration budget.
 
-What it lost against FrugalUCB's indices is counted here from its actions alone. On a pool without noise a few losses of
-an action tell enough, but not for the indices: the tracker is spent on not asking again, and then they decide.
+The loss against FrugalUCB's indices is counted from the actions alone. On a pool without noise a few losses identify an
+action, but the indices demand more plays: the learner spends its exploration budget on ignoring them.
 """
 
 import math
@@ -31,16 +31,16 @@ GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
 
 
 def pool_of(name: str, T: int, k: int) -> Pool:
-    """Return a trap, or a pool without noise on which the first action loses .6 and the others .9."""
+    """Return a trap, or a pool without noise: losses 0.6 for the first action, 0.9 for the others."""
     if name == "quiet":
         return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
     return trap(T, k, GAPS[name], best=k - 1 if name == "constant" else 0)
 
 
 def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> float:
-    """Return what was lost, and paid for switches, in stretches of an action that has not the smallest index.
+    """Return losses and switching costs of the stretches of actions without the smallest index.
 
-    A stretch is an eighth of what was played of its action, rounded up; at its start the indices are asked.
+    A stretch has an eighth of the earlier plays of its action, rounded up; indices are computed at its start.
 
     >>> astray(np.array([0, 0, 1, 1]), np.array([1.0, 0.5, 1.0, 1.0]), k=2, price=0.0)
     1.5
@@ -65,7 +65,7 @@ def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> f
 
 @dataclass(frozen=True)
 class ScaledBudget(Thrifty):
-    """Thrifty with a tracker of another size, for faults."""
+    """Thrifty with its exploration budget multiplied: a fault."""
 
     times: float = math.inf
 
@@ -76,15 +76,15 @@ class ScaledBudget(Thrifty):
 
 @dataclass(frozen=True)
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
-    """Regret with the price of switches against the bound, switches and the tracker against theirs.
+    """Regret with switching costs, switches, and exploration loss against their bounds.
 
-    Title: Guesses that a tracker pays for
+    Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)
-    Statement: Thrifty has, on every pool in random order, a regret with switches of at most 2 tracker + O(price k ln T),
-        where the tracker is of order √(kT); in every order it loses no more than the tracker against the indices.
-    Meaning: Try only what can pay in the rows that are left, by a guess of what untried actions are like. A guess can be
-        wrong for ever, so what acting on it may cost in all is fixed beforehand.
-    Limits: the bounds of the theorem, as computed; no play with more switches or more against the indices than it says
+    Statement: On every pool in random order Thrifty has regret with switches of at most 2 B + O(price k ln T), where
+        its exploration budget B is of order √(kT); in every order it loses at most B against the indices.
+    Meaning: Explore only actions that can pay off in the remaining rows, by a prior for untried actions. The prior can
+        be wrong, so the total cost of relying on it is limited beforehand.
+    Limits: the bounds of the theorem; no play with more switches or more loss against the indices
     """
 
     learner: Callable[[float], Learner] = Thrifty
@@ -119,9 +119,9 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
             spent.append(float(select(rows, "astray", **where).max()) / bounds.thrifty_exploration_budget(T, k))
         kept = exact(max(*switches, *spent) <= 1)
         measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches, " + (
-            f"{max(spent):.2f} of the tracker spent"
+            f"{max(spent):.2f} of the exploration budget spent"
         )
-        return self.verdict_from([*probabilities, kept], measured, "2 tracker + O(price k ln T)")
+        return self.verdict_from([*probabilities, kept], measured, "2 B + O(price k ln T)")
 
     def chart(self, rows: Rows) -> Chart:
         return Chart(
@@ -136,8 +136,8 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "a tracker without bottom": {"learner": ScaledBudget},
-            "a tracker twice as large": {"learner": lambda price: ScaledBudget(price, times=2.0)},
+            "an unlimited exploration budget": {"learner": ScaledBudget},
+            "twice the exploration budget": {"learner": lambda price: ScaledBudget(price, times=2.0)},
             "all actions in turn, for ever": {"learner": lambda _: ExploreThenCommit(rounds=2**20)},
             "a new draw in every round": {"learner": lambda _: Exp3()},
             "bound divided by 200": {"bound": lambda *size: bounds.thrifty(*size) / 200},

@@ -1,4 +1,4 @@
-"""Theorem 1 (docs/theory/transfer.md): deviations are as on i.i.d. rows; what random order adds is a bounded drift."""
+"""Theorem 1 (docs/theory/transfer.md): deviations as on i.i.d. rows, plus a bounded drift."""
 
 import itertools
 import math
@@ -33,7 +33,7 @@ def bernoulli_kl(p: float, q: float) -> float:
 
 
 def deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the probability that some mean of the first n >= `least` entries is at least `level`, shuffled.
+    """Return P(some mean of the first n >= `least` entries is >= `level`) in random order.
 
     >>> shuffled(2, 1, 1, 1.0), shuffled(4, 2, 2, 0.75)
     (0.5, 0.16666666666666666)
@@ -53,7 +53,7 @@ def deviation_probability(rows: int, ones: int, least: int, level: float) -> flo
 
 
 def unshuffled_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the same for a list that has its ones first, and is not shuffled."""
+    """Return the same for the unshuffled list with its ones first."""
     return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
 
 
@@ -64,14 +64,14 @@ def chernoff(rows: int, ones: int, least: int, level: float) -> float:
 
 @dataclass(frozen=True)
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
-    """Lemma 1 on all 0/1 columns of a size: the exact probability of a deviation at any later time, over its bound.
+    """Exact probability of a later deviation over its bound, for all 0/1 columns of a size.
 
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
     Statement: In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y > μ with
         probability at most exp(−m kl(y, μ)), the bound for fresh samples at n = m alone.
-    Meaning: Confidence bounds made for fresh samples hold for what you have seen of a shuffled list, with the
-        same constants, although its rows are not independent.
+    Meaning: Confidence bounds for fresh samples hold for the rows seen of a shuffled list, with the same constants,
+        although its rows are not independent.
     Limits: the bound itself, which is attained
     """
 
@@ -135,20 +135,20 @@ POOLS: dict[str, list[list[float]]] = {
 
 
 def allowed(T: int, k: int) -> float:
-    """Return the drift of Lemma 2."""
+    """Return the bound of Lemma 2 on the drift."""
     return bounds.drift(T, k)
 
 
 @dataclass(frozen=True)
 class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)):
-    """Lemma 2 on all orders of small pools: the loss beyond that of the actions' means.
+    """Drift on all orders of small pools: the loss beyond the means of the actions played.
 
-    Title: What random order adds
+    Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
     Statement: For every learner in random order, regret = Σ gap × plays + drift, and the drift is at most ((π/2)
         √T + 1.31) √(ln k / 2), or (π/4) √T for two actions.
-    Meaning: A proof that counts how often bad actions are played on fresh samples holds for a shuffled list too;
-        what must be added is the drift, because the rows still to come are not quite like those seen.
+    Meaning: A proof that counts the plays of bad actions on fresh samples holds for a shuffled list too, plus the
+        drift, because the remaining rows differ from those seen.
     Limits: the bound of the lemma; and the drift must be seen, since some is positive
     """
 
