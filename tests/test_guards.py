@@ -87,7 +87,7 @@ class NeverReady(Learner):
 
 
 def test_patience_has_an_end() -> None:
-    with pytest.raises(LearnerError, match="still due after 100 plans in round 1"):
+    with pytest.raises(LearnerError, match="needs to plan after 100 plans in round 1"):
         play(NeverReady(), Pool([[0.0, 1.0]]), seed=1)
 
 

@@ -66,9 +66,9 @@ class AlwaysDue(BudgetedLearner):
 
 @pytest.mark.usefixtures("plainly")
 def test_a_learner_that_stays_due_is_stopped_under_a_budget_too() -> None:
-    with pytest.raises(LearnerError, match="still due"):
+    with pytest.raises(LearnerError, match="needs to plan"):
         play(AlwaysDue(), instances.three_actions(16, seed=0), budget=Budget(8.0), seed=0)
-    with pytest.raises(LearnerError, match="still due"):
+    with pytest.raises(LearnerError, match="needs to plan"):
         Session(AlwaysDue(), 2, 10, budget=BUDGET, seed=0).act()
 
 

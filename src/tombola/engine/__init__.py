@@ -1,1 +1,1 @@
-"""Engine: loops, rng and the compiler; the only place that knows Numba."""
+"""Engine: the loop, its state and tickets, and the compiler; the only package that imports Numba."""

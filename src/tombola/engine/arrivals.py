@@ -1,4 +1,4 @@
-"""The arrivals of feedback: that of round s, played with delay d, is there at the start of round s + d + 1."""
+"""Arrival schedule of delayed feedback."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,11 @@ from tombola._types import Rounds
 
 
 class ArrivalSchedule(NamedTuple):
-    """When feedback comes: after the same delay for all rounds, or (delay -1) by a list of rounds and their times."""
+    """Arrival times of feedback.
+
+    `delay >= 0`: feedback of round t arrives at the start of round t + delay + 1. `delay == -1`: feedback of
+    `rounds[i]` arrives at the start of round `arrivals[i]`, sorted by arrival. Rounds count from 0.
+    """
 
     delay: int
     rounds: Rounds
@@ -16,33 +20,34 @@ class ArrivalSchedule(NamedTuple):
 
 
 def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
-    """Tell whether, after so many pieces of feedback, another one is there at the start of round t."""
+    """Return whether the next feedback, after `revealed` ones, has arrived at the start of round t."""
     if arrivals.delay >= 0:
         return bool(revealed + arrivals.delay + 1 <= t)
     return bool(revealed < arrivals.rounds.size and arrivals.arrivals[revealed] <= t)
 
 
 def next_round(arrivals: ArrivalSchedule, revealed: int) -> int:
-    """Return the round whose feedback comes next, after so many pieces."""
+    """Return the round of the next feedback, after `revealed` ones."""
     return int(revealed) if arrivals.delay >= 0 else int(arrivals.rounds[revealed])
 
 
 def from_delays(delay: int | Rounds) -> ArrivalSchedule:
-    """Return the arrivals for one delay, or for the delay of every round.
+    """Return the schedule for one delay, or for one delay per round.
 
     >>> from_delays(np.array([2, 0])).rounds.tolist()
     [1, 0]
     """
-    none = np.zeros(0, np.int64)
+    no_rounds = np.zeros(0, np.int64)
     if isinstance(delay, int):
-        return ArrivalSchedule(delay, none, none)
+        return ArrivalSchedule(delay, no_rounds, no_rounds)
     arrivals = np.arange(delay.size) + delay + 1
+    # Stable, so that feedback of the same arrival time comes in the order of rounds.
     rounds = np.argsort(arrivals, kind="stable")
     return ArrivalSchedule(-1, rounds, arrivals[rounds])
 
 
 def max_in_flight(arrivals: ArrivalSchedule) -> int:
-    """Return how many plays can be in flight at once, with the one at hand."""
+    """Return the largest number of plays in flight at once, including the current one."""
     if arrivals.delay >= 0:
         return arrivals.delay + 1
     return int((arrivals.arrivals - arrivals.rounds).max(initial=1))

@@ -74,7 +74,7 @@ class Workload:
     One decision holds for the whole task, so no reported number comes from both ways. Threads of a task share the
     object and enter `active()` each. The mode of the creating context holds for all of them.
 
-    >>> Workload.of_rounds(1000, actions=4).seconds
+    >>> round(Workload.of_rounds(1000, actions=4).seconds, 6)
     0.06
     """
 

@@ -1,7 +1,7 @@
-"""Native: what plain Python cannot say, but the compiler should know.
+"""Intrinsics: instructions that plain Python cannot express, and hints for the compiler.
 
-`NATIVE` tells what to put in the place of a plain function: two things that only a processor can do. `NOT_INLINED` tells
-which kernels are compiled on their own.
+`NATIVE` maps a plain function to a factory of the LLVM intrinsic that replaces it. `NOT_INLINED` lists the kernels
+that are compiled as functions of their own.
 """
 
 import math
@@ -10,21 +10,21 @@ from typing import Any, TypeVar
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
+# Rounds between the prefetch of a row and its use; enough to hide the latency of main memory.
 PREFETCH_ROUNDS = 16
-
-
-ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number, which is then in the last bits
+# 1.5 * 2^52: adding it to a float rounds to an integer, which is then in the last bits of the sum.
+ROUND = 6755399441055744.0
 
 
 def prefetch(table: Any, row: Any, column: Any) -> None:
-    """Ask for the cache line of table[row, column], some rounds before it is needed: random order misses the cache.
+    """Prefetch the cache line of table[row, column]; rows in random order miss the cache.
 
-    Plain Python has no say in the cache, and does nothing.
+    No-op in plain Python.
     """
 
 
 def power_of_two(rounded: float) -> float:
-    """Return 2^n, where `rounded` is n + ROUND and n is a whole number in -1022..1023."""
+    """Return 2^n, where `rounded` is n + ROUND and n is an integer in -1022..1023."""
     return math.ldexp(1.0, int(rounded - ROUND))
 
 
@@ -58,7 +58,7 @@ def _prefetch() -> Any:
 
 
 def _power_of_two() -> Any:
-    """Return the same by bits: the last bits of `rounded` become the exponent."""
+    """Return `power_of_two` as bit operations: the last bits of `rounded` become the exponent."""
     from llvmlite import ir
     from numba.core import types
     from numba.core.extending import intrinsic
@@ -78,7 +78,7 @@ NOT_INLINED: set[Any] = set()
 
 
 def no_inline(function: Kernel) -> Kernel:
-    """Compile this kernel on its own instead of copying it into every caller: for large ones, which compile slowly.
+    """Compile this kernel as a function of its own, not inlined: for large kernels, which compile slowly.
 
     >>> @no_inline
     ... def many_lines(state):

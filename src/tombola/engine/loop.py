@@ -1,9 +1,8 @@
-"""The loop that plays a learner, in every setting: rows come in order, feedback comes when it comes.
+"""The loop that plays a learner under every feedback model.
 
-A round: feedback that has arrived is revealed; if the learner is due to plan, or the round UNTIL is reached, the loop
-stops, and goes on there when it is called again; then the learner takes its turn. What these words mean is the business
-of the setting (`tombola.feedback`): the names `view`, `look_ahead`, `reveal`, `pauses` and `turn` are bound to a setting
-and a learner by `compile_loop`.
+A round: reveal the feedback that has arrived; pause if the learner needs to plan or the round UNTIL is reached (the
+next call resumes there); play the round. The names `view`, `look_ahead`, `reveal`, `pauses` and `turn` are bound by
+`compile_loop` to the kernels of a feedback model and a learner.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,12 +22,15 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     pauses: Kernel
     turn: Kernel
 
-ROUND, REVEALED, MARK, LAST, UNTIL = 0, 1, 2, 3, 4  # places of a accumulators
-LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = 0, 1, 2, 3, 4  # its sums; from SPENT on, one for each resource
+ROUND, REVEALED, MARK, LAST, UNTIL = 0, 1, 2, 3, 4  # entries of `Accumulators.cursor`
+LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = 0, 1, 2, 3, 4  # entries of `sums`; from SPENT on, one per resource
 
 
 class RowStream(NamedTuple):
-    """The rows in the order in which they come; `labels[action]` is the column of an action, -1 for an added null."""
+    """The pool and its order. `labels[action]` is the column of an action, -1 for an added null action.
+
+    `best` is the action with the smallest total loss, the comparator.
+    """
 
     losses: Rows
     costs: Rows
@@ -38,7 +40,15 @@ class RowStream(NamedTuple):
 
 
 class Accumulators(NamedTuple):
-    """What has happened so far: sums and plays, those at the marked rounds, and if it is per_round, every round."""
+    """Totals of a play so far, their values at the marked rounds, and optionally every round.
+
+    cursor: position of the loop, indexed by ROUND, REVEALED, MARK, LAST and UNTIL.
+    sums: totals, indexed by LOSS, EXPECTED, COMPARATOR, SWITCHES, and SPENT + resource.
+    plays: number of plays per action.
+    curve, shares: `sums` and `plays` at each round in `marks`.
+    actions, probabilities, losses, expected, costs: one entry per round; empty unless requested.
+    expects: whether to compute expected losses, over the learner's own randomness.
+    """
 
     cursor: Rounds
     sums: Floats
@@ -62,7 +72,7 @@ def loop(
     workspace: Any,
     accumulators: Accumulators,
 ) -> None:
-    """Play up to the round UNTIL, or up to one in which the learner is due to plan; `workspace` is the setting's."""
+    """Play until the round UNTIL, or until the learner needs to plan."""
     state, mix, cursor = view(memory), mix_slice(memory), accumulators.cursor
     until = cursor[UNTIL]
     for t in range(cursor[ROUND], until + 1):
@@ -77,7 +87,7 @@ def loop(
 
 
 def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t: int) -> bool:
-    """Tell whether there is no delay at all: then a turn reveals its own round t, which is counted as revealed."""
+    """Return whether there is no delay; if so, count round t as revealed, since its own turn reveals it."""
     if arrivals.delay != 0:
         return False
     accumulators.cursor[REVEALED] = t + 1
@@ -85,21 +95,22 @@ def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t:
 
 
 def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
-    """Ask for the row that is needed some rounds from now, a cache line at a time."""
+    """Prefetch the row that is needed some rounds from now, one cache line (8 floats) at a time."""
     if t + PREFETCH_ROUNDS < order.size:
         for column in range(0, columns, 8):
             prefetch(rows, order[t + PREFETCH_ROUNDS], column)
 
 
 def copy_row(table: RowStream, t: int, row: Floats) -> None:
-    """Copy the losses of round t, so that no learner ever holds the pool."""
+    """Copy the losses of round t, so that no learner can reach the pool."""
     source = table.order[t]
     for action in range(row.size):
         row[action] = table.losses[source, table.labels[action]]
 
 
 def record_action(accumulators: Accumulators, t: int, action: int, probability: float) -> None:
-    """Write down what was played in round t."""
+    """Record the action of round t."""
+    # The first action is not a switch.
     if t > 0 and action != accumulators.cursor[LAST]:
         accumulators.sums[SWITCHES] += 1.0
     accumulators.cursor[LAST] = action
@@ -109,7 +120,7 @@ def record_action(accumulators: Accumulators, t: int, action: int, probability: 
 
 
 def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float, comparator: float) -> None:
-    """Write down what round t lost, and if it is marked, everything so far: so this note is the last of a round."""
+    """Record the losses of round t and, at a marked round, all totals; must be the last record of a round."""
     sums = accumulators.sums
     sums[LOSS] += loss
     sums[EXPECTED] += expected
@@ -118,8 +129,8 @@ def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float
         accumulators.losses[t], accumulators.expected[t] = loss, expected
     mark = accumulators.cursor[MARK]
     if mark < accumulators.marks.size and t + 1 == accumulators.marks[mark]:
-        for which in range(sums.size):
-            accumulators.curve[mark, which] = sums[which]
+        for i in range(sums.size):
+            accumulators.curve[mark, i] = sums[i]
         for action in range(accumulators.plays.size):
             accumulators.shares[mark, action] = accumulators.plays[action]
         accumulators.cursor[MARK] = mark + 1
@@ -128,7 +139,7 @@ def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float
 def new_accumulators(
     actions: int, rounds: int, marks: Rounds, *, resources: int, per_round: bool, expects: bool
 ) -> Accumulators:
-    """Return an empty accumulators; `per_round` writes down every round, `expects` averages over the learner's rng."""
+    """Return zeroed accumulators; `per_round` allocates the arrays with one entry per round."""
     length = rounds if per_round else 0
     return Accumulators(
         cursor=np.zeros(5, np.int64),

@@ -1,4 +1,4 @@
-"""A runner: one learner in its feedback_model, with its memory, rng and workspace, ready to be driven by the loop or live."""
+"""Runner: a learner with its state, random generator, workspace and compiled kernels."""
 
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from tombola.feedback.base import FeedbackModel
 
 
-MAX_PLANS = 100  # plans in one round
-MAX_CALL_SECONDS = 0.1  # seconds of compiled play after which Python may look up
+# A learner that still needs to plan after this many plans in one round never stops.
+MAX_PLANS = 100
+# Compiled calls are kept this short, so that Python handles Ctrl-C in between.
+MAX_CALL_SECONDS = 0.1
 
 
 class Runner:
-    """A learner at work on a horizon; `ring` is how many plays can be in flight at once."""
+    """A learner in play; `ring` is the largest number of plays in flight at once.
+
+    `memory` is the flat state vector of the learner (see `state_vector`).
+    """
 
     def __init__(self, learner: Any, feedback_model: "FeedbackModel", rng: RngState, ring: int = 1) -> None:
         state = feedback_model.init(learner)
@@ -36,21 +41,21 @@ class Runner:
 
     @property
     def state(self) -> Any:
-        """The state by its names: views on the memory."""
+        """The state as a named tuple of views on `memory`."""
         return self.view(self.memory)
 
     @property
     def mix(self) -> Floats | None:
-        """The mix of the last choice of a learner that mixes, else None."""
+        """The mix of the last round, for learners that mix; else None."""
         return mix_slice(self.memory) if self.learner.mixes else None
 
     def step(self, function: Kernel, *arguments: Any) -> Kernel:
-        """Return `function`, the loop or a live step, specialised to this learner in its feedback_model and such arguments."""
-        compiled = compile_loop if function is loop else compile_step
-        return compiled(function, arguments, **self._kernels)
+        """Return the loop or a live step, bound to this learner and compiled for such arguments."""
+        compile_function = compile_loop if function is loop else compile_step
+        return compile_function(function, arguments, **self._kernels)
 
     def play(self, table: RowStream, arrivals: ArrivalSchedule, accumulators: Accumulators) -> None:
-        """Play all rounds of the table, and let the learner plan whenever it is due; Ctrl-C stops it in between."""
+        """Play all rounds of the table; call `plan` whenever the learner needs it."""
         arguments = (self.memory, self.rng, table, arrivals, self.workspace, accumulators)
         if self._loop is None:
             self._loop = self.step(loop, *arguments)
@@ -67,13 +72,13 @@ class Runner:
                 )
 
     def plan(self, played: int) -> None:
-        """Let the learner think in plain Python, after so many rounds; one that stays due is stopped."""
+        """Let the learner plan after `played` rounds, in plain Python; raise if it never stops needing to."""
         self._plans = self._plans + 1 if played == self._planned_at else 1
         self._planned_at = played
         if self._plans > MAX_PLANS:
             raise LearnerError(
-                f"{type(self.learner).__name__}: expected plan to leave nothing due, got a learner that is still due "
-                f"after {MAX_PLANS} plans in round {played + 1}; let plan change what needs_plan reads."
+                f"{type(self.learner).__name__}: expected plan to settle needs_plan, got a learner that needs to plan "
+                f"after {MAX_PLANS} plans in round {played + 1}; let plan change the state that needs_plan reads."
             )
-        with np.errstate(over="ignore"):  # 64-bit rng overflow by design
+        with np.errstate(over="ignore"):  # the rng wraps around by design
             self.feedback_model.plan(self.learner, self.state, self.workspace, self.rng)

@@ -1,16 +1,17 @@
-"""The book of tickets: what was handed out, what has been told of it, and in which order that happened.
+"""Ticket table: issued tickets, their outcomes, and the order of both.
 
-late, out of order   taken in as it comes, with the probability that its own ticket had
-missing              nothing happens; the learner just never hears of that round (`pending` lists such tickets)
-twice, the same      ignored
-twice, different     FeedbackError, and everything is as it was: the first answer stands
-unknown ticket       FeedbackError, and everything is as it was
+One float64 matrix, `cells`, which compiled kernels write too. Row 0 holds counts; row t holds round t:
 
-The whole book is one matrix, `cells`, in which compiled steps write too: row 0 has the counts, row t has round t,
+    action, probability, answer index (0 = pending), encoded outcome, features
 
-    action, probability, the place of its answer in the history (0: pending), the numbers of its outcome, what was shown
+The answer index is the position of the answer in the history of all events. Positions that are not an answer are
+tickets, in the order of rounds. Feedback may be
 
-and what is not an answer in the history is a ticket, in the order of rounds.
+    late, out of order   observed as it comes, with the probability of its own ticket
+    missing              never observed; `pending` lists such tickets
+    repeated, equal      ignored
+    repeated, different  FeedbackError, and nothing changes
+    of no ticket         FeedbackError, and nothing changes
 """
 
 import math
@@ -22,15 +23,15 @@ import numpy as np
 from tombola._types import Floats, Rounds
 from tombola.errors import FeedbackError
 
-ROUNDS, ANSWERED = 0, 1  # in row 0
-ACTION, PROBABILITY, ANSWER_INDEX, OUTCOME_START = 0, 1, 2, 3  # in the row of a round
-INITIAL_ROUNDS = 64
+ROUNDS, ANSWERED = 0, 1  # columns of row 0
+ACTION, PROBABILITY, ANSWER_INDEX, OUTCOME_START = 0, 1, 2, 3  # columns of the row of a round
+INITIAL_ROUNDS = 64  # capacity of a new table; it doubles when full
 
 
 class Ticket(NamedTuple):
-    """One play: its round (from 1), the action, and the probability the action had (NaN where it has no formula).
+    """One play: round (from 1), action, and probability of the action (NaN if there is no formula).
 
-    Tickets without a probability are equal if the rest is, so that one is found among those pending, too.
+    Two NaN probabilities count as equal, so that such tickets can be looked up.
 
     >>> Ticket(1, 0, float("nan")) == Ticket(1, 0, float("nan")), Ticket(1, 0, 0.5) == Ticket(1, 0, float("nan"))
     (True, False)
@@ -48,23 +49,23 @@ class Ticket(NamedTuple):
             and math.isnan(other.probability)
         )
 
-    def __ne__(self, other: object) -> bool:  # that of a tuple does not ask __eq__
+    def __ne__(self, other: object) -> bool:  # tuple.__ne__ does not call __eq__
         return not self == other
 
     def __hash__(self) -> int:
         return hash(tuple(self) if self.probability == self.probability else self[:2])
 
 
-new_ticket = tuple.__new__  # what Ticket(...) does, without its Python function
+new_ticket = tuple.__new__  # Ticket(...) without the Python function of named tuples, for speed
 
 
 def has_capacity(cells: Floats) -> bool:
-    """Tell whether one more ticket has a row."""
+    """Return whether the table has a free row."""
     return bool(cells[0, ROUNDS] < cells.shape[0] - 1)
 
 
 def write_ticket(cells: Floats, action: int, probability: float) -> int:
-    """Write down a ticket; return its round."""
+    """Write a ticket into the next row; return its round."""
     round_ = int(cells[0, ROUNDS]) + 1
     cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
     cells[0, ROUNDS] = round_
@@ -72,7 +73,10 @@ def write_ticket(cells: Floats, action: int, probability: float) -> int:
 
 
 def has_native_types(ticket: Ticket) -> bool:
-    """Tell whether a ticket is made of what compiled code expects; one of another make may still be in the book."""
+    """Return whether a ticket has exactly the types that compiled kernels expect.
+
+    Tickets with other types, such as NumPy integers, may still be in the table.
+    """
     return (
         type(ticket) is Ticket
         and type(ticket.round) is type(ticket.action) is int
@@ -81,7 +85,7 @@ def has_native_types(ticket: Ticket) -> bool:
 
 
 def is_issued(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Tell whether a ticket is in the book, to the last bit of its probability."""
+    """Return whether a ticket was issued; its probability must be equal to the bit."""
     if not 1 <= round <= cells[0, ROUNDS] or cells[round, ACTION] != action:
         return False
     ticket_cells = float(cells[round, PROBABILITY])
@@ -89,36 +93,36 @@ def is_issued(cells: Floats, round: int, action: int, probability: float) -> boo
 
 
 def is_pending(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Tell whether a ticket was handed out, and nothing has been told of it yet."""
+    """Return whether a ticket was issued and has no outcome."""
     return is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 
 
 def ticket_cells(cells: Floats, round: int) -> tuple[int, float]:
-    """Return the action of a round, and the probability it had."""
+    """Return the action and the probability of a round."""
     action, probability = cells[round, :ANSWER_INDEX].tolist()
     return int(action), probability
 
 
 def mark_answered(cells: Floats, round: int) -> None:
-    """Write down that the outcome of a round, which has been written, was told now."""
+    """Mark a round, the outcome of which is written, as answered by the newest event."""
     cells[0, ANSWERED] += 1.0
     cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, ANSWERED]
 
 
 def unmark_answered(cells: Floats, round: int) -> None:
-    """Take back that the outcome of a round was told, just now."""
+    """Undo `mark_answered` of the newest answer."""
     cells[0, ANSWERED] -= 1.0
     cells[round, ANSWER_INDEX] = 0.0
 
 
 class TicketTable:
-    """All tickets of a session of so many rounds, their outcomes and their history.
+    """Tickets of a session with a fixed horizon, their encoded outcomes and features, and the order of events.
 
-    An outcome has a fixed number of numbers (`outcome_width`), and so has what is shown of a row (`n_features`).
+    An outcome has `outcome_width` floats, a row of features `n_features`.
 
-    >>> book = TicketTable(horizon=10, outcome_width=1)
-    >>> round = book.round_of(book.issue(0, 1.0))
-    >>> book.answer(round, (0.25,)), book.answer(round, (0.25,)), book.pending
+    >>> table = TicketTable(horizon=10, outcome_width=1)
+    >>> round = table.round_of(table.issue(0, 1.0))
+    >>> table.answer(round, (0.25,)), table.answer(round, (0.25,)), table.pending
     (True, False, [])
     """
 
@@ -132,18 +136,18 @@ class TicketTable:
 
     @property
     def answered(self) -> int:
-        """The number of tickets whose outcome has been told."""
+        """The number of tickets with an outcome."""
         return int(self.cells[0, ANSWERED])
 
     def reserve(self) -> None:
-        """Make room for twice as many tickets, in a new matrix: whoever looks at the old one may go on."""
+        """Double the capacity, in a new matrix: a reader of the old one is not disturbed."""
         used = len(self) + 1
         cells = np.zeros((1 + min(self.horizon, 2 * used), self.cells.shape[1]))
         cells[:used] = self.cells[:used]
         self.cells = cells
 
     def issue(self, action: int, probability: float) -> Ticket:
-        """Write down a ticket, and return it."""
+        """Issue a ticket and return it."""
         if not has_capacity(self.cells):
             self.reserve()
         round_ = write_ticket(self.cells, action, probability)
@@ -155,17 +159,19 @@ class TicketTable:
         return Ticket(round, *ticket_cells(self.cells, round))
 
     def outcome(self, round: int) -> tuple[float, ...] | None:
-        """Return what has been told of a round, or None as long as it is pending."""
-        told, *rest = self.cells[round, ANSWER_INDEX : OUTCOME_START + self.outcome_width].tolist()
-        return tuple(rest) if told else None
+        """Return the encoded outcome of a round, or None while it is pending."""
+        answer_index, *outcome = self.cells[round, ANSWER_INDEX : OUTCOME_START + self.outcome_width].tolist()
+        return tuple(outcome) if answer_index else None
 
     def columns(self) -> dict[str, Floats | Rounds]:
-        """Return flat columns: what is pending is NaN; the history has 0 for a ticket, its round for an answer."""
+        """Return flat columns: pending outcomes are NaN; the history has 0 for a ticket, the round for an answer."""
         rows = self.cells[1 : len(self) + 1]
-        told = rows[:, ANSWER_INDEX].astype(np.int64)
+        answer_index = rows[:, ANSWER_INDEX].astype(np.int64)
         history = np.zeros(len(self) + self.answered, np.int64)
-        history[told[told > 0] - 1] = np.flatnonzero(told) + 1
-        outcomes = np.where(told[:, None] > 0, rows[:, OUTCOME_START : OUTCOME_START + self.outcome_width], math.nan)
+        history[answer_index[answer_index > 0] - 1] = np.flatnonzero(answer_index) + 1
+        outcomes = np.where(
+            answer_index[:, None] > 0, rows[:, OUTCOME_START : OUTCOME_START + self.outcome_width], math.nan
+        )
         return {
             "actions": rows[:, ACTION].astype(np.int64),
             "probabilities": rows[:, PROBABILITY].copy(),
@@ -181,18 +187,18 @@ class TicketTable:
 
     @property
     def tickets(self) -> list[Ticket]:
-        """All tickets handed out so far."""
+        """All tickets, in the order of rounds."""
         plays = self.cells[1 : len(self) + 1, :ANSWER_INDEX].tolist()
         return [Ticket(round_, int(action), probability) for round_, (action, probability) in enumerate(plays, 1)]
 
     @property
     def pending(self) -> list[Ticket]:
-        """The tickets of which nothing has been told yet."""
+        """The tickets without an outcome."""
         waiting = np.flatnonzero(self.cells[1 : len(self) + 1, ANSWER_INDEX] == 0) + 1
         return [self.ticket(round_) for round_ in waiting.tolist()]
 
     def round_of(self, ticket: Ticket) -> int:
-        """Return the round of a ticket that was handed out, to the last bit of its probability."""
+        """Return the round of an issued ticket; raise FeedbackError for any other."""
         try:
             round_ = index(ticket.round)
             if is_issued(self.cells, round_, ticket.action, ticket.probability):
@@ -200,12 +206,12 @@ class TicketTable:
         except (AttributeError, OverflowError, TypeError, ValueError):
             pass
         raise FeedbackError(
-            f"Session.observe: expected a ticket that act() has handed out (rounds 1..{len(self)}), got {ticket!r}; "
+            f"Session.observe: expected a ticket that act() has issued (rounds 1..{len(self)}), got {ticket!r}; "
             "give back the ticket itself."
         )
 
     def is_new(self, round: int, outcome: tuple[float, ...]) -> bool:
-        """Tell whether nothing has been told of a round yet; FeedbackError if it was something else."""
+        """Return whether a round is pending; raise FeedbackError if it has a different outcome."""
         if not self.cells[round, ANSWER_INDEX]:
             return True
         before = tuple(self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width].tolist())
@@ -217,14 +223,14 @@ class TicketTable:
         )
 
     def answer(self, round: int, outcome: tuple[float, ...]) -> bool:
-        """Write down what was told of a round; True if that is news."""
-        news = self.is_new(round, outcome)
-        if news:
+        """Write the outcome of a round; return False if it has the same outcome already."""
+        is_new = self.is_new(round, outcome)
+        if is_new:
             self.write(round, outcome)
-        return news
+        return is_new
 
     def write(self, round: int, outcome: tuple[float, ...]) -> None:
-        """Write down what was told of a round that is pending."""
+        """Write the outcome of a pending round."""
         self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width] = outcome
         mark_answered(self.cells, round)
 

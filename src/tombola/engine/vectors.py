@@ -1,7 +1,7 @@
-"""Vectors: sums and exponentials over all actions that keep a processor busy and are the same everywhere.
+"""Vector sums and exponentials with the same result on every machine; all functions are kernels.
 
-A plain loop adds one number at a time and waits for each; four sums side by side do not wait. The order of additions is
-fixed by the code, so compiled and plain Python agree to the bit. Kernels.
+Four partial sums let the processor add in parallel, where a plain loop waits for each addition. The order of
+additions is fixed by the code, so compiled code and plain Python agree to the bit.
 """
 
 import math
@@ -10,10 +10,12 @@ from tombola._types import Floats
 from tombola.engine.intrinsics import ROUND, power_of_two
 
 _LOG2_E = 1.4426950408889634
+# ln 2 in two parts (Cody and Waite), so that n * ln 2 is subtracted without rounding.
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+# Coefficients 1 / i! of the Taylor polynomial.
 _C2, _C3, _C4, _C5, _C6, _C7 = (1.0 / math.factorial(i) for i in range(2, 8))
 _C8, _C9, _C10, _C11, _C12, _C13 = (1.0 / math.factorial(i) for i in range(8, 14))
-LEAST = -700.0
+MIN_EXPONENT = -700.0  # exp is 0 below; 2^n would leave the range of float64
 
 
 def total(values: Floats) -> float:
@@ -59,15 +61,15 @@ def least(values: Floats) -> float:
 
 
 def exponential(y: float) -> float:
-    """Return exp(y) for y of at most 0, by arithmetic alone, so that a loop over it runs on several numbers at once.
+    """Return exp(y) for y <= 0 by arithmetic alone, so that loops over it can be vectorised.
 
-    exp(y) = 2^n exp(r) with n whole and |r| <= ln 2 / 2, and a Taylor polynomial for exp(r): within a unit in the last
-    place of the library's, and 0 below exp(-700).
+    exp(y) = 2^n exp(r) with integer n and |r| <= ln 2 / 2, and a Taylor polynomial of degree 13 for exp(r). Within one
+    unit in the last place of the C library; 0 for y <= -700.
     """
-    bounded = y if y > LEAST else LEAST
+    bounded = y if y > MIN_EXPONENT else MIN_EXPONENT
     rounded = bounded * _LOG2_E + ROUND
     n = rounded - ROUND
     r = (bounded - n * _LN2_HIGH) - n * _LN2_LOW
     high = _C8 + r * (_C9 + r * (_C10 + r * (_C11 + r * (_C12 + r * _C13))))
     part = 1.0 + r * (1.0 + r * (_C2 + r * (_C3 + r * (_C4 + r * (_C5 + r * (_C6 + r * (_C7 + r * high)))))))
-    return part * power_of_two(rounded) if y > LEAST else 0.0
+    return part * power_of_two(rounded) if y > MIN_EXPONENT else 0.0
