@@ -1,8 +1,8 @@
-"""Tables of every kind that tombola reads, damaged: what is read must be what was written, or another valid table.
+"""Damaged tables of every format: a reader must return the original, another valid table, or an error.
 
-`written` holds the same rows as the bytes of every kind of file, wide and long, with ids, costs and delays, and as the
-logs of other programs. DistinctRows in `SEALED` have check sums over all of their numbers and names: a reading that differs
-there is wrong. The others have none, so a digit that changes makes another valid table.
+`table_files` holds the same rows in every format, wide and long, with ids, costs and delays, and as logs of other
+programs. Formats in `CHECKSUMMED` have checksums over all numbers and names: there, reading anything but the original
+is wrong. The others have none, so that a changed digit makes another valid table.
 """
 
 import contextlib
@@ -30,24 +30,24 @@ from tombola.readers.summary import summarise_table
 
 NAMES = ("a", "b", "c")
 IDS = tuple(f"row {number}" for number in range(60))
-SEALED = ("csv.gz", "json.gz", "wide.npz", "packed.npz", "xlsx", "sums.parquet", "packed.parquet")
-Said = tuple[Any, ...]
+CHECKSUMMED = ("csv.gz", "json.gz", "wide.npz", "packed.npz", "xlsx", "sums.parquet", "packed.parquet")
+Content = tuple[Any, ...]
 
 
 def tables(path: Path, seed: int) -> str:
-    """Damage a table of some kind; where the file has check sums, what is read must be what was written."""
-    kind = sorted(written())[seed % len(written())]
-    file = put(path, kind, damage(written()[kind], seed))
+    """Damage a table and read it; return "same", "other", or "wrong" if a checksum was ignored."""
+    kind = sorted(table_files())[seed % len(table_files())]
+    file = write_file(path, kind, damage(table_files()[kind], seed))
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
-        now = said(file)
-    if now == told(kind):
+        now = read_back(file)
+    if now == expected(kind):
         return "same"
-    return "wrong" if kind in SEALED else "other"
+    return "wrong" if kind in CHECKSUMMED else "other"
 
 
-def said(file: Path) -> Said:
-    """Return all that is read in a file, to the bit, after a look at it."""
+def read_back(file: Path) -> Content:
+    """Return the content of a file, after a summary of it."""
     if ".log." in file.name:
         pool, delays = read_logs([file]), None
     else:
@@ -64,16 +64,16 @@ def said(file: Path) -> Said:
 
 
 @lru_cache
-def told(kind: str) -> Said:
-    """Return what is read in the file of a kind without damage."""
+def expected(kind: str) -> Content:
+    """Return the content of the undamaged file of a format."""
     with tempfile.TemporaryDirectory() as folder:
-        found = said(put(Path(folder), kind, written()[kind]))
+        found = read_back(write_file(Path(folder), kind, table_files()[kind]))
     assert found[2] == losses()[:, : len(found[0])].tolist(), f"{kind} is not read as it was written"
     return found
 
 
-def put(path: Path, kind: str, content: bytes) -> Path:
-    """Write a file of some kind into an empty folder, and return it."""
+def write_file(path: Path, kind: str, content: bytes) -> Path:
+    """Write a file into an empty folder, and return its path."""
     folder = path / "table"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -85,12 +85,12 @@ def put(path: Path, kind: str, content: bytes) -> Path:
 
 
 def losses() -> Any:
-    """Return the losses that are written."""
+    """Return the losses in the files."""
     return np.random.default_rng(4).integers(0, 5, (60, 3)) / 4
 
 
 def costs() -> Any:
-    """Return the costs that are written."""
+    """Return the costs in the files."""
     return np.random.default_rng(5).integers(0, 100, (60, 3)) / 10
 
 
@@ -115,8 +115,8 @@ def long() -> dict[str, list[Any]]:
 
 
 @lru_cache
-def written() -> dict[str, bytes]:
-    """Return the same table as the bytes of every kind of file."""
+def table_files() -> dict[str, bytes]:
+    """Return the same table as bytes in every format."""
     return {**_texts(), **_arrow_files(), **_arrays(), **_bases(), **_logs()}
 
 
