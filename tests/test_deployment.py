@@ -30,7 +30,7 @@ def test_a_terminal_that_lacks_a_letter_shows_its_number(tmp_path: Path, run_pyt
         ("learners >/dev/full", 2, "tombola: [Errno 28] No space left on device\n"),
         ("claims | true", 0, ""),
         ("describe - <&-", 2, "tombola: standard input: expected a table"),
-        ("look table.csv", 2, "tombola: expected to work in a folder that is there"),
+        ("describe table.csv", 2, "tombola: expected an existing working directory"),
     ],
 )
 def test_streams_that_are_closed_and_folders_that_are_gone(

@@ -1,4 +1,4 @@
-"""Start: `tombola` and `python -m tombola`; loading the command line takes a moment, in which Ctrl-C is heard too."""
+"""Entry point of `tombola` and `python -m tombola`, with Ctrl-C during import."""
 
 import os
 import sys
@@ -7,39 +7,39 @@ from contextlib import suppress
 from threading import Timer
 from typing import Any
 
-from tombola.errors import EXIT_SIGTERM, STOPPED
+from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM
 
-SOON = 0.05  # seconds
+RETRY_DELAY = 0.05  # seconds
 
 
 def main() -> None:
-    """Load the command line, and run it; one that is stopped waits for no thread that is still at work."""
+    """Import and run the command line; after an interrupt, exit without waiting."""
     sys.unraisablehook = reraise_interrupt
     try:
         from tombola.cli.app import main as run
 
         run()
-    except KeyboardInterrupt:  # only while it is loaded: after that it is heard there
+    except KeyboardInterrupt:  # during the import; later the command line handles it
         os.write(2, b"tombola: stopped.\n")
-        os._exit(STOPPED)
+        os._exit(EXIT_SIGINT)
     except SystemExit as ended:
-        if ended.code not in (STOPPED, EXIT_SIGTERM):
+        if ended.code not in (EXIT_SIGINT, EXIT_SIGTERM):
             raise
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError):  # nobody reads on
+            with suppress(OSError):  # the reader has closed the pipe
                 stream.flush()
-        # As Python ends by itself it waits for threads, and a solver that is taken from under one aborts the process.
-        os._exit(STOPPED if ended.code == STOPPED else EXIT_SIGTERM)
+        # At a normal exit Python waits for threads, and a solver that loses its thread aborts the process.
+        os._exit(EXIT_SIGINT if ended.code == EXIT_SIGINT else EXIT_SIGTERM)
 
 
-def reraise_interrupt(lost: Any) -> None:
-    """Let Ctrl-C come again soon, if it came where Python drops what is raised: as an object is deleted."""
-    if lost.exc_type is not None and issubclass(lost.exc_type, KeyboardInterrupt):
-        timer = Timer(SOON, interrupt_main)
+def reraise_interrupt(unraisable: Any) -> None:
+    """Raise Ctrl-C again, if it came where Python drops exceptions (in __del__)."""
+    if unraisable.exc_type is not None and issubclass(unraisable.exc_type, KeyboardInterrupt):
+        timer = Timer(RETRY_DELAY, interrupt_main)
         timer.daemon = True
         timer.start()
     else:
-        sys.__unraisablehook__(lost)
+        sys.__unraisablehook__(unraisable)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Dask clusters, through joblib's own Dask backend; results equal those of one machine to the bit.
+"""Dask clusters through joblib's Dask backend, with bit-identical results.
 
-The work (table and learners) is scattered: it travels once to every worker. A table mapped from disk travels as its path
+The work (table and learners) travels once to every worker. A table mapped from disk travels as its path
 and a hash of its content. A piece whose worker dies is computed again by another worker.
 """
 
@@ -33,7 +33,7 @@ MAX_FAILURES = 3  # in a row, without a result in between
 
 @contextmanager
 def connect(address: str) -> Iterator[Client]:
-    """Run everything inside this block on the Dask cluster with this scheduler address."""
+    """Run everything inside this block on the Dask cluster at this address."""
     with _client(address) as client, parallel_config("dask", client=client):
         yield client
 
@@ -63,7 +63,7 @@ def _client(address: str) -> Client:
 
 
 def cluster_map(client: Client, work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> Generator[Result]:
-    """Yield work(*piece) in the order of the pieces, computed by the workers of this client."""
+    """Yield work(*piece) in order, computed by the workers of this client."""
     shared, done, failures = SharedWork(work), 0, 0
     while done < len(pieces):
         try:
@@ -88,7 +88,7 @@ def _call(shared: "SharedWork", *piece: Any) -> Any:
 
 
 class SharedWork:
-    """The work of all pieces, serialised; a worker checks its own versions and unpacks it at the first call."""
+    """The work of all pieces, serialised; a worker unpacks it at the first call."""
 
     def __init__(self, work: Callable[..., Any]) -> None:
         for name, module in list(sys.modules.items()):
@@ -111,7 +111,7 @@ class SharedWork:
 
 
 def check_environment(expected: dict[str, str]) -> None:
-    """Raise where other versions are installed than those that sent the work: they may compute other numbers."""
+    """Raise if the versions here differ: they may compute other numbers."""
     here = environment()
     other = [
         f"{name} {here.get(name)} instead of {version}"
@@ -126,7 +126,7 @@ def check_environment(expected: dict[str, str]) -> None:
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
-    """Serialise like cloudpickle, but a memory-mapped array by the path and the hash of its file."""
+    """Cloudpickle, but a memory-mapped array as path and hash of its file."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, np.memmap) and _is_whole_file(value):
@@ -136,7 +136,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
 
 
 def _is_whole_file(array: Any) -> bool:
-    """Test whether an array is everything behind the header of its file, and not a slice of that."""
+    """Return whether an array is all of its file behind the header."""
     path = array.filename
     return (
         path is not None

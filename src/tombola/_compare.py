@@ -1,4 +1,4 @@
-"""Compare learners: many plays of each on the same orders, in parallel, for every kind of feedback."""
+"""Compare learners: repeated plays on the same orders, in parallel."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -86,7 +86,7 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Validated parameters of `compare`; any repetition can be played by itself, anywhere, to the same bit.
+    """Validated parameters of `compare`; repetitions can be played one by one.
 
     `pools`, `models` and `recipes` are the normalised `pool`, `orders` and `learners`. `budget_runs` has the budget on
     each pool, `target_regrets` the regret under a loss target by horizon; both are empty without a budget.
@@ -133,7 +133,7 @@ class Comparison:
         return () if budget_run is None else tuple(budget_run.limits.amounts.tolist())
 
     def play(self, blocks: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
-        """Yield the runs of every block (first repetition, number of repetitions), each as soon as it is done."""
+        """Yield the runs of each block (first repetition, number) when it is done."""
         seeds = repetition_seeds(self.seed, max((first + count for first, count in blocks), default=0))
         cases = [(p, m) for p in range(len(self.pools)) for m in range(len(self.models))]
         pieces = [(*case, seeds[first + r]) for first, count in blocks for case in cases for r in range(count)]
@@ -150,7 +150,7 @@ class Comparison:
                 yield Runs(cells, self.switching_price, names, self.amounts, bounds, self.target_regrets)
 
     def _bounds(self) -> dict[Entry, float]:
-        """Return the proved bounds on the expected regret in random order, where there are any."""
+        """Return the proved bounds on the expected regret in random order."""
         if self.amounts or not isinstance(self.delay, int) or "random" not in map(str, self.models):
             return {}
         bounds = {}
@@ -166,7 +166,7 @@ class Comparison:
 def _repetition(
     comparison: Comparison, workload: Workload, pool_index: int, model_index: int, seed: Seed
 ) -> list[Cell]:
-    """Play all learners on one order of one pool; return a cell of one repetition for each."""
+    """Play all learners on one order of one pool; return a cell for each."""
     with workload.active():
         return _play_all(comparison, pool_index, model_index, seed)
 
@@ -191,7 +191,7 @@ def _play_all(comparison: Comparison, pool_index: int, model_index: int, seed: S
 
 
 def regret_bound(learner: Any, actions: int, horizon: int, delay: int, price: float) -> float | None:
-    """Return the proved bound on the expected regret of a learner in random order; None if there is none.
+    """Return the proved bound on expected regret in random order, or None.
 
     >>> from tombola import FollowTheLeader
     >>> round(regret_bound(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)
@@ -209,7 +209,7 @@ def _marks(marks: Sequence[int] | None, horizon: int) -> Rounds:
 
 
 def _columns(pool: AnyPool, streams: RngStreams, *, relabel: bool) -> Rounds:
-    """Return the column of each action of the learner; the two labels of a labelled pool are never permuted."""
+    """Return the column of each action of the learner; labels are not permuted."""
     if isinstance(pool, Pool):
         return random_order(pool.k, streams.labels()).astype(np.int64) if relabel else np.arange(pool.k)
     return np.arange(2)
@@ -220,7 +220,7 @@ def _learner(recipe: LearnerLike, horizon: int) -> Any:
 
 
 def _collect(entries: Sequence[Entry], results: Iterable[list[Cell]], count: int) -> dict[Entry, Cell]:
-    """Gather the repetitions of one pool and one order into one cell per learner, as they arrive."""
+    """Gather the repetitions of one pool and order into a cell per learner."""
     cells: dict[Entry, Cell] = {}
     for repetition, single in enumerate(results):
         for entry, one in zip(entries, single, strict=True):

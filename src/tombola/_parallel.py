@@ -19,7 +19,7 @@ BAR_DELAY_SECONDS = 0.8
 def parallel_map(
     work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], *, workers: int, label: str
 ) -> Generator[Result]:
-    """Yield work(*piece) in the order of the pieces, computed by threads: compiled loops release the GIL.
+    """Yield work(*piece) in order, computed by threads (loops release the GIL).
 
     Close the generator if not all results are used; otherwise its threads continue. Inside
     `joblib.parallel_config(backend=...)` the pieces go to that backend: processes, or a Dask cluster.
@@ -46,7 +46,7 @@ def _results(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], wor
 
 
 def _quietly_closed(results: Generator[Result]) -> Generator[Result]:
-    """Yield results; on close, stop the workers without joblib's warning about unused results."""
+    """Yield results; on close, stop the workers without joblib's warning."""
     try:
         for result in results:  # noqa: UP028 - close() must not be passed on: it is called below, without the warning
             yield result
@@ -57,7 +57,7 @@ def _quietly_closed(results: Generator[Result]) -> Generator[Result]:
 
 
 def _configured_backend() -> tuple[Any, int]:
-    """Return the backend that joblib is configured for, and its number of jobs; joblib itself is slow to import."""
+    """Return joblib's configured backend and jobs, without importing joblib."""
     joblib = sys.modules.get("joblib")
     return (None, 1) if joblib is None else joblib.parallel.get_active_backend()
 
@@ -79,7 +79,7 @@ def _with_progress(results: Iterable[Result], total: int, label: str) -> Generat
 
 @contextmanager
 def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar on standard error after a short delay; yield the function that advances it by one.
+    """Show a bar after a short delay; yield the function that advances it.
 
     Until the first piece is done, the bar reads "compiling (once on this machine)": the first piece of a learner
     compiles it, and nothing else takes long before the first result.

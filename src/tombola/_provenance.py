@@ -1,4 +1,4 @@
-"""Provenance of results: hashes of the code, and the versions of the packages that compute."""
+"""Provenance of results: hashes of code, and versions of packages."""
 
 import hashlib
 import platform
@@ -15,7 +15,7 @@ def package_hash() -> str:
 
 
 def source_hash(value: object) -> str:
-    """Return a hash of the file that defines the class of a value, such as a learner of the user's own.
+    """Return a hash of the file that defines the class of a value.
 
     >>> source_hash(1), len(source_hash(Path()))
     ('', 64)
@@ -26,7 +26,7 @@ def source_hash(value: object) -> str:
 
 @cache
 def environment() -> dict[str, str]:
-    """Return the versions that determine results: two machines with equal environments compute the same bits.
+    """Return the versions that determine results to the bit.
 
     >>> list(environment())
     ['tombola', 'python', 'numpy', 'numba', 'scipy', 'processor']

@@ -10,7 +10,7 @@ from tombola.errors import ParameterError
 
 
 class Estimate(NamedTuple):
-    """An estimate with its confidence interval, from a number of independent repetitions."""
+    """Estimate from independent repetitions, with its confidence interval."""
 
     value: float
     low: float
@@ -23,7 +23,7 @@ class Estimate(NamedTuple):
         return (self.high - self.low) / 2
 
     def additional_repetitions(self, half_width: float) -> int:
-        """Estimate the number of further repetitions until the interval has this half width.
+        """Estimate the further repetitions needed for this half width.
 
         >>> Estimate(10.0, 8.0, 12.0, 25).additional_repetitions(half_width=1.0)
         75
@@ -60,7 +60,7 @@ def mean(values: Floats, level: float = 0.95) -> Estimate:
 
 
 def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """Return means and ends of the Student intervals of every column; values has shape (repetitions, points).
+    """Return mean, low and high of each column of (repetitions, points).
 
     >>> [ends.tolist() for ends in mean_band(np.array([[1.0, 2.0], [1.0, 4.0]]))]
     [[1.0, 3.0], [1.0, -9.706...], [1.0, 15.706...]]
@@ -77,7 +77,7 @@ def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floa
 
 
 def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estimate:
-    """Return the slope of log mean regret on log horizon, by weighted regression, with its interval.
+    """Return the slope of log mean regret on log horizon, with its interval.
 
     The weight of a point is the inverse variance of its log mean (delta method). If the points scatter more than these
     variances explain (the curve is not a straight line), the interval is widened by the square root of the ratio.

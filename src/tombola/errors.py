@@ -1,28 +1,28 @@
-"""What can go wrong, as a tree.
+"""Exceptions and warnings of the package, and exit statuses.
 
 TombolaError
-├── PoolError        a table that cannot be a pool
+├── PoolError        values that do not form a pool
 ├── OrderError       an order that does not draw every row once
 ├── DelayError       a delay that is not a number of rounds
-├── ParameterError   a learner, or a call, with a parameter that makes no sense
-├── LearnerError     a learner that breaks the contract (raised by `check_learner` and the compiler)
-├── SessionError     a session that cannot go on as asked
-│   └── FeedbackError    feedback that fits no ticket, or does not fit its ticket
+├── ParameterError   an invalid parameter of a learner or a call
+├── LearnerError     a learner that violates the contract (raised by `check_learner` and the compiler)
+├── SessionError     an invalid operation on a session
+│   └── FeedbackError    feedback for an unknown ticket, or of the wrong kind
 ├── TableError       a file that cannot be read as a table
-└── FileError        a file that cannot be written without harm (also an OSError)
+└── FileError        a file that cannot be written (also an OSError)
 
-TombolaWarning is what works, but not as well as it could.
+TombolaWarning reports degraded operation.
 
-Every message is one sentence: who, what was expected, what came, what to write instead.
+Every message is one sentence with four parts: owner, expected, got; fix.
 """
 
 
 class TombolaError(ValueError):
-    """Anything that tombola refuses, with a sentence that says what to write instead."""
+    """Base class: invalid input, with a message that names the fix."""
 
 
 class PoolError(TombolaError):
-    """A table that cannot be a pool."""
+    """Values that do not form a pool."""
 
 
 class OrderError(TombolaError):
@@ -34,19 +34,19 @@ class DelayError(TombolaError):
 
 
 class ParameterError(TombolaError):
-    """A parameter that makes no sense."""
+    """An invalid parameter."""
 
 
 class LearnerError(TombolaError):
-    """A learner that breaks the contract."""
+    """A learner that violates the contract."""
 
 
 class SessionError(TombolaError):
-    """A session that cannot go on as asked."""
+    """An invalid operation on a session."""
 
 
 class FeedbackError(SessionError):
-    """Feedback that fits no ticket, or does not fit its ticket."""
+    """Feedback for an unknown ticket, or of the wrong kind."""
 
 
 class TableError(TombolaError):
@@ -54,11 +54,11 @@ class TableError(TombolaError):
 
 
 class FileError(TombolaError, OSError):
-    """A file that cannot be written, or not without harm."""
+    """A file that cannot be written, or would replace an input; also an OSError."""
 
 
 class TombolaWarning(UserWarning):
-    """Something that works, but not as well as it could."""
+    """Degraded operation, such as code that cannot be cached."""
 
 
 MALFORMED_DATA_ERRORS = (
@@ -70,10 +70,10 @@ MALFORMED_DATA_ERRORS = (
     TypeError,
     ValueError,
 )
-"""What Python says where plain data of a file does not have the form that is expected of it."""
+"""Exceptions that Python raises for data of an unexpected form."""
 
-STOPPED = 130
-"""The exit status of Ctrl-C, by typer too."""
+EXIT_SIGINT = 130
+"""Exit status after Ctrl-C, as in typer."""
 
 EXIT_SIGTERM = 143
-"""That of a process that was asked to end, as by `kill` or when a container is stopped."""
+"""Exit status after SIGTERM, as sent by `kill` or when a container stops."""

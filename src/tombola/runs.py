@@ -1,4 +1,4 @@
-"""Runs: repeated plays of several learners on the same orders, and their statistics."""
+"""Runs: repeated plays of learners on the same orders, and statistics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,7 +83,7 @@ class Runs:
         return self.cells[self._entry(learner, order, horizon)]
 
     def _entry(self, learner: str, order: str | None, horizon: int | None) -> Entry:
-        """Return the key of a cell, with defaults filled in; raise if there is no such cell."""
+        """Return the key of a cell, with defaults filled in; raise if unknown."""
         entry = Entry(
             self.horizons[-1] if horizon is None else horizon, self.orders[0] if order is None else order, learner
         )
@@ -101,7 +101,7 @@ class Runs:
     def curve(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> tuple[Rounds, Floats]:
-        """Return the recorded rounds and the regret at each of them, of shape (repetitions, rounds)."""
+        """Return recorded rounds, and regrets of shape (repetitions, rounds)."""
         cell = self.cell(learner, order, horizon)
         sums = cell.sums
         losses = sums[:, :, EXPECTED if expected else LOSS]
@@ -129,16 +129,16 @@ class Runs:
         return _statistics.mean(self.regrets(learner, order, horizon, expected=expected))
 
     def difference(self, learner: str, other: str, order: str | None = None, horizon: int | None = None) -> Estimate:
-        """Return the mean of regret(learner) - regret(other) over the same orders, with its 95 % interval."""
+        """Return the paired mean of regret(learner) - regret(other)."""
         return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
     def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
-        """Return the recorded rounds and the costs up to each, of shape (repetitions, rounds, resources)."""
+        """Return recorded rounds, and costs (repetitions, rounds, resources)."""
         cell = self.cell(learner, order, horizon)
         return cell.rounds, cell.sums[:, :, SPENT:]
 
     def shares(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
-        """Return the last rounds of successive slices, and the shares of the actions, of shape (slices, actions)."""
+        """Return last rounds of slices, and action shares (slices, actions)."""
         cell = self.cell(learner, order, horizon)
         ends = slice_ends(int(cell.rounds[-1]))
         plays = np.vstack([np.zeros(cell.shares.shape[1]), cell.shares[np.searchsorted(cell.rounds, ends)]])
@@ -187,7 +187,7 @@ class Runs:
         learners: Sequence[str] | None = None,
         bound: bool = False,
     ) -> "Chart":
-        """Return the mean regret of every learner with its band: over three horizons or more, else over rounds.
+        """Return mean regret with bands: over horizons if three or more, or rounds.
 
         `orders` draws several orders into one chart; `learners` selects learners and their sequence; `bound` adds the
         proved bounds on the expected regret.
@@ -225,7 +225,7 @@ class Runs:
         return Band(label, np.array(self.horizons, dtype=np.float64), *ends)
 
     def _bound_line(self, learner: str, order: str) -> "Line | None":
-        """Return the proved bounds over the horizons, or a level at the last one; None if there is none."""
+        """Return proved bounds over horizons, or a level at the last one, or None."""
         from tombola.report.chart import Line
 
         bounds = {T: self.bounds[entry] for T in self.horizons if (entry := Entry(T, order, learner)) in self.bounds}
@@ -245,7 +245,7 @@ class Runs:
         learners: Sequence[str] | None = None,
         bound: bool = False,
     ) -> "Figure":
-        """Draw `chart(...)` into `ax` (Matplotlib axes), or into a new figure; return the figure.
+        """Draw `chart(...)` into Matplotlib axes or a new figure; return the figure.
 
         >>> from tombola import UCB2, compare, instances
         >>> runs = compare(instances.gap(100, 2, 0.2, seed=0), [UCB2()], ["random", "given"], repetitions=3, seed=1)

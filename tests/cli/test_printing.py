@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tombola.cli.printing import show, tell
+from tombola.cli.printing import print_error, show
 
 HOSTILE = "r\x1b[2J\u202e\nticket 9: forged"
 
 
-@pytest.mark.parametrize("say", [tell, lambda text: show(text, soft=True)])
+@pytest.mark.parametrize("say", [print_error, lambda text: show(text, soft=True)])
 def test_text_stays_on_its_line(say: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
     say(f"play a on {HOSTILE}")
     found = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Advice on the user's own table: a request, its report, and the HTML page of the report."""
+"""Advice on a user's table: request, report, and HTML page."""
 
 from tombola.advice.default_learners import Conditions, default_budgeted_learners, default_learners
 from tombola.advice.page import compare_page

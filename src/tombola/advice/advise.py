@@ -1,4 +1,4 @@
-"""Which learner to use: from paired differences on this table; ties are broken by mean ranks on other tables."""
+"""Choice of a learner by paired differences; mean ranks break ties."""
 
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ class Advice(NamedTuple):
 
     @property
     def fixed_action(self) -> bool:
-        """Whether the advice is to play one fixed action: no learner is significantly better than a random one."""
+        """Whether no learner is significantly better than a random fixed action."""
         return self.gain is not None and self.gain.low <= 0 and self.gain.repetitions > 1
 
     @property
@@ -48,7 +48,7 @@ class Advice(NamedTuple):
 
 
 def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Advice:
-    """Choose a learner: the best on this table or, among those tied with it, the best by rank on other tables.
+    """Choose the best learner; among tied ones, the best by mean rank.
 
     Learners are tied if the 95 % interval of their paired difference contains zero. `random_action_loss` is the total
     loss of a fixed action, averaged over the actions.

@@ -1,4 +1,4 @@
-"""Default learners of `compare` for each kind of setting, and their mean ranks on other tables."""
+"""Default learners of `compare`, and their mean ranks on other tables."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -133,7 +133,7 @@ MEAN_RANKS: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True)
 class Conditions:
-    """Feedback ("full" or "bandit"), its delay in rounds, and the loss added for each switch of the action."""
+    """Feedback ("full" or "bandit"), its delay, and the loss per switch."""
 
     feedback: str = "bandit"
     delay: int = 0
@@ -150,7 +150,7 @@ class Conditions:
 
 
 def default_learners(conditions: Conditions) -> dict[str, Learner]:
-    """Return the learners to compare by name, with the delay and the switching price as parameters.
+    """Return the learners to compare by name, adapted to delay and price.
 
     >>> list(default_learners(Conditions("full", delay=10)))[-3:]
     ['Uniform', 'Interleaved Hedge', 'Simulation of leaders']

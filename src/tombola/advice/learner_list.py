@@ -1,4 +1,4 @@
-"""Learners as text (a name, a name with parameters, or FILE.py:NAME), and the list of all learners."""
+"""Parse learners given as text, and list all learners."""
 
 import ast
 import importlib.util
@@ -33,7 +33,7 @@ def split_learners(text: str) -> tuple[str, ...]:
 
 
 def parse_learner_text(text: str) -> Learner:
-    """Return the learner of a text: UCB2, UCB2(alpha=.3), or mine.py:MyLearner for a learner in a file.
+    """Parse UCB2, UCB2(alpha=.3), or mine.py:MyLearner for a class in a file.
 
     >>> parse_learner_text("UCB2(alpha=.3)")
     UCB2(alpha=0.3)
@@ -58,7 +58,7 @@ def _load_learner(path: Path, call: str, text: str) -> Learner:
 
 
 def parse_parameters(call: str) -> dict[str, Any]:
-    """Return the keyword arguments of a call such as MyLearner(rate=2), without evaluating anything.
+    """Return the keyword arguments of a call as text; nothing is evaluated.
 
     >>> parse_parameters("MyLearner(rate=2)"), parse_parameters("MyLearner")
     ({'rate': 2}, {})
@@ -93,7 +93,7 @@ def _load_module(path: Path) -> Any:
 
 
 class LearnerInfo(NamedTuple):
-    """Entry of the list of learners: name, feedback, parameters with defaults, whether a bound is proved, summary."""
+    """Entry of the list of learners; `proved` means that a bound is proved."""
 
     name: str
     feedback: str
@@ -136,7 +136,7 @@ def _info(name: str, learner_class: Any) -> LearnerInfo:
 
 
 def _summary(learner_class: Any) -> str:
-    """Return the first sentence of the docstring; a period before a lower-case letter does not end it ("i.i.d.")."""
+    """Return the first sentence of the docstring; "i.i.d. order" does not end it."""
     text = " ".join((learner_class.__doc__ or "").split("\n\n")[0].split())
     return re.split(r"\.\s(?=[A-Z])", text)[0].rstrip(".:")
 

@@ -1,4 +1,4 @@
-"""HTML page of a CompareReport: summary, rankings, charts, and the mean loss of every action."""
+"""HTML page of a CompareReport."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Picture(NamedTuple):
 
 
 class ActionMean(NamedTuple):
-    """Mean loss of an action on the table, with the 95 % interval it would have as a sample."""
+    """Mean loss of an action, with the 95 % interval it would have as a sample."""
 
     action: str
     value: float
@@ -36,7 +36,7 @@ class ActionMean(NamedTuple):
 
 
 class MeanBar(NamedTuple):
-    """An ActionMean as a bar: left end, width and position of the dot in percent of the axis."""
+    """An ActionMean as a bar, in percent of the axis."""
 
     action: str
     text: str
@@ -46,7 +46,7 @@ class MeanBar(NamedTuple):
 
 
 def compare_page(report: CompareReport, *, command: str) -> str:
-    """Return the page of a report as HTML; `command` is the command line that produced it."""
+    """Return the HTML page of a report that `command` produced."""
     pictures = charts(report)
     means = action_means(report.pool)
     return render(
@@ -111,7 +111,7 @@ def _lead(report: CompareReport) -> str:
 
 
 def charts(report: CompareReport) -> list[Picture]:
-    """Return the charts of the page: regret, orders, shares of the actions, budget and costs."""
+    """Return the charts: regret, orders, shares of the actions, budget, costs."""
     order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
     n_learners = len(report.runs.learners)
     shown = f"the {MAX_CURVES} best of {n_learners} learners" if n_learners > MAX_CURVES else f"{n_learners} learners"
@@ -143,7 +143,7 @@ def regret_definition(report: CompareReport) -> str:
 
 
 def regret_chart(report: CompareReport, order: str) -> Chart:
-    """Return the mean regret over the rounds of the best learners, the advised one first, with its bound."""
+    """Return mean regret over rounds of the best learners, the advised first."""
     advised, ranking = report.advice.learner, [row.learner for row in report.rankings[order] if row.rank is not None]
     names = list(dict.fromkeys([advised, *ranking]))[:MAX_CURVES]
     bands = [_regret_band(report, name, order, name) for name in names]
@@ -169,7 +169,7 @@ def _regret_band(report: CompareReport, learner: str, order: str, label: str) ->
 
 
 def share_chart(report: CompareReport, learner: str, order: str) -> Chart:
-    """Return the share of each action over time: the most played ones, and the others together."""
+    """Return the shares of the most played actions, and of the others together."""
     ends, shares = report.runs.shares(learner, order)
     names, x = report.runs.actions, ends.astype(np.float64)
     totals = report.runs.cell(learner, order).plays.sum(axis=0)
@@ -208,7 +208,7 @@ def _cost_pictures(report: CompareReport, order: str) -> list[Picture]:
 
 
 def _budget_picture(report: CompareReport) -> list[Picture]:
-    """Return the loss of the best mix over the budget, from the cheapest action to the best, for one resource."""
+    """Return the loss of the best mix over the budget, for one resource."""
     if len(report.runs.amounts) != 1:
         return []
     cost, loss, corners = frontier(report.pool)

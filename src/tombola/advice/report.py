@@ -1,4 +1,4 @@
-"""CompareReport: the result of a comparison on the user's table, computed once for terminal, page and JSON."""
+"""Report of a comparison, computed once for terminal, page and JSON."""
 
 import math
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class RankingRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CompareReport:
-    """Runs on a table, the order test of the table as listed, and everything derived from them, each computed once."""
+    """Runs, order test, and everything derived from them, computed once."""
 
     name: str
     table: Table
@@ -68,12 +68,12 @@ class CompareReport:
 
     @cached_property
     def best_mix(self) -> Optimum | None:
-        """The best fixed mix within the budget, or the cheapest that reaches the target; None without a budget."""
+        """The best fixed mix within the budget or for the target; None without one."""
         return None if self.budget is None else optimum(self.pool, self.budget)
 
     @cached_property
     def feedback(self) -> str:
-        """The feedback of the compared learners: "full", "bandit", or "mixed" if they differ."""
+        """The feedback of the learners: "full", "bandit", or "mixed" if they differ."""
         full = {feedback_type(learner).full_feedback for learner in self.request.recipes.values()}
         return "mixed" if len(full) > 1 else "full" if True in full else "bandit"
 
@@ -85,7 +85,7 @@ class CompareReport:
 
     @cached_property
     def random_action_loss(self) -> float | None:
-        """The total loss of a fixed action, averaged over the actions; None under a budget."""
+        """The total loss of a random fixed action; None under a budget."""
         return None if self.runs.amounts else float(self.pool.means.mean()) * self.pool.rows
 
     @cached_property
@@ -95,12 +95,12 @@ class CompareReport:
 
     @cached_property
     def bound(self) -> float | None:
-        """The proved bound on the expected regret of the advised learner, None if there is none."""
+        """The proved bound on the advised learner's expected regret, or None."""
         return self.runs.bounds.get(Entry(self.pool.rows, self.advice.order, self.advice.learner))
 
     @cached_property
     def rankings(self) -> dict[str, tuple[RankingRow, ...]]:
-        """The learners in each order from the smallest regret to the largest, with the random fixed action."""
+        """The ranking in each order by regret, with the random fixed action."""
         return {order: self._ranking(order) for order in self.runs.orders}
 
     def _ranking(self, order: str) -> tuple[RankingRow, ...]:
@@ -207,7 +207,7 @@ class CompareReport:
 def run_comparison(
     table: Table, request: CompareRequest, *, name: str = "table", workers: int = 1, cache_dir: Path | None = None
 ) -> CompareReport:
-    """Compare the learners on this table, test whether it is listed in random order, and return the report.
+    """Compare the learners on a table, test its order, and return the report.
 
     With `cache_dir`, repetitions are cached there: an interrupted comparison continues, and one with more repetitions
     plays only the new ones.

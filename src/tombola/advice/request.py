@@ -1,4 +1,4 @@
-"""CompareRequest: the parameters of `tombola compare`, as text and numbers, before a table is read."""
+"""Parameters of `tombola compare`, before a table is read."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,7 +52,7 @@ class CompareRequest:
 
     @property
     def has_budget(self) -> bool:
-        """Whether costs count: there is a budget, or a target to be reached at the least cost."""
+        """Whether costs count: there is a budget or a target."""
         return bool(self.amounts) or self.target is not None
 
     @property
@@ -64,7 +64,7 @@ class CompareRequest:
 
     @cached_property
     def recipes(self) -> dict[str, Learner] | dict[str, BudgetedBase]:
-        """The learners to compare, by name: those named in the request, or the default learners."""
+        """The learners to compare, by name; the defaults if the request has none."""
         if self.has_budget:
             return self._budgeted_recipes()
         suited = default_learners(self.conditions)
@@ -87,13 +87,13 @@ class CompareRequest:
         return {name: every[name] for name in self.learners} or suited
 
     def delay(self, table: Table) -> int | RowDelays:
-        """Return the delay of feedback: the one of the request or, if that is 0, the table's column of delays."""
+        """Return the delay of the request or, if that is 0, of the table."""
         if self.conditions.delay > 0 or table.delays is None:
             return self.conditions.delay
         return RowDelays(table.delays)
 
     def budget(self, pool: Pool) -> Budget | None:
-        """Return the budget or target on this pool, with a null action unless one of its actions is free."""
+        """Return the budget or target, with a null action unless one is free."""
         if not self.has_budget:
             return None
         if pool.costs is None:

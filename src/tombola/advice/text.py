@@ -1,4 +1,4 @@
-"""Sentences of a report: the best action or mix of the table, the advised learner, its precision, and warnings."""
+"""Sentences of a report: best action, advised learner, precision, warnings."""
 
 import shlex
 import sys
@@ -36,7 +36,7 @@ RANDOM_ACTION = "random fixed action"
 
 
 class Summary(NamedTuple):
-    """The result in sentences; `command` starts a live session with the advised learner, "" if there is none."""
+    """The result in sentences; `command` starts a live session, or is ""."""
 
     table: str
     best: str
@@ -62,7 +62,7 @@ def summarise(report: "CompareReport") -> Summary:
 
 
 def _best_text(report: "CompareReport") -> str:
-    """Describe the best action, or the best mix under a budget: exact, since the whole table is known."""
+    """Describe the best action or mix; exact, since the whole table is known."""
     pool, table, budget, best = report.pool, report.table, report.budget, report.best_mix
     if budget is not None and best is not None:
         which = "Cheapest fixed mix that reaches the target" if budget.target is not None else "Best fixed mix"
@@ -151,7 +151,7 @@ def _warnings(report: "CompareReport") -> list[str]:
 
 
 def session_command(report: "CompareReport") -> str:
-    """Return the command that starts a live session with the advised learner, "" where there is none."""
+    """Return the command that starts a session with the advised learner, or ""."""
     advice = report.advice
     # A session can use the learners of the package only, and no budget without its options.
     if advice.fixed_action or report.runs.amounts or ".py:" in advice.learner:
@@ -165,7 +165,7 @@ def session_command(report: "CompareReport") -> str:
 
 
 def learner_text(learner: Learner | BudgetedBase) -> str:
-    """Return a learner as text for --learner, without parameters if all have their defaults.
+    """Return a learner as text for --learner; default parameters are left out.
 
     >>> from tombola import UCB2, FollowTheLeader
     >>> learner_text(UCB2(alpha=0.5)), learner_text(FollowTheLeader(ties="random"))
@@ -189,7 +189,7 @@ def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) ->
 
 
 def mix_text(pool: Pool, best: Optimum) -> str:
-    """Describe a mix: the share of each action, the mean loss, and the costs over all rows.
+    """Describe a mix: share of each action, mean loss, costs over all rows.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> mix_text(pool, optimum(pool, Budget(5.0, null="add")))
@@ -205,7 +205,7 @@ def mix_text(pool: Pool, best: Optimum) -> str:
 
 
 def price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
-    """Describe the value of a tenth more of each resource, or the cost of a stricter target.
+    """Describe the value of a tenth more budget, or a stricter target's cost.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))
@@ -230,7 +230,7 @@ def price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
 
 
 def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | None) -> float:
-    """Return the losses over all rows saved by a tenth more of one resource, or (None) by an unlimited budget."""
+    """Return the losses saved by a tenth more of a resource, or (None) of all."""
     if resource is None:
         value = 1.0 - float(pool.means.min())
     else:
@@ -269,7 +269,7 @@ def target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
 
 
 def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> float | None:
-    """Return the additional cost over all rows of a stricter target; None if no mix reaches it."""
+    """Return the extra cost of a stricter target; None if no mix reaches it."""
     if target < 0:
         return None
     try:
@@ -280,7 +280,7 @@ def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> flo
 
 
 def _loss_difference(estimate: Estimate, than: str) -> str:
-    """Return "3.0 ± 1.0 more total loss than ...", with "less" for a negative estimate."""
+    """Return "3.0 ± 1.0 more total loss than ...", or "less" if negative."""
     if estimate.value >= 0:
         return f"{format_estimate(estimate)} more total loss {than}"
     return f"{format_estimate(_negative(estimate))} less total loss {than}"

@@ -1,4 +1,4 @@
-"""The command line: the jobs of `tombola.cli` put together, and what happens when one of them fails."""
+"""The command line: all commands, signals, and errors as one line."""
 
 import io
 import os
@@ -18,17 +18,17 @@ from tombola.cli.demo import demo
 from tombola.cli.describe import describe
 from tombola.cli.evidence import audit, certify, check_order
 from tombola.cli.learners import learners
-from tombola.cli.printing import remark, tell
+from tombola.cli.printing import print_error, show_warning
 from tombola.cli.race import app as race_app
 from tombola.cli.reproduce import reproduce
 from tombola.cli.session import app as session_app
-from tombola.errors import EXIT_SIGTERM, STOPPED, FileError, TombolaError, TombolaWarning
+from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM, FileError, TombolaError, TombolaWarning
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
 
 
-def _version(asked: bool) -> None:  # noqa: FBT001 - as typer calls it
-    if asked:
+def _print_version(requested: bool) -> None:  # noqa: FBT001 - typer passes it by position
+    if requested:
         typer.echo(f"tombola {__version__}")
         raise typer.Exit
 
@@ -36,10 +36,10 @@ def _version(asked: bool) -> None:  # noqa: FBT001 - as typer calls it
 @app.callback()
 def tombola(
     version: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Learn over a finite pool of rows drawn in random order."""
+    """Online learning over a finite list of rows in random order."""
 
 
 app.command()(reproduce)
@@ -56,69 +56,69 @@ app.add_typer(session_app, name="session")
 
 
 def main() -> None:
-    """Run the command line; bad input is one sentence and exit status 2, never a traceback."""
+    """Run the command line; bad input prints one sentence, with exit status 2."""
     from tombola._formatting import cli_style
 
-    warnings.showwarning = remark
+    warnings.showwarning = show_warning
     _prepare_streams()
-    status = STOPPED
+    status = EXIT_SIGINT
 
-    def end(number: int, frame: FrameType | None) -> None:
-        """Stop as Ctrl-C does, also where Ctrl-C is not listened to, as in the background of a shell."""
+    def terminate(number: int, frame: FrameType | None) -> None:
+        """Stop like Ctrl-C, also where that is ignored (background jobs of a shell)."""
         nonlocal status
         status = EXIT_SIGTERM
         stop = signal.getsignal(signal.SIGINT)
         (stop if callable(stop) else signal.default_int_handler)(signal.SIGINT, frame)
 
-    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGTERM, terminate)
     try:
         with cli_style(["tombola", *sys.argv[1:]]):
             try:
                 _check_folder()
                 app(prog_name="tombola")
             finally:
-                sys.stdout.flush()  # where it cannot be written, this is the place to say so
+                sys.stdout.flush()  # a write error is reported below
     except (TombolaError, TombolaWarning, OSError) as error:
-        if not isinstance(error, BrokenPipeError):  # then nobody reads on, as after `| head -1`
-            tell(f"tombola: {error}")
-        _leave_output()
+        if not isinstance(error, BrokenPipeError):  # the reader has closed the pipe, as `| head -1` does
+            print_error(f"tombola: {error}")
+        _discard_output()
         sys.exit(2)
     except MemoryError:
-        tell(
-            "tombola: expected enough memory for this, got to the end of it; take fewer rows or actions, or save the "
-            "table as .npy, which stays on the disk."
+        print_error(
+            "tombola: expected enough memory, got out of memory; take fewer rows or actions, or save the "
+            "table as .npy, which is read from disk."
         )
         sys.exit(2)
     except (KeyboardInterrupt, SystemExit) as ended:
-        if isinstance(ended, SystemExit) and ended.code != STOPPED:
+        if isinstance(ended, SystemExit) and ended.code != EXIT_SIGINT:
             raise
-        tell("tombola: stopped.")
-        for sign in (signal.SIGINT, signal.SIGTERM):  # a second one ends it at once, and not with a traceback
+        print_error("tombola: stopped.")
+        for sign in (signal.SIGINT, signal.SIGTERM):  # a second signal ends the process at once
             signal.signal(sign, signal.SIG_DFL)
         sys.exit(status)
 
 
 def _prepare_streams() -> None:
-    """Let a terminal that lacks a letter show its number instead, and a stream that is closed be an empty one."""
+    """Escape characters the terminal cannot encode; replace closed streams."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - to the end of the process
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - open until the process ends
         elif isinstance(stream, io.TextIOWrapper) and mode == "w":
             stream.reconfigure(errors="backslashreplace")
 
 
 def _check_folder() -> None:
-    """Refuse to work in a folder that is gone: names of files mean nothing there, and Numba cannot compile."""
+    """Raise if the working directory was removed: paths and Numba need it."""
     try:
         os.getcwd()
     except FileNotFoundError:
         raise FileError(
-            "expected to work in a folder that is there, but this one was removed; go to another with cd."
+            "expected an existing working directory, got one that was removed; go to another with cd."
         ) from None
 
 
-def _leave_output() -> None:
-    """Drop what could not be written, so that Python does not try it again as it ends."""
+def _discard_output() -> None:
+    """Discard buffered output, so that Python does not write it again at exit."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,7 +9,7 @@ from tombola.cli.printing import show
 
 
 def claims(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
-    """List the claims that `tombola reproduce` checks: name, source, expected outcome, statement."""
+    """List the claims that `tombola reproduce` checks."""
     from tombola.paper import CLAIMS
 
     if as_json:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola.cli.options import CORES, Json, Page, Seeds, Workers, check_page, words
-from tombola.cli.printing import escape_control, grid, show
+from tombola.cli.options import CORES, Json, Page, Seeds, Workers, check_page, split_commas
+from tombola.cli.printing import escape_control, new_table, show
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def compare(
 
     check_page(out, table)
     request = CompareRequest(
-        Conditions(feedback, delay, switching_price), split_learners(learners), words(orders), parse_amounts(budget),
+        Conditions(feedback, delay, switching_price), split_learners(learners), split_commas(orders), parse_amounts(budget),
         repetitions, seed, target,
     )  # fmt: skip
     read = read_table(table, rescale=rescale, missing=missing, **table_options)
@@ -82,7 +82,7 @@ def compare(
 
 
 def _workers_at(address: str) -> AbstractContextManager[object]:
-    """Return the context in which the work is done: on this machine, or on the cluster at this address."""
+    """Return the context of the work: this machine, or a cluster."""
     from tombola.errors import ParameterError
 
     if not address:
@@ -105,7 +105,7 @@ def parse_amounts(text: str) -> tuple[float, ...]:
     from tombola.errors import ParameterError
 
     try:
-        return tuple(float(word) for word in words(text))
+        return tuple(float(word) for word in split_commas(text))
     except ValueError:
         raise ParameterError(
             f"--budget: expected an amount, or several separated by commas, got {text!r}; write --budget 90."
@@ -136,7 +136,7 @@ def show_rankings(report: "CompareReport") -> None:
 
     for order, rows in report.rankings.items():
         costs = ("costs",) if rows[0].spent else ()
-        table = grid("", f"{order} order", "mean\nloss", "regret", "switches", *costs, "above first")
+        table = new_table("", f"{order} order", "mean\nloss", "regret", "switches", *costs, "above first")
         table.padding, table.columns[1].no_wrap = (0, 0, 0, 1), True
         for column in (table.columns[0], *table.columns[2:]):
             column.justify = "right"

@@ -50,7 +50,7 @@ def demo(
 
 
 def _example(name: str, seed: int) -> tuple["Table", str]:
-    """Return an example of at most `ROWS` rows, and the first sentence of its description."""
+    """Return an example of `ROWS` rows, and its description."""
     from tombola import demo
     from tombola.readers.to_pool import Table
 
@@ -61,7 +61,7 @@ def _example(name: str, seed: int) -> tuple["Table", str]:
 
 
 def _csv(table: "Table") -> str:
-    """Return a table as CSV: id, losses, costs if there are any, delays if there are any."""
+    """Return a table as CSV: id, losses, and costs and delays if present."""
     from tombola._formatting import csv_text
 
     pool = table.pool

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tombola.cli.options import Json
-from tombola.cli.printing import escape_control, grid, show
+from tombola.cli.printing import escape_control, new_table, show
 from tombola.cli.reading import TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def describe(
 
 def _print_summary(table: str, summary: "TableSummary") -> None:
     show(f"{table}:")
-    facts = grid("", "")
+    facts = new_table("", "")
     facts.show_header = False
     headings = set()
     for heading, text in [*summary.facts(), *(("notes", note) for note in summary.parsed.notes)]:
@@ -50,7 +50,7 @@ def _print_summary(table: str, summary: "TableSummary") -> None:
         headings.add(heading)
     show(facts)
     header, rows = summary.sample()
-    sample = grid(*map(escape_control, header))
+    sample = new_table(*map(escape_control, header))
     for row in rows:
         sample.add_row(*map(escape_control, row))
     show(sample)

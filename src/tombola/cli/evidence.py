@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola.cli.options import Json, Page, Seeds, check_level, check_page, words
-from tombola.cli.printing import grid, show
+from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
+from tombola.cli.printing import new_table, show
 from tombola.cli.row_source import OrderGuard, Rows, RowSource, Sample
 from tombola.cli.units import Units, parse_range
 from tombola.errors import ParameterError, TableError
@@ -126,7 +126,7 @@ def check_order(
 
     _check_options("check-order", table, level, out)
     source = RowSource(table)
-    names, values, ignored = _number_columns(source, words(columns))
+    names, values, ignored = _number_columns(source, split_commas(columns))
     test = RandomOrderTest(len(names), MARTINGALE_SHARE * level, seed=seed)
     path = _evidence_path(test, values)
     verdict = combined_verdict(test, values, level, seed=seed)
@@ -216,7 +216,7 @@ def audit(
         ]
         typer.echo(json.dumps({"rows": n_rows, "level": level, "results": items}, allow_nan=False))
     else:
-        table_ = grid(*AUDIT_HEADINGS)
+        table_ = new_table(*AUDIT_HEADINGS)
         for result, count in zip(results, expected, strict=True):
             table_.add_row(*_result_cells(result, f" (about {count:,} in all)" if count is not None else ""))
         show(table_)
@@ -277,7 +277,7 @@ def _show_certificate(facts: dict[str, Any], more: int | None, ids: list[str]) -
     if facts["outcome"] == "undecided":
         rest = f"about {more:,} more rows" if more is not None else "more rows than the list has"
         show(f"Forecast for {facts['requested_within']:g}: {rest}.")
-    table = grid("action", "rows", "mean", f"{1 - facts['level']:.0%} interval for all rows")
+    table = new_table("action", "rows", "mean", f"{1 - facts['level']:.0%} interval for all rows")
     for one in facts["actions"]:
         table.add_row(one["name"], f"{one['rows']:,}", f"{one['mean']:.4g}", f"[{one['low']:.4g}, {one['high']:.4g}]")
     show(table)
@@ -477,7 +477,7 @@ def _check_cells(
 
 def _parse_sizes(text: str) -> dict[str, int]:
     sizes = {}
-    for word in words(text):
+    for word in split_commas(text):
         name, _, size = word.partition("=")
         if not size.strip().isdigit() or int(size) < 1:
             raise ParameterError(f"--sizes: expected NAME=ROWS with commas between, got {word!r}; write north=400.")

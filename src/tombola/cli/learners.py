@@ -10,7 +10,7 @@ from tombola.cli.printing import show
 
 
 def learners(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
-    """List the learners by feedback: name with parameters, proved bound, and a summary."""
+    """List the learners by feedback, with parameters and a summary."""
     from tombola.advice.learner_list import list_learners
 
     entries = sorted(list_learners(), key=lambda entry: entry.feedback)

@@ -22,7 +22,7 @@ def check_level(level: float) -> None:
 
 
 def check_page(out: Path | None, *inputs: str) -> None:
-    """Raise before any work is done if a page cannot be written to `out`, or would overwrite an input."""
+    """Raise if a page cannot be written to `out`, or would replace an input."""
     from tombola._files import check_output_path
     from tombola.errors import ParameterError
 
@@ -31,10 +31,10 @@ def check_page(out: Path | None, *inputs: str) -> None:
     check_output_path(out, *inputs, *(given.partition("::")[0] for given in inputs))  # the file of FILE::TABLE
 
 
-def words(text: str) -> tuple[str, ...]:
+def split_commas(text: str) -> tuple[str, ...]:
     """Split text at commas.
 
-    >>> words("random, given")
+    >>> split_commas("random, given")
     ('random', 'given')
     """
     return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -1,4 +1,4 @@
-"""Printing to the terminal: text from files is escaped, so that it cannot send commands to the terminal."""
+"""Print to the terminal, with control characters in text escaped."""
 
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,12 @@ from tombola._formatting import escape_control
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["escape_control", "grid", "remark", "show", "tell"]
+__all__ = ["escape_control", "new_table", "print_error", "show", "show_warning"]
 
 _default_showwarning = warnings.showwarning
 
 
-def grid(*columns: str) -> "Table":
+def new_table(*columns: str) -> "Table":
     """Return an empty table with these columns."""
     from rich import box
     from rich.table import Table
@@ -27,7 +27,7 @@ def grid(*columns: str) -> "Table":
 
 
 def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None:
-    """Print text or a table, wrapped to the terminal; `soft` keeps lines whole, so that commands can be copied."""
+    """Print text or a table; `soft` keeps lines whole, so they can be copied."""
     from rich.console import Console
     from rich.padding import Padding
 
@@ -36,16 +36,16 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
     Console(highlight=False, markup=False).print(printed, soft_wrap=soft)
 
 
-def remark(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Print a TombolaWarning as one line on standard error, other warnings as Python does."""
+def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Print a TombolaWarning as one line, other warnings as Python does."""
     from tombola.errors import TombolaWarning
 
     if issubclass(category, TombolaWarning):
-        tell(f"tombola: {message}")
+        print_error(f"tombola: {message}")
     else:
         _default_showwarning(message, category, *where, **more)
 
 
-def tell(text: str) -> None:
+def print_error(text: str) -> None:
     """Print text to standard error as one line."""
     typer.echo(escape_control(text, line=True), err=True)

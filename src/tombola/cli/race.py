@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tombola._formatting import escape_control
-from tombola.cli.options import CORES, Json, Seeds, Workers, words
-from tombola.cli.printing import grid, show, tell
+from tombola.cli.options import CORES, Json, Seeds, Workers, split_commas
+from tombola.cli.printing import new_table, print_error, show
 from tombola.cli.race_options import MakeSettings, with_race_options
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
 
@@ -257,7 +257,7 @@ def run(
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     evaluator.check()
     with RaceFile.at(file, settings(commands), read_ids(rows, column or None), _stored(evaluator)) as race_file:
-        now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else tell)
+        now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else print_error)
         found = RaceReport.from_file(race_file, now)
     if out is not None:
         write_atomic(out, found.to_html(), file)
@@ -327,7 +327,7 @@ def _exit_code(race: "Race") -> int:
 def _show_report(found: Any) -> None:
     race = found.race
     show(f"{race.verdict}; seed {race.settings.seed}", soft=True)
-    table = grid("candidate", "mean loss", "rows", "dropped after", "against", "wealth")
+    table = new_table("candidate", "mean loss", "rows", "dropped after", "against", "wealth")
     for column in (1, 2, 3, 5):
         table.columns[column].justify = "right"
     for one in found.standings:
@@ -360,7 +360,7 @@ def _levels(text: str) -> tuple[float, ...]:
     from tombola.errors import ParameterError
 
     try:
-        levels = tuple(float(word) for word in words(text))
+        levels = tuple(float(word) for word in split_commas(text))
     except ValueError:
         levels = ()
     if not levels or not all(0 < level < 1 for level in levels):
@@ -374,7 +374,7 @@ def _levels(text: str) -> tuple[float, ...]:
 def _show_plans(name: str, plans: "list[Plan]") -> None:
     first = plans[0]
     show(f"{name}: {first.rows:,} rows, {len(first.settings.candidates)} candidates, {len(first.outcomes):,} shuffles")
-    table = grid("", "calls", "90 % range", "of all", "decided", "wrong")
+    table = new_table("", "calls", "90 % range", "of all", "decided", "wrong")
     for column in table.columns[1:]:
         column.justify = "right"
     table.add_row("whole table", f"{first.total_calls:,}", "", *(_percent(share) for share in (1.0, 1.0, 0.0)))

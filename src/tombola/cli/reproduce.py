@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola.cli.options import CORES, Json, Seeds, Workers, words
+from tombola.cli.options import CORES, Json, Seeds, Workers, split_commas
 from tombola.cli.printing import show
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def reproduce(
     from tombola.paper.reproduce import reproduce as run
 
     known = {kind.name: kind for kind in CLAIMS}
-    names = words(claims) or tuple(known)
+    names = split_commas(claims) or tuple(known)
     for name in names:
         if name not in known:
             raise ParameterError(f"--claims: expected names of {', '.join(known)}, got {name!r}; write one of those.")

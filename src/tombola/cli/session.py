@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tombola._formatting import escape_control
-from tombola.cli.printing import grid, show
+from tombola.cli.printing import new_table, show
 
 if TYPE_CHECKING:
     from tombola.persistence.session_events import Losses
@@ -284,7 +284,7 @@ def _print_status(now: "Status") -> None:
     for text in (now.balance_text, now.target_text, now.mix_text, left_out):
         if text:
             show(text, soft=True)
-    table = grid("action", "plays", "known", "mean loss", f"{1 - now.level:.0%} interval for all rows")
+    table = new_table("action", "plays", "known", "mean loss", f"{1 - now.level:.0%} interval for all rows")
     for column in table.columns[1:]:
         column.justify = "right"
     for action in now.actions:

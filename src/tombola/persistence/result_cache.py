@@ -1,4 +1,4 @@
-"""Result cache of `compare` and `reproduce`: one file per result, written atomically, verified when read.
+"""Result cache of `compare` and `reproduce`: one checksummed file each.
 
 A key names everything the result depends on: the data, the settings, the seed and the hash of the code. Equal keys
 therefore mean equal results, to the bit. A file that is damaged, cut short, or moved here from another key fails its
@@ -42,7 +42,7 @@ PlayBlocks: TypeAlias = Callable[[Sequence[Block]], Generator[Runs]]
 
 
 class ResultCache(NamedTuple):
-    """Folder of finished results. A key is a relative path such as `claim/hash`; its file is `claim/hash.result`.
+    """Folder of finished results; key `claim/hash` is file `claim/hash.result`.
 
     A result that cannot be written (read-only or full disk) is not cached, which costs time only.
     """
@@ -50,7 +50,7 @@ class ResultCache(NamedTuple):
     folder: Path
 
     def read(self, key: str) -> bytes | None:
-        """Return the content stored under a key; None if there is none, or if its checksum does not match."""
+        """Return the content of a key; None if missing or damaged."""
         try:
             content = read_bytes(self.path(key))
         except OSError:
@@ -59,7 +59,7 @@ class ResultCache(NamedTuple):
         return payload if checksum == _checksum(key, payload) else None
 
     def write(self, key: str, payload: bytes) -> None:
-        """Store content under a key, atomically: a reader or a kill never finds a part of it."""
+        """Store content under a key, atomically."""
         path = self.path(key)
         with suppress(OSError):
             make_folder(path.parent)
@@ -74,7 +74,7 @@ class ResultCache(NamedTuple):
             return None
 
     def write_json(self, key: str, value: Any) -> Any:
-        """Store a JSON value under a key, and return it as `read_json` will: tuples become lists."""
+        """Store a JSON value, and return it as `read_json` will (tuples as lists)."""
         payload = json.dumps(value).encode()
         self.write(key, payload)
         return json.loads(payload)
@@ -85,7 +85,7 @@ class ResultCache(NamedTuple):
 
 
 def result_key(*parts: Any) -> str:
-    """Hash everything a result depends on to 32 hexadecimal digits; parts are arrays, None, or JSON values.
+    """Hash arrays, None and JSON values to 32 hexadecimal digits.
 
     >>> result_key({"a": 1, "b": 2}, np.zeros(2)) == result_key({"b": 2, "a": 1}, np.zeros(2))
     True
@@ -104,7 +104,7 @@ def result_key(*parts: Any) -> str:
 
 
 def default_cache_dir(name: str) -> Path:
-    """Return the folder of a kind of result: below TOMBOLA_CACHE, or in the user's cache folder.
+    """Return the folder of a kind of result, in TOMBOLA_CACHE or the user cache.
 
     >>> default_cache_dir("compare").name
     'compare'
@@ -114,7 +114,7 @@ def default_cache_dir(name: str) -> Path:
 
 
 def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
-    """Play the repetitions of a comparison that are not cached; return all runs and the number that was cached.
+    """Play the repetitions that are not cached; return runs and number cached.
 
     `play` yields the runs of each block it is given, in order. Every block is stored as soon as it is played, so that
     an interrupted comparison continues, and one with more repetitions plays only the new ones.
