@@ -20,6 +20,7 @@ from tombola.cli.evidence import audit, certify, check_order
 from tombola.cli.learners import learners
 from tombola.cli.printing import print_error, show_warning
 from tombola.cli.race import app as race_app
+from tombola.cli.rank import rank
 from tombola.cli.reproduce import reproduce
 from tombola.cli.session import app as session_app
 from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM, FileError, TombolaError, TombolaWarning
@@ -45,6 +46,7 @@ def tombola(
 app.command()(reproduce)
 app.command()(describe)
 app.command()(compare)
+app.command()(rank)
 app.command()(demo)
 app.command()(learners)
 app.command()(claims)

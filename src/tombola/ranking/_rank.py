@@ -206,7 +206,7 @@ def _beyond(rows: Floats, level: float, seed: int, *, asked: bool) -> Reading | 
             return None
         raise ParameterError(
             f"rank: expected enough rows or clusters to separate {k} candidates at level {level:g}, got {n}, with which "
-            "no result could prove anything beyond this list; collect more, or use reading='this list'."
+            "no result could prove anything beyond this list; collect more, or rank on this list only."
         )
     before = close_transitively(pair_pvalues(rows, seed=seed).T <= level / _pairs(k))
     contradiction = bool((before & before.T).any())
