@@ -4,9 +4,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "studies"))
 
-import draw
-import filling
+import figures
+import sphinx_hooks
 
 import tombola
 
@@ -35,11 +36,11 @@ myst_heading_anchors = 3
 
 def setup(app):
     """Draw the pictures, and connect the hooks that fill in public names and errata."""
-    draw.draw_all(Path(__file__).parent / "made")
-    app.connect("source-read", filling.fill)
-    app.connect("autodoc-process-docstring", filling.protect)
-    app.connect("autodoc-process-signature", filling.shorten)
-    app.connect("autodoc-skip-member", filling.skip)
+    figures.draw_all(Path(__file__).parent / "made")
+    app.connect("source-read", sphinx_hooks.fill)
+    app.connect("autodoc-process-docstring", sphinx_hooks.protect)
+    app.connect("autodoc-process-signature", sphinx_hooks.shorten)
+    app.connect("autodoc-skip-member", sphinx_hooks.skip)
     # Before Sphinx collects the pictures (priority 500).
-    app.connect("doctree-read", filling.twins, priority=400)
-    app.connect("env-check-consistency", filling.check)
+    app.connect("doctree-read", sphinx_hooks.dark_versions, priority=400)
+    app.connect("env-check-consistency", sphinx_hooks.check)

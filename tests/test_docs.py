@@ -28,7 +28,7 @@ def test_there_are_the_how_tos_and_each_has_its_page_and_its_output() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: str(script.stem))
 def test_a_how_to_prints_what_its_page_shows(script: Path, run_python: Run) -> None:
-    """After a change that is meant: python docs/record.py."""
+    """After a change that is meant: python docs/studies/howto_output.py."""
     ran = run_python(str(script))
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == (DOCS / "howto" / "output" / f"{script.stem}.txt").read_text(encoding="utf-8")

@@ -123,17 +123,17 @@ def half(means: Any, counts: Any, log: float) -> Any:
 
 
 @pytest.mark.parametrize(("kinds", "rows"), [(ONE, 3), (TWO, 3), (ONE, 4)])
-def test_adaptive_play_never_raises_the_chance_of_a_broken_promise(kinds: list[Row], rows: int) -> None:
+def test_adaptive_play_keeps_the_error_probability(kinds: list[Row], rows: int) -> None:
     assert worst(kinds, rows, logs=(1.0,)) <= 1.0 + 1e-12
 
 
-def test_half_of_the_radius_is_caught() -> None:
+def test_half_radius_fails() -> None:
     assert worst(ONE, 4, half, (1.0,)) > 1.0 + 1e-9
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("kinds", "rows"), [(ONE, 6), (TWO, 6), (ONE, 7)])
-def test_adaptive_play_never_raises_it_on_larger_pools(kinds: list[Row], rows: int) -> None:
+def test_adaptive_play_on_larger_pools(kinds: list[Row], rows: int) -> None:
     found = worst(kinds, rows)
     print(f"{len(kinds)} kinds of rows, {rows} rows: largest e^g P = {found:.4f}, half of the radius", end=" ")
     print(f"{worst(kinds, rows, half):.4f}")
@@ -192,7 +192,7 @@ def faults(rows: tuple[Row, ...], learner: OptimisticLP, budget: float) -> tuple
     return count, fallen, poor
 
 
-def test_on_every_path_the_rate_falls_no_more_than_what_was_promised_and_plans_are_good_enough() -> None:
+def test_rate_and_plans_on_every_path() -> None:
     """The two steps of the proof that need no luck, on all paths of all these pools; each has a fault that fails."""
     total, spendthrift, miser = np.zeros(3, int), np.zeros(3, int), np.zeros(3, int)
     for rows, budget in [*((rows, 0.6) for rows in small_pools(CHEAP, 6)), ((CALM,) * 10, 0.5)]:

@@ -182,7 +182,7 @@ def naive_worst_case(naive, kinds, T, grid):
     return iid, random, adversarial
 
 
-def test_known_values_of_follow_the_leader():
+def test_follow_the_leader_known_values():
     five = exact.worst_case(FollowTheLeader(), ALL, 5)
     assert five.random == pytest.approx(8 / 5, abs=1e-12)
     assert five.adversarial == 3.0
@@ -200,7 +200,7 @@ def test_expected_loss_and_random_order_agree_with_brute_force(learner, naive, s
     assert exact.random_order(learner, Pool(table)) == pytest.approx(naive_random_order(naive, rows), abs=1e-9)
 
 
-def test_equal_rows_weigh_as_often_as_they_come():
+def test_equal_rows_have_their_multiplicity():
     rows = [(1.0, 0.0)] * 3 + [(0.0, 1.0)] * 2 + [(0.5, 0.5)]
     regret = exact.random_order(FollowTheLeader(), Pool(rows))
     assert regret == pytest.approx(naive_random_order(naive_leader, rows), abs=1e-9)
@@ -214,7 +214,7 @@ def test_worst_case_agrees_with_the_definitions(learner, naive):
 
 
 @pytest.mark.parametrize(("learner", "naive"), LEARNERS)
-def test_worst_case_agrees_where_the_worst_distribution_is_a_mixture(learner, naive):
+def test_worst_case_with_a_mixed_distribution(learner, naive):
     kinds = [(0.0, 1.0), (1.0, 0.0)]
     regrets = exact.worst_case(learner, kinds, 5, grid=6)
     assert regrets[:3] == pytest.approx(naive_worst_case(naive, kinds, 5, 6), abs=1e-9)
@@ -224,7 +224,7 @@ def test_worst_case_agrees_where_the_worst_distribution_is_a_mixture(learner, na
 
 @pytest.mark.parametrize("T", [1, 2, 5])
 @pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), Exp3(), UCB1()])
-def test_iid_is_easier_than_random_order_is_easier_than_adversarial(learner, T):
+def test_hierarchy_of_input_models(learner, T):
     regrets = exact.worst_case(learner, ALL, T)
     assert regrets.iid <= regrets.random + 1e-9
     assert regrets.random <= regrets.adversarial + 1e-9
@@ -233,7 +233,7 @@ def test_iid_is_easier_than_random_order_is_easier_than_adversarial(learner, T):
 
 
 @pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), Exp3(), UCB1()])
-def test_the_worst_inputs_attain_the_worst_regrets(learner):
+def test_worst_inputs_attain_worst_regrets(learner):
     T = 4
     regrets = exact.worst_case(learner, [*ALL, ALL[0]], T, grid=6)
     assert exact.random_order(learner, regrets.random_input) == pytest.approx(regrets.random, abs=1e-9)
@@ -250,20 +250,20 @@ def test_the_worst_inputs_attain_the_worst_regrets(learner):
     assert loss - T * means.min() == pytest.approx(regrets.iid, abs=1e-9)
 
 
-def test_one_kind_of_row_leaves_one_input():
+def test_worst_case_with_one_distinct_row():
     regrets = exact.worst_case(FollowTheLeader(), [[1.0, 0.25]], 3)
     assert regrets[:3] == pytest.approx((0.75, 0.75, 0.75))
     assert regrets.iid_input == {(1.0, 0.25): 1.0}
 
 
 @pytest.mark.parametrize("learner", [Unknown(), Liar(), ThompsonSampling(), Simulation(FollowTheLeader())])
-def test_a_learner_whose_coins_cannot_be_averaged_over_is_refused(learner):
+def test_unknown_probabilities_raise(learner):
     with pytest.raises(ParameterError, match=type(learner).__name__):
         exact.expected_loss(learner, [[1.0, 0.0], [0.0, 1.0]] * 2)
     assert exact.expected_loss(Zero(), [[1.0, 0.0], [0.0, 1.0]]) == 1.0
 
 
-def test_a_learner_without_a_mix_is_averaged_over_if_it_says_its_chances():
+def test_learner_without_mix_is_enumerated():
     """EpsilonGreedy plays its leader with probability 1 - e + e/k, the others with e/k: the tree over all that it can do."""
     assert exact.expected_loss(Half(), [[1.0, 0.0], [0.5, 1.0], [0.0, 0.0]]) == pytest.approx(1.25, abs=1e-12)
     rows = [[0.9, 0.2], [0.4, 0.6], [0.1, 0.8]]
@@ -300,7 +300,7 @@ def naive_spender(rows, amount, worst):
 
 
 @pytest.mark.parametrize("amount", [0.0, 1.0, 2.5, 3.0, 9.0])
-def test_play_within_a_budget_agrees_with_brute_force(amount):
+def test_budget_agrees_with_brute_force(amount):
     costs = [1.0, 2.0, 1.0, 0.5]
     pool = Pool([[1.0, 0.0]] * 4, costs=[[0.0, cost] for cost in costs])
     orders = list(itertools.permutations(costs))
@@ -318,7 +318,7 @@ def test_play_within_a_budget_agrees_with_brute_force(amount):
     assert worst.rows == 2
 
 
-def test_learners_that_plan_without_coins_are_known_within_a_budget():
+def test_planning_learner_within_a_budget():
     """False alarm: below 1e-6."""
     pool = Pool([[1.0, 0.2], [1.0, 0.6], [1.0, 0.0]], costs=[[0.0, 1.0], [0.0, 2.0], [0.0, 0.5]])
     regrets = [play(EmpiricalLP(), pool, budget=Budget(2.5), seed=seed).regret for seed in range(600)]
@@ -334,7 +334,7 @@ CHAIN = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
 @pytest.mark.parametrize("learner", [ERM(Thresholds()), ERM(CHAIN), Halving(CHAIN)])
 @pytest.mark.parametrize("delay", [0, 2])
 @pytest.mark.usefixtures("plainly")
-def test_labels_agree_with_a_play_of_every_order(learner, delay):
+def test_labels_agree_with_all_orders(learner, delay):
     orders = [list(order) for order in itertools.permutations(range(4))]
     pools = [LabelledPool(LABELLED.features[o], LABELLED.labels[o], LABELLED.weights[o]) for o in orders]
     regrets = [play(learner, pool, order="given", delay=delay, seed=0).regret for pool in pools]
@@ -344,7 +344,7 @@ def test_labels_agree_with_a_play_of_every_order(learner, delay):
     assert worst.adversarial_input.rows == 2
 
 
-def test_experts_are_averaged_over_their_coins():
+def test_experts_are_averaged():
     def naive(rows):
         loss, errors = 0.0, [0.0] * 4
         for point, label, weight in rows:
@@ -360,7 +360,7 @@ def test_experts_are_averaged_over_their_coins():
     assert exact.random_order(Experts(CHAIN, Weights()), LABELLED) == pytest.approx(mean - best, abs=1e-9)
 
 
-def test_labels_that_throw_coins_without_saying_so_are_refused():
+def test_random_labels_raise():
     with pytest.raises(ParameterError, match="rng"):
         exact.random_order(ERM(Thresholds(), ties="random"), LABELLED)
     with pytest.raises(ParameterError, match="LabelledPool"):
@@ -369,18 +369,18 @@ def test_labels_that_throw_coins_without_saying_so_are_refused():
         exact.random_order(UCB1(), LABELLED)
 
 
-def test_every_row_of_zeros_and_ones():
+def test_zero_one():
     assert exact.zero_one(2).tolist() == [list(row) for row in ALL]
 
 
-def test_the_limit_counts_rows_times_actions():
+def test_limit_counts_rows_times_actions():
     """Two kinds of rows and two actions: 4 + 16 + 64 + 256 nodes."""
     assert exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
     with pytest.raises(ParameterError, match="limit=339"):
         exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=339)
 
 
-def test_a_tree_too_large_is_refused_at_once():
+def test_too_large_tree_raises_at_once():
     with pytest.raises(ParameterError, match="limit=2000000"):
         exact.worst_case(FollowTheLeader(), ALL, 1000)
     with pytest.raises(ParameterError, match="limit=2000000"):

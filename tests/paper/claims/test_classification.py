@@ -19,7 +19,7 @@ def realizable(rows: int, seed: int) -> LabelledPool:
 
 
 @pytest.mark.parametrize(("ties", "share"), [("first", 1.0), ("middle", 0.5)])
-def test_realizable_thresholds_make_logarithmically_many_mistakes(ties: Ties, share: float) -> None:
+def test_realizable_thresholds_have_logarithmic_mistakes(ties: Ties, share: float) -> None:
     """Mistakes per ln T fall between .8 and 1.1 of 1 (first: records, ln T - 1 + gamma on average) and of 1/2 (middle).
 
     200 plays have a standard error of about sqrt(ln T / 200) / ln T = .024 at T = 2^12: 5 of them on either side.
@@ -30,7 +30,7 @@ def test_realizable_thresholds_make_logarithmically_many_mistakes(ties: Ties, sh
     assert abs(mean / math.log(T) - expected) < 0.12
 
 
-def test_first_in_exact_numbers() -> None:
+def test_ties_first_mean_mistakes() -> None:
     """All labels 0: the mistakes of "first" are the records of a random order; round 1 predicts 0, so ln T + gamma - 1.
 
     400 plays, standard error sqrt(ln T / 400) = .13: 5 of them.
@@ -42,7 +42,7 @@ def test_first_in_exact_numbers() -> None:
 
 
 @pytest.mark.parametrize("ties", ["first", "last"])
-def test_littlestone_order_of_the_same_rows_is_a_mistake_every_round(ties: Ties) -> None:
+def test_littlestone_order_is_a_mistake_every_round(ties: Ties) -> None:
     T = 2000
     met = attack_thresholds(ERM(Thresholds(), ties), T, seed=0)
     assert met.mistakes == T
@@ -52,11 +52,11 @@ def test_littlestone_order_of_the_same_rows_is_a_mistake_every_round(ties: Ties)
     assert shuffled.mistakes < 5 * math.log(T)
 
 
-def test_middle_is_met_for_as_long_as_numbers_last() -> None:
+def test_ties_middle_is_attacked_to_float_precision() -> None:
     assert attack_thresholds(ERM(Thresholds(), "middle"), 45, seed=0).mistakes == 45
 
 
-def test_coin_flips_cost_a_square_root() -> None:
+def test_random_labels_have_root_regret() -> None:
     """Labels are fair rng: mean regret between .6 and 1.0 sqrt(T), below all bounds.
 
     100 plays at T = 2^12: one play has a standard deviation of about sqrt(T) / 2, so the mean is within .05 of .8;
@@ -74,7 +74,7 @@ def test_coin_flips_cost_a_square_root() -> None:
 
 
 @pytest.mark.full
-def test_up_to_a_million_rows() -> None:
+def test_a_million_rows() -> None:
     """The same at T = 2^20: 24 plays, standard errors .05 (first), .03 (middle), .1 (rng); limits 3.5 of them off."""
     T = 1 << 20
     cases: list[tuple[Ties, float, float]] = [("first", 0.79, 1.15), ("middle", 0.36, 0.65)]
@@ -90,7 +90,7 @@ def test_up_to_a_million_rows() -> None:
     assert np.mean(regrets) < bounds.erm_corrected(T, 1)
 
 
-def test_printed_bound_fails_where_the_dimension_is_near_the_horizon() -> None:
+def test_printed_bound_fails_near_full_dimension() -> None:
     """All labellings of 99 points, one of them twice, all labels 1: ERM errs on each point once, in every order."""
     pool = LabelledPool([*range(99), 98], np.ones(100))
     for seed in range(5):
@@ -102,7 +102,7 @@ def test_printed_bound_fails_where_the_dimension_is_near_the_horizon() -> None:
     assert full.regret == 100 > bounds.erm_printed(100, 100) == 0
 
 
-def test_delay_adds_itself_at_most() -> None:
+def test_delay_adds_at_most_d() -> None:
     for delay in (0, 10, 100, 5000):
         pool = realizable(2000, delay)
         trace = play(ERM(Thresholds()), pool, delay=delay, seed=1)
@@ -111,7 +111,7 @@ def test_delay_adds_itself_at_most() -> None:
             assert (trace.actions == 0).all()
 
 
-def test_uniform_convergence_holds_and_the_printed_radius_is_not_what_its_proof_gives() -> None:
+def test_uniform_convergence_radii() -> None:
     """Thresholds on T = 400 coin flips, n = 50 seen: at most 5 % of 400 orders deviate by more than the radius.
 
     The radius is a union bound, so the true rate is far below 5 %: a false alarm has probability below 1e-6.
@@ -135,7 +135,7 @@ def test_uniform_convergence_holds_and_the_printed_radius_is_not_what_its_proof_
                 assert printed < bounds.uniform_convergence_corrected(size, vc, level)
 
 
-def test_bounds_at_their_edges() -> None:
+def test_bounds_at_the_edges() -> None:
     assert bounds.erm(1, 1) == 1.0
     assert bounds.erm(10, 0) == 1.0
     assert bounds.erm(10, 50) == 10.0
@@ -144,7 +144,7 @@ def test_bounds_at_their_edges() -> None:
     assert ERM(Intervals()).bound(10**6) == bounds.erm(10**6, 2)
 
 
-def test_curve_ends_in_the_regret() -> None:
+def test_curve_ends_in_regret() -> None:
     trace = play(ERM(Intervals()), realizable(300, 5), seed=2)
     assert trace.curve[-1] == trace.regret
     assert trace.curve.shape == (300,)

@@ -28,7 +28,7 @@ def mean_regret(learner: BudgetedLearner, T: int, rate: float, count: int, **how
     return float(np.mean([trace.regret for trace in traces(learner, T, rate, count, **how)]))
 
 
-def test_the_faithful_simulation_loses_about_7281_and_at_a_small_rate_everything() -> None:
+def test_budget_simulation_regret() -> None:
     """Means of 3 runs whose standard deviation is about 90: off by 300 with probability below 1e-8; seeds are fixed."""
     assert mean_regret(BudgetSimulation(), LONG, 0.5, 3, stop="strict") == pytest.approx(7281, abs=300)
     with pytest.warns(UserWarning, match="never plays"):
@@ -36,14 +36,14 @@ def test_the_faithful_simulation_loses_about_7281_and_at_a_small_rate_everything
 
 
 @pytest.mark.parametrize(("rate", "most"), [(0.5, 15), (0.1, 40)])
-def test_the_empirical_lp_loses_next_to_nothing(rate: float, most: float) -> None:
+def test_empirical_lp_regret_is_small(rate: float, most: float) -> None:
     """Each of 5 fluid runs is about 2 or 5, with a spread of the same size; seeds are fixed."""
     for stop in ("strict", "fits"):
         assert mean_regret(EmpiricalLP(growth=1.2), LONG, rate, 5, stop=stop) < most
 
 
 @pytest.mark.parametrize("learner", [PrimalDual(), DualDescent(), EmpiricalLP()], ids=repr)
-def test_regret_of_the_practical_learners_grows_at_most_like_the_root(learner: BudgetedLearner) -> None:
+def test_practical_learners_have_root_regret(learner: BudgetedLearner) -> None:
     """Slope of log regret (at least 1) on log T, from means of 16 runs that are within a fifth of their value.
 
     Seeds are fixed; with others a slope of .5 would pass .65 with probability below 1e-3.
@@ -56,7 +56,7 @@ def test_regret_of_the_practical_learners_grows_at_most_like_the_root(learner: B
 
 @pytest.mark.parametrize("mixed", [True, False])
 @pytest.mark.parametrize("rate", [0.5, 0.2])
-def test_the_serfling_lp_keeps_its_bound_and_is_never_stopped(rate: float, mixed: bool) -> None:
+def test_serfling_lp_bound_and_stop(rate: float, mixed: bool) -> None:
     """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
     T = 2**14
     for trace in traces(SerflingLP(), T, rate, 5, mixed=mixed, stop="strict"):
@@ -70,7 +70,7 @@ def test_the_serfling_lp_keeps_its_bound_and_is_never_stopped(rate: float, mixed
 
 @pytest.mark.parametrize("mixed", [True, False])
 @pytest.mark.parametrize("rate", [0.5, 0.2])
-def test_the_empirical_lp_keeps_its_bound_where_playing_nothing_would_not(rate: float, mixed: bool) -> None:
+def test_empirical_lp_bound(rate: float, mixed: bool) -> None:
     """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
     T = 2**16
     bound = EmpiricalLP().bound(BudgetTerms(3, 1, T, rate, 0), 0.05)
@@ -81,7 +81,7 @@ def test_the_empirical_lp_keeps_its_bound_where_playing_nothing_would_not(rate: 
 
 
 @pytest.mark.parametrize(("T", "k", "rate"), [(4096, 3, 0.5), (4096, 3, 0.05), (500, 25, 0.1), (797, 57, 0.5)])
-def test_the_serfling_lp_says_beforehand_from_when_on_it_plays(T: int, k: int, rate: float) -> None:
+def test_serfling_lp_first_play(T: int, k: int, rate: float) -> None:
     rng = np.random.default_rng(1)
     losses, costs = rng.random((T, k)), rng.random((T, k))
     losses[:, 0], costs[:, 0] = 1.0, 0.0
@@ -94,12 +94,12 @@ def test_the_serfling_lp_says_beforehand_from_when_on_it_plays(T: int, k: int, r
     assert first is None or (played[0] + 1 >= first and f"before round {first}" in words)
 
 
-def test_primal_dual_keeps_its_bound_on_iid_rows() -> None:
+def test_primal_dual_bound_on_iid_rows() -> None:
     for trace in traces(PrimalDual(), 4096, 0.5, 5, order="iid", stop="strict"):
         assert trace.regret <= bounds.primal_dual(4096, 3, 1, 0.5, 0.05)
 
 
-def test_bounds_are_ordered_as_the_errata_say() -> None:
+def test_printed_and_corrected_bounds() -> None:
     printed = bounds.budget_simulation_printed(2**24, 3, 1, 0.5, 0.05)
     corrected = bounds.budget_simulation(2**24, 3, 1, 0.5, 0.05)
     assert printed < corrected < 2**24
@@ -126,7 +126,7 @@ PRICED = ["swebench_bash", "routellm_mmlu", "frugalml_yelp", "frugalml_rafdb", "
 
 @pytest.mark.parametrize("share", [0.5, *(pytest.param(share, marks=pytest.mark.full) for share in (0.25, 0.75))])
 @pytest.mark.parametrize("name", ["own_language_models", *(PRICED if REAL else [])])
-def test_real_prices(name: str, share: float) -> None:
+def test_empirical_lp_on_real_prices(name: str, share: float) -> None:
     """Means over 5 (500 rows: 20) runs, whose standard deviation is below 1.5 %; seeds are fixed."""
     pool = priced(name)
     assert pool.costs is not None

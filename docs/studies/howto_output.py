@@ -1,10 +1,13 @@
-"""Run every how-to, and store what it prints: `python docs/record.py` after a change of a script or a learner."""
+"""Run every how-to script and store its output: `python docs/studies/howto_output.py`.
+
+Needed after a change of a script or of a learner.
+"""
 
 import subprocess
 import sys
 from pathlib import Path
 
-HOWTO = Path(__file__).parent / "howto"
+HOWTO = Path(__file__).parents[1] / "howto"
 
 for script in sorted(HOWTO.glob("*.py")):
     ran = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""What fills the pages when they are built: the public names, the errata, and docstrings without stray markup."""
+"""Sphinx hooks: fill pages with public names, errata and commands; escape docstrings."""
 
 import importlib
 import inspect
@@ -14,13 +14,13 @@ import tombola
 
 KERNELS = ["init", "act", "mix", "observe", "needs_plan", "plan"]
 FILLED = ("reference/", "errata", "commands")
-WORDS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
+SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 log = logging.getLogger(__name__)
 PUBLIC = {home: [name for name in tombola.__all__ if tombola._HOME[name] == home] for home in tombola._HOME.values()}
 
 
 def fill(app, page, source):
-    """Render the pages of the reference and of the errata; others may write what they like."""
+    """Render the Jinja templates of the reference, the errata and the commands."""
     if page.startswith(FILLED):
         space = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
         space.filters["safe_cell"] = safe_cell
@@ -29,14 +29,14 @@ def fill(app, page, source):
             module=module,
             remaining=remaining,
             errata=errata,
-            WORDS=WORDS,
+            SEVERITY_LABELS=SEVERITY_LABELS,
             number=number,
             commands=commands,
         )  # fmt: skip
 
 
 def names(home, *others):
-    """Return the directives that document the names of a module, each under the name users write."""
+    """Return the directives that document the names of a module, under their public names."""
     listed = getattr(importlib.import_module(home), "__all__", ())
     everything = {*PUBLIC.get(home, ()), *listed, *others}
     return "\n".join(_directive(home, name) for name in sorted(everything, key=str.lower))
@@ -48,7 +48,7 @@ def module(home):
 
 
 def remaining(title):
-    """Return a section with what is public in modules that no page names, so that nothing new is forgotten."""
+    """Return a section with the public names of modules that no page documents."""
     pages = "".join(page.read_text(encoding="utf-8") for page in Path(__file__).parent.glob("reference/*.rst"))
     rooms = [importlib.import_module(room) for room in re.findall(r'names\("([\w.]+)"', pages)]
     listed = {name for room in rooms for name in getattr(room, "__all__", ())}
@@ -79,7 +79,7 @@ def _directive(home, name):
 
 @cache
 def errata():
-    """Return all errata with their numbers, computed now."""
+    """Return all errata with their computed values."""
     from tombola.paper.claims.errata import erratum_row
     from tombola.paper.errata import ERRATA
 
@@ -87,7 +87,7 @@ def errata():
 
 
 def commands():
-    """Return every command of the command line with its options, as it is defined in the code."""
+    """Return every command of the command line with its options."""
     from typer.main import get_command
 
     from tombola.cli.app import app
@@ -124,18 +124,18 @@ def _help(parameter):
 
 
 def number(value):
-    """Return a number as a reader wants it."""
+    """Format a number with four significant digits, or as an integer."""
     whole = abs(value) < 1e7 and (value == round(value) or abs(value) >= 1000)
     return f"{value:,.0f}" if whole else f"{value:.4g}"
 
 
 def safe_cell(text):
-    """Return a text as a cell of a Markdown table."""
+    """Escape a text for a cell of a Markdown table."""
     return re.sub(r"([\\`*_{}\[\]<>#|^~$])", r"\\\1", text)
 
 
 def protect(app, what, name, value, options, lines):
-    """Escape what reStructuredText would take for markup: docstrings have `names`, formulas and doctests only."""
+    """Escape markup of reStructuredText outside `names` and doctests."""
     in_example = False
     for i, line in enumerate(lines):
         in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
@@ -159,20 +159,20 @@ def _short(text):
 
 
 def skip(app, what, name, value, skipped, options):
-    """Leave out the fields of named tuples, which only say that they are fields."""
+    """Skip the fields of named tuples, which have no documentation of their own."""
     return True if str(getattr(value, "__doc__", "")).startswith("Alias for field number") else None
 
 
 def check(app, env):
-    """Warn, which is an error in `make docs`, of a public name that no page documents."""
+    """Warn about public names that no page documents; `make docs` makes it an error."""
     documented = set(env.get_domain("py").objects)
     for name in sorted({*tombola.__all__} - {*tombola._ROOMS}):
         if f"tombola.{name}" not in documented:
             log.warning("tombola.%s is public and in no page of the reference", name)
 
 
-def twins(app, doctree):
-    """Show the twin of a picture, drawn for dark screens, where the screen is dark."""
+def dark_versions(app, doctree):
+    """Show the dark version of a picture on dark screens."""
     for image in list(doctree.findall(nodes.image)):
         twin = re.sub(r"\.svg$", "-dark.svg", image["uri"])
         if (Path(app.srcdir) / twin).exists() and twin != image["uri"]:

@@ -1,6 +1,6 @@
-"""The pictures of "What random order is", drawn when the site is built; each for a light screen and for a dark one.
+"""Figures of "What random order is", drawn when the site is built, in a light and a dark version.
 
-`python docs/draw.py reproduction` draws the one of the README, and of the first page here, from what was measured.
+`python docs/studies/figures.py reproduction` draws the figure of the README from the output of `tombola reproduce`.
 """
 
 import csv
@@ -18,7 +18,7 @@ from tombola import FollowTheLeader, instances, play
 from tombola.paper.base import levels
 from tombola.paper.claims.separation import worst_iid
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.report import figures
+from tombola.report import figures as report_figures
 from tombola.report.chart import Chart
 
 ROWS, SEED = 12, 1
@@ -51,7 +51,7 @@ def draw_all(folder):
 
 
 def darken(path):
-    """Write the twin of a picture for a dark screen beside it."""
+    """Write the dark version of a picture beside it."""
     text = path.read_text(encoding="utf-8")
     for light, dark in DARK.items():
         text = re.sub(light, dark, text, flags=re.IGNORECASE)
@@ -59,13 +59,13 @@ def darken(path):
 
 
 def shuffled():
-    """The same twelve rows, as listed and shuffled."""
+    """Draw the same twelve rows in list order and in random order."""
     order = np.random.default_rng(SEED).permutation(ROWS)
     return _lines({"as listed": np.arange(ROWS), "shuffled": order})
 
 
 def replacement():
-    """Twelve draws without replacement, and with; below each, what never came."""
+    """Draw twelve rows without and with replacement; list the rows that are missing."""
     rng = np.random.default_rng(SEED)
     without, with_ = rng.permutation(ROWS), rng.integers(0, ROWS, ROWS)
     figure = _lines({"without\nreplacement": without, "with\nreplacement": with_})
@@ -76,7 +76,7 @@ def replacement():
 
 
 def models():
-    """The three input models on the same rows."""
+    """Draw the three input models on the same rows."""
     rng = np.random.default_rng(SEED)
     return _lines(
         {"given": np.arange(ROWS), "random": rng.permutation(ROWS), "iid": rng.integers(0, ROWS, ROWS)},
@@ -84,7 +84,7 @@ def models():
 
 
 def orders():
-    """The regret of one learner on one pool in the three orders, measured."""
+    """Plot the measured regret of one learner on one pool in the three orders."""
     pool = instances.split(2000)
     figure, axes = plt.subplots(figsize=(7, 3.6))
     for model, color in zip(("given", "random", "iid"), (RED, BLUE, GREEN), strict=True):
@@ -103,11 +103,11 @@ def orders():
 
 
 def repair(measured):
-    """The birthday test on i.i.d. draws, shuffled, and repaired by Simulation: two claims in one picture."""
+    """Plot the birthday test on i.i.d. draws, in random order, and inside Simulation."""
     separation, repaired = (_rows(measured / f"{claim}.csv") for claim in ("separation", "repair"))
     at = levels(repaired, "T")
     drawn = [{"T": T, "regret": regret} for T in at for regret in worst_iid(separation, T)[1]]
-    return figures.draw(
+    return report_figures.draw(
         Chart(
             title="Simulation repairs what random order broke",
             x_label="rows of the pool, T",
@@ -132,7 +132,7 @@ def _side(model):
 
 
 def collapse():
-    """How far the mean of what was seen is from the mean of the pool, drawn with and without replacement."""
+    """Plot the error of the mean of the rows seen, drawn with and without replacement."""
     values = (np.arange(1000) < 300).astype(float)
     rng = np.random.default_rng(SEED)
     seen = np.arange(1, values.size + 1)
@@ -141,7 +141,12 @@ def collapse():
         draws = [_draw(name, values, rng) for _ in range(400)]
         errors = [np.abs(np.cumsum(draw) / seen - values.mean()) for draw in draws]
         axes.plot(seen, np.mean(errors, axis=0), color=color, lw=2, label=name)
-    axes.set(xlabel="rows seen, of 1,000", ylabel="mean error", ylim=(0, 0.06), title="What is seen, against the pool")
+    axes.set(
+        xlabel="rows seen, of 1,000",
+        ylabel="mean error",
+        ylim=(0, 0.06),
+        title="Mean of the rows seen against the mean of the pool",
+    )
     axes.legend(frameon=False)
     return figure
 
@@ -167,4 +172,4 @@ def _on(row):
 
 
 if __name__ == "__main__":
-    darken(figures.save(repair(Path(sys.argv[1])), Path(__file__).parent / "pictures" / "repair.svg"))
+    darken(report_figures.save(repair(Path(sys.argv[1])), Path(__file__).parents[1] / "pictures" / "repair.svg"))

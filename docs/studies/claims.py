@@ -1,8 +1,8 @@
-"""The figures of docs/claims.md: all claims with ten seeds, all faults with three, and all claims in full once.
+"""Tables of docs/claims.md: all claims with ten seeds, all faults with three, and all claims in full size.
 
-    python benchmarks/claims.py FOLDER [CLAIM...]
+    python docs/studies/claims.py FOLDER [CLAIM...]
 
-What is finished is kept in FOLDER and not run again; the tables are written when no claim is named. Workers: 1.
+Finished units are cached in FOLDER. The tables are written if no claim is named. One worker.
 """
 
 import re
@@ -14,15 +14,15 @@ from tombola.paper import CLAIMS, Claim
 from tombola.paper.faults import FaultResult
 from tombola.paper.reproduce import ClaimResult, reproduce
 
-PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
-BROKEN, SEEDS = (1, 2, 3), range(1, 11)
+PAGE = Path(__file__).parents[1] / "claims.md"
+FAULT_SEEDS, SEEDS = (1, 2, 3), range(1, 11)
 
 
 def run(claims: Sequence[Claim], folder: Path) -> dict[str, list[ClaimResult]]:
-    """Run the claims with every seed, broken ones with the first three, and in full; or take what is finished."""
+    """Run the claims with every seed, faults with the first three, and all in full size."""
     done = {
         f"seed {seed}": reproduce(
-            claims, folder / f"seed{seed}", full=False, seed=seed, workers=1, inject_faults=seed in BROKEN
+            claims, folder / f"seed{seed}", full=False, seed=seed, workers=1, inject_faults=seed in FAULT_SEEDS
         )
         for seed in SEEDS
     }
@@ -30,16 +30,16 @@ def run(claims: Sequence[Claim], folder: Path) -> dict[str, list[ClaimResult]]:
 
 
 def tables(done: dict[str, list[ClaimResult]]) -> dict[str, list[str]]:
-    """Return the tables of the page, by the marks that they stand between."""
+    """Return the lines of each table, by its marker on the page."""
     quick = [one for name, many in done.items() if name != "full" for one in many]
-    runs = zip(*(done[f"seed {seed}"] for seed in BROKEN), strict=True)
+    runs = zip(*(done[f"seed {seed}"] for seed in FAULT_SEEDS), strict=True)
     broken = [seeds for same in runs for seeds in zip(*(one.faults for one in same), strict=True)]
     expected, caught = sum(one.as_expected for one in quick), [each.caught for one in quick for each in one.faults]
     return {
         "seeds": [
             f"{expected} of {len(quick)} verdicts as expected ({len(done['seed 1'])} claims, {len(SEEDS)} seeds), "
-            f"{sum(caught)} of {len(caught)} broken programs caught ({len(caught) // len(BROKEN)} faults, "
-            f"{len(BROKEN)} seeds)."
+            f"{sum(caught)} of {len(caught)} faults caught ({len(caught) // len(FAULT_SEEDS)} faults, "
+            f"{len(FAULT_SEEDS)} seeds)."
         ],
         "quick": verdicts(done["seed 1"]),
         "full": verdicts(done["full"]),
@@ -53,22 +53,22 @@ def tables(done: dict[str, list[ClaimResult]]) -> dict[str, list[str]]:
 
 def verdicts(many: Sequence[ClaimResult]) -> list[str]:
     """Return the table of a run."""
-    return ["| claim | verdict | measured | plays | luck |", "|---|---|---|--:|--:|", *map(verdict_line, many)]
+    return ["| claim | verdict | measured | plays | alpha |", "|---|---|---|--:|--:|", *map(verdict_line, many)]
 
 
 def verdict_line(one: ClaimResult) -> str:
     """Return a claim with its verdict as a line of the table."""
-    luck = f"{100 * one.claim.alpha:.2g} %" if one.claim.alpha else "exact"
+    alpha = f"{100 * one.claim.alpha:.2g} %" if one.claim.alpha else "exact"
     mark = "" if one.as_expected else f" (expected: {one.claim.expected})"
     verdict = f"{one.verdict.outcome}{mark}"
-    return f"| {one.claim.name} | {verdict} | {cell(one.verdict.measured)} | {one.claim.sample_size(one.rows):,} | {luck} |"
+    return f"| {one.claim.name} | {verdict} | {cell(one.verdict.measured)} | {one.claim.sample_size(one.rows):,} | {alpha} |"
 
 
 def broken_line(seeds: Sequence[FaultResult]) -> str:
     """Return a fault with its verdicts as a line of the table."""
     outcomes, caught = [one.outcome for one in seeds], sum(one.caught for one in seeds)
-    told = outcomes[0] if len({*outcomes}) == 1 else ", ".join(outcomes)
-    return f"| {seeds[0].claim} | {cell(seeds[0].fault)} | {told} | {caught} of {len(seeds)} |"
+    listing = outcomes[0] if len({*outcomes}) == 1 else ", ".join(outcomes)
+    return f"| {seeds[0].claim} | {cell(seeds[0].fault)} | {listing} | {caught} of {len(seeds)} |"
 
 
 def cell(text: str) -> str:
@@ -77,7 +77,7 @@ def cell(text: str) -> str:
 
 
 def main() -> None:
-    """Run, print what is not as it should be, and write the tables."""
+    """Run, print unexpected verdicts and faults that were not caught, and write the tables."""
     folder, names = Path(sys.argv[1]), sys.argv[2:]
     done = run([kind() for kind in CLAIMS if not names or kind.name in names], folder)
     for run_name, many in done.items():
