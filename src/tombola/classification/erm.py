@@ -40,16 +40,13 @@ class ERM(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "ERMPredictor":
-        """Start with nothing seen."""
         return ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
 
     @property
     def probability(self) -> float:
-        """The probability that a prediction had: 1, or NaN where a coin breaks ties, which has no formula."""
         return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:
-        """Bound the regret in random order."""
         vc = self.hypotheses.vc
         return None if vc is None else bounds.erm(horizon, vc)
 

@@ -36,13 +36,11 @@ class Experts(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "ExpertsPredictor":
-        """Start the base over the hypotheses."""
         return ExpertsPredictor(
             self.hypotheses, FullFeedback(self.hypotheses.size, horizon).step_runner(self.base, rng)
         )
 
     def bound(self, horizon: int) -> float | None:
-        """Bound the regret as that of the base."""
         return self.base.bound(self.hypotheses.size, horizon)
 
 

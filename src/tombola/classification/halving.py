@@ -26,7 +26,6 @@ class Halving(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "HalvingPredictor":
-        """Start with all hypotheses."""
         return HalvingPredictor(self.hypotheses)
 
 

@@ -37,7 +37,6 @@ class LabelFeedback(FeedbackModel):
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the setting of a learner of labels: its actions are the labels 0 and 1."""
         if budget_run is not None:
             raise ParameterError(f"budget: labels cost nothing, got one for {learner!r}; leave the budget out.")
         count = _validate.integer("Session", "features", 1 if features is None else features, least=1)
@@ -51,7 +50,6 @@ class LabelFeedback(FeedbackModel):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the actions: the labels."""
         return ("0", "1")
 
     @property
@@ -60,11 +58,9 @@ class LabelFeedback(FeedbackModel):
         return self.features
 
     def workspace(self, ring: int) -> Any:
-        """Never called: a predictor has its own."""
         raise AssertionError("learners of labels have predictors, not players")
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Never called: a predictor has its own."""
         raise AssertionError("learners of labels have predictors, not players")
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
@@ -116,7 +112,6 @@ class LabelFeedback(FeedbackModel):
         return row
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the label and its weight."""
         label: Any = given.get("label")
         weight: Any = given.get("weight")
         for name, value in given.items():
@@ -135,11 +130,9 @@ class LabelFeedback(FeedbackModel):
         return {"label": int(outcome[0]), "weight": outcome[1]}
 
     def decode(self, outcome: EncodedOutcome) -> tuple[int, float]:
-        """Return the label and its weight."""
         return int(outcome[0]), outcome[1]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the weight of a mistake, 0 for a right prediction."""
         return outcome[1] if action != outcome[0] else 0.0
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:

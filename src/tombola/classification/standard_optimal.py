@@ -28,7 +28,6 @@ class StandardOptimal(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "OptimalPredictor":
-        """Start with all hypotheses."""
         return OptimalPredictor(self.hypotheses)
 
 

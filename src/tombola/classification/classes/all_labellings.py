@@ -27,19 +27,15 @@ class AllLabellings(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension."""
         return self.points
 
     def growth(self, points: int) -> int | None:
-        """Return the number of labellings of so many of the points."""
         return sauer_shelah(min(points, self.points), self.points)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension: every point can be a mistake once."""
         return self.points if points is None else min(points, self.points)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "MajorityERM":
-        """Return a searcher that has seen no point."""
         return MajorityERM(otherwise=int(ties == "last"))
 
 

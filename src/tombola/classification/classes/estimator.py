@@ -36,11 +36,9 @@ class Estimator(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension, if it was given."""
         return self.dimension
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "EstimatorERM":
-        """Return a searcher without data."""
         return EstimatorERM(self.model, self.growth_factor, horizon, dimensions)
 
 

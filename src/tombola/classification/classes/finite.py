@@ -40,12 +40,10 @@ class FiniteClass(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
-        """The number of features: one, the number of the point."""
         return 1
 
     @property
     def size(self) -> int:
-        """The number of hypotheses."""
         return len(self.matrix)
 
     @property
@@ -55,15 +53,12 @@ class FiniteClass(HypothesisClass):
 
     @cached_property
     def vc(self) -> int | None:
-        """The VC dimension, by search."""
         return vc_dimension(self.array)
 
     def growth(self, points: int) -> int | None:
-        """Return a bound on the number of labellings: no more than Sauer-Shelah, and no more than hypotheses."""
         return min(self.size, sauer_shelah(points, self.vc or 0))
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension on the points of the matrix, by search."""
         return littlestone_dimension(self.array)
 
     def point_of(self, row: Floats) -> int:
@@ -77,7 +72,6 @@ class FiniteClass(HypothesisClass):
         return int(value)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "FiniteERM":
-        """Return a searcher that adds up the errors of all hypotheses."""
         return FiniteERM(self, ties)
 
 

@@ -23,24 +23,19 @@ class Halfplanes(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
-        """The number of features: two."""
         return 2
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension."""
         return 3
 
     def growth(self, points: int) -> int | None:
-        """Return the most labellings of so many points: n^2 - n + 2, exactly (Cover 1965)."""
         return points * points - points + 2 if points else 1
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension on the whole plane: infinite; on a few points it depends on them."""
         return np.inf if points is None else None
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> PlaneERM:
-        """Return an empty searcher."""
         return PlaneERM(find_halfplane, in_halfplane)
 
 

@@ -32,7 +32,6 @@ class LineClass(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
-        """The number of features: one."""
         return 1
 
     @property
@@ -42,15 +41,12 @@ class LineClass(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension: one point for every switch."""
         return self.switches
 
     def growth(self, points: int) -> int | None:
-        """Return the number of labellings of so many distinct points: sum_{i <= r} C(n, i), exactly."""
         return sauer_shelah(points, self.switches)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension on so many distinct points, by search; it is infinite on all numbers."""
         if points is None:
             return math.inf
         return littlestone_dimension(self.on_points(points)) if points else 0
@@ -69,7 +65,6 @@ class LineClass(HypothesisClass):
         return np.array(rows, np.int64)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "LineERM":
-        """Return an empty tree that grows."""
         return LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Rounds:
@@ -83,7 +78,6 @@ class LineClass(HypothesisClass):
         return labels
 
     def best(self, pool: LabelledPool) -> Rounds:
-        """Return the labels that the best hypothesis of the class gives the rows of a pool."""
         self.check(pool.dimensions)
         keys, values = pool.ranks
         rows = Labelled(pool.features, keys, pool.labels, pool.weights)
@@ -125,11 +119,9 @@ class Thresholds(LineClass):
 
     @property
     def switches(self) -> int:
-        """The most switches of the label."""
         return 1
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension: floor(log2(n + 1)) on n distinct points, infinite on all numbers."""
         return math.inf if points is None else (points + 1).bit_length() - 1
 
 
@@ -143,7 +135,6 @@ class Intervals(LineClass):
 
     @property
     def switches(self) -> int:
-        """The most switches of the label."""
         return 2
 
 
@@ -163,5 +154,4 @@ class Unions(LineClass):
 
     @property
     def switches(self) -> int:
-        """The most switches of the label."""
         return 2 * self.intervals

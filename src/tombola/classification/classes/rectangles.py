@@ -19,20 +19,16 @@ class Rectangles(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
-        """The number of features: two."""
         return 2
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension."""
         return 4
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension on the whole plane: infinite; on a few points it depends on them."""
         return np.inf if points is None else None
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> PlaneERM:
-        """Return an empty searcher."""
         return PlaneERM(find_rectangle, in_rectangle)
 
 

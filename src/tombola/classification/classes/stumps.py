@@ -27,26 +27,21 @@ class Stumps(LineClass):
 
     @property
     def dimensions(self) -> int | None:
-        """The number of features."""
         return self.features
 
     @property
     def switches(self) -> int:
-        """The most switches of the label along a feature."""
         return 1
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension."""
         size = 1
         while comb(size + 1, (size + 1) // 2) <= 2 * self.features:
             size += 1
         return size
 
     def growth(self, points: int) -> int | None:
-        """Return a bound on the number of labellings: sum_s min(C(n, s), 2 d), where s points are labelled 1."""
         return sum(min(comb(points, size), 2 * self.features) for size in range(points + 1))
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension on all numbers, which is infinite; on a few points it depends on them."""
         return inf if points is None else None

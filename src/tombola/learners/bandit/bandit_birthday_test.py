@@ -51,13 +51,11 @@ class BanditBirthdayTest(Learner):
             _validate.integer("BanditBirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start the test."""
         grid = horizon if self.grid is None else self.grid
         return State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play action 0, and as UCB1 does once the test has fired."""
         if state.fired[0] == 0.0:
             return 0, 1.0
         action, probability = act_ucb1(state, rng)
@@ -65,7 +63,6 @@ class BanditBirthdayTest(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Test the loss, or learn from it once the test has fired."""
         if state.fired[0] > 0.0:
             observe_ucb1(state, action, probability, loss)
         elif fires(state.points, state.grid, loss):

@@ -50,12 +50,10 @@ class EpsilonGreedy(MixedLearner):
         _validate.real("EpsilonGreedy", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start knowing nothing."""
         return State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Spread e over all actions, and put the rest on the best one."""
         state.acted[0] += 1.0
         best = best_seen(state)
         share = 1.0 if best < 0 else min(1.0, state.c * mix.size / state.acted[0])
@@ -66,5 +64,4 @@ class EpsilonGreedy(MixedLearner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)

@@ -62,14 +62,12 @@ class Exp3(MixedLearner):
             _validate.real("Exp3", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with equal weights."""
         tuned = math.sqrt(2 * math.log(actions) / (actions * horizon))
         rate = tuned if self.rate is None else self.rate
         return State(rate, np.zeros(1), np.zeros(actions), np.ones(actions))
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Divide the weights by their sum."""
         total = sum_of(state.weights)
         if total < FAINT:
             rebase(state)
@@ -79,10 +77,8 @@ class Exp3(MixedLearner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the estimated total of the action."""
         state.totals[action] += loss / probability
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in every order; none is known with delay."""
         return None if delay > 0 else bounds.exp3(horizon, actions, self.rate)

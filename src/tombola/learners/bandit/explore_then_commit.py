@@ -50,14 +50,12 @@ class ExploreThenCommit(Learner):
             _validate.integer("ExploreThenCommit", "rounds", self.rounds, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with the turn of action 0."""
         rounds = tuned(actions, horizon) if self.rounds is None else self.rounds
         short = np.full(1, float(actions))
         return State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play the action committed to, or the next in turn."""
         if state.committed[0] < 0.0 and state.short[0] == 0.0:
             state.committed[0] = lowest(state.means)
         if state.committed[0] >= 0.0:
@@ -68,12 +66,10 @@ class ExploreThenCommit(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
         if state.seen[action] == state.rounds:
             state.short[0] -= 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in random order; none is known with delay."""
         rounds = tuned(actions, horizon) if self.rounds is None else self.rounds
         return None if delay > 0 else bounds.explore_then_commit(horizon, actions, rounds)

@@ -78,13 +78,11 @@ class KLUCB(Learner):
         _validate.real("KLUCB", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start knowing nothing."""
         chosen, seen, means, levels, slopes = np.zeros((5, actions))
         return State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play an action never answered, or else the one with the smallest lower bound."""
         best = least_tried(state.seen, state.chosen)
         if best < 0:
             level = math.log(state.answered[0] + 1.0)
@@ -95,7 +93,6 @@ class KLUCB(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
         state.indices[action], state.slopes[action] = -math.inf, 0.0
         state.answered[0] += 1.0

@@ -32,12 +32,10 @@ class RandomFixedAction(Learner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start before the draw."""
         return State(float(actions), np.full(1, -1.0))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Draw in the first round; its probability is that of the draw, and 1 from then on."""
         if state.drawn[0] >= 0.0:
             return int(state.drawn[0]), 1.0
         state.drawn[0] = integers(rng, int(state.actions))

@@ -57,14 +57,12 @@ class SuccessiveElimination(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with all actions active."""
         width = math.sqrt(2 * math.log(horizon))
         everyone = np.arange(actions, dtype=np.float64)
         return State(width, np.zeros(1), np.full(1, float(actions)), everyone, np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play the next active action; at the end of a turn, eliminate first."""
         if state.turn[0] == state.left[0]:
             if state.left[0] > 1.0:
                 eliminate(state)
@@ -75,9 +73,7 @@ class SuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Bound the regret in random order."""
         return bounds.successive_elimination(horizon, actions, delay)

@@ -35,12 +35,10 @@ class ThompsonSampling(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with every mean loss equally likely."""
         return State(losses=np.zeros(actions), spared=np.zeros(actions))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Draw a guess for every action, and play the smallest."""
         best, least = 0, math.inf
         for action in range(state.losses.size):
             lost = gamma(rng, 1.0 + state.losses[action])
@@ -52,6 +50,5 @@ class ThompsonSampling(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add the loss, and what was spared."""
         state.losses[action] += loss
         state.spared[action] += 1.0 - loss

@@ -64,12 +64,10 @@ class TsallisInf(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with equal probabilities."""
         return State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Solve for x: with y = (smallest total - x) eta / 2, the probability of a is 1 / (y + gap(a))^2."""
         half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
         smallest = state.totals[lowest(state.totals)]
         for action in range(mix.size):
@@ -78,10 +76,8 @@ class TsallisInf(MixedLearner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the estimated total of the action."""
         state.totals[action] += loss / probability
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in every order; none is known with delay."""
         return None if delay > 0 else bounds.tsallis_inf(horizon, actions)

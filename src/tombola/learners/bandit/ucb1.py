@@ -47,13 +47,11 @@ class UCB1(Learner):
         _validate.real("UCB1", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start knowing nothing."""
         zeros = np.zeros((4, actions))
         return State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play an action never answered, or else the one with the smallest lower bound."""
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried(state.seen, state.chosen)
@@ -68,7 +66,6 @@ class UCB1(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action."""
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0
         learn(state.seen, state.means, action, loss)
@@ -76,5 +73,4 @@ class UCB1(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in random order; none is known for another scale or with delay."""
         return bounds.ucb1(horizon, actions) if self.scale == ORIGINAL and delay == 0 else None

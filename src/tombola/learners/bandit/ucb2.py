@@ -78,12 +78,10 @@ class UCB2(Learner):
         _validate.real("UCB2", "alpha", self.alpha, least=LEAST, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start knowing nothing, with r = 0 for every action."""
         return start(self.alpha, math.inf, actions)
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Go on with the block, or try an action never answered, or else begin a block of the most promising action."""
         if state.left[0] == 0.0:
             action = least_tried(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -98,10 +96,8 @@ class UCB2(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in random order; none is known with delay."""
         return bounds.ucb2(horizon, actions, self.alpha) if delay == 0 else None

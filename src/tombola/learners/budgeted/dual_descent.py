@@ -51,7 +51,6 @@ class DualDescent(BudgetedLearner):
             _validate.real("DualDescent", "step", self.step, above=0)
 
     def init(self, terms: BudgetTerms) -> State:
-        """Start with prices of 0."""
         k, m = terms.actions, terms.resources
         tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))
         return State(
@@ -66,7 +65,6 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Play the action that is best for the means at these prices."""
         best, least = int(state.null), math.inf
         for action in range(mix.size):
             mix[action] = 0.0
@@ -79,7 +77,6 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add the row to the means, and move the prices."""
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):
             state.prices[j] = max(0.0, state.prices[j] + state.step * (used(played, costs, j) - state.rate))

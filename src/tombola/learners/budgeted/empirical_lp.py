@@ -65,7 +65,6 @@ class EmpiricalLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> State:
-        """Start with the null action."""
         return State(
             growth=float(self.growth),
             **aim_of(terms),
@@ -78,18 +77,15 @@ class EmpiricalLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add the row to the means."""
         for action in range(losses.size):
             state.lost[0] += played[action] * losses[action]
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
     def needs_plan(state: State, fits: Floats) -> bool:
-        """Solve again when it is time, or when an action of the mix no longer fits."""
         return plan_is_due(state, state.seen[0], fits)
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP over the actions that fit."""
         seen = float(state.seen[0])
         state.fitted[:] = fits
         state.following[0] = next_solve(int(seen), int(state.horizon), state.growth)
@@ -101,5 +97,4 @@ class EmpiricalLP(BudgetedLearner):
         solve(state, rewards, costs, left / rest, np.flatnonzero(fits), enough)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Bound the regret in random order without delay, in sampled or fluid play."""
         return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)

@@ -69,7 +69,6 @@ class OptimisticLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> State:
-        """Start knowing the prices at most."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return State(
             growth=float(self.growth),
@@ -82,17 +81,14 @@ class OptimisticLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Add the play to the means."""
         learn(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
     def needs_plan(state: State, fits: Floats) -> bool:
-        """Solve again when an action was played often enough, when it is time, or when an action no longer fits."""
         return plan_is_due(state, state.answered[0], fits)
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the optimistic LP over the actions that fit."""
         rates = left / note_plan(state, fits)
         lows = lower(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
         rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])
@@ -101,7 +97,6 @@ class OptimisticLP(BudgetedBanditLearner):
         share_unseen(state, rewards, costs)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Bound the regret; a smaller delta than that of the learner has no bound."""
         if delta < self.delta:
             return None
         k, m = terms.actions, terms.resources

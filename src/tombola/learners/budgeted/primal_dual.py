@@ -45,7 +45,6 @@ class PrimalDual(BudgetedLearner):
     """
 
     def init(self, terms: BudgetTerms) -> State:
-        """Start with equal weights."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         rate = max(terms.rate, 1e-9)  # a budget of next to nothing never opens the tracker
         state = State(
@@ -62,12 +61,10 @@ class PrimalDual(BudgetedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Weigh the actions by their totals."""
         weigh(state.totals, state.primal_rate, mix)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Charge every action its loss and its priced costs; then every price follows what was used."""
         resources = state.prices.size
         for action in range(losses.size):
             charge = losses[action]

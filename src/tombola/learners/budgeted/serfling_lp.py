@@ -54,7 +54,6 @@ class SerflingLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> State:
-        """Start with the null action."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return State(
             growth=float(self.growth),
@@ -70,16 +69,13 @@ class SerflingLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add the row to the means."""
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
     def needs_plan(state: State, fits: Floats) -> bool:
-        """Solve again at the start of a block."""
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP with the margin of the coming block."""
         seen, horizon = int(state.seen[0]), int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
         state.following[0] = following
@@ -104,7 +100,6 @@ class SerflingLP(BudgetedLearner):
         return f"{about} it plays nothing but null before round {first}."
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Bound the regret; a smaller delta than that of the learner has no bound."""
         if delta < self.delta:
             return None
         return serfling_lp(terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth)

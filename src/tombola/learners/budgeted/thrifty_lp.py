@@ -83,7 +83,6 @@ class ThriftyLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> State:
-        """Start knowing the prices at most."""
         k = terms.actions
         return State(
             growth=float(self.growth),
@@ -102,7 +101,6 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Play the mix of the last LP; once an action was chosen often enough, a plan is due."""
         play_planned(state, mix)
         for action in range(mix.size):
             state.chosen[action] += mix[action]
@@ -111,20 +109,17 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Add the play to the means."""
         notice(state, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
     def needs_plan(state: State, fits: Floats) -> bool:
-        """Solve again when an action was seen often enough, when it is time, or when an action no longer fits."""
         if not plan_is_due(state, state.answered[0], fits):
             return False
         believe(state)  # here, for here it is compiled
         return True
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of what is believed, over the actions that fit."""
         rest = note_plan(state, fits)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
         costs, usual = expected_costs(state)

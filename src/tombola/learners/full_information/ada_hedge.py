@@ -73,7 +73,6 @@ class AdaHedge(MixedLearner):
         _validate.real("AdaHedge", "kappa", self.kappa, above=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with everyone in the lead."""
         return State(
             kappa=self.kappa,
             behind=np.zeros(actions),
@@ -85,17 +84,14 @@ class AdaHedge(MixedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Copy the mix made when the last row came."""
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Add the row and its mixability gap, and weigh the actions anew."""
         state.gap[0] += take(state.behind, state.mix, state.rate[0], state.log_sum[0], losses)
         state.rate[0] = state.kappa * adapted(state.gap[0], losses.size)
         state.log_sum[0] = weigh(state.behind, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Bound the regret in random order; without delay it holds in every order."""
         return bounds.ada_hedge(horizon, actions, self.kappa, delay)

@@ -58,18 +58,15 @@ class BirthdayTest(Learner):
             _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start the test."""
         grid = horizon if self.grid is None else self.grid
         return State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play the leader of the rows since the test fired: action 0 before, as there are none."""
         return leader(state.totals), 1.0
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Test the loss of action 0; after the test has fired, add the row to the totals."""
         if state.fired[0] > 0.0:
             add(state.totals, losses)
         elif fires(state.seen, state.grid, losses[0]):

@@ -32,7 +32,6 @@ class FixedAction(Learner):
         _validate.integer("FixedAction", "action", self.action, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Check that there is such an action."""
         if self.action >= actions:
             raise ParameterError(
                 f"FixedAction: action must be one of the {actions} actions 0..{actions - 1}, got {self.action}; "
@@ -42,7 +41,6 @@ class FixedAction(Learner):
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play the action."""
         return int(state.action), 1.0
 
     @staticmethod

@@ -51,7 +51,6 @@ class FlipFlop(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with everyone in the lead."""
         return State(
             behind=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
@@ -63,13 +62,11 @@ class FlipFlop(MixedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Copy the mix made when the last row came."""
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Add the row and its mixability gap, change the regime if due, and weigh the actions anew."""
         regime = int(state.regime[0])
         state.gaps[regime] += take(state.behind, state.mix, state.rate[0], state.log_sum[0], losses)
         if enough(state.gaps, regime):
@@ -79,5 +76,4 @@ class FlipFlop(MixedLearner):
         state.log_sum[0] = weigh(state.behind, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Bound the regret in random order; without delay it holds in every order."""
         return bounds.flip_flop(horizon, actions, delay)

@@ -65,12 +65,10 @@ class FollowTheLeader(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with no loss for anyone."""
         return State(random=float(self.ties == "random"), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play the leader, or one of the equal leaders."""
         action, count = leader(state.totals), 1
         if state.random > 0.0:
             count = leaders(state.totals, action)
@@ -85,9 +83,7 @@ class FollowTheLeader(Learner):
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Add the row to the totals."""
         add(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Bound the regret in random order."""
         return bounds.follow_the_leader(horizon, actions, delay)

@@ -80,22 +80,18 @@ class Hedge(MixedLearner):
             _validate.real("Hedge", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with no loss for anyone."""
         tuned = math.sqrt(8 * math.log(actions) / (horizon * (1 + 2 * self.delay)))
         return State(rate=tuned if self.rate is None else self.rate, totals=np.zeros(actions))
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Weigh the actions by their totals."""
         weigh(state.totals, state.rate, mix)
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Add the row to the totals."""
         add(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Bound the regret in random order, or in every order if it is tuned for that."""
         if self.order == "random":
             return bounds.hedge(horizon, actions, self.rate, delay)
         rate = self.init(actions, horizon).rate if actions > 1 else None

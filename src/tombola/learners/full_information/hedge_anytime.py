@@ -36,21 +36,17 @@ class HedgeAnytime(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with no row seen."""
         return State(seen=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Weigh the actions by their totals."""
         rate = 2.0 * math.sqrt(math.log(mix.size) / (1.0 + state.seen[0]))
         weigh(state.totals, rate, mix)
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Add the row to the totals."""
         state.seen[0] += 1.0
         add(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Bound the regret in random order; without delay it holds in every order."""
         return bounds.hedge_anytime(horizon, actions, delay)

@@ -26,12 +26,10 @@ class Uniform(MixedLearner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> State:
-        """Share the probability equally."""
         return State(probability=1 / actions)
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Write 1/k for every action."""
         for action in range(mix.size):
             mix[action] = state.probability
 

@@ -76,7 +76,6 @@ class BudgetSimulation(BudgetedLearner):
             )
 
     def init(self, terms: BudgetTerms) -> State:
-        """Start with the null action and an empty past, and warn if the horizon is too short to play anything else."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         first = budget_first_play(T, k, m, max(terms.rate, 1e-9), self.delta, self.margin)
         if first > T:
@@ -101,12 +100,10 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: State, fits: Floats) -> bool:
-        """Train at the start of a block."""
         following = int(state.counters[BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Do the steps of the template."""
         state.counters[BLOCK] += 1.0
         block, kept, k = int(state.counters[BLOCK]), int(state.counters[KEPT]), state.played.size
         m = state.costs.shape[1] // k
@@ -119,7 +116,6 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Play the average mix of the training, or null while waiting between two blocks."""
         state.counters[ACTED] += 1.0
         within = in_block(state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[ACTED])
         for action in range(mix.size):
@@ -129,7 +125,6 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Keep the row if its round is the first or lies in a block."""
         if not belongs(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
             return
         row = int(state.counters[KEPT])

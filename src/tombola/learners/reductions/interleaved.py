@@ -49,17 +49,14 @@ class Interleaved(Learner):
 
     @property
     def mixes(self) -> bool:
-        """Whether the copies mix."""
         return self.base.mixes
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start d+1 copies, each for its share of the horizon."""
         count = min(self.delay + 1, horizon)
         memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
         return State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the kernels of the base, each applied to the copy whose turn it is."""
         base = self.base.kernels(actions, horizon)
         view = unflattener(self.base.init(actions=actions, horizon=horizon))
         base_act, base_mix, base_observe = base.act, base.mix, base.observe
@@ -78,16 +75,13 @@ class Interleaved(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Never called: `kernels` makes it from the base's."""
         raise AssertionError("Interleaved acts through the kernels of its base")
 
     @staticmethod
     def observe(state: Any, round: int, losses: Floats) -> None:
-        """Never called: `kernels` makes it from the base's."""
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret: d+1 times that of the base on its share of the horizon; a longer delay has no bound."""
         count = min(self.delay + 1, horizon)
         share = self.base.bound(actions, -(-horizon // count))
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)

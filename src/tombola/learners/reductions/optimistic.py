@@ -149,7 +149,6 @@ class OptimisticSimulation(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with nothing seen."""
         chosen, seen, means, known, levels, played, due_at = np.zeros((7, actions))
         return State(
             horizon=float(horizon),
@@ -167,17 +166,14 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def needs_plan(state: State) -> bool:
-        """Simulate before every round, once all actions have answered."""
         return bool(state.planned[0] < 0.0 and least_tried(state.seen, state.chosen) < 0)
 
     def plan(self, state: State, rng: RngState) -> None:
-        """Run the base up to a round drawn blindly, and take its action there."""
         rounds = power(state)
         state.planned[0], _ = simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play an action never answered, or the one that was simulated; its probability has no formula."""
         action, probability = int(state.planned[0]), math.nan
         if action < 0:
             action, probability = least_tried(state.seen, state.chosen), 1.0
@@ -188,11 +184,9 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Keep the loss."""
         keep(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in random order, if the base has a bound; none is known with delay."""
         shares = [self.base.bound(actions, 2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
@@ -213,7 +207,6 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def needs_plan(state: State) -> bool:
-        """Simulate when the round has doubled or an action has answered half as often again."""
         if least_tried(state.seen, state.chosen) >= 0:
             return False
         late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
@@ -222,7 +215,6 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return bool(late)
 
     def plan(self, state: State, rng: RngState) -> None:
-        """Run the base, and keep how often it played each action."""
         rounds = power(state)
         _, plays = simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
@@ -231,7 +223,6 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play an action never answered, or draw one by the frequencies of the last simulation."""
         action, probability = least_tried(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)
@@ -241,5 +232,4 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return action, probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """None is proved."""
         return None

@@ -86,7 +86,6 @@ class Simulation(MixedLearner):
                 )
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with the free action and an empty past."""
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "
@@ -109,14 +108,12 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def needs_plan(state: State) -> bool:
-        """Train at the start of a block, or when enough is revealed."""
         if state.by_blocks == 0.0:
             return bool(state.counters[KEPT] >= state.counters[NEXT])
         following = int(state.counters[BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: State, rng: RngState) -> None:
-        """Do the three steps of the template."""
         past = state.past[: int(state.counters[KEPT])]
         rounds = next_training(state)
         if past.shape[0] > 0:
@@ -127,7 +124,6 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Play the frequencies of the training, or the free action while waiting between two blocks."""
         state.counters[ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
             state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[ACTED]
@@ -141,7 +137,6 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def observe(state: State, round: int, losses: Floats) -> None:
-        """Keep the row, unless it is one of those that the schedule discards."""
         if state.discards == 1.0 and not belongs(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
             return
         row = int(state.counters[KEPT])

@@ -55,7 +55,6 @@ class BatchedExp3(Learner):
             _validate.integer("BatchedExp3", "block", self.block, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with equal probabilities, before the first block."""
         block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
         rate = math.sqrt(2 * math.log(actions) / (actions * math.ceil(horizon / block))) / block
         place = (np.zeros(1), np.ones(1), np.zeros(1))
@@ -63,11 +62,9 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def needs_plan(state: State) -> bool:
-        """Draw at the start of a block."""
         return bool(state.left[0] == 0.0)
 
     def plan(self, state: State, rng: RngState) -> None:
-        """Draw the action of the next block."""
         least = state.totals[lowest(state.totals)]
         state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
         state.weights[:] /= state.weights.sum()
@@ -76,15 +73,12 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play the action of the block; its probability is that of the draw."""
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the estimated total of the action."""
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in every order, with the price of the switches; none is known with delay."""
         return None if delay > 0 else switching.batched_exp3(horizon, actions, self.price, self.block)

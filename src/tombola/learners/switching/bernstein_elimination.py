@@ -25,7 +25,6 @@ class BernsteinElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        """Return the smaller of the two radii, each at half the level."""
         seen, level = state.seen[action], 0.5 * state.level
         variance = state.squares[action] / max(seen, 1.0)
         return min(
@@ -34,7 +33,6 @@ class BernsteinElimination(StagedElimination):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret as for Serfling's at half the level; none is known with delay."""
         delta = 1 / horizon if self.delta is None else self.delta
         bound = switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
         most = horizon + self.price * switching.elimination_switches(horizon, actions, delta / 2)

@@ -64,7 +64,6 @@ class BettingElimination(Learner):
             _validate.real("BettingElimination", "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> Any:
-        """Start with all actions active, and gamblers that have not yet bet."""
         first = float(elimination_counts(horizon, actions, self.delta)[0])
         delta = 1 / horizon if self.delta is None else self.delta
         lengths, left, everyone = (
@@ -77,7 +76,6 @@ class BettingElimination(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Drop what is surely worse, and play the action whose stretch it is."""
         if state.left[0] > 1.0:
             drop_at_once(state)
         if stage_over(state):
@@ -86,6 +84,5 @@ class BettingElimination(Learner):
 
     @staticmethod
     def observe(state: Any, action: int, probability: float, loss: float) -> None:
-        """Let the gamblers of the action bet, as long as there is anything to find out."""
         if state.left[0] > 1.0:
             update_grid(state, action, loss)

@@ -86,13 +86,11 @@ class BlockUCB(Learner):
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start knowing nothing, before the first frame."""
         blocks = np.array(frames(horizon), dtype=np.float64)
         return State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Go on with the block, or try an action never answered, or else begin a block of the most promising action."""
         if state.left[0] == 0.0:
             action = least_tried(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -107,6 +105,5 @@ class BlockUCB(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

@@ -83,14 +83,12 @@ class FrugalUCB(Learner):
         _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start knowing nothing."""
         shortest = float(frugal_block(horizon, actions, self.price))
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
         return State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Go on with the block, or begin one of the most promising action."""
         if state.left[0] == 0.0:
             action = most_promising(state, FRUGAL_TOLL)
             state.current[0] = action
@@ -103,9 +101,7 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in random order, with the price of the switches; none is known with delay."""
         return frugal_ucb(horizon, actions, self.price, self.scale) if delay == 0 else None

@@ -25,9 +25,7 @@ class SerflingElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        """Return Serfling's radius."""
         return serfling_radius(state.seen[action], state.population, state.level)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in random order, with the price of the switches; none is known with delay."""
         return None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)

@@ -64,7 +64,6 @@ class SimulationSuccessiveElimination(Learner):
         _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with all actions active, before the rounds that try each once."""
         width = math.sqrt(10 * actions) * math.pow(math.log(horizon), 1.5)
         first = float(1 << (actions - 1).bit_length())
         everyone = np.arange(actions, dtype=np.float64)
@@ -73,7 +72,6 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play in turn at first, then the action whose stretch of the block it is."""
         acted, first = int(state.acted[0]), int(state.first)
         state.acted[0] += 1.0
         if acted < first:
@@ -86,7 +84,6 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action."""
         learn(state.seen, state.means, action, loss)
 
     def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:
@@ -104,5 +101,4 @@ class SimulationSuccessiveElimination(Learner):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in random order, with the price of the switches; none is known with delay."""
         return None if delay > 0 else switching.simulation_elimination(horizon, actions, self.price)

@@ -70,7 +70,6 @@ class StagedElimination(Learner):
             _validate.real(name, "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with all actions active."""
         return first_state(actions, horizon, self.delta)
 
     @staticmethod
@@ -79,17 +78,14 @@ class StagedElimination(Learner):
         """Return how far the mean of an action may be from the truth."""
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the functions to compile: `act` goes by this learner's radius."""
         return super().kernels(actions, horizon)._replace(act=player_of(self.radius))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Never called: `kernels` makes it from the radius."""
         raise AssertionError("a learner by stages acts through its kernels")
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Update the mean of the action and the sum of squared distances from it (Welford 1962)."""
         before = state.means[action]
         learn(state.seen, state.means, action, loss)
         state.squares[action] += (loss - before) * (loss - state.means[action])

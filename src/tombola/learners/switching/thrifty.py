@@ -178,7 +178,6 @@ class Thrifty(Learner):
         _validate.real("Thrifty", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start knowing nothing, with no action being played."""
         chosen, seen, means, guesses, doubts, noises, errors = np.zeros((7, actions))
         return State(
             horizon=float(horizon),
@@ -203,7 +202,6 @@ class Thrifty(Learner):
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Look whenever what was played of the action has grown by an eighth, and play on until then."""
         if state.left[0] == 0.0:
             action = look(state) if state.seen.size > 1 else 0
             state.current[0] = action
@@ -217,10 +215,8 @@ class Thrifty(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Take in the loss, and pay it from the tracker if an index had asked for another action."""
         notice(state, action, loss)
         state.tracker[0] -= state.astray[0] * loss
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in random order, with the price of the switches; none is known with delay."""
         return thrifty(horizon, actions, self.price) if delay == 0 else None

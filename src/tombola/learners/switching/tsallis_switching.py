@@ -54,17 +54,14 @@ class TsallisSwitching(Learner):
         _validate.real("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start with equal probabilities, before the first block."""
         place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
         return State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
 
     @staticmethod
     def needs_plan(state: State) -> bool:
-        """Draw at the start of a block."""
         return bool(state.left[0] == 0.0)
 
     def plan(self, state: State, rng: RngState) -> None:
-        """Draw the action of the next block."""
         state.blocks[0] += 1.0
         length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
         half_eta = math.sqrt(2.0 / state.blocks[0]) / length
@@ -76,15 +73,12 @@ class TsallisSwitching(Learner):
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Play the action of the block; its probability is that of the draw."""
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the estimated total of the action."""
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound the regret in every order, with the price of the switches; none is known with delay."""
         return None if delay > 0 else switching.tsallis_switching(horizon, actions, self.price)

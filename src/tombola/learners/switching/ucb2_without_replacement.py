@@ -28,7 +28,6 @@ class UCB2WithoutReplacement(Learner):
         _validate.real("UCB2WithoutReplacement", "alpha", self.alpha, least=LEAST, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Start knowing nothing but how many rows there are."""
         return start(self.alpha, float(horizon), actions)
 
     act = staticmethod(UCB2.act)
