@@ -1,4 +1,4 @@
-"""Bounds: the right-hand sides of theorems, as functions of the horizon, the number of actions and so on.
+"""Bounds: right-hand sides of theorems.
 
 Each says for which learner and which input model it holds, and where it is printed.
 """

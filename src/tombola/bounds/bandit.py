@@ -1,6 +1,6 @@
-"""Bounds on the regret of learners with bandit feedback, each with the model of input in which it is proved.
+"""Regret bounds of bandit learners, each with its model of input.
 
-What an i.i.d. proof keeps in random order, and the drift that is added: docs/theory/transfer.md.
+The transfer of i.i.d. proofs to random order adds a drift: docs/theory/transfer.md.
 """
 
 import math
@@ -9,10 +9,12 @@ from tombola.bounds.common import capped, drift
 
 
 def ucb1_iid(horizon: int, actions: int) -> float:
-    """Bound the regret of UCB1 (scale 2) on i.i.d. rows, whatever the gaps: sqrt(8 (k-1) T ln T) + (1 + pi^2/3) (k-1).
+    """Bound the regret of UCB1 (scale 2) on i.i.d. rows, for all gaps.
+
+    sqrt(8 (k-1) T ln T) + (1 + pi^2/3) (k-1).
 
     Auer, Cesa-Bianchi and Fischer 2002, Theorem 1: an action with gap D is played at most 8 ln T / D^2 + 1 + pi^2 / 3
-    times on average. So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if it is played n times, whatever D is; and
+    times on average. So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if it is played n times, for every D; and
     the counts add up to at most T (Cauchy and Schwarz).
 
     >>> round(ucb1_iid(10_000, 2), 1)
@@ -24,7 +26,7 @@ def ucb1_iid(horizon: int, actions: int) -> float:
 
 
 def ucb1(horizon: int, actions: int) -> float:
-    """Bound the regret of UCB1 (scale 2) in random order: that on i.i.d. rows, and the drift.
+    """Bound the regret of UCB1 (scale 2) in random order: i.i.d. bound plus drift.
 
     >>> round(ucb1(10_000, 2), 1)
     941.2
@@ -33,7 +35,9 @@ def ucb1(horizon: int, actions: int) -> float:
 
 
 def exp3(horizon: int, actions: int, rate: float | None = None) -> float:
-    """Bound the regret of Exp3 in every order: ln k / rate + rate k T / 2, or sqrt(2 k T ln k) for the tuned rate.
+    """Bound the regret of Exp3 in every order.
+
+    ln k / rate + rate k T / 2, or sqrt(2 k T ln k) for the tuned rate.
 
     Bubeck and Cesa-Bianchi 2012, Theorem 3.1; Lattimore and Szepesvari 2020, Theorem 11.2.
 
@@ -46,7 +50,9 @@ def exp3(horizon: int, actions: int, rate: float | None = None) -> float:
 
 
 def tsallis_inf(horizon: int, actions: int) -> float:
-    """Bound the regret of Tsallis-INF in every order: 4 sqrt(k T) + 1 (Zimmert and Seldin 2021, Theorem 1).
+    """Bound the regret of Tsallis-INF in every order: 4 sqrt(k T) + 1.
+
+    Zimmert and Seldin 2021, Theorem 1.
 
     >>> tsallis_inf(10_000, 4)
     801.0
@@ -55,7 +61,7 @@ def tsallis_inf(horizon: int, actions: int) -> float:
 
 
 def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound the regret of SuccessiveElimination on i.i.d. rows, whatever the gaps between the actions.
+    """Bound the regret of SuccessiveElimination on i.i.d. rows, for all gaps.
 
     sqrt(32 (k-1) T ln T) + (k-1) + 2k/T^2: Slivkins 2019, section 1.3, with the constants of its proof. All means are
     within their radii but with probability 2 k / T^3; then an action with gap D is played at most 1 + 32 ln T / D^2 times.
@@ -73,7 +79,9 @@ def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> fl
 
 
 def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound the regret of SuccessiveElimination in random order: that on i.i.d. rows, and the drift.
+    """Bound the regret of SuccessiveElimination in random order.
+
+    It is the i.i.d. bound plus the drift.
 
     >>> round(successive_elimination(10_000, 2), 1)
     1796.3
@@ -82,7 +90,9 @@ def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def explore_then_commit(horizon: int, actions: int, rounds: int) -> float:
-    """Bound the regret of ExploreThenCommit in random order: (k-1) m + sqrt(2 ln k (F+m) (F+1) / m), F = T - k m.
+    """Bound the regret of ExploreThenCommit in random order.
+
+    (k-1) m + sqrt(2 ln k (F+m) (F+1) / m), F = T - k m.
 
     Exploring costs at most (k-1) m. With m rows seen of each action, F rows still to come and the best action b, the
     committed action a costs at most F max_a (X_a - X_b) more, where X is the mean of an action over the rows to come

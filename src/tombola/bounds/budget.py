@@ -1,4 +1,4 @@
-"""Bounds for budgets: on T * OPT_LP minus the reward, each of probability at least 1 - delta, in the common scale.
+"""Bounds under budgets: T * OPT_LP minus the reward, with probability 1 - delta.
 
 Costs are in [0, 1] and every resource has the budget rate * T. docs/theory/budget.md has the proofs.
 """
@@ -10,7 +10,7 @@ def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: 
     """Bound PrimalDual on i.i.d. rows in fluid play with the strict stop.
 
     (1 + 1/rho) sqrt(T ln k / 2) + sqrt(T ln(m+1) / 2) / rho + 1/rho + (2 + 1/rho) sqrt(T ln(3/delta) / 2): regret of
-    the actions, of the prices, what is left at the stop, and three martingales. Castiglioni, Celli and Kroer 2022 have
+    the actions, of the prices, the rest at the stop, and three martingales. Castiglioni, Celli and Kroer 2022 have
     the order; the constants are those of exponential weights.
 
     >>> round(primal_dual(10000, 3, 1, 0.5, 0.05))
@@ -34,7 +34,9 @@ def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta
 def budget_first_play(
     horizon: int, actions: int, resources: int, rate: float, delta: float, margin: float = 2.0
 ) -> int:
-    """Return the first round in which the paper's Simulation may play anything but null (L483; erratum 16).
+    """Return the first round in which Simulation may play another action than null.
+
+    L483; erratum 16.
 
     It waits for the first block i with rate - margin * epsilon_i >= rate / 2, which has the rounds from 2^i + 1 on.
 
@@ -48,7 +50,9 @@ def budget_first_play(
 
 
 def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
-    """Return the right-hand side as the paper prints it (L536-L537): false, for each epsilon_i lacks a factor 2^i.
+    """Return the right-hand side as printed (L536-L537), which is false.
+
+    Each epsilon_i lacks a factor 2^i.
 
     Sum_{i <= i*} 2^i + 6/rho sum_i epsilon_i + sum_i R_{2^i}(PrimalDual, rho/2), erratum 19.
 
@@ -64,10 +68,10 @@ def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: 
 def budget_simulation(
     horizon: int, actions: int, resources: int, rate: float, delta: float, margin: float = 3.0
 ) -> float:
-    """Bound the paper's Simulation with base PrimalDual in random order: the printed proof with its steps corrected.
+    """Bound Simulation with base PrimalDual in random order (corrected proof).
 
     T_null + sum_{i >= i*} 2^i epsilon_i (3 + (1 + margin)/rho) + sum_{i >= i*} R_{2^i}(PrimalDual, rho/2), at most T;
-    T a power of two, and without what the strict stop may lose in its last unit. Zero violation needs margin 3.
+    T a power of two, and without the loss of the strict stop in its last unit. Zero violation needs margin 3.
 
     >>> budget_simulation(2**12, 3, 1, 0.5, 0.05) == 2**12, budget_simulation(2**24, 3, 1, 0.5, 0.05) < 2**20
     (True, True)
@@ -85,7 +89,7 @@ def _training(blocks: range, horizon: int, actions: int, resources: int, rate: f
 
 
 def lp_blocks(horizon: int, growth: float) -> list[int]:
-    """Return the numbers of rows seen at which SerflingLP solves: 1, then each `growth` times the last, below T.
+    """Return the row counts at which SerflingLP solves: growing by `growth`, below T.
 
     >>> lp_blocks(20, 2.0)
     [1, 2, 4, 8, 16]
@@ -97,7 +101,7 @@ def lp_blocks(horizon: int, growth: float) -> list[int]:
 
 
 def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: float) -> float:
-    """Return ln(1/delta'), with delta shared by the N (m+1) (2k+1) events of the proof.
+    """Return ln(1/delta'); delta is shared by N (m+1) (2k+1) events.
 
     >>> round(lp_log(1024, 3, 1, 0.05, 2.0), 3)
     7.937
@@ -107,7 +111,9 @@ def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: flo
 
 
 def lp_radius(seen: int, population: int, log: float) -> float:
-    """Return Serfling's radius sqrt((1 - (n-1)/N) log / (2n)) for the mean of n of N rows.
+    """Return Serfling's radius for the mean of n of N rows.
+
+    sqrt((1 - (n-1)/N) log / (2n)).
 
     >>> round(lp_radius(100, 100, 2.0), 4)
     0.01
@@ -116,7 +122,7 @@ def lp_radius(seen: int, population: int, log: float) -> float:
 
 
 def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
-    """Return by how much a mix chosen on `seen` rows may cost more, a round, in the `rounds` that follow.
+    """Return the margin of the cost per round of a mix chosen on `seen` rows.
 
     T/(T-n) times the radius of the past, plus that of the next block among the rest and of the learner's own rng.
 
@@ -131,7 +137,7 @@ def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
 def serfling_lp_first_play(
     horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 2.0
 ) -> int | None:
-    """Return the first round in which SerflingLP plays anything but null, without delay; None if there is none.
+    """Return the first round with a play of SerflingLP other than null, or None.
 
     Until then nothing is spent, so it is known beforehand: the first block with (B-1) / (rounds left) above its margin.
 
@@ -167,7 +173,7 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
 
 
 def budget_given_order(horizon: int) -> float:
-    """Return T/16: in given order every learner has at least this regret on one of the two pools hindsight.
+    """Return T/16, a lower bound in given order on one of the pools `hindsight`.
 
     >>> budget_given_order(1600)
     100.0

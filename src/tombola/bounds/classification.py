@@ -1,4 +1,4 @@
-"""Bounds for classification in random order, by the VC dimension v (paper L686-L816; errata 37-45)."""
+"""Bounds for classification in random order (paper, Section 6; errata 37-45)."""
 
 import math
 
@@ -6,7 +6,9 @@ from tombola.bounds.full_information import follow_the_leader
 
 
 def erm_printed(horizon: int, vc: int) -> float:
-    """Return the bound that the paper prints for ERM (L782): 8 sqrt(v T ln(T / v)). It is false for v near T.
+    """Return the printed bound for ERM (L782): 8 sqrt(v T ln(T / v)).
+
+    It is false for v near T.
 
     All labellings of 100 points, v = T = 100: the bound is 0, and ERM can be wrong every time.
 
@@ -17,7 +19,9 @@ def erm_printed(horizon: int, vc: int) -> float:
 
 
 def erm_corrected(horizon: int, vc: int) -> float:
-    """Bound ERM along the paper's own route, with its constants put right: 3 + 32 sqrt(v T ln(2 e T / v)).
+    """Bound ERM by the paper's proof with corrected constants.
+
+    3 + 32 sqrt(v T ln(2 e T / v)).
 
     Erratum 45 (with the radius of erratum 41).
 
@@ -28,10 +32,10 @@ def erm_corrected(horizon: int, vc: int) -> float:
 
 
 def erm(horizon: int, vc: int, delay: int = 0) -> float:
-    """Bound ERM in random order: d + 1 + pi sqrt(2 v T ln(e T / v)), never more than T.
+    """Bound ERM in random order: d + 1 + pi sqrt(2 v T ln(e T / v)), at most T.
 
     docs/theory/classification.md: a union over the labellings of the pool, of which there are at most (e T / v)^v, and
-    Serfling 1974; no ghost sample. With delay d it is follow the leader on what is revealed.
+    Serfling 1974; no ghost sample. With delay d it is follow the leader on the revealed rows.
 
     >>> round(erm(10_000, 1))
     1421
@@ -44,7 +48,7 @@ def erm(horizon: int, vc: int, delay: int = 0) -> float:
 
 
 def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
-    """Bound ERM in random order by the number of labellings of the pool, with the sum of the proof kept as it is.
+    """Bound ERM in random order by the number of labellings of the pool.
 
     >>> round(erm_by_growth(10_000, 10_001))
     1342
@@ -53,7 +57,7 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
 
 def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
-    """Return the radius of the paper's lemma (L704), which is too small for v near 2 e n (erratum 41).
+    """Return the printed radius (L704), too small for v near 2 e n (erratum 41).
 
     >>> round(uniform_convergence_printed(1000, 1, 0.05), 3)
     0.217
@@ -63,7 +67,9 @@ def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
 
 
 def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
-    """Return the radius that solves the paper's last display: sqrt(4 (v ln(2 e n / v) + ln(4 / delta)) / n).
+    """Return the radius of the paper's last display, solved.
+
+    sqrt(4 (v ln(2 e n / v) + ln(4 / delta)) / n).
 
     >>> round(uniform_convergence_corrected(1000, 1, 0.05), 3)
     0.228
@@ -73,7 +79,7 @@ def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
 
 
 def uniform_convergence(seen: int, horizon: int, vc: int, delta: float) -> float:
-    """Bound |error on the pool - error on what was seen| for all hypotheses at once, with probability 1 - delta.
+    """Bound |pool error - observed error| for all hypotheses simultaneously.
 
     Union over at most (e T / v)^v labellings, and Serfling 1974: sqrt((v ln(e T / v) + ln(2 / delta)) f / (2 n)) with
     f = 1 - (n - 1) / T.
@@ -87,7 +93,9 @@ def uniform_convergence(seen: int, horizon: int, vc: int, delta: float) -> float
 
 
 def halving(hypotheses: int) -> float:
-    """Bound the mistakes of Halving in every order, if some hypothesis is always right: log2 |H|.
+    """Bound the mistakes of Halving in every order: log2 |H|.
+
+    Some hypothesis must be always right.
 
     >>> halving(8)
     3.0

@@ -1,4 +1,4 @@
-"""Parts shared by several bounds: the trivial cap, the drift of random order, and sums in constant time."""
+"""Parts shared by several bounds: cap, drift, and sums in constant time."""
 
 import math
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 
 def next_solve(seen: int, horizon: int, growth: float) -> int:
-    """Return at how many rows to solve again: at seen * growth, or once (rows to come) / growth^2 are left.
+    """Return the row count of the next solve: seen * growth, or near the end.
 
     >>> next_solve(100, 1000, 1.2), next_solve(990, 1000, 1.2)
     (120, 993)
@@ -15,7 +15,7 @@ def next_solve(seen: int, horizon: int, growth: float) -> int:
 
 
 def empirical_lp_blocks(horizon: int, growth: float) -> list[int]:
-    """Return the numbers of rows seen at which EmpiricalLP solves, as long as every action fits.
+    """Return the row counts at which EmpiricalLP solves, if every action fits.
 
     >>> empirical_lp_blocks(12, 1.5)
     [1, 2, 3, 4, 6, 9, 10, 11]
@@ -37,11 +37,11 @@ def empirical_lp(
     *,
     sampled: bool = True,
 ) -> float:
-    """Bound T OPT minus the reward of EmpiricalLP in random order without delay, but with probability `delta`; at most T.
+    """Bound the regret of EmpiricalLP in random order with probability 1 - `delta`.
 
     1, and over the safe blocks L min(1, e + e' + (e + eta) / (rho + e)), and the other blocks, and the noise of the
     rewards. e is Serfling's radius of the past, e' = T/(T-n) e that of the rest, eta how far the rate may have fallen;
-    a block is safe if what is left at its end pays for one play of any action. Fluid play has less noise.
+    a block is safe if the budget left at its end pays for one play of any action. Fluid play has less noise.
 
     >>> round(empirical_lp(2**14, 3, 1, 0.5, 0.05)), round(empirical_lp(2**14, 3, 1, 0.5, 0.05, sampled=False))
     (5077, 4628)

@@ -1,4 +1,4 @@
-"""The bound of FrugalUCB: C sqrt(k T) without a logarithm, computed term by term (docs/theory/frugal.md, Theorem 2).
+"""Bounds of FrugalUCB and Thrifty, C sqrt(k T) (docs/theory/frugal.md, Theorem 2).
 
 The same sum bounds what everyone pays who goes by its indices, looking at an action when its count has grown by a half
 (FrugalUCB, OptimisticSimulation) or by an eighth (Thrifty).
@@ -21,7 +21,7 @@ FRUGAL_TOLL, THRIFTY_TOLL = 2.0, 8.0
 
 
 def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
-    """Return the length of FrugalUCB's first block of an action: min(16 price, 2 sqrt(T/k)), at least 1.
+    """Return the first block length of FrugalUCB: min(16 price, 2 sqrt(T/k)), at least 1.
 
     >>> frugal_block(2**14, 2), frugal_block(2**14, 2, price=0.0)
     (16, 1)
@@ -30,7 +30,7 @@ def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
 
 
 def frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
-    """Return the counts at which an action is looked at again: each grows by one of the parts, and at least a block.
+    """Return the play counts at which an action is reconsidered.
 
     >>> frugal_counts(100, 16), frugal_counts(16, 1, parts=8)
     ([16, 32, 48, 72], [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15])
@@ -42,7 +42,7 @@ def frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
 
 
 def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) -> float:
-    """Bound the switches of a learner with such blocks: one for each but the first, most when all share the plays.
+    """Bound the switches of a learner with such blocks.
 
     An action played N times has begun at most one block more than there are counts below N, a concave function of N
     between these counts.
@@ -62,10 +62,10 @@ def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
 
 
 def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.0) -> float:
-    """Bound the regret of FrugalUCB in random order without delay, with the price of its switches.
+    """Bound the regret of FrugalUCB with switching costs, in random order, no delay.
 
-    (k-1) b0 + A + B + drift + 2 price H_T, never more than T, and price times `frugal_switches`. A is what the index of
-    the best action can promise too little, B what those of the others can promise too much; for scale 1, A + B is at
+    (k-1) b0 + A + B + drift + 2 price H_T, at most T, and price times `frugal_switches`. A is the shortfall of the
+    index of the best action, B the excess of the indices of the others; for scale 1, A + B is at
     most 8.1 sqrt(k T).
 
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
@@ -78,7 +78,7 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
 
 
 def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
-    """Bound the regret of Thrifty in random order without delay, with the price of its switches.
+    """Bound the regret of Thrifty with switching costs, in random order, no delay.
 
     Its tracker, and as much again for going by FrugalUCB's indices with scale .7 and looks at every eighth, 8 price H_T,
     and the price of all blocks (docs/theory/thrifty.md); never more than T and that price.
@@ -92,7 +92,7 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 
 
 def thrifty_exploration_budget(horizon: int, actions: int) -> float:
-    """Return what Thrifty may lose, and pay for switches, where the indices ask for another action: their own bound.
+    """Return the exploration budget of Thrifty against its indices: their own bound.
 
     >>> round(thrifty_exploration_budget(2**16, 2)), round(thrifty_exploration_budget(500, 25))
     (6380, 589)
@@ -101,12 +101,12 @@ def thrifty_exploration_budget(horizon: int, actions: int) -> float:
 
 
 def tolls(horizon: int, toll: float) -> float:
-    """Return toll H_T: what indices with toll / R on a switch can miss, R being the rounds left."""
+    """Return toll H_T, the loss of indices with toll / R on a switch, R rounds left."""
     return toll * math.fsum(1 / left for left in range(1, horizon + 1))
 
 
 def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, parts: int = HALVES) -> float:
-    """Bound what going by the indices costs in random order: (k-1) block + A + B + drift.
+    """Bound the regret of index play in random order: (k-1) block + A + B + drift.
 
     >>> round(by_indices(2**16, 2)), round(by_indices(2**16, 10))
     (2520, 6467)
@@ -119,7 +119,7 @@ def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, p
 
 @lru_cache(maxsize=256)
 def too_little(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
-    """Bound the sum over R = 1..T of how far the best action's index with R rounds left is above its mean, on average.
+    """Bound the total shortfall of the best action's index over R = 1..T rounds left.
 
     That mean falls in R, so it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R up to the next.
     """
@@ -132,7 +132,7 @@ def too_little(horizon: int, actions: int, block: int, scale: float, parts: int 
 
 
 def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float) -> float:
-    """Integrate min(1, tail) over [0, 1], where tail is a sum of probability(n) exp(-2 n x^2): 1 up to some x, then tail."""
+    """Integrate min(1, tail) over [0, 1]; tail is a sum of p(n) exp(-2 n x^2)."""
     few = counts < left / actions
     extra = math.exp(scale / (math.e * actions))
     probabilities = extra * np.power(counts[few] * actions / left, scale)
@@ -152,7 +152,7 @@ def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float)
 
 
 def too_much(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
-    """Bound how far below their means the worse actions look on average, summed over the rounds of their blocks."""
+    """Bound the total excess of the worse actions' indices over their blocks."""
     counts = np.array(frugal_counts(horizon, block, parts), dtype=np.float64)
     if counts.size == 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""Bounds for full feedback: on the expected regret, for losses in [0, 1] and every pool.
+"""Regret bounds for full information, losses in [0, 1], every pool.
 
 A bound for every sequence (adversarial order) holds in random order too. Proofs: docs/theory/delay.md.
 """
@@ -13,7 +13,7 @@ PHI, ALPHA = 2.37, 1.243
 
 
 def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound follow the leader in random order, for every way to break ties; in adversarial order it has no bound.
+    """Bound follow the leader in random order, for every tie rule.
 
     The smaller one of d + 1 + sqrt(2 ln k) sum_{n=1}^{T-1-d} T/(T-n) sqrt((T-n+1)/(Tn)), about d + pi sqrt(2 T ln k),
     and sqrt((1+d)^2 + c^2) + (k-2) c, where c = T/(2 sqrt(T-1)) sum_{n=1}^{T-1-d} 1/sqrt(n(T-n)), at most
@@ -32,7 +32,9 @@ def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0) -> float:
-    """Bound Hedge in random order: ln k / rate + rate T / 8 + d (1 - 1/k); sqrt(T ln k / 2) + .. at the best rate.
+    """Bound Hedge in random order.
+
+    ln k / rate + rate T / 8 + d (1 - 1/k); sqrt(T ln k / 2) + d (1 - 1/k) at the best rate.
 
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2, for d = 0, where it holds in every order. In random order a delay is a
     shift: it repeats the first mix d times and costs no more (docs/theory/delay.md, Theorem 3).
@@ -44,7 +46,9 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
 
 
 def hedge_given_order(horizon: int, actions: int, rate: float | None = None, delay: int = 0) -> float:
-    """Bound Hedge in every order: ln k / rate + rate T (1 + 2d) / 8; sqrt(T (1 + 2d) ln k / 2) at the best rate, None.
+    """Bound Hedge in every order.
+
+    ln k / rate + rate T (1 + 2d) / 8; sqrt(T (1 + 2d) ln k / 2) at the best rate, None.
 
     A late row leaves the mix where it was: a row moves a mix by at most rate / 4 in total variation (tilting by
     exp(-rate loss)), so d rows add rate d / 4 a round. In the worst order delay multiplies.
@@ -56,7 +60,7 @@ def hedge_given_order(horizon: int, actions: int, rate: float | None = None, del
 
 
 def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound Hedge with rate 2 sqrt(ln k / t) in random order: sqrt(T ln k) + d (1 - 1/k); without delay in every order.
+    """Bound HedgeAnytime in random order: sqrt(T ln k) + d (1 - 1/k).
 
     ln k / rate_T + sum_t rate_t / 8 for rates that fall (known: Gerchinovitz 2011; Bubeck 2011).
 
@@ -67,7 +71,9 @@ def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def ada_hedge(horizon: int, actions: int, kappa: float = 1.0, delay: int = 0) -> float:
-    """Bound AdaHedge: (1 + 1/kappa) (b/2 + sqrt(b^2/4 + kappa T ln k / 4)), b = (2/3) kappa ln k + 1, in every order.
+    """Bound AdaHedge in every order.
+
+    (1 + 1/kappa) (b/2 + sqrt(b^2/4 + kappa T ln k / 4)), b = (2/3) kappa ln k + 1.
 
     De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 6, with kappa kept and the quadratic solved exactly: the
     mixability gap D has D^2 <= kappa V ln k + b D, where V, the sum of the variances of the losses under the mixes, is
@@ -83,7 +89,9 @@ def ada_hedge(horizon: int, actions: int, kappa: float = 1.0, delay: int = 0) ->
 
 
 def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound FlipFlop in every order: c/2 sqrt(T ln k) + c ((c + 2/3) ln k + sqrt(ln k) + 1) + 1, where c = 5.64.
+    """Bound FlipFlop in every order.
+
+    c/2 sqrt(T ln k) + c ((c + 2/3) ln k + sqrt(ln k) + 1) + 1, where c = 5.64.
 
     De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 15 and Corollary 16, with (L+ - L*)(L* - L-)/(L+ - L-) at
     most T / 4. It is also at most 5.64 times the regret of follow the leader, plus 3.73. A delay adds `any_delay`, in
@@ -99,7 +107,7 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def first_mix(actions: int, delay: int) -> float:
-    """Bound what d rounds of the uniform mix cost: d (1 - 1/k), as the best action has no regret.
+    """Bound the cost of d rounds of the uniform mix: d (1 - 1/k).
 
     >>> first_mix(2, delay=10)
     5.0
@@ -108,7 +116,7 @@ def first_mix(actions: int, delay: int) -> float:
 
 
 def any_delay(actions: int, delay: int) -> float:
-    """Bound what a delay adds in random order to any learner that starts with the uniform mix.
+    """Bound the cost of a delay in random order for a learner with a uniform start.
 
     d (1 - 1/k) + (2 sqrt(d) + 1.31) sqrt(ln k / 2), for mixes that depend on the revealed rows and rng alone; the
     second term is for the d mixes that are never played (docs/theory/delay.md, Theorem 3).
@@ -121,7 +129,7 @@ def any_delay(actions: int, delay: int) -> float:
 
 
 def birthday_mean(horizon: int) -> float:
-    """Return the mean of the first round whose loss was seen before, for i.i.d. losses uniform on {1/T, ..., T/T}.
+    """Return the expected first round with a repeated loss, i.i.d. on {1/T, ..., T/T}.
 
     Exactly sum_{t=0}^{T} prod_{s<t} (1 - s/T), the largest over all i.i.d. inputs (paper L231, erratum 1).
 
@@ -137,7 +145,7 @@ def birthday_mean(horizon: int) -> float:
 
 
 def birthday(horizon: int) -> float:
-    """Bound the mean round in which the birthday test fires on i.i.d. input: 2 sqrt(T), for every T (paper L218).
+    """Bound the expected firing round of the birthday test on i.i.d. input: 2 sqrt(T).
 
     It bounds what the test costs before follow the leader starts; in random order the test may never fire.
 

@@ -1,4 +1,4 @@
-"""Classification in random order: labelled pools, learners of labels, and what an adversary could do."""
+"""Classification in random order: pools, learners, hypothesis classes, adversary."""
 
 from tombola.classification.adversary import Attack, attack, attack_thresholds
 from tombola.classification.classes import (

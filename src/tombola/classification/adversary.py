@@ -1,6 +1,6 @@
-"""The Littlestone adversary: ask what splits the hypotheses left, and call every prediction a mistake.
+"""Littlestone adversary: contradict every prediction (Littlestone 1988).
 
-Littlestone 1988. It shows what order can do: the labels stay right for some hypothesis all the while.
+It shows the power of the order: the labels stay consistent with some hypothesis.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from tombola.rng import RngStreams
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """What the adversary did: the rows in the order it gave them, and what the learner had predicted."""
+    """Result of an attack: the rows in their order, and the predictions."""
 
     pool: LabelledPool
     predictions: Rounds
@@ -31,7 +31,7 @@ class Attack:
 
 
 def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Attack:
-    """Force as many mistakes as the Littlestone dimension of a finite class, whoever the learner is.
+    """Force as many mistakes as the Littlestone dimension of a finite class.
 
     >>> from tombola.classification import ERM
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
@@ -53,7 +53,7 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
 
 
 def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Attack:
-    """Force a mistake in each of `rounds` rounds on a learner over thresholds without rng, by whole numbers.
+    """Force a mistake in each of `rounds` rounds on a deterministic threshold learner.
 
     It asks next to the end of the version space from which the learner will be wrong, which takes one number a round
     for "first" and "last"; else in the middle, which takes half of those left, so that 2^53 numbers last 52 rounds.

@@ -1,4 +1,4 @@
-"""The VC dimension and the Littlestone dimension of a finite class, exactly, by search.
+"""Exact VC and Littlestone dimensions of finite classes, by search.
 
 Both are hard in general (Papadimitriou and Yannakakis 1996; Frances and Litman 1998), so the search says when it gives
 up instead of running for ever.
@@ -16,7 +16,7 @@ MOST_STEPS = 1_000_000
 
 
 def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
-    """Return a class as a matrix of 0 and 1: one row for each hypothesis, one column for each point."""
+    """Return a class as a 0/1 matrix, shape (hypotheses, points)."""
     try:
         array = np.array(matrix)
     except ValueError:
@@ -31,7 +31,7 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
 
 
 def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
-    """Return the set of distinct hypotheses, and for each point the set of those that label it 1, as bits."""
+    """Return bit sets: distinct hypotheses, and those with label 1 for each point."""
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
     if distinct.shape[0] > MOST_HYPOTHESES:
         raise ParameterError(
@@ -84,7 +84,7 @@ class MistakeTrees:
         self._known: dict[int, int] = {}
 
     def depth(self, alive: int) -> int:
-        """Return the Littlestone dimension of the hypotheses that are alive (-1 if there are none)."""
+        """Return the Littlestone dimension of a set of hypotheses; -1 if empty."""
         if alive & (alive - 1) == 0:
             return 0 if alive else -1
         if alive not in self._known:
@@ -94,11 +94,11 @@ class MistakeTrees:
         return self._known[alive]
 
     def question(self, alive: int) -> int:
-        """Return the point that keeps the most depth whichever way it is answered."""
+        """Return the point of largest guaranteed remaining depth."""
         return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.parts(alive, x)))
 
     def parts(self, alive: int, point: int) -> tuple[int, int]:
-        """Return who labels a point 0, and who labels it 1."""
+        """Return the hypotheses with label 0 and with label 1 at a point."""
         return alive & ~self.columns[point], alive & self.columns[point]
 
     def _search(self, alive: int) -> int:

@@ -1,4 +1,4 @@
-"""ERM: predict by a hypothesis of least error on what was seen (the paper's A^RO, L771-L816)."""
+"""Empirical risk minimisation (the paper's A^RO, Section 6)."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tombola.errors import ParameterError
 
 @dataclass(frozen=True)
 class ERM(LabelLearner):
-    """Predict the label of every row by an empirical risk minimiser: least error on the labels seen so far.
+    """Predict labels by an empirical risk minimiser on the labels seen so far.
 
     `ties` says which of several minimisers: "first", "last", "middle" or "random" (see `tombola.classification.switch_dp`).
     In random order the regret against the best hypothesis is at most 1 + pi sqrt(2 v T ln(e T / v)) for VC dimension v.

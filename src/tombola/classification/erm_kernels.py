@@ -1,6 +1,6 @@
-"""The compiled loop of classification on lines, and the single steps that a session takes.
+"""Compiled kernels of ERM on lines: the loop, and single steps for sessions.
 
-Rows go in with a key for each feature; what a prediction depends on is only what was seen before.
+Rows have a key for each feature; predictions depend on revealed rows only.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ LEVELS = 10
 
 
 class Labelled(NamedTuple):
-    """The rows of a labelled pool: features and their keys, labels and the weights of errors."""
+    """Rows of a labelled pool: features, keys, labels, weights."""
 
     features: Floats
     keys: NDArray[np.uint64]
@@ -30,7 +30,7 @@ class Labelled(NamedTuple):
 def predict_all(
     tree: Tree, leader: SwitchDP, rng: RngState, rows: Labelled, order: Order, arrivals: ArrivalSchedule, labels: Rounds
 ) -> None:
-    """Predict the label of every row in turn; true labels are learned when they arrive."""
+    """Predict every row in turn; true labels are learned on arrival."""
     revealed = 0
     for t in range(order.size):
         look_ahead(tree, rows, order, t)
@@ -41,7 +41,7 @@ def predict_all(
 
 
 def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
-    """Ask for a row two looks ahead, and one look ahead for the lower nodes above its leaf."""
+    """Prefetch a future row, and the lower tree nodes above its leaf."""
     if t + 2 * PREFETCH_ROUNDS < order.size:
         prefetch(rows.keys, order[t + 2 * PREFETCH_ROUNDS], 0)
         prefetch(rows.features, order[t + 2 * PREFETCH_ROUNDS], 0)
@@ -56,7 +56,7 @@ def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
 
 
 def learn(tree: Tree, leader: SwitchDP, rows: Labelled, row: int) -> None:
-    """Learn the true label of one row; a first or last minimiser that had it right stays what it is."""
+    """Learn one row; a first or last minimiser without a mistake stays in force."""
     if leader.rule >= MIDDLE or label_of(leader, rows.features[row]) != rows.labels[row]:
         leader.place[STALE] = 1
     for feature in range(rows.features.shape[1]):
@@ -71,7 +71,7 @@ def predict_row(tree: Tree, leader: SwitchDP, rng: RngState, row: Floats) -> int
 
 
 def learn_all(tree: Tree, leader: SwitchDP, rows: Labelled, rng: RngState) -> None:
-    """Learn all rows at once, and take the best hypothesis: what hindsight would have chosen."""
+    """Learn all rows, and compute the best hypothesis in hindsight."""
     for feature in range(rows.features.shape[1]):
         for row in range(rows.labels.size):
             if row + PREFETCH_ROUNDS < rows.labels.size:

@@ -1,4 +1,4 @@
-"""Experts: any full-information learner over a finite class, such as Hedge (Ben-David, Pal, Shalev-Shwartz 2009)."""
+"""Full-information learners over a finite class (Ben-David et al. 2009)."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from tombola.learners.base import Learner
 
 @dataclass(frozen=True)
 class Experts(LabelLearner):
-    """Let `base`, a full-information learner, choose a hypothesis each round, and predict what that one says.
+    """Predict by the hypothesis that `base`, a full-information learner, chooses.
 
     Its regret is that of `base` over |H| actions: sqrt(T ln |H| / 2) in every order for Hedge.
 
@@ -45,7 +45,7 @@ class Experts(LabelLearner):
 
 
 class ExpertsPredictor:
-    """A live learner whose actions are hypotheses."""
+    """Step-by-step learner with hypotheses as actions."""
 
     def __init__(self, hypotheses: FiniteClass, live: StepRunner) -> None:
         self._class, self._live = hypotheses, live
@@ -53,7 +53,7 @@ class ExpertsPredictor:
         self._played = 0
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Predict what the chosen hypothesis says; its probability is that of all who say the same, if known."""
+        """Predict by the chosen hypothesis; sum the probabilities of equal predictions."""
         column = self._columns[self._class.point_of(row)]
         action, probability = self._live.act(self._played)
         self._played += 1

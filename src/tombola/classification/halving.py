@@ -1,4 +1,4 @@
-"""Halving: predict what most hypotheses without a mistake say (Angluin 1988; Littlestone 1988)."""
+"""Halving algorithm (Angluin 1988; Littlestone 1988)."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from tombola.classification.learner import LabelLearner
 
 @dataclass(frozen=True)
 class Halving(LabelLearner):
-    """Predict by the majority of the hypotheses that have made no mistake yet; a tie is a 0.
+    """Predict by the majority of the consistent hypotheses; a tie is a 0.
 
     If some hypothesis is always right, it makes at most log2 |H| mistakes in every order. When none is left it starts
     again with all.
@@ -42,7 +42,7 @@ class HalvingPredictor:
         return int(2 * votes.sum() > votes.size), 1.0
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Strike out who was wrong."""
+        """Remove the inconsistent hypotheses."""
         self._alive &= self._class.array[:, self._class.point_of(row)] == label
         if not self._alive.any():
             self._alive[:] = True

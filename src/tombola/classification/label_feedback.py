@@ -1,4 +1,4 @@
-"""Labels: features are shown, a label is predicted, and after the delay the true one is seen."""
+"""Label feedback: features before the prediction, the true label after the delay."""
 
 import math
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from tombola.feedback.base import EMPTY_CELLS, TABLE_FULL, EncodedOutcome, Feedb
 
 @dataclass(frozen=True, eq=False)
 class LabelFeedback(FeedbackModel):
-    """The true label of a row is seen, and what a mistake on it weighs; rows have so many `features`."""
+    """Feedback is the true label and the weight of a mistake; `features` columns."""
 
     features: int = 1
 
@@ -151,7 +151,7 @@ def write_shown(cells: Floats, label: int, probability: float, row: Floats) -> i
 def take_label(
     cells: Floats, row: int, action: int, probability: float, label: int, weight: float, features: Floats
 ) -> bool:
-    """Write down the true label of a pending ticket, and what a mistake weighs, and fetch the features it was shown."""
+    """Record the label and weight of a pending ticket, and copy its features."""
     if not is_pending(cells, row, action, probability):
         return False
     for j in range(features.size):

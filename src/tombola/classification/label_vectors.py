@@ -1,4 +1,4 @@
-"""A tree that grows and its leader in three vectors, for steps that are called from Python one at a time.
+"""Growing tree and SwitchDP in three flat vectors, for single compiled steps.
 
 Numba takes about a microsecond for every array in a named tuple, and a tenth of that for a plain vector (see
 `tombola.engine.state_vector`). So the vectors travel, and compiled code gives the parts their names back.
@@ -21,7 +21,7 @@ HEADS = PLACE + OUTDATED.size
 
 
 def new_vectors(rule: int, entries: int, switches: int, features: int, values: int) -> tuple[Rounds, Floats, Words]:
-    """Return empty trees that grow, with room for this many distinct values of each feature, and their leader."""
+    """Return empty trees with room for this many values of each feature."""
     nodes, width = 2 * values * features, 4 * (switches + 1)
     whole = np.zeros(HEADS + 2 * features + 2 * DEPTH + 2 * nodes, np.int64)
     whole[:PLACE] = rule, entries, switches, features, values

@@ -1,4 +1,4 @@
-"""What a learner of labels is: an immutable recipe that starts a predictor."""
+"""Base class of label learners."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from tombola.classification.label_feedback import LabelFeedback
 
 
 class Predictor(Protocol):
-    """A learner at work: it predicts labels, and is told the true ones, at once, late or never."""
+    """Predictor of labels; true labels may be immediate, late or missing."""
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the label of a row, and the probability it had (1 without a coin, NaN where it has no formula)."""
+        """Return the label of a row and its probability (NaN: no formula)."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
         """Take in the true label of a row."""
@@ -35,7 +35,7 @@ class LabelLearner(ABC):
         """Return a predictor for rows with so many features."""
 
     def bound(self, horizon: int) -> float | None:
-        """Return the proved bound on the expected regret in random order, or None where none is known."""
+        """Return the bound on the expected regret in random order, or None."""
         return None
 
 

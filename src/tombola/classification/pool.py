@@ -46,7 +46,7 @@ class LabelledPool:
 
     @cached_property
     def ranks(self) -> tuple[NDArray[np.uint64], int]:
-        """The rank of every number in its column, and the most distinct numbers of a column."""
+        """Ranks of all numbers within their columns, and the largest number of ranks."""
         return ranks_of(self.features)
 
 

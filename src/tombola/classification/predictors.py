@@ -1,4 +1,4 @@
-"""Predict a whole order: every label in turn, compiled where there is a loop for it."""
+"""Predict all rows of an order, compiled where possible."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def predict_all(
     *,
     per_round: bool,
 ) -> Accumulators:
-    """Predict the label of every row of an order; true labels come when the arrivals says. Return what happened."""
+    """Predict every row of an order with delayed labels; return the trace."""
     if not isinstance(learner, LabelLearner):
         raise LearnerError(
             f"play: expected a learner of labels for a LabelledPool, got {learner!r}; write for example "
@@ -57,7 +57,7 @@ def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Float
 def _predictions(
     learner: LabelLearner, pool: LabelledPool, rows: Order, arrivals: ArrivalSchedule, rng: RngState
 ) -> tuple[Rounds, Floats]:
-    """Predict, with the probabilities, in the compiled loop where there is one, else one round at a time."""
+    """Return labels and probabilities, from the compiled loop where there is one."""
     if isinstance(learner, ERM) and isinstance(learner.hypotheses, LineClass):
         predicted = learner.hypotheses.play(learner.ties, pool, rows, arrivals, rng)
         return predicted, np.full(rows.size, learner.probability)

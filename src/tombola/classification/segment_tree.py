@@ -1,4 +1,4 @@
-"""The tree under every class of hypotheses on a line: the best labelling with a few switches, kept as rows come in.
+"""Segment tree of best labellings with few switches, updated row by row.
 
 A hypothesis on a line is a label to begin with and at most r cuts at which the label switches. The distinct values
 seen are leaves. Every node keeps, for both labels on entry and for every number j of switches, the smallest error of
@@ -32,7 +32,10 @@ _SIGN = np.uint64(1 << 63)
 
 
 class Tree(NamedTuple):
-    """One tree for every feature; `nodes[f, node]` holds errors, then ways; `leaves` is 0 in a tree that grows."""
+    """One tree per feature; `nodes[f, node]` holds errors, then counts.
+
+    `leaves` is 0 in a growing tree.
+    """
 
     switches: int
     leaves: int
@@ -69,7 +72,7 @@ def ranked_tree(values: int, features: int, switches: int) -> Tree:
 
 
 def _aligned(*shape: int) -> Floats:
-    """Return zeros that begin a cache line: nodes of eight numbers then lie in one line each, not across two."""
+    """Return zeros aligned to a cache line, so that a node of 8 numbers fits in one."""
     size = math.prod(shape)
     room = np.zeros(size + LINE)
     start = -(room.ctypes.data // room.itemsize) % LINE
@@ -84,7 +87,7 @@ def _filled(nodes: Floats, stride: int) -> Floats:
 
 
 def bits_of(values: Floats, place: int) -> np.uint64:
-    """Return 64 bits for one of the numbers of a vector, in the same order as the numbers.
+    """Return a 64-bit key of a number that preserves the order.
 
     >>> numbers = np.array([-2.0, -0.0, 0.0, 1e-300, 3.0])
     >>> [int(bits_of(numbers, place)) >> 48 for place in range(5)]
@@ -95,7 +98,7 @@ def bits_of(values: Floats, place: int) -> np.uint64:
 
 
 def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
-    """Return the rank of every number among the distinct numbers of its column, and the most ranks of any column.
+    """Return the ranks within each column, and the largest number of ranks.
 
     >>> ranks_of(np.array([[2.0], [7.0], [2.0], [1.0]]))[0].ravel().tolist()
     [1, 2, 1, 0]
@@ -110,7 +113,7 @@ def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
 
 
 def add(tree: Tree, feature: int, key: np.uint64, value: float, label: int, weight: float) -> None:
-    """Take in one row: an error of this weight for whoever labels the value differently."""
+    """Add one row: an error of `weight` for labellings that differ at the value."""
     nodes, ranked = tree.nodes[feature], tree.leaves > 0
     depth = 0
     if ranked:
@@ -153,7 +156,7 @@ def charge(tree: Tree, feature: int, leaf: int, value: float, label: int, weight
 
 
 def descend(tree: Tree, feature: int, key: np.uint64) -> int:
-    """Write the path of a key from the root to a leaf, and return the leaf's place on it (-1: there is no leaf)."""
+    """Write the path of a key to its leaf; return the leaf's position, or -1."""
     node = tree.heads[feature, ROOT]
     if node == NONE:
         return -1
@@ -168,7 +171,7 @@ def descend(tree: Tree, feature: int, key: np.uint64) -> int:
 
 @no_inline
 def grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
-    """Add a leaf (an even number) and the node above it (odd), write its path, and return its place on it."""
+    """Insert a leaf (even) and its parent (odd), write the path, return the position."""
     index = tree.heads[feature, VALUES]
     tree.heads[feature, VALUES] = index + 1
     leaf, fork = 2 * index, 2 * index + 1
@@ -216,7 +219,7 @@ def child(tree: Tree, feature: int, node: int, side: int) -> int:
 
 
 def reset(row: Floats, stride: int) -> None:
-    """Make a node that has no leaves: no error and one way without a switch, nothing with one."""
+    """Reset a node to no leaves: no error, one labelling without a switch."""
     for index in range(2 * stride):
         row[index] = np.inf
         row[2 * stride + index] = 0.0
@@ -225,7 +228,7 @@ def reset(row: Floats, stride: int) -> None:
 
 
 def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
-    """Write what two neighbours are together."""
+    """Combine two neighbouring nodes."""
     if stride == 2:
         combine_two(left, right, out)
         return
@@ -245,7 +248,7 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
 
 
 def combine_two(left: Floats, right: Floats, out: Floats) -> None:
-    """Combine where at most one switch is allowed: the same sums, written out, since thresholds are the common case."""
+    """Combine two nodes for at most one switch (thresholds), unrolled."""
     early, late = left[1] + right[2], left[0] + right[1]
     ways = 0.0
     if early <= late:

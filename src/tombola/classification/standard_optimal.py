@@ -1,4 +1,4 @@
-"""The Standard Optimal Algorithm: predict so that a mistake costs the most depth (Littlestone 1988)."""
+"""Standard Optimal Algorithm (Littlestone 1988)."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,12 @@ from tombola.classification.learner import LabelLearner
 
 @dataclass(frozen=True)
 class StandardOptimal(LabelLearner):
-    """Predict the label that leaves the larger Littlestone dimension among hypotheses without a mistake; a tie is a 0.
+    """Predict the label with the larger remaining Littlestone dimension.
+
+    Only hypotheses without a mistake count; a tie is a 0.
 
     If some hypothesis is always right, it makes at most Ldim(H) mistakes in every order, and no learner can do better.
-    When none is left it starts again with all. Only for classes whose Littlestone dimension can be found by search.
+    When none is left it starts again with all. The Littlestone dimension must be found by search.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool
@@ -47,7 +49,7 @@ class OptimalPredictor:
         return int(self._trees.depth(self._alive & ones) > self._trees.depth(self._alive & ~ones)), 1.0
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Strike out who was wrong."""
+        """Remove the inconsistent hypotheses."""
         ones = self._ones(row)
         self._alive &= ones if label == 1 else ~ones
         self._alive = self._alive or self._everyone

@@ -1,4 +1,4 @@
-"""The leader among the hypotheses on a line: the k-th of all minimisers, found by one walk through the tree.
+"""Dynamic program of the best k-switch labelling: one descent of the tree.
 
 Minimisers are counted as labellings of the values seen, by feature, then by the label they begin with, then by their
 cuts from left to right, a missing cut coming last. A cut lies in the gap between two neighbouring values:
@@ -29,7 +29,7 @@ OUTDATED = np.array([0, 0, 0, 1])  # the place of a leader that labels everythin
 
 
 class SwitchDP(NamedTuple):
-    """The hypothesis in force: its feature, first label and number of cuts, whether it is out of date, and the cuts."""
+    """Current minimiser: feature, first label, number of cuts, stale flag, cuts."""
 
     rule: int
     entries: int
@@ -96,7 +96,7 @@ def least(tree: Tree, entries: int) -> tuple[float, float]:
 
 
 def ways_of(row: Floats, most: int, entry: int, error: float) -> float:
-    """Return the number of ways to have exactly this error with fewer than `most` switches from this label on."""
+    """Count labellings with this error and fewer than `most` switches."""
     stride, ways = row.size // 4, 0.0
     for switches in range(most):
         if row[entry * stride + switches] == error:
@@ -106,7 +106,10 @@ def ways_of(row: Floats, most: int, entry: int, error: float) -> float:
 
 @no_inline
 def walk(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
-    """Find the cuts of the minimiser of this rank; `context[depth]` is all that lies to the right of a node."""
+    """Find the cuts of the minimiser of this rank.
+
+    `context[depth]` summarises everything right of a node.
+    """
     stride, root = tree.switches + 1, tree.heads[feature, ROOT]
     node, depth, label, spent, cuts, low = root, 0, leader.place[LABEL], 0.0, 0, -np.inf
     reset(tree.context[0], stride)
@@ -146,7 +149,10 @@ def walk(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: float, 
 
 @no_inline
 def walk_to_one(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
-    """Do the same where at most one cut is allowed, with errors `spent` on the left of a node and `after` it."""
+    """Find the cut for at most one switch.
+
+    Errors are `spent` left of a node and `after` right of it.
+    """
     root, before, cuts = tree.heads[feature, ROOT], 2 * leader.place[LABEL], 0
     then, nodes, tops = 2 - before, tree.nodes[feature], tree.tops[feature]
     node, spent, after, low = root, 0.0, 0.0, -np.inf
@@ -166,7 +172,7 @@ def walk_to_one(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: 
 
 
 def switching(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
-    """Return the number of ways to have this error with the next switch inside the node."""
+    """Count labellings with this error and the next switch inside the node."""
     ways = 0.0
     for here in range(1, most + 1):
         then = (label + here) % 2

@@ -30,7 +30,7 @@ Kernel: TypeAlias = Callable[..., Any]
 
 
 class Kernels(NamedTuple):
-    """Functions that the engine compiles for a learner; one of `act` and `mix` is None.
+    """Functions that the engine compiles; one of `act` and `mix` is None.
 
     They take their arguments in the order of `KERNEL_PARAMETERS`.
     """
@@ -72,7 +72,10 @@ class Learner(ABC):
     @staticmethod
     @abstractmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Return the action of this round and its probability: 1 if it is not random, NaN if there is no formula."""
+        """Return the action of this round and its probability.
+
+        The probability is 1 if the action is not random, NaN if there is no formula.
+        """
 
     @staticmethod
     @abstractmethod
@@ -103,7 +106,7 @@ class Learner(ABC):
         return False
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the functions to compile; a reduction builds them from the kernels of its base."""
+        """Return the functions to compile."""
         return Kernels(
             act=kernel_by_name(self, "act"),
             mix=None,
@@ -112,7 +115,7 @@ class Learner(ABC):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return the proved regret bound for every pool in random order, or None if none is known.
+        """Return the regret bound for every pool in random order, or None.
 
         `delay` is the constant delay of the feedback, in rounds.
         """
@@ -121,7 +124,7 @@ class Learner(ABC):
 
 @dataclass(frozen=True)
 class MixedLearner(Learner):
-    """Base class of learners that return the probability of every action; the engine draws from it."""
+    """Base class of learners that return a mix; the engine draws the action."""
 
     @staticmethod
     @abstractmethod
@@ -141,7 +144,7 @@ class MixedLearner(Learner):
 
 
 def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
-    """Return a method of `learner` as a function of the parameters in `KERNEL_PARAMETERS`, in that order."""
+    """Return a method of `learner` with the parameters of `KERNEL_PARAMETERS`."""
     key = f"{method} {feedback}".strip()
     kernel: Kernel = getattr(learner, method)
     # A kind of feedback defined elsewhere passes its arguments by position.
@@ -152,7 +155,7 @@ def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
 
 @lru_cache(maxsize=1024)
 def _reorder(owner: str, method: str, kernel: Kernel, parameters: tuple[str, ...]) -> Kernel:
-    """Return `kernel` itself if it takes `parameters` in this order, otherwise a wrapper that passes them by name.
+    """Return `kernel`, wrapped if it takes its parameters in another order.
 
     Numba inlines the wrapper, so another order costs nothing. Equal kernels share one wrapper, so that the
     fingerprint of the compiled loop stays the same.

@@ -65,7 +65,7 @@ def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
 
 
 def parse_learner(text: str) -> "Learner":
-    """Return the learner of a text such as UCB2 or Hedge(rate=0.1), without evaluating it.
+    """Parse a learner such as UCB2 or Hedge(rate=0.1), without evaluating it.
 
     >>> parse_learner("UCB2(alpha=0.25)")
     UCB2(alpha=0.25)
@@ -91,7 +91,9 @@ def parse_learner(text: str) -> "Learner":
 
 
 def find_class(name: str) -> Any:
-    """Return the learner or hypothesis class with this name, of tombola or of an installed package, or None.
+    """Return the learner or hypothesis class with this name, or None.
+
+    It belongs to tombola or to an installed package.
 
     >>> find_class("UCB2").__name__, find_class("os.system")
     ('UCB2', None)
@@ -109,7 +111,7 @@ def find_class(name: str) -> Any:
 
 @lru_cache(maxsize=1)
 def installed_learners() -> dict[str, type]:
-    """Return the learner classes that other packages register as entry points, by name.
+    """Return the learner classes of other packages, from entry points.
 
     An entry point that cannot be loaded, or that has the name of a learner of tombola, is ignored with a warning.
     """
@@ -128,7 +130,7 @@ def installed_learners() -> dict[str, type]:
 
 
 def has_bound(kind: Any) -> bool:
-    """Return whether `bound` of a learner class returns a number, for its defaults or for a usual base.
+    """Return whether `bound` returns a number, for defaults or for a usual base.
 
     >>> has_bound(learners.UCB1), has_bound(learners.Simulation), has_bound(learners.ThompsonSampling)
     (True, True, False)

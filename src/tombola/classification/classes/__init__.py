@@ -1,4 +1,4 @@
-"""Classes of hypotheses: what a learner of labels is compared with, each with its search and its dimensions."""
+"""Hypothesis classes, each with its online ERM and its dimensions."""
 
 from tombola.classification.classes.all_labellings import AllLabellings
 from tombola.classification.classes.base import HypothesisClass

@@ -1,4 +1,4 @@
-"""All labellings of a few points: the class that cannot be learned, and the counter-example near v = T."""
+"""All labellings of a finite domain, a class that cannot be learned."""
 
 from dataclasses import dataclass
 from typing import ClassVar

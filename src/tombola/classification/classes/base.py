@@ -1,4 +1,4 @@
-"""What a class of hypotheses is, and what searches it: the two contracts of this package."""
+"""Base classes of hypothesis classes and of their online ERM."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Ties: TypeAlias = Literal["first", "last", "middle", "random"]
 
 
 class OnlineERM(Protocol):
-    """Holds what was seen, and labels rows by a hypothesis of least error on it."""
+    """Empirical risk minimiser that is updated row by row."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
         """Take in the true label of a row."""
@@ -46,11 +46,11 @@ class HypothesisClass(ABC):
         """Return an empty searcher with room for `horizon` rows."""
 
     def growth(self, points: int) -> int | None:
-        """Return the most labellings of so many points, or the Sauer-Shelah bound on it where that is all we know."""
+        """Return the largest number of labellings of n points, or its Sauer-Shelah bound."""
         return None if self.vc is None else sauer_shelah(points, self.vc)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension on so many points, or on all numbers; None where it is not known."""
+        """Return the Littlestone dimension on n points or all numbers, or None."""
         return None
 
     def check(self, dimensions: int) -> None:
@@ -62,7 +62,7 @@ class HypothesisClass(ABC):
             )
 
     def best(self, pool: LabelledPool) -> Rounds:
-        """Return the labels that the best hypothesis of the class gives the rows of a pool."""
+        """Return the labels of the rows of a pool by its best hypothesis."""
         self.check(pool.dimensions)
         searcher = self.online_erm("first", pool.rows, pool.dimensions)
         rng = new_rng(np.random.SeedSequence(0))
@@ -73,7 +73,7 @@ class HypothesisClass(ABC):
 
 
 def sauer_shelah(points: int, vc: int) -> int:
-    """Return sum_{i <= d} C(n, i): no class of VC dimension d labels n points in more ways (Sauer 1972, Shelah 1972).
+    """Return the Sauer-Shelah bound sum_{i <= d} C(n, i) (Sauer 1972, Shelah 1972).
 
     >>> sauer_shelah(3, 5), sauer_shelah(10, 2)
     (8, 56)

@@ -1,4 +1,4 @@
-"""Any model with `fit` and `predict`, as an approximate minimiser that is fitted anew when the data has grown."""
+"""Hypothesis class of a model with `fit` and `predict`, refitted as data grows."""
 
 import copy
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tombola.errors import ParameterError
 class Estimator(HypothesisClass):
     """The class that a scikit-learn-style `model` chooses from.
 
-    The model is fitted to what was seen each time that has grown by `growth_factor`: an approximate minimiser.
+    The model is refitted whenever the data has grown by `growth_factor`: an approximate minimiser.
 
     The model is copied, never changed. Its VC dimension is not known here, so there is no bound; give `dimension` if
     you know it. As long as all labels seen are the same, so is the prediction.

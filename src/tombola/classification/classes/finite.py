@@ -16,7 +16,9 @@ from tombola.rng import uniform
 
 @dataclass(frozen=True)
 class FiniteClass(HypothesisClass):
-    """The rows of `matrix` are hypotheses, its columns points; the one feature of a row is the number of its point.
+    """Finite class: rows of `matrix` are hypotheses, columns are points.
+
+    The only feature of a row is the index of its point.
 
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     >>> chain.vc, chain.littlestone(), chain.size

@@ -40,7 +40,7 @@ class Halfplanes(HypothesisClass):
 
 
 def find_halfplane(points: Floats, gains: Floats) -> Floats:
-    """Return a half-plane with the largest gain: two points of its line, its side, and which part of the line is in.
+    """Return a half-plane of largest gain: two points of its line, side, part.
 
     A side of 0 stands for all of the plane or none of it.
     """
@@ -51,7 +51,10 @@ def find_halfplane(points: Floats, gains: Floats) -> Floats:
 
 
 def best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, best: Floats) -> None:
-    """Try all lines through two points; `along` says where on the line a point lies, infinite if not on it."""
+    """Search all lines through two points; `along` is the position on the line.
+
+    It is infinite for points off the line.
+    """
     for first in range(gains.size):
         for second in range(first + 1, gains.size):
             x, y = points[first, 0], points[first, 1]
@@ -78,7 +81,7 @@ def best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, 
 
 
 def share(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
-    """Return the gains on the line from a point on, and up to it; both include the point."""
+    """Return the gains on the line from a point on and up to it, both inclusive."""
     ahead, behind = 0.0, 0.0
     for other in range(gains.size):
         if along[other] < np.inf:

@@ -25,7 +25,10 @@ from tombola.rng import new_rng
 
 @dataclass(frozen=True)
 class LineClass(HypothesisClass):
-    """Labels that switch at most `switches` times along one feature, beginning with one of `entries` labels."""
+    """Labels with at most `switches` switches along one feature.
+
+    The first label is one of `entries` labels.
+    """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first", "last", "middle", "random")
     entries: ClassVar[int] = 1
@@ -105,7 +108,7 @@ class LineERM:
         self._learn(*self._vectors, row, label, weight)
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Label a row by the minimiser in force, which is looked for only if it may have changed."""
+        """Predict by the current minimiser, recomputed only if it may have changed."""
         return int(self._predict(*self._vectors, rng, row))
 
 

@@ -1,4 +1,4 @@
-"""Hypotheses in the plane, by an exact search of all that a class can do on the points seen.
+"""Exact ERM for hypothesis classes in the plane.
 
 A search costs about n^3 small steps for n different points; it is done again only after a mistake, since a minimiser
 that labels a new row right is still one. For a few thousand rows, not for a million.
@@ -21,7 +21,7 @@ class PlaneERM:
         self._found: Floats | None = None
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Take in the true label of a row: what labelling its point 1 gains over labelling it 0."""
+        """Add the gain of label 1 over label 0 at the point of a row."""
         point = (float(row[0]), float(row[1]))
         self._gains[point] = self._gains.get(point, 0.0) + (weight if label == 1 else -weight)
         if self._found is not None and self._label(self._found, row) != label:

@@ -11,7 +11,9 @@ from tombola.classification.classes.plane import PlaneERM, run
 
 @dataclass(frozen=True)
 class Rectangles(HypothesisClass):
-    """Label 1 inside an axis-aligned rectangle (or nowhere). Ties go to the first rectangle from left to right.
+    """Label 1 inside an axis-aligned rectangle, or nowhere.
+
+    Ties go to the first rectangle from left to right.
 
     >>> Rectangles().vc
     4
@@ -33,7 +35,10 @@ class Rectangles(HypothesisClass):
 
 
 def find_rectangle(points: Floats, gains: Floats) -> Floats:
-    """Return (left, right, bottom, top) of a rectangle with the largest gain; an empty one has left > right."""
+    """Return (left, right, bottom, top) of a rectangle of largest gain.
+
+    An empty rectangle has left > right.
+    """
     levels, ranks = np.unique(points[:, 1], return_inverse=True)
     found = np.array([1.0, 0.0, 1.0, 0.0])
     run(best_rectangle, points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
@@ -41,7 +46,7 @@ def find_rectangle(points: Floats, gains: Floats) -> Floats:
 
 
 def best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats) -> None:
-    """For each pair of sides take the best run of rows between them (Kadane's scan); points are sorted by x."""
+    """Search all pairs of sides by Kadane's scan; points are sorted by x."""
     best = 0.0
     for left in range(gains.size):
         if left > 0 and points[left, 0] == points[left - 1, 0]:

@@ -10,7 +10,7 @@ from tombola.classification.classes.line import LineClass
 
 @dataclass(frozen=True)
 class Stumps(LineClass):
-    """Label by one cut on one of the features: h(x) = 1 if x_f >= c, or h(x) = 1 if x_f < c.
+    """Label by one cut on one feature: h(x) = [x_f >= c] or h(x) = [x_f < c].
 
     `features` is their number, d. The VC dimension is the largest v with C(v, floor(v/2)) <= 2 d (Gey 2018, "Vapnik-
     Chervonenkis dimension of axis-parallel cuts"): about log2 d.

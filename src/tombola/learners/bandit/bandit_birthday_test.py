@@ -1,4 +1,7 @@
-"""The birthday test under bandit feedback: it learns every i.i.d. input, and fails in random order (paper L210)."""
+"""Birthday test under bandit feedback (paper, Section 3).
+
+It learns every i.i.d. input, and fails in random order.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -16,7 +19,7 @@ observe_ucb1: Kernel = UCB1.observe
 
 
 class State(NamedTuple):
-    """The grid, which of its points were seen, whether the test fired, and the state of UCB1."""
+    """Grid, points seen, whether the test fired, and the state of UCB1."""
 
     grid: float
     points: Floats
@@ -32,7 +35,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class BanditBirthdayTest(Learner):
-    """Play action 0 until one of its losses comes twice or is off the grid {1/g, .., g/g}; then UCB1 from scratch.
+    """Play action 0 until one of its losses repeats or is off the grid; then UCB1.
+
+    The grid is {1/g, .., g/g}; UCB1 starts from scratch.
 
     g = `grid`, or the horizon T without one. On i.i.d. rows it has the regret of UCB1 and 2 sqrt(T) more; on the pool
     whose action 0 loses 1/T, .., T/T in any order it never leaves it. It is there to show what a learner for i.i.d.

@@ -1,4 +1,4 @@
-"""Counts: plays and running means of actions, and the searches over them that bandit learners share."""
+"""Play counts and running means, shared by bandit learners."""
 
 import math
 
@@ -15,7 +15,7 @@ def learn(seen: Floats, means: Floats, action: int, loss: float) -> None:
 
 
 def least_tried(seen: Floats, chosen: Floats) -> int:
-    """Return, among the actions without any feedback yet, the one chosen least often; -1 if all have some.
+    """Return the least chosen action without feedback; -1 if all have feedback.
 
     Without delay this tries every action once, in turn; with delay it goes round in turn until feedback comes.
     """

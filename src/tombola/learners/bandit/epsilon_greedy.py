@@ -1,4 +1,4 @@
-"""Epsilon-greedy: mostly the best mean, and now and then any action (Auer, Cesa-Bianchi and Fischer 2002, Figure 3)."""
+"""Epsilon-greedy (Auer, Cesa-Bianchi and Fischer 2002, Figure 3)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -12,7 +12,7 @@ from tombola.learners.base import Feedback, MixedLearner
 
 
 class State(NamedTuple):
-    """Rounds acted, and what was seen of every action."""
+    """Rounds acted, and counts and means of every action."""
 
     c: float
     acted: Floats
@@ -21,7 +21,7 @@ class State(NamedTuple):
 
 
 def best_seen(state: State) -> int:
-    """Return the action with the smallest mean among those with feedback; -1 if there is none."""
+    """Return the action with the smallest mean; -1 before any feedback."""
     best = -1
     for action in range(state.seen.size):
         if state.seen[action] > 0.0 and (best < 0 or state.means[action] < state.means[best]):
@@ -31,7 +31,7 @@ def best_seen(state: State) -> int:
 
 @dataclass(frozen=True)
 class EpsilonGreedy(MixedLearner):
-    """In round t play any action with probability e = min(1, c k / t), each equally likely, and else the best mean.
+    """Explore with probability e = min(1, c k / t), otherwise play the best mean.
 
     Before any feedback, all rounds are of the first kind. The authors have c / d^2 in the place of c, and show
     logarithmic regret on i.i.d. rows if c > 5 and d is at most the smallest gap (Theorem 3), which nobody knows; with

@@ -1,4 +1,4 @@
-"""Exp3: exponential weights on estimated losses (Auer, Cesa-Bianchi, Freund and Schapire 2002), in its loss form.
+"""Exp3, exponential weights on estimated losses (Auer et al. 2002), for losses.
 
 Bubeck and Cesa-Bianchi 2012, Figure 3.1 and Theorem 3.1; Lattimore and Szepesvari 2020, Theorem 11.2.
 """
@@ -18,7 +18,7 @@ FAINT = 1e-100
 
 
 class State(NamedTuple):
-    """The estimated total loss of every action, and weight(a) = exp(base - rate total(a))."""
+    """Estimated total losses, and weight(a) = exp(base - rate total(a))."""
 
     rate: float
     base: Floats
@@ -27,7 +27,7 @@ class State(NamedTuple):
 
 
 def rebase(state: State) -> None:
-    """Give the best action the weight 1, long before the weights get lost in rounding to zero."""
+    """Rescale the weights to a largest weight of 1, before they underflow."""
     state.base[0] = state.rate * state.totals[lowest(state.totals)]
     for action in range(state.totals.size):
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
@@ -43,7 +43,9 @@ def sum_of(weights: Floats) -> float:
 
 @dataclass(frozen=True)
 class Exp3(MixedLearner):
-    """Play action a with probability proportional to exp(-rate total(a)), where total(a) adds up loss / probability of its plays.
+    """Play action a with probability proportional to exp(-rate total(a)).
+
+    total(a) is the sum of loss / probability over the plays of a.
 
     `rate` = None is tuned to the horizon, sqrt(2 ln k / (k T)); then the regret is at most sqrt(2 k T ln k), in every
     order. The estimates are right on average also when the feedback is late.

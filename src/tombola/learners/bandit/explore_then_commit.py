@@ -1,4 +1,4 @@
-"""Explore, then commit: try all actions equally, then stay with the best (Robbins 1952; Slivkins 2019, section 1.2)."""
+"""Explore then commit (Robbins 1952; Slivkins 2019, section 1.2)."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tombola.learners.base import Feedback, Learner
 
 
 class State(NamedTuple):
-    """The action committed to (-1 before), whose turn it is, and the actions with too few answers."""
+    """Action committed to (-1 before), turn, and number of actions with few answers."""
 
     rounds: float
     committed: Floats
@@ -24,14 +24,14 @@ class State(NamedTuple):
 
 
 def tuned(actions: int, horizon: int) -> int:
-    """Return ceil((T / k)^(2/3) (ln T)^(1/3)), but no more than fits into the horizon, and at least 1."""
+    """Return ceil((T / k)^(2/3) (ln T)^(1/3)), between 1 and T // k."""
     rounds = math.ceil(math.pow(horizon / actions, 2 / 3) * math.pow(math.log(horizon), 1 / 3))
     return max(1, min(rounds, horizon // actions))
 
 
 @dataclass(frozen=True)
 class ExploreThenCommit(Learner):
-    """Play the actions in turn until each has been answered `rounds` times, then the one with the best mean for good.
+    """Play each action until `rounds` answers, then the one with the best mean.
 
     `rounds` = None is tuned to the horizon, m = ceil((T / k)^(2/3) (ln T)^(1/3)). In random order its regret is at
     most (k-1) m + sqrt(2 ln k (F+m) (F+1) / m), F = T - k m (proof: `bounds.explore_then_commit`). A delay prolongs

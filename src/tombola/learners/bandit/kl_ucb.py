@@ -1,4 +1,4 @@
-"""KL-UCB: optimism measured in relative entropy (Garivier and Cappe 2011, Algorithm 1), for losses."""
+"""KL-UCB for losses (Garivier and Cappe 2011, Algorithm 1)."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SLACK = 1e-11
 
 
 class State(NamedTuple):
-    """Rounds answered, what was seen of every action, and its last lower bound, at which level, with which slope."""
+    """Rounds answered; counts and means; last lower bounds, their levels and slopes."""
 
     c: float
     answered: Floats
@@ -28,7 +28,10 @@ class State(NamedTuple):
 
 
 def tangent(state: State, action: int, level: float) -> float:
-    """Return a number below the lower bound of an action: the bound is convex in the level, and this is its tangent."""
+    """Return the tangent of the lower bound of an action at another level.
+
+    The bound is convex in the level, so the tangent is below it.
+    """
     return state.indices[action] - state.slopes[action] * (level - state.levels[action])  # type: ignore[no-any-return]
 
 
@@ -43,7 +46,7 @@ def solve(state: State, action: int, level: float) -> float:
 
 
 def most_promising(state: State, level: float) -> int:
-    """Return the action with the smallest lower bound, and solve for no more bounds than that takes."""
+    """Return the action with the smallest lower bound, with as few solves as possible."""
     best = 0
     for action in range(1, state.seen.size):
         if tangent(state, action, level) < tangent(state, best, level):
@@ -59,7 +62,9 @@ def most_promising(state: State, level: float) -> int:
 
 @dataclass(frozen=True)
 class KLUCB(Learner):
-    """Play the action with the smallest q <= mean(a) such that n(a) kl(mean(a), q) <= ln t + c ln ln t.
+    """Play the action with the smallest KL lower confidence bound q.
+
+    q <= mean(a) is the smallest with n(a) kl(mean(a), q) <= ln t + c ln ln t.
 
     n(a) counts the answers for a, and t - 1 all answers; kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)). Every action is
     tried once first. c = 0 is the authors' choice in practice, c = 3 that of their proof. That

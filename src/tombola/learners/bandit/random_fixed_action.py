@@ -1,4 +1,4 @@
-"""RandomFixedAction: one action drawn blindly, for good; what a learner with a price on switches must at least match."""
+"""Baseline for switching costs: one random action in all rounds."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -19,7 +19,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class RandomFixedAction(Learner):
-    """Draw an action, each with the same probability, and play it in every round; it looks at no loss and never switches.
+    """Draw one action uniformly and play it in every round; ignore all feedback.
 
     Its expected regret is T times the distance of the average action from the best one.
 

@@ -1,4 +1,4 @@
-"""Successive elimination: drop an action once it is surely worse than another (Slivkins 2019, section 1.3)."""
+"""Successive elimination (Slivkins 2019, section 1.3)."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tombola.learners.base import Feedback, Learner
 
 
 class State(NamedTuple):
-    """The active actions (the first `left` of `active`), whose turn it is, and what was seen of every action."""
+    """Active actions (the first `left` of `active`), turn, counts and means."""
 
     width: float
     turn: Floats
@@ -24,7 +24,10 @@ class State(NamedTuple):
 
 
 def eliminate(state: State) -> None:
-    """Drop every active action a with mean(a) - r(a) > min_b (mean(b) + r(b)); nothing seen is an infinite radius."""
+    """Drop every active action a with mean(a) - r(a) > min_b (mean(b) + r(b)).
+
+    The radius r is infinite for an action without answers.
+    """
     ceiling = math.inf
     for place in range(int(state.left[0])):
         action = int(state.active[place])
@@ -41,10 +44,10 @@ def eliminate(state: State) -> None:
 
 @dataclass(frozen=True)
 class SuccessiveElimination(Learner):
-    """Play every active action once, drop those that are surely worse than another, and begin again.
+    """Play every active action once, drop the inferior ones, and repeat.
 
     Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), with r = sqrt(2 ln T / n) and n the answers for an
-    action. When feedback is late it goes on in turn, and decides at the end of each turn on what has been answered.
+    action. With late feedback it continues in turn, and decides at the end of each turn on the answers so far.
     In random order its regret is at most `bounds.successive_elimination`, of which a delay d is d (H_k - 1), less than
     d ln k (docs/theory/transfer.md).
 

@@ -1,4 +1,4 @@
-"""Thompson sampling: play an action with the probability that it is best (Thompson 1933; Agrawal and Goyal 2012)."""
+"""Thompson sampling (Thompson 1933; Agrawal and Goyal 2012)."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tombola.rng import gamma
 
 
 class State(NamedTuple):
-    """For every action, the sum of its losses and the sum of what was spared, 1 - loss."""
+    """Sums of losses and of 1 - loss, for every action."""
 
     losses: Floats
     spared: Floats
@@ -20,7 +20,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class ThompsonSampling(Learner):
-    """Guess the mean loss of every action from Beta(1 + its losses, 1 + what was spared), and play the smallest guess.
+    """Draw every mean loss from its Beta posterior, and play the smallest.
+
+    The posterior is Beta(1 + sum of losses, 1 + sum of 1 - loss).
 
     For losses in {0, 1} this is Agrawal and Goyal 2012, Algorithm 1. Their Algorithm 2 turns a loss in between into 0
     or 1 by a coin; here it counts as a fraction, so that learning needs no rng. The probability of the action has no

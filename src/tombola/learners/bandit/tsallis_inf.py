@@ -1,4 +1,4 @@
-"""Tsallis-INF: follow the leader regularised by Tsallis entropy (Zimmert and Seldin 2021, Algorithm 1, alpha = 1/2).
+"""Tsallis-INF (Zimmert and Seldin 2021, Algorithm 1, alpha = 1/2).
 
 Good at once for i.i.d. and for adversarial losses. The variant with importance-weighted estimates ("IW").
 """
@@ -19,7 +19,7 @@ STEPS = 60
 
 
 class State(NamedTuple):
-    """Rounds answered, estimated totals, their gaps to the smallest times eta / 2, and y of the last round."""
+    """Rounds answered, y of the last round, estimated totals and scaled gaps."""
 
     answered: Floats
     y: Floats
@@ -28,7 +28,7 @@ class State(NamedTuple):
 
 
 def normalise(gaps: Floats, y: float, mix: Floats) -> float:
-    """Write 1 / (y + gap)^2 into `mix` for the y >= 1 with which it sums to 1, and return that y.
+    """Write 1 / (y + gap)^2 into `mix`, with y >= 1 such that it sums to 1; return y.
 
     Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y: after one step it climbs to the root
     and never passes it. It starts at the y of the last round, which is close.
@@ -50,7 +50,7 @@ def normalise(gaps: Floats, y: float, mix: Floats) -> float:
 
 @dataclass(frozen=True)
 class TsallisInf(MixedLearner):
-    """Play action a with probability 4 / (eta (total(a) - x))^2, where x makes the probabilities sum to 1.
+    """Play action a with probability 4 / (eta (total(a) - x))^2, normalised by x.
 
     total(a) adds up loss / probability of the plays of a, and eta = 2 / sqrt(t), where t - 1 counts the rounds answered
     (without delay, t is the round). No parameters, no horizon. The regret is at most 4 sqrt(k T) + 1 in every order.

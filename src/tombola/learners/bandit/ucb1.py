@@ -1,4 +1,4 @@
-"""UCB1: optimism in the face of uncertainty (Auer, Cesa-Bianchi and Fischer 2002, Figure 1), for losses."""
+"""UCB1 for losses (Auer, Cesa-Bianchi and Fischer 2002, Figure 1)."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ ORIGINAL = 2.0
 
 
 class State(NamedTuple):
-    """Rounds answered, actions not yet answered, and what was seen of every action; shrink = 1 / sqrt(seen)."""
+    """Rounds and actions answered; counts and means; shrink = 1 / sqrt(seen)."""
 
     scale: float
     answered: Floats
@@ -28,11 +28,11 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class UCB1(Learner):
-    """Play the action with the smallest lower confidence bound mean(a) - sqrt(scale ln n / n(a)).
+    """Play the smallest lower confidence bound, mean(a) - sqrt(scale ln n / n(a)).
 
     n(a) counts the answers for a, and n all answers. Every action is tried once first. `scale` = 2 is the original;
     smaller explores less. With the original and without delay its regret in random order is at most `bounds.ucb1`:
-    the bound for i.i.d. rows, and what the rows to come can differ from the pool (docs/theory/transfer.md).
+    the bound for i.i.d. rows, and the drift of random order (docs/theory/transfer.md).
 
     >>> from tombola import Pool, play
     >>> trace = play(UCB1(), Pool([[1.0, 0.0]] * 100), seed=0)

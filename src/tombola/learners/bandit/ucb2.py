@@ -1,4 +1,4 @@
-"""UCB2: optimism in blocks that grow, so that it seldom switches (Auer, Cesa-Bianchi and Fischer 2002, Figure 2)."""
+"""UCB2, which switches rarely (Auer, Cesa-Bianchi and Fischer 2002, Figure 2)."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ LEAST = 1e-6  # the smallest alpha: blocks of length 0 are passed over one by on
 
 
 class State(NamedTuple):
-    """The block being played, (1 + alpha)^r of every action, and what was seen of it."""
+    """Current block; (1 + alpha)^r, counts and means of every action."""
 
     alpha: float
     population: float
@@ -30,7 +30,7 @@ class State(NamedTuple):
 
 
 def start(alpha: float, population: float, actions: int) -> State:
-    """Return the state before the first round; with i.i.d. radii the population has no end."""
+    """Return the first state; `population` is infinite for i.i.d. radii."""
     place = (np.zeros(1), np.zeros(1), np.zeros(1))
     return State(alpha, population, *place, np.ones(actions), *np.zeros((3, actions)))
 
@@ -48,7 +48,7 @@ def most_promising(state: State) -> int:
 
 
 def next_block(state: State, action: int) -> float:
-    """Return the length of the next block of an action, and count the block; blocks of length 0 are passed over."""
+    """Return the length of the next non-empty block of an action, and count it."""
     length = 0.0
     while length == 0.0:
         grown = state.powers[action] * (1.0 + state.alpha)
@@ -59,7 +59,9 @@ def next_block(state: State, action: int) -> float:
 
 @dataclass(frozen=True)
 class UCB2(Learner):
-    """Play the action with the smallest mean(a) - sqrt((1 + alpha) ln(e n / n(a)) / (2 n(a))) for a whole block.
+    """Play the action with the smallest lower confidence bound for a whole block.
+
+    The bound is mean(a) - sqrt((1 + alpha) ln(e n / n(a)) / (2 n(a))).
 
     The r-th block of an action has ceil((1 + alpha)^(r+1)) - ceil((1 + alpha)^r) rounds; every action is tried once
     first. n(a) counts the answers for a, and n all answers; without delay, n(a) is the printed

@@ -46,7 +46,10 @@ class BudgetedBase(ABC):
         return False
 
     def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:  # noqa: B027 - some never plan
-        """Compute in plain Python between two rounds; `left` is the unspent budget in the common scale, shape (m,)."""
+        """Compute in plain Python between two rounds.
+
+        `left` is the unspent budget in the common scale, shape (m,).
+        """
 
     @property
     def plans(self) -> bool:
@@ -63,7 +66,7 @@ class BudgetedBase(ABC):
         )
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the regret bound in random order with probability 1 - delta, or None if none is known."""
+        """Return the regret bound with probability 1 - delta in random order, or None."""
         return None
 
 
@@ -92,7 +95,7 @@ class BudgetedBanditLearner(BudgetedBase):
 
 
 def check_growth(learner: Any) -> None:
-    """Raise ParameterError unless `growth` > 1 and `delta`, if the learner has one, is in (0, 1)."""
+    """Raise ParameterError unless growth > 1 and delta, if any, is in (0, 1)."""
     name = type(learner).__name__
     _validate.real(name, "growth", learner.growth, above=1)
     if hasattr(learner, "delta"):

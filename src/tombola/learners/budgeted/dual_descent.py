@@ -1,4 +1,4 @@
-"""Dual descent: the best action at the prices of the moment, and prices that follow what is used.
+"""Dual descent: best action at current prices, prices by subgradient steps.
 
 Balseiro, Lu and Mirrokni ("The best of many worlds: dual mirror descent for online allocation problems"), with the
 squared distance. There a row is seen before its action is chosen; here after it, so the best action is for the means.
@@ -32,7 +32,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class DualDescent(BudgetedLearner):
-    """Play argmax_a of mean reward minus priced mean cost; p <- max(0, p + step (c_t . x_t - rho)) after every round.
+    """Play the best action at dual prices p, updated by subgradient steps.
+
+    The action is argmax_a of mean reward minus priced mean cost; p <- max(0, p + step (c_t . x_t - rho)).
 
     Without a `step` it is 1 / (rho sqrt(T)): prices live in [0, 1/rho]. Before the first feedback it plays the null
     action.

@@ -1,4 +1,4 @@
-"""Empirical LP: the best mix for the means of what was seen, with the budget that is left for the rounds that are left.
+"""Empirical LP: optimal mix of the empirical means for the remaining budget.
 
 Solved again when the rows seen have grown by a factor, when the rows to come have shrunk by its
 square, and when an action of the mix no longer fits.
@@ -27,7 +27,7 @@ from tombola.learners.budgeted.means import (
 
 
 class State(NamedTuple):
-    """Growth, horizon, target; what was lost, the rows seen, their sums; when to solve again; the plan."""
+    """Parameters; total loss; rows seen and their sums; next solve; the plan."""
 
     growth: float
     horizon: float
@@ -45,7 +45,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class EmpiricalLP(BudgetedLearner):
-    """Play the mix that solves the LP of the empirical means, with rate (budget left) / (rounds not yet answered).
+    """Play the optimal mix of the LP of the empirical means.
+
+    Its rate is (budget left) / (rounds not yet answered).
 
     The learner to use. It is solved for the actions that still fit, so it pays to play with `stop="fits"`. Before the
     first feedback it plays the null action. In random order without delay its regret is at most

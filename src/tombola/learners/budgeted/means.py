@@ -1,4 +1,4 @@
-"""What the learners share that go by empirical means: sums of what was seen, and the mix that was planned from them."""
+"""Sums of observations and planned mixes, shared by learners of empirical means."""
 
 import math
 from typing import Any
@@ -11,20 +11,20 @@ from tombola.budget.optimum import UnreachableError, best_mix, target_as_budget
 
 
 def no_plan(terms: BudgetTerms) -> dict[str, Any]:
-    """Return what a state has of a plan before the first one: the null action, with everything fitting, no basis."""
+    """Return the plan fields of a first state: null action, all fitting, no basis."""
     k = terms.actions
     basis = np.full(k + terms.resources + 1, -1.0)
     return {"horizon": float(terms.horizon), "played": np.eye(k)[terms.null], "fitted": np.ones(k), "basis": basis}
 
 
 def no_rows(terms: BudgetTerms) -> dict[str, Any]:
-    """Return what a state has of rows before the first one: sums of nothing; the first is waited for."""
+    """Return the row sums of a first state: zeros, next solve at the first row."""
     k, m = terms.actions, terms.resources
     return {"seen": np.zeros(1), "losses": np.zeros(k), "costs": np.zeros((k, m)), "following": np.ones(1)}
 
 
 def no_answers(terms: BudgetTerms) -> dict[str, Any]:
-    """Return what a state has of plays before the first answer: what is known beforehand, and that a plan is due."""
+    """Return the play fields of a first state: known prices, and a plan at once."""
     k, m = terms.actions, terms.resources
     known = {"prices": known_prices(terms), "ceilings": ceilings(terms)}
     means = {"answered": np.zeros(1), "seen": np.zeros(k), "means": np.zeros(k), "costs": np.zeros((k, m))}
@@ -32,7 +32,7 @@ def no_answers(terms: BudgetTerms) -> dict[str, Any]:
 
 
 def aim_of(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the target, and the null action if it was added, which is no way to reach it, else -1."""
+    """Return the target, and the added null action, which cannot reach it, or -1."""
     return {"target": terms.target, "idle": float(terms.null) if terms.added else -1.0}
 
 
@@ -46,7 +46,7 @@ def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats,
 
 
 def add_costs(state: Any, action: int, costs: Floats) -> None:
-    """Add the costs of a play, whose loss is counted, to the means; once seen often enough, a plan is due."""
+    """Add the costs of an answered play to the means, and schedule the next plan."""
     state.answered[0] += 1.0
     for j in range(costs.size):
         state.costs[action, j] += (costs[j] - state.costs[action, j]) / state.seen[action]
@@ -67,7 +67,7 @@ def play_planned(state: Any, mix: Floats) -> None:
 
 
 def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
-    """Plan again when so many answers are enough, or when an action of the mix no longer fits."""
+    """Return whether to plan: enough new answers, or a planned action no longer fits."""
     if answered >= state.following[0]:
         return True
     for action in range(fits.size):
@@ -77,7 +77,7 @@ def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
 
 
 def note_plan(state: Any, fits: Floats) -> float:
-    """Write down when to plan again, with bandit feedback; return how many rounds are not answered yet."""
+    """Schedule the next plan (bandit feedback); return the unanswered rounds."""
     answered = int(state.answered[0])
     state.fitted[:] = fits
     state.marks[:] = np.maximum(state.seen + 1, np.floor(state.growth * state.seen))
@@ -87,12 +87,12 @@ def note_plan(state: Any, fits: Floats) -> float:
 
 
 def enough_now(state: Any, lost: float, rest: float) -> float:
-    """Return what mean loss is enough in the rounds that are not answered yet, to reach the target in all."""
+    """Return the mean loss of the remaining rounds that reaches the target overall."""
     return float((state.target * state.horizon - lost) / rest) if state.target < math.inf else math.inf
 
 
 def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, enough: float) -> bool:
-    """Write the cheapest mix that loses so much at most into the state, and tell whether there is one."""
+    """Write the cheapest mix with mean loss at most `enough`; return whether it exists."""
     active = actions[actions != state.idle]
     if active.size == 0:
         return False
@@ -106,7 +106,7 @@ def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any,
 
 
 def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, enough: float = math.inf) -> None:
-    """Write the best mix of these actions into the state, starting from the last basis if all actions take part.
+    """Write the optimal mix of these actions, warm-started from the last basis.
 
     Where a mean loss is enough, that is the cheapest mix which reaches it, if any does.
     """
@@ -121,7 +121,7 @@ def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: An
 
 
 def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
-    """Spread what is planned for an action never seen over all those that are taken for as good: so is the mix."""
+    """Share the probability of an unseen action among equally rated unseen actions."""
     unseen = (state.seen == 0.0) & (state.fitted == 1.0)
     if not unseen.any():
         return

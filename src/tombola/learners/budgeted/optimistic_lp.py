@@ -1,4 +1,4 @@
-"""Optimistic LP: the best mix if every action were as good and as cheap as what was seen of it allows.
+"""Optimistic LP: optimal mix for upper rewards and lower costs (bandit feedback).
 
 Badanidiyuru, Kleinberg and Slivkins 2013 and Agrawal and Devanur 2014 for i.i.d. rows; docs/theory/budget_bandit.md has
 the theorem for random order, and its proof.
@@ -27,7 +27,7 @@ from tombola.learners.budgeted.means import (
 
 
 class State(NamedTuple):
-    """Growth, horizon, ln(1/delta'); what is known; plays answered, of each action too; when to plan; the plan."""
+    """Parameters; known prices; counts, means and costs; next plan; the plan."""
 
     growth: float
     horizon: float
@@ -47,7 +47,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class OptimisticLP(BudgetedBanditLearner):
-    """Solve the LP of the highest rewards and the lowest costs that what was seen allows, with what is left.
+    """Solve the LP of upper confidence rewards and lower confidence costs.
 
     For an action answered n times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if
     p > 1/2, and g = ln(2 (k+1) (m+1) T / delta); costs with a price are known. Solved again when the plays of an action
@@ -104,7 +104,7 @@ class OptimisticLP(BudgetedBanditLearner):
 
 
 def lower(means: Floats, counts: Floats, log: float) -> Floats:
-    """Return how low the means of the pool may be, after so many plays: 0 where there were none.
+    """Return lower confidence bounds of pool means; 0 without observations.
 
     >>> lower(np.array([0.5, 0.5]), np.array([0.0, 200.0]), 4.0).round(9).tolist()
     [0.0, 0.4]

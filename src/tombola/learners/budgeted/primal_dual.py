@@ -1,4 +1,4 @@
-"""Primal-dual: exponential weights on the actions against exponential weights on the prices of the resources.
+"""Primal-dual: exponential weights on actions and on resource prices.
 
 Castiglioni, Celli and Kroer 2022 ("Online learning with knapsacks: the best of both worlds"), with negative entropy on
 both sides, as the paper uses it (L576).
@@ -17,7 +17,7 @@ from tombola.learners.full_information.hedge import weigh
 
 
 class State(NamedTuple):
-    """Rates; the total of every action, loss plus priced cost; the savings of every resource and the slack; prices."""
+    """Rates; totals of the actions (loss plus priced cost); savings; prices."""
 
     rate: float
     primal_rate: float
@@ -30,7 +30,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class PrimalDual(BudgetedLearner):
-    """Play actions by exp(eta_P * (their rewards minus priced costs)); raise the price of what is used above its rate.
+    """Play actions by exp(eta_P * (rewards minus priced costs)), and update prices.
+
+    The price of a resource used above its rate rises.
 
     x_t ~ exp(eta_P sum_{s<t} (r_s - p_s . c_s)); the prices are w_t / rho without its last entry, which is for the
     slack, w_t ~ exp(eta_D sum_{s<t} (c_s . x_s - rho) / rho); eta_P = sqrt(8 ln k / T) / (1 + 1/rho) and eta_D =
@@ -77,7 +79,7 @@ class PrimalDual(BudgetedLearner):
 
 
 def used(played: Floats, costs: Floats, resource: int) -> float:
-    """Return what a play used of a resource."""
+    """Return the use of a resource by a play."""
     total = 0.0
     for action in range(played.size):
         total += played[action] * costs[action, resource]

@@ -1,4 +1,4 @@
-"""Serfling LP: the empirical LP with a margin for what the shuffle may hide, which keeps a proof.
+"""Serfling LP: the empirical LP with a proved safety margin.
 
 docs/theory/budget.md has the theorem and its proof (Serfling 1974 for the radii).
 """
@@ -16,7 +16,7 @@ from tombola.learners.budgeted.means import add_row, means_of, no_rows, play_pla
 
 
 class State(NamedTuple):
-    """Growth, horizon, ln(1/delta'), null action; the rows seen and their sums; when to solve again; mix and basis."""
+    """Parameters; rows seen and their sums; next solve; mix and basis."""
 
     growth: float
     horizon: float
@@ -32,7 +32,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class SerflingLP(BudgetedLearner):
-    """Play the mix that solves the LP of the empirical means with rate (left - 1) / (rounds left) - margin.
+    """Play the optimal mix of the empirical LP with a margin on the rate.
+
+    The rate is (left - 1) / (rounds left) - margin.
 
     Left is in the common scale, in which no cost is above 1. The margin, T/(T-n) Serfling radii of the past plus one of
     the coming block, is such that with probability 1 - delta no block uses more than its share, so that the rate

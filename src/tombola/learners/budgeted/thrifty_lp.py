@@ -1,7 +1,7 @@
-"""Thrifty LP: the best mix for what is believed of every action, with a little more for what was rarely played.
+"""Thrifty LP: optimal mix of posterior means plus a bonus for rare actions.
 
 The beliefs are those of `Thrifty` (an empirical-Bayes prior), the little more follows MOSS (Audibert and Bubeck 2009),
-with what is left; the mix comes from the linear program with what is left, as in `EmpiricalLP`.
+with the rounds left; the mix comes from the linear program of the budget left, as in `EmpiricalLP`.
 """
 
 import math
@@ -30,7 +30,7 @@ MORE = 1.0  # what an action to be tried is taken to earn above all others
 
 
 class State(NamedTuple):
-    """Growth, horizon, target; what is known; answers, what they say and what is believed; when to plan; the plan."""
+    """Parameters; known prices; answers; posterior; next plan; the plan."""
 
     growth: float
     horizon: float
@@ -59,12 +59,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class ThriftyLP(BudgetedBanditLearner):
-    """Solve the LP of believed rewards and costs with what is left; the learner to use with bandit feedback.
+    """Solve the LP of posterior mean rewards and costs (bandit feedback).
 
     Mean losses are shrunk to those of the other actions, as far as these are alike, and an action chosen n times is
-    taken to earn sqrt(d) ln(R/(k n)) / 2 more, where d is the variance of what is believed of it and R the number of
+    taken to earn sqrt(d) ln(R/(k n)) / 2 more, where d is its posterior variance and R the number of
     plays that rounds and money are left for. Costs are means, with half a play at the mean of all actions. An action
-    never chosen is tried, whatever it may cost, as long as that can pay: it is the best yet with the probability
+    never chosen is tried at any cost, as long as that can pay: it is the best yet with the probability
     1 / (tried + 1), then better by the spread of the means, or by c (1 - c) / 3 as a variance around their centre c if
     that is wider, in R plays. Nothing is proved, so `bound` is None;
     `OptimisticLP` has a bound.
@@ -134,7 +134,7 @@ class ThriftyLP(BudgetedBanditLearner):
 
 
 def expected_costs(state: State) -> tuple[Floats, Floats]:
-    """Return what every action is expected to cost, and what is usual."""
+    """Return the expected cost of every action, and the average cost."""
     tried = state.seen > 0.0
     usual = state.costs[tried].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
     often = state.seen[:, None]
@@ -143,9 +143,9 @@ def expected_costs(state: State) -> tuple[Floats, Floats]:
 
 
 def bonuses(state: State, plays: float) -> Floats:
-    """Return by how much each action may earn more than is believed, as far as so many plays can make use of it.
+    """Return the exploration bonus of each action, for this number of plays.
 
-    What was chosen and not answered yet counts as if it were: it will be known before long.
+    Pending plays count as answered, because their answers arrive soon.
     """
     often = np.maximum(1.0, np.maximum(state.seen, state.chosen))
     logs = np.log(np.maximum(1.0, plays / (state.seen.size * often)))
@@ -159,7 +159,7 @@ def affordable(left: Floats, usual: Floats) -> float:
 
 
 def worth_trying(state: State, plays: float) -> bool:
-    """Tell whether an action never seen is expected to win more, in so many plays, than one play of it loses."""
+    """Return whether trying an unseen action is expected to pay within `plays` plays."""
     tried = state.seen > 0.0
     if tried.sum() < 2:
         return True

@@ -1,1 +1,1 @@
-"""Learners with full information: after the delay they observe the losses of all actions."""
+"""Full-information learners."""

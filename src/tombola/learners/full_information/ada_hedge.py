@@ -1,4 +1,4 @@
-"""AdaHedge: Hedge that tunes its rate to the data (de Rooij, van Erven, Grunwald and Koolen 2014, Sections 2 and 3)."""
+"""AdaHedge (de Rooij, van Erven, Grunwald and Koolen 2014, Sections 2 and 3)."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tombola.learners.full_information.hedge import weigh
 
 
 class State(NamedTuple):
-    """How far every action is behind the leader, the mix with its rate and log-sum, and the mixability gap so far."""
+    """Losses relative to the leader; mix, rate and log-sum; mixability gap."""
 
     kappa: float
     behind: Floats
@@ -31,7 +31,9 @@ def adapted(gap: float, actions: int) -> float:
 
 @no_inline
 def take(behind: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats) -> float:
-    """Add a row, and return its mixability gap: the loss of the mix, less -1/rate ln sum_a mix(a) exp(-rate loss(a)).
+    """Add a row, and return its mixability gap.
+
+    The gap is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)).
 
     Losses enter only through their differences, so that a row with equal losses has no gap, not even by rounding.
     """
@@ -51,7 +53,7 @@ def take(behind: Floats, mix: Floats, rate: float, log_sum: float, losses: Float
 
 @dataclass(frozen=True)
 class AdaHedge(MixedLearner):
-    """Play an action with probability proportional to exp(-rate * its total loss), rate = kappa ln k / (mixability gap).
+    """Play Hedge with rate = kappa ln k / (cumulative mixability gap).
 
     The mixability gap of a row is how much the mix loses more than the best that Hedge could hope for; its sum so far
     sets the rate. Before there is any, the rate is infinite and the mix is shared by the leaders. `kappa` = 1 is the

@@ -1,4 +1,4 @@
-"""Birthday-Test: learns every i.i.d. input, and fails in random order (paper L210, Theorem at L259)."""
+"""Birthday test (paper, Section 3): learns every i.i.d. input, fails in random order."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SINGLE = 2.0**-23
 
 
 class State(NamedTuple):
-    """The grid, which of its points were seen, whether the test fired, and the totals since then."""
+    """Grid, points seen, whether the test fired, and the totals since then."""
 
     grid: float
     seen: Floats
@@ -25,7 +25,10 @@ class State(NamedTuple):
 
 
 def fires(seen: Floats, grid: float, loss: float) -> bool:
-    """Tell whether a loss is off the grid {1/grid, ..., grid/grid} or was seen before; if not, remember it."""
+    """Return whether a loss is off the grid or was seen before; otherwise mark it.
+
+    The grid is {1/grid, ..., grid/grid}.
+    """
     point = math.floor(grid * loss + 0.5)
     if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, TOLERANCE + grid * SINGLE):
         return True
@@ -37,7 +40,9 @@ def fires(seen: Floats, grid: float, loss: float) -> bool:
 
 @dataclass(frozen=True)
 class BirthdayTest(Learner):
-    """Play action 0 until one of its losses comes twice or is off the grid; then follow the leader from scratch.
+    """Play action 0 until one of its losses repeats or is off the grid; then the leader.
+
+    Follow the leader starts from scratch.
 
     The grid is {1/g, ..., g/g} with g = `grid`, or the horizon T without one. On i.i.d. input the test fires after at
     most 2 sqrt(T) rounds on average, so the regret is O(sqrt(T log k)). In random order it has no bound: on the pool

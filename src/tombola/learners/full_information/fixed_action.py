@@ -17,7 +17,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class FixedAction(Learner):
-    """Play `action` in every round; the regret is 0 if it is the best, and linear otherwise.
+    """Play `action` in every round.
+
+    The regret is 0 if it is the best action, and linear otherwise.
 
     >>> from tombola import Pool, play
     >>> play(FixedAction(1), Pool([[1.0, 0.0]] * 3), order="given", seed=0).actions.tolist()

@@ -1,4 +1,4 @@
-"""FlipFlop: follow the leader while that goes well, else AdaHedge (de Rooij, van Erven, Grunwald and Koolen 2014)."""
+"""FlipFlop (de Rooij, van Erven, Grunwald and Koolen 2014)."""
 
 import math
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class State(NamedTuple):
 
 
 def enough(gaps: Floats, regime: int) -> bool:
-    """Tell whether the regime has run up so much mixability gap that it is the other's turn."""
+    """Return whether the mixability gap of the regime ends it."""
     if regime == FLIP:
         return bool(gaps[FLIP] > PHI / ALPHA * gaps[FLOP])
     return bool(gaps[FLOP] > ALPHA * gaps[FLIP])
@@ -36,7 +36,9 @@ def enough(gaps: Floats, regime: int) -> bool:
 
 @dataclass(frozen=True)
 class FlipFlop(MixedLearner):
-    """Alternate between follow the leader ("flip") and AdaHedge ("flop"), so that their mixability gaps stay balanced.
+    """Alternate between follow the leader ("flip") and AdaHedge ("flop").
+
+    Their mixability gaps stay balanced.
 
     Flip ends when its gap exceeds phi/alpha times that of flop, flop when its gap exceeds alpha times that of flip;
     phi = 2.37 and alpha = 1.243 (Section 3, Corollary 16). The regret is at most 5.64 times that of follow the leader

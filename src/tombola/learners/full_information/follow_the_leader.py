@@ -1,4 +1,4 @@
-"""Follow the leader: play the action that would have been best so far (Hannan 1957; paper L210)."""
+"""Follow the leader (Hannan 1957; paper, Section 3)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
@@ -13,7 +13,7 @@ from tombola.rng import integers
 
 
 class State(NamedTuple):
-    """Whether ties are broken at random, and the total loss of every action, over the rows seen."""
+    """Whether ties are broken at random, and the total loss of every action."""
 
     random: float
     totals: Floats
@@ -29,7 +29,7 @@ def leader(totals: Floats) -> int:
 
 
 def leaders(totals: Floats, first: int) -> int:
-    """Count the actions whose total equals that of `first`, the lowest of them."""
+    """Count the actions with the total of `first`, the lowest index among them."""
     count = 0
     for action in range(first, totals.size):
         if totals[action] == totals[first]:
@@ -45,7 +45,9 @@ def add(totals: Floats, losses: Floats) -> None:
 
 @dataclass(frozen=True)
 class FollowTheLeader(Learner):
-    """Play the action with the smallest total loss so far, ties to the lowest index or to a `"random"` leader.
+    """Play the action with the smallest total loss so far.
+
+    Ties go to the lowest index, or to a `"random"` leader.
 
     For random order: there its regret is at most about pi sqrt(2 T ln k), and (pi/2) sqrt(T) for k = 2, and a delay
     d adds d (`bounds.follow_the_leader`, docs/theory/delay.md). In adversarial order it is linear.

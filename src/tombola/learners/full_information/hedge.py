@@ -1,4 +1,4 @@
-"""Hedge: exponential weights with a fixed rate (Freund, Schapire 1997; Cesa-Bianchi, Lugosi 2006, Theorem 2.2)."""
+"""Hedge (Freund, Schapire 1997; Cesa-Bianchi, Lugosi 2006, Theorem 2.2)."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,9 @@ class State(NamedTuple):
 
 @no_inline
 def weigh(totals: Floats, rate: float, mix: Floats) -> float:
-    """Write probabilities proportional to exp(-rate * total) into `mix`, and return ln sum exp(-rate * (total - least)).
+    """Write exponential weights into `mix`, and return the log of their sum.
+
+    Weights are exp(-rate * (total - least)); `mix` is normalised.
 
     An infinite rate shares the probability equally among the leaders.
     """
@@ -48,12 +50,12 @@ def weigh(totals: Floats, rate: float, mix: Floats) -> float:
 
 @dataclass(frozen=True)
 class Hedge(MixedLearner):
-    """Play an action with probability proportional to exp(-rate * its total loss so far).
+    """Play actions with probabilities proportional to exp(-rate * total loss).
 
-    `order` says what it is tuned for. In "random" order the rate sqrt(8 ln k / T) is right for every delay d, known
+    `order` selects the tuning. In "random" order the rate sqrt(8 ln k / T) is right for every delay d, known
     or not: the regret is at most sqrt(T ln k / 2) + d (1 - 1/k). For "given" order, the worst case, tell it the
     `delay`: its rate is then sqrt(8 ln k / (T (1 + 2d))) and its regret at most sqrt(T (1 + 2d) ln k / 2) in every
-    order, which is what delay costs there. Any other `rate` has the bounds of `bounds.hedge` and
+    order: in the worst order, delay multiplies. Any other `rate` has the bounds of `bounds.hedge` and
     `bounds.hedge_given_order`.
 
     >>> from tombola import Pool, play

@@ -1,4 +1,4 @@
-"""Hedge for an unknown horizon: the rate falls with the rows seen (Gerchinovitz 2011; Bubeck 2011)."""
+"""Hedge for an unknown horizon (Gerchinovitz 2011; Bubeck 2011)."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class HedgeAnytime(MixedLearner):
-    """Play an action with probability proportional to exp(-rate * its total loss), rate = 2 sqrt(ln k / (1 + rows seen)).
+    """Play Hedge with rate = 2 sqrt(ln k / (1 + rows seen)).
 
     Without delay the regret is at most sqrt(T ln k) in every order, for all T at once. In random order a delay d adds
     d (1 - 1/k), without being known.

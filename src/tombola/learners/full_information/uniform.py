@@ -1,4 +1,4 @@
-"""Uniform: every action with the same probability, always; the baseline that learns nothing."""
+"""Uniform play, a baseline that ignores its feedback."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -15,7 +15,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Uniform(MixedLearner):
-    """Play every action with probability 1/k; the regret is linear, unless all actions are equally good.
+    """Play every action with probability 1/k; the regret is linear in general.
 
     >>> from tombola import Pool, play
     >>> play(Uniform(), Pool([[1.0, 0.0]] * 3), order="given", seed=0).expected_losses.tolist()

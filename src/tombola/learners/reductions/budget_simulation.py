@@ -27,7 +27,7 @@ ACTED, KEPT, BLOCK = 0, 1, 2
 
 
 class State(NamedTuple):
-    """Horizon, rate and null action; rounds acted, rows kept, block; the blocks; the mix; the past."""
+    """Parameters; counters (rounds, rows kept, block); blocks; mix; past rows."""
 
     horizon: float
     rate: float
@@ -42,13 +42,15 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class BudgetSimulation(BudgetedLearner):
-    """Train `base` on the past in i.i.d. order with rate rho_i = rho - margin * epsilon_i, and play its average mix.
+    """Train `base` on i.i.d. draws from the past, and play its average mix.
+
+    Block i has the rate rho_i = rho - margin * epsilon_i.
 
     epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block with rho_i < rho / 2 plays null, as the proof has it
     (L483), and so does round 1, which the proof does not pay for. That takes 96 ln(m k log2(T) / delta) / rho^2
     rounds: if the horizon is shorter it never plays, and it warns. `margin` is 2 as printed; the proof of zero
     violation adds up to 3 epsilon_i (erratum 20: the next block differs from the past by 2 epsilon_i, not one),
-    so margin=3 is what it proves. Either way the stop rule keeps the budget; play it with `stop="strict", mixed=True`
+    so the proof needs margin=3. Either way the stop rule keeps the budget; play it with `stop="strict", mixed=True`
     to be faithful. With a delay d, blocks wait d rounds for each other, as in `LemmaSchedule(d)`, and play null meanwhile.
 
     >>> from tombola.budget.budget import Budget
@@ -138,7 +140,7 @@ class BudgetSimulation(BudgetedLearner):
 def average_mix(
     base: BudgetedLearner, losses: Floats, costs: Floats, rounds: int, rate: float, null: int, rng: RngState
 ) -> Floats:
-    """Return the average mix of `base` in `rounds` i.i.d. draws from the past, with budget rate * rounds."""
+    """Return the average mix of `base` on i.i.d. draws with budget rate * rounds."""
     actions = losses.shape[1]
     resources = costs.shape[1] // actions
     worst = np.ones((actions, resources))

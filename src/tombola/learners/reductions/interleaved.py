@@ -1,4 +1,4 @@
-"""Interleaved: d+1 copies of a learner take turns, so that none ever waits (Weinberger and Ordentlich 2002).
+"""Interleaved copies for delayed feedback (Weinberger and Ordentlich 2002).
 
 The standard way to turn any learner into one for delay d (Joulani, Gyorgy and Szepesvari 2013): copy t mod (d+1) plays
 round t and hears of it before its next turn. Its regret is d+1 times that of a horizon of T/(d+1): delay multiplies.
@@ -88,7 +88,7 @@ class Interleaved(Learner):
 
 
 def next_copy(state: State) -> Floats:
-    """Return the memory of the copy whose turn it is, and count the round."""
+    """Return the state vector of the next copy, and count the round."""
     copy: Floats = state.copies[int(state.acted[0]) % state.copies.shape[0]]
     state.acted[0] += 1.0
     return copy

@@ -1,4 +1,4 @@
-"""Simulation for bandit feedback: train a base on what was seen, made i.i.d. and optimistic.
+"""Simulation for bandit feedback: train a base on optimistic i.i.d. feedback.
 
 The paper's template needs whole rows to train on. Of an action played n times only n losses are known; so each action
 is simulated from its own losses, lowered to FrugalUCB's index, and the base finds out which of them to play. The
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class State(NamedTuple):
-    """Rounds acted, the action to play next (-1: not simulated yet), and every loss seen of each action, in order.
+    """Rounds, next action (-1: not simulated yet), and the losses of each action.
 
     `known` and `levels` are the count and the mean at which an action was looked at last. The lazy simulation keeps
     how often the base `played` each action, the round `planned` in, and the counts at which the next is `due_at`.
@@ -53,7 +53,7 @@ class State(NamedTuple):
 
 
 def keep(state: State, action: int, loss: float) -> None:
-    """Keep a loss of an action, and look at it if it has answered half as often again as when it was looked at."""
+    """Store a loss, and update the simulated mean after half as many new answers."""
     state.past[action, int(state.seen[action])] = loss
     learn(state.seen, state.means, action, loss)
     known = state.known[action]
@@ -63,7 +63,7 @@ def keep(state: State, action: int, loss: float) -> None:
 
 
 def kept_share(state: State) -> Floats:
-    """Return the probability with which a simulated loss is kept, so that its mean is the index of the action."""
+    """Return the probability of keeping a simulated loss, so that its mean is the index."""
     left = max(1.0, state.horizon - state.acted[0])
     actions = state.seen.size
     indices = [index(state.levels[a], state.known[a], left, actions, state.horizon) for a in range(actions)]
@@ -71,7 +71,7 @@ def kept_share(state: State) -> Floats:
 
 
 class SimulatedHistory(NamedTuple):
-    """What simulated rounds are made of: the losses seen, how many of each action count, and the share that is kept."""
+    """Losses observed, the number used of each action, and keep probabilities."""
 
     past: Floats
     seen: Floats
@@ -79,7 +79,7 @@ class SimulatedHistory(NamedTuple):
 
 
 def simulate_feedback(memory: Floats, rng: RngState, tale: SimulatedHistory, rounds: int, plays: Floats) -> int:
-    """Let the base play simulated rounds, count what it plays, and return the last action."""
+    """Run the base on simulated rounds, count its plays, and return the last action."""
     state, mix = view(memory), mix_slice(memory)
     last = 0
     for _ in range(rounds):
@@ -95,7 +95,7 @@ def simulate_feedback(memory: Floats, rng: RngState, tale: SimulatedHistory, rou
 
 @lru_cache(maxsize=256)
 def fresh(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
-    """Return the first memory of a base for so many rounds, and `simulate_feedback` specialised to it, compiled or plain."""
+    """Return the first state vector of a base, and its `simulate_feedback` kernel."""
     state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
     memory, row = flatten(state, actions), np.zeros(actions)
     arguments = (memory, new_rng(np.random.SeedSequence(0)), SimulatedHistory(np.zeros((actions, 1)), row, row), 1, row)
@@ -106,7 +106,7 @@ def fresh(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[
 
 
 def simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
-    """Play so many rounds of a fresh run that the base takes for `horizon` rounds: the last action, and all plays."""
+    """Run a fresh base for `rounds` of `horizon` rounds; return last action and plays."""
     plays = np.zeros(state.seen.size)
     memory, run = fresh(base, plays.size, horizon, compiled=compiles())
     return int(
@@ -121,12 +121,12 @@ def power(state: State) -> int:
 
 @dataclass(frozen=True)
 class OptimisticSimulation(Learner):
-    """In every round, let a fresh `base` play simulated rounds, and play what it plays in one of them, drawn blindly.
+    """Play the action of a fresh base in a random round of a simulation.
 
     In round t the base plays h = 2^floor(log2 t) rounds in which action a answers, with probability I / m, one of its first
     n losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which a was looked at last, m the mean
     of these losses, and I is FrugalUCB's index with the rounds that are left, which is at most m. So the simulated
-    mean is I, and rounds are i.i.d., whatever the order of the rows. Every action is played once first. `base` is any
+    mean is I, and rounds are i.i.d. for every order of the rows. Every action is played once first. `base` is any
     bandit learner that acts round by round. It buys generality, not a better rate: with R_A its regret on i.i.d.
     rounds, the regret in random order is at most sum R_A(2^i) + `bounds.by_indices`, which is of order sqrt(k T)
     (docs/theory/optimistic.md). It simulates T/4 rounds in every round; `LazyOptimisticSimulation` far fewer, without
@@ -196,7 +196,9 @@ class OptimisticSimulation(Learner):
 
 @dataclass(frozen=True)
 class LazyOptimisticSimulation(OptimisticSimulation):
-    """The same with few simulations: again when the rounds have doubled, or the answers of an action grown by half.
+    """OptimisticSimulation with few simulations.
+
+    It simulates again when the rounds have doubled, or the answers of an action grown by half.
 
     In between it plays the frequencies of the last one. No bound is proved, so `bound` is None.
 

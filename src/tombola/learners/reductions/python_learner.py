@@ -31,7 +31,7 @@ class PythonLearner:
     update: Callable[[Any, Floats], Any] = lambda subject, losses: subject.update(losses)
 
     def train(self, past: Floats, rounds: int, rng: RngState) -> Floats:
-        """Return how often the object plays each action in independent uniform draws from the rows of `past`."""
+        """Return the play counts of the object on i.i.d. draws from the rows of `past`."""
         rows, actions = past.shape
         subject = self.make(actions, rounds)
         plays = np.zeros(actions)

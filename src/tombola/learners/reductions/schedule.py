@@ -16,7 +16,7 @@ from tombola._types import Floats
 
 
 class Blocks(NamedTuple):
-    """The first round of every block, and its length, which is also the length of its training."""
+    """First round and length of every block; a training has the same length."""
 
     starts: Floats
     lengths: Floats
@@ -28,12 +28,14 @@ class Schedule(ABC):
 
     @abstractmethod
     def blocks(self, horizon: int) -> Blocks:
-        """Return the blocks that begin within the horizon; none for a schedule that follows what is revealed."""
+        """Return the blocks that begin within the horizon, if the schedule has blocks."""
 
 
 @dataclass(frozen=True)
 class LemmaSchedule(Schedule):
-    """Block i = 0, 1, .. has 2^i rounds from t_i = 2^i + 1 + (i+1) d on, and 2^i rows are known when it begins.
+    """Block i = 0, 1, .. has 2^i rounds from t_i = 2^i + 1 + (i+1) d on.
+
+    2^i rows are revealed when it begins.
 
     Lemma 4.1 of the paper holds to the letter; without delay it is the template itself.
 
@@ -55,7 +57,9 @@ class LemmaSchedule(Schedule):
 
 @dataclass(frozen=True)
 class PaperSchedule(Schedule):
-    """Block i = 1, 2, .. has 2^i rounds from t_i = 2^i + i d on, as printed; 2^i - 1 rows are known when it begins.
+    """Block i = 1, 2, .. has 2^i rounds from t_i = 2^i + i d on, as printed.
+
+    2^i - 1 rows are revealed when it begins.
 
     Block 0 is round 1.
 
@@ -77,7 +81,7 @@ class PaperSchedule(Schedule):
 
 @dataclass(frozen=True)
 class GrowingSchedule(Schedule):
-    """No blocks and no waiting: train on all that is revealed whenever it has grown by a factor.
+    """Train on all revealed rows whenever their number has grown by a factor.
 
     It needs no knowledge of the delay, so unknown, random and per-round delays and lost feedback work the same way.
     """

@@ -1,4 +1,4 @@
-"""Simulation: the paper's template (L258-L290), and its version for delayed feedback (L292-L425).
+"""Simulation, the paper's template (Section 3), also for delayed feedback (Section 4).
 
 At the start of a block: make the past i.i.d., train a stochastic learner on it, and play its frequencies in the block.
 """
@@ -27,7 +27,7 @@ ACTED, KEPT, BLOCK, NEXT = 0, 1, 2, 3
 
 
 class State(NamedTuple):
-    """The mix, the past, the blocks, and a few counters: rounds acted, rows kept, block begun, next training."""
+    """Parameters; counters (rounds, rows, block, next training); blocks; mix; past."""
 
     by_blocks: float
     growth: float
@@ -43,12 +43,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Simulation(MixedLearner):
-    """Train `base` on past rows in i.i.d. order, and play its frequencies until the next training.
+    """Train `base` on i.i.d. draws from past rows, and play its frequencies.
 
     Faithful to the paper: `Simulation(base, LemmaSchedule(delay))` or `PaperSchedule(delay)`; rounds between blocks play `free_action`
     and their rows are discarded, unless `past="all"` keeps them and `waiting="last"` goes on with the last mix.
     Practical: `Simulation(base)`, which is `GrowingSchedule()`: it has no blocks to wait for, so it keeps every row and plays
-    the last mix in between, whatever the delays are.
+    the last mix in between, for all delays.
     `trainings` runs are averaged; that lowers the variance and leaves the expected regret as it is.
 
     In random order its regret is at most `bounds.simulation(...)`: that of `base` on i.i.d. rows, plus
@@ -165,7 +165,7 @@ class Simulation(MixedLearner):
         return bounds.simulation(horizon, actions, self.schedule.delay, base) if discards else None
 
     def _base_bound(self, actions: int, horizon: int) -> Callable[[int], float] | None:
-        """Return the bound of the base on 2^i i.i.d. rows, or None if it is unknown for some block."""
+        """Return the bound of the base on 2^i i.i.d. rows, or None if unknown."""
         if isinstance(self.base, PythonLearner):
             return None
         if isinstance(self.base, FollowTheLeader):
@@ -176,7 +176,7 @@ class Simulation(MixedLearner):
 
 
 def frequencies(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
-    """Return how often `base` plays each action in `rounds` independent uniform draws from the rows of `past`."""
+    """Return the play counts of `base` in `rounds` i.i.d. draws from `past`."""
     if isinstance(base, PythonLearner):
         return base.train(past, rounds, rng)
     return train(base, FullFeedback(past.shape[1], rounds), past, rng)

@@ -1,4 +1,4 @@
-"""Training: the play of a learner on past rows in i.i.d. order, of which only the frequencies of actions are kept."""
+"""Training on i.i.d. draws from past rows; only play counts are returned."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ CHUNK = 1 << 14  # draws at a time, so that training needs no memory besides the
 
 
 def train(base: Any, setting: FeedbackModel, losses: Floats, rng: RngState, costs: Floats | None = None) -> Floats:
-    """Return how often `base` plays each action in the rounds of its setting, each an independent draw from the past.
+    """Return the play counts of `base` on i.i.d. draws from past rows.
 
     `costs`, if there are any, has one column for each action and resource, as a pool has them.
     """
@@ -38,7 +38,7 @@ def train(base: Any, setting: FeedbackModel, losses: Floats, rng: RngState, cost
 
 
 def read_only(array: Floats) -> Floats:
-    """Return a view that cannot be written, as those of a pool: so one compiled loop serves both."""
+    """Return a read-only view; the arrays of a pool have the same compiled type."""
     view = array.view()
     view.flags.writeable = False
     return view

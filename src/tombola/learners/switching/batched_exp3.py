@@ -1,4 +1,4 @@
-"""Batched Exp3: Exp3 that draws one action for a whole block, of about T^(1/3) rounds (Arora, Dekel and Tewari 2012).
+"""Batched Exp3 for switching costs (Arora, Dekel and Tewari 2012).
 
 R. Arora, O. Dekel and A. Tewari, "Online bandit learning against an adaptive adversary: from regret to policy regret",
 ICML 2012, where mini-batches make any bandit learner one for switching costs, with regret of order T^(2/3).
@@ -19,7 +19,7 @@ from tombola.rng import choice
 
 
 class State(NamedTuple):
-    """The action of the block with the probability it was drawn with, the rounds left of it, and the estimated totals."""
+    """Action of the block, its probability and rounds left; estimated totals."""
 
     block: float
     rate: float
@@ -32,12 +32,14 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchedExp3(Learner):
-    """Draw an action with probability proportional to exp(-rate total(a)), and play it for a whole block.
+    """Draw an action by exponential weights, and play it for a whole block.
+
+    Its probability is proportional to exp(-rate total(a)).
 
     total(a) adds up loss / probability of its plays, where the probability of every round of a block is that of its draw. With
     `block` = None, blocks have (2 price)^(2/3) (T / (2 k ln k))^(1/3) rounds, and the rate fits; then the regret with
     switches is at most `bounds.switching.batched_exp3`, in every order: about
-    3 (k T^2 price ln k / 2)^(1/3). `price` is what a switch costs, in losses.
+    3 (k T^2 price ln k / 2)^(1/3). `price` is the cost of a switch, in losses.
 
     >>> from tombola import Pool, play
     >>> trace = play(BatchedExp3(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)

@@ -1,4 +1,4 @@
-"""Elimination with the empirical Bernstein-Serfling radius, for small variances (Bardenet and Maillard 2015)."""
+"""Elimination with Bernstein-Serfling radii (Bardenet and Maillard 2015)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Elimination with betting intervals, which hold at all counts at once (Waudby-Smith and Ramdas 2024)."""
+"""Elimination with betting confidence sequences (Waudby-Smith and Ramdas 2024)."""
 
 import math
 from collections import namedtuple
@@ -27,7 +27,7 @@ def least_high(state: Any) -> float:
 
 
 def drop_at_once(state: Any) -> None:
-    """Drop the active actions above another one, in the middle of a stage; the next in turn begins a stretch."""
+    """Drop inferior actions within a stage; the next in turn begins a stretch."""
     ceiling, turn, kept = least_high(state), int(state.turn[0]), 0
     for place in range(int(state.left[0])):
         action = int(state.active[place])
@@ -43,7 +43,9 @@ def drop_at_once(state: Any) -> None:
 
 @dataclass(frozen=True)
 class BettingElimination(Learner):
-    """Play the active actions forth and back as `SerflingElimination`, and drop an action once it is surely worse.
+    """Eliminate actions by betting confidence sequences, within stages.
+
+    It plays forth and back as `SerflingElimination`.
 
     Action a is dropped when its betting interval, at level delta/k, lies above that of another. The intervals hold at
     all counts at once, so it is dropped at once, not at the end of a stage, and no decisions are counted. The best

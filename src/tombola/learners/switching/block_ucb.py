@@ -1,4 +1,4 @@
-"""Block UCB: optimism at the start of blocks whose length grows from frame to frame (Agrawal, Hegde, Teneketzis 1988).
+"""Block UCB for switching costs (Agrawal, Hegde, Teneketzis 1988).
 
 R. Agrawal, M. V. Hegde and D. Teneketzis, "Asymptotically efficient adaptive allocation rules for the multiarmed bandit
 problem with switching cost", IEEE Transactions on Automatic Control 33. With the index of UCB1 in place of theirs.
@@ -17,7 +17,7 @@ from tombola.learners.base import Feedback, Learner
 
 
 class State(NamedTuple):
-    """The blocks of every frame, the frame and its blocks left, the block being played, and what was seen."""
+    """Blocks per frame; frame and its blocks left; current block; counts and means."""
 
     scale: float
     blocks: Floats
@@ -32,7 +32,9 @@ class State(NamedTuple):
 
 
 def frames(horizon: int) -> list[int]:
-    """Return how many blocks frames 1, 2, .. have, ceil((2^(f^2) - 2^((f-1)^2)) / f), up to the horizon.
+    """Return the number of blocks of frames 1, 2, .., up to the horizon.
+
+    Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks.
 
     >>> frames(1000)
     [1, 7, 166, 16256]
@@ -58,7 +60,7 @@ def most_promising(state: State) -> int:
 
 
 def begin_block(state: State) -> None:
-    """Begin a block of the frame, or the first one of the next frame; frame f has blocks of f rounds."""
+    """Begin the next block; frame f has blocks of f rounds."""
     if state.blocks_left[0] == 0.0 and int(state.frame[0]) < state.blocks.size:
         state.blocks_left[0] = state.blocks[int(state.frame[0])]
         state.frame[0] += 1.0
@@ -68,7 +70,9 @@ def begin_block(state: State) -> None:
 
 @dataclass(frozen=True)
 class BlockUCB(Learner):
-    """Play the action with the smallest mean(a) - sqrt(scale ln n / n(a)) for a block; frame f has blocks of f rounds.
+    """Play the action with the smallest UCB1 index for a block of f rounds.
+
+    The index is mean(a) - sqrt(scale ln n / n(a)); f is the number of the frame.
 
     Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks, after a frame in which every action is tried once; by
     round t a block lasts about sqrt(log2 t) rounds. n(a) counts the answers for a, and n all answers. The analysis is

@@ -1,4 +1,4 @@
-"""Frugal UCB: our learner for a finite pool and a price on switches; its optimism ends before the pool does.
+"""Frugal UCB for finite pools and switching costs; exploration ends in time.
 
 The index is of the family of MOSS (Audibert and Bubeck 2009) and kl-UCB++ (Menard and Garivier 2017), with the rounds
 that are left in place of the horizon (as Lattimore 2015 has it) and ln+(R/(kn)) where kl-UCB++ has another logarithm.
@@ -18,7 +18,7 @@ from tombola.learners.base import Feedback, Learner
 
 
 class State(NamedTuple):
-    """Rounds acted, the action being played and what is left of its block, and what was seen of every action."""
+    """Rounds acted, current action and rounds left of its block, counts and means."""
 
     horizon: float
     scale: float
@@ -33,13 +33,13 @@ class State(NamedTuple):
 
 
 def index(mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0) -> float:
-    """Return how low the mean of an action may still be, by what it is worth to know with so many rounds to come."""
+    """Return the lower index of an action's mean for the remaining rounds."""
     worth = math.log(max(1.0, remaining / (actions * seen)))
     return lower(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)
 
 
 def most_promising(state: Any, times: float) -> int:
-    """Return the action with the smallest index, once a switch is paid so many times; one never answered has 0."""
+    """Return the action with the smallest index after `times` switching prices."""
     remaining = max(1.0, state.horizon - state.acted[0])
     toll = times * state.price / remaining
     current = int(state.current[0])
@@ -58,13 +58,15 @@ def most_promising(state: Any, times: float) -> int:
 
 @dataclass(frozen=True)
 class FrugalUCB(Learner):
-    """Play the action with the smallest index, in blocks that grow by half, and switch only if that can pay in time.
+    """Play the action with the smallest index, in blocks that grow by half.
+
+    It switches only if that can pay in the remaining rounds.
 
     With R rounds left, the index of a is the smallest q <= m(a) with n(a) kl(m(a), q) <= scale (1 - n(a)/T)
     ln max(1, R / (k n(a))), plus 2 price / R unless a is being played; n(a) counts its answers, m(a) is their
-    mean. An action never answered has q = 0. A block lasts half of what was played of the action,
+    mean. An action never answered has q = 0. A block lasts half of the previous plays of the action,
     and at least min(16 price, 2 sqrt(T/k)) rounds. So it explores while that can pay, and less the closer the end is.
-    `price` is what a switch costs, in losses. For every pool in random order without delay its regret, with the price
+    `price` is the cost of a switch, in losses. For every pool in random order without delay its regret, with the price
     of its switches, is at most `bounds.frugal_ucb`, of order sqrt(k T) + price k ln T, which is the best order there
     is up to the constant (docs/theory/frugal.md). `scale` = 1 is meant; below 1/2 the bound gains a logarithm.
 

@@ -1,4 +1,4 @@
-"""What the actions already tried tell of all actions: an empirical-Bayes prior, and what it makes of every mean.
+"""Empirical-Bayes prior over the means of all actions, from the actions tried.
 
 The mean losses of the actions count as draws from one distribution; its centre and spread are estimated from those
 tried (Robbins 1956), the spread by moments as in DerSimonian and Laird 1986. A loss is as noisy as a coin of the same
@@ -24,7 +24,7 @@ def notice(state: Any, action: int, loss: float) -> None:
 
 
 def believe(state: Any) -> None:
-    """Estimate the prior, and from it the mean of every action (`guesses`) and the variance that is left (`doubts`).
+    """Estimate the prior, and the posterior mean and variance of every action.
 
     An action that was tried keeps the widest prior, c (1 - c) / 3 around the centre c, if it is wider: shrinking it by
     the spread of the others would hide the one that is unlike them.
@@ -46,7 +46,7 @@ def believe(state: Any) -> None:
 
 
 def estimate_noises(state: Any) -> None:
-    """Estimate a first centre, the variance of a loss of every action, and that of its mean."""
+    """Estimate the first centre, and the variances of losses and of means."""
     tried, total, possible = 0.0, 0.5, 1.0
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
@@ -67,13 +67,16 @@ def estimate_noises(state: Any) -> None:
 
 
 def damped(state: Any, action: int, centre: float) -> float:
-    """Return the mean of an action with two more losses at the centre, so that it is never 0 nor 1."""
+    """Return the mean with two pseudo-losses at the centre, never 0 or 1."""
     seen = state.seen[action]
     return float((seen * state.means[action] + 2.0 * centre) / (seen + 2.0))
 
 
 def estimate_spread(state: Any, widest: float) -> None:
-    """Estimate spread and centre by moments, weighted by the last spread; `widest` counts as WEIGHT of an action."""
+    """Estimate spread and centre by moments, weighted by the last spread.
+
+    `widest` counts as WEIGHT of an action.
+    """
     spread, tried = state.prior[SPREAD], state.prior[TRIED]
     weights, squares, noise, own, total = 0.0, 0.0, 0.0, 0.0, 0.0
     for action in range(state.seen.size):

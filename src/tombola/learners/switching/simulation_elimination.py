@@ -1,4 +1,4 @@
-"""Simulation with successive elimination, for bandits with switching costs (paper L583-L684).
+"""Simulation with successive elimination (paper, switching costs, L583-L684).
 
 Blocks double; in a block every active action plays one stretch, and at its end the surely worse actions are dropped.
 """
@@ -18,7 +18,7 @@ from tombola.learners.switching.stages import drop
 
 
 class State(NamedTuple):
-    """Rounds before the first block, rounds acted, start of the block, and the active actions (`left` of them)."""
+    """Rounds before the first block; rounds; start of the block; active actions."""
 
     width: float
     first: float
@@ -42,14 +42,14 @@ def begin_block(state: State, acted: int) -> None:
 
 @dataclass(frozen=True)
 class SimulationSuccessiveElimination(Learner):
-    """Play every active action for one stretch of a block, then drop those that are surely worse; blocks double.
+    """Play each active action for one stretch of a block, then eliminate; blocks double.
 
     Rounds 1 .. 2^i0, i0 = ceil(log2 k), play the actions in turn. Block i = i0, i0 + 1, .. is rounds 2^i + 1 ..
     2^(i+1): each active action plays floor(2^i / |A|) of them, the last one also the rest. Then a is dropped if
-    mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), all answers counted. Faithful to the paper, whose
+    mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), all answers counted. Faithful to the paper: its
     radius is so wide that at usual horizons nothing is ever dropped: `outlook` says so, with numbers, and
     `SerflingElimination` is the tight version. It makes at most `bounds.switching.simulation_elimination_switches`
-    switches. `price` is what a switch costs, in losses; only `bound` uses it.
+    switches. `price` is the cost of a switch, in losses; only `bound` uses it.
 
     >>> from tombola import Pool, play
     >>> play(SimulationSuccessiveElimination(), Pool([[1.0, 0.0]] * 16), seed=0).actions.tolist()
@@ -87,7 +87,7 @@ class SimulationSuccessiveElimination(Learner):
         learn(state.seen, state.means, action, loss)
 
     def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:
-        """Say whether an action that looks worse by `gap` can be dropped within this horizon.
+        """Return whether an action with observed gap `gap` can be dropped in time.
 
         >>> print(SimulationSuccessiveElimination().outlook(actions=2, horizon=65536, gap=0.5))
         At horizon 65536 no action can be dropped that looks worse by 0.5: the last decision needs a difference

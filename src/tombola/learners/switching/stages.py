@@ -1,6 +1,6 @@
-"""Stages: in each, every active action plays until its count is half as large again, forth and back.
+"""Elimination in stages: every active action plays until its count grows by half.
 
-At the end of a stage all active actions have the same count, whatever was dropped before: bounds for a fixed count
+At the end of a stage all active actions have the same count, for every history: bounds for a fixed count
 apply, action by action (docs/theory/switching.md). Going forth and back, an action that ends a stage begins the next.
 """
 
@@ -19,7 +19,7 @@ from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 
 
 class State(NamedTuple):
-    """The count to reach, the plays of a stretch and those left of it, whose turn it is, and the active actions."""
+    """Target count, plays and rest of a stretch, turn, active actions."""
 
     population: float
     level: float
@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 
 def first_state(actions: int, horizon: int, delta: float | None) -> State:
-    """Return the state before the first round; what is needed of all intervals holds but with probability `delta`."""
+    """Return the first state; all intervals hold with probability 1 - `delta`."""
     counts = elimination_counts(horizon, actions, delta)
     level = 2 * math.exp(-elimination_depth(len(counts), horizon, actions, delta))  # of both sides; one is needed
     return State(
@@ -57,7 +57,7 @@ def first_state(actions: int, horizon: int, delta: float | None) -> State:
 
 @dataclass(frozen=True)
 class StagedElimination(Learner):
-    """A learner that plays by stages, and at the end of each drops what its `radius` says is surely worse."""
+    """Base class of learners that eliminate actions by `radius` after each stage."""
 
     delta: float | None = None
     price: float = 1.0
@@ -92,7 +92,7 @@ class StagedElimination(Learner):
 
 
 def player_of(radius: Kernel) -> Kernel:
-    """Return the kernel that plays the action whose stretch it is, and at the end of a stage drops actions first."""
+    """Return the kernel that plays the current action and eliminates after a stage."""
 
     def act(state: State, rng: RngState) -> tuple[int, float]:
         if stage_over(state):
@@ -112,7 +112,7 @@ def stage_over(state: Any) -> bool:
 
 
 def next_stage(state: Any) -> None:
-    """Turn the order round, so that the action being played goes on, and raise the count by half."""
+    """Begin a stage: reverse the order, so that no switch is needed; raise the count."""
     left = int(state.left[0])
     for place in range(left // 2):
         other = state.active[left - 1 - place]
@@ -126,7 +126,7 @@ def next_stage(state: Any) -> None:
 
 
 def next_play(state: Any) -> int:
-    """Return the action whose stretch it is, and count the play."""
+    """Return the current action, and count the play."""
     action = int(state.active[int(state.turn[0])])
     state.rest[0] -= 1.0
     if state.rest[0] == 0.0:
@@ -136,7 +136,7 @@ def next_play(state: Any) -> int:
 
 
 def drop(left: Floats, active: Floats, seen: Floats, means: Floats, radii: Floats) -> None:
-    """Drop every active action with mean - radius > min (mean + radius); one never answered stays."""
+    """Drop active actions with mean - radius > min (mean + radius), if answered."""
     ceiling = math.inf
     for place in range(int(left[0])):
         action = int(active[place])

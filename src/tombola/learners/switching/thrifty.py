@@ -1,4 +1,4 @@
-"""Thrifty: our learner for many actions; it looks only where that can pay in the rounds that are left.
+"""Thrifty, for many actions: explore only if it can pay in the remaining rounds.
 
 It may differ from FrugalUCB as long as a tracker lasts, so its bound is twice the sum that bounds its indices.
 
@@ -27,9 +27,9 @@ IMAGINED = 4.0
 
 
 class State(NamedTuple):
-    """The action being played, the rounds until the next look and of the visit, what was seen, what is believed.
+    """Current action and visit, counts and means, posterior.
 
-    `tracker` is what may still be lost against the advice of the indices, `astray` 1 while that is being done.
+    `exploration_budget` is the remaining allowance for plays against the indices; `exploring` is 1 during such plays.
     """
 
     horizon: float
@@ -67,7 +67,7 @@ def learnt(doubt: float, noise: float, plays: float) -> float:
 
 @no_inline
 def saving(state: State, action: int, plays: float, bar: float) -> float:
-    """Return by how much an action is expected to be below `bar`, where it will be, once so many plays are answered.
+    """Return the expected amount by which an action is below `bar` after `plays` plays.
 
     An action never answered may also be unlike all others, with the probability 1 / (tried + 4); then its mean is
     uniform on [0, 1]: the rule of succession, after one action unlike the others and three alike.
@@ -83,7 +83,7 @@ def saving(state: State, action: int, plays: float, bar: float) -> float:
 
 
 def outlook(state: State, action: int, other: int, rest: float) -> tuple[float, float]:
-    """Return the least loss to expect from visiting an action, then going on with it or the other, and the plays.
+    """Return the smallest expected loss of a visit to an action, and its plays.
 
     Plays 1, 2, 4, .. are tried. An action worse by g is left after noise / g^2 of them on average, so no more are
     charged; plays not answered yet have been paid for.
@@ -104,7 +104,7 @@ def outlook(state: State, action: int, other: int, rest: float) -> tuple[float, 
 
 
 def most_valuable(state: State) -> int:
-    """Return the action to play until the next look, and begin a visit if it is another one.
+    """Return the action until the next decision, and begin a visit if it is new.
 
     A visit goes on as long as staying is better than leaving for the lowest guess at once.
     """
@@ -130,13 +130,13 @@ def most_valuable(state: State) -> int:
 
 
 def stretch_of(state: State, action: int) -> float:
-    """Return the rounds until the next look: an eighth of what was played of the action."""
+    """Return the rounds until the next decision: 1/8 of the plays of the action."""
     return max(1.0, float(math.ceil(state.chosen[action] / EIGHTHS)))
 
 
 @no_inline
 def look(state: State) -> int:
-    """Return the most valuable action, if it is the most promising one too or the tracker covers the worst."""
+    """Return the most valuable action, if its index or the budget permits it."""
     valuable, promising = most_valuable(state), most_promising(state, THRIFTY_TOLL)
     toll = state.price if valuable != state.current[0] and state.current[0] >= 0.0 else 0.0
     state.astray[0] = 0.0
@@ -152,11 +152,13 @@ def look(state: State) -> int:
 
 @dataclass(frozen=True)
 class Thrifty(Learner):
-    """Visit an action only if, by the spread of those tried, that can pay in the rounds that are left.
+    """Visit an action only if that can pay in the rounds that are left.
+
+    The spread of the means of the actions tried decides.
 
     With R rounds left, a visit of n = 1, 2, 4, .. rounds to action a, and then going on with it or with the best other
     b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are guesses of
-    the mean losses, and M is what that of a will be then. The cheapest visit is begun. Guesses come from a prior with
+    the mean losses, and M is the future mean of a. The cheapest visit is begun. Posterior means use a prior with
     the centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not
     broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
     index with scale .7 asks for another action, losses and switch come from a tracker; once it is empty that decides.

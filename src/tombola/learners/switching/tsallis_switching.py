@@ -1,4 +1,4 @@
-"""Tsallis-INF for switching costs: one draw for a block, and blocks that grow (Rouyer, Seldin and Cesa-Bianchi 2021).
+"""Tsallis-INF for switching costs (Rouyer, Seldin and Cesa-Bianchi 2021).
 
 C. Rouyer, Y. Seldin and N. Cesa-Bianchi, "An algorithm for stochastic and adversarial bandits with switching costs",
 ICML 2021. Blocks and rates of their orders; for the constants see docs/theory/switching.md, section 4.
@@ -20,7 +20,7 @@ from tombola.rng import choice
 
 
 class State(NamedTuple):
-    """Blocks drawn, the action of the block with its probability and rounds left, y of the last draw, estimated totals."""
+    """Blocks; action, probability and rounds left; y of the last draw; totals."""
 
     blocks: Floats
     current: Floats
@@ -34,12 +34,14 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class TsallisSwitching(Learner):
-    """Draw an action with probability 4 / (eta (total(a) - x))^2, where x makes them sum to 1, and play it for a block.
+    """Draw an action as Tsallis-INF, and play it for a block; blocks grow.
+
+    Its probability is 4 / (eta (total(a) - x))^2, normalised by x.
 
     Block n = 1, 2, .. has B = max(1, ceil(1.5 price sqrt(n / k))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up
     loss / probability of its plays, where the probability of every round of a block is that of its draw. No horizon is needed.
     The regret with switches is at most `bounds.switching.tsallis_switching`, in every order, of order
-    (price k)^(1/3) T^(2/3) + sqrt(k T). What the authors prove for i.i.d. rows is for their constants, not for these.
+    (price k)^(1/3) T^(2/3) + sqrt(k T). The authors' proof for i.i.d. rows is for their constants, not for these.
 
     >>> from tombola import Pool, play
     >>> trace = play(TsallisSwitching(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)

@@ -1,4 +1,4 @@
-"""UCB2 without replacement: UCB2 (Auer, Cesa-Bianchi and Fischer 2002) with Serfling's factor on its radius."""
+"""UCB2 with Serfling's factor (1974) for sampling without replacement."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,9 +10,11 @@ from tombola.learners.base import Feedback, Learner
 
 @dataclass(frozen=True)
 class UCB2WithoutReplacement(Learner):
-    """Play as `UCB2`, with the radius sqrt(f (1 + alpha) ln(e n / n(a)) / (2 n(a))), f = 1 - (n(a) - 1) / T.
+    """Play as `UCB2` with a smaller radius, for sampling without replacement.
 
-    f is Serfling's factor (1974): what was seen of an action is a share of the pool, and the rest is all that can
+    The radius is sqrt(f (1 + alpha) ln(e n / n(a)) / (2 n(a))), f = 1 - (n(a) - 1) / T.
+
+    f is Serfling's factor (1974): the plays of an action are a share of the pool, and the rest is all that can
     still differ. It matters late in a pool, and for actions played much. UCB2's bound is for i.i.d. rows and depends on
     the gaps, so `bound` is None.
 
