@@ -24,14 +24,13 @@ from tombola import (
     instances,
     play,
 )
-from tombola._types import Floats, Order, RngState
+from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
 from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelLearner, LabelledPool, Thresholds
 from tombola.confidence import ActionMonitor, certify_trace
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, LearnerError, ParameterError
 from tombola.learners import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, ThriftyLP
-from tombola.order import OrderModel, RandomOrder
 from tombola.rng import uniform
 
 BUDGET = Budget(10.0, worst=[0.5, 3.0], null="add")
@@ -172,16 +171,6 @@ def test_delays_of_rows_work_for_labels() -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_watch_follows_a_session_with_a_budget() -> None:
-    session = Session(EmpiricalLP(), 2, 400, budget=Budget(1e6, worst=1.0, null="add"), seed=0)
-    watch = ActionMonitor(session)
-    for _ in range(200):
-        session.observe(session.act(), loss=[0.1, 0.9], cost=[0.0, 0.0])
-    assert watch.certificate().best == 0
-    assert watch.certificate().certified(within=0.2)
-
-
-@pytest.mark.usefixtures("plainly")
 def test_exact_knows_budgets_and_labels() -> None:
     """Thresholds on two points: right twice if the lower one, which is a 0, comes first, else wrong twice."""
     pool = Pool([[1.0, 0.0]] * 3, costs=[[0.0, 1.0]] * 3)
@@ -220,28 +209,6 @@ def test_learners_and_pools_of_different_settings_are_told_apart(one_sentence: A
         with pytest.raises((ParameterError, LearnerError, FeedbackError)) as caught:
             call()
         one_sentence(caught.value)
-
-
-@dataclass(frozen=True, eq=False)
-class BlockOrder(OrderModel):
-    """Blocks of four rows, shuffled as wholes: a new order, in one class."""
-
-    name: ClassVar[str] = "blocks"
-    exchangeable: ClassVar[bool] = False
-
-    def arrange(self, rows: int, rng: RngState) -> Order:
-        blocks = RandomOrder().arrange(-(-rows // 4), rng)
-        order = (blocks[:, None] * 4 + np.arange(4)).ravel()
-        return order[order < rows].astype(np.uint32)
-
-
-def test_a_new_order_plays_and_certificates_refuse_it_until_it_has_a_theorem() -> None:
-    pool = Pool([[0.0, 1.0]] * 10)
-    trace = play(FollowTheLeader(), pool, order=BlockOrder(), seed=0)
-    assert sorted(trace.order.tolist()) == list(range(10))
-    assert compare(pool, [FollowTheLeader()], BlockOrder(), repetitions=2, seed=0).orders == ["blocks"]
-    with pytest.raises(ParameterError, match="exchangeable"):
-        certify_trace(trace, pool)
 
 
 @pytest.mark.usefixtures("either_way")

@@ -2,12 +2,23 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from tombola import UCB1, Exp3, FollowTheLeader, Pool, Session, play
+from tombola import (
+    UCB1,
+    Budget,
+    Exp3,
+    FollowTheLeader,
+    Pool,
+    Session,
+    compare,
+    play,
+)
+from tombola._types import Order, RngState
 from tombola.confidence import (
     ActionMonitor,
     Betting,
@@ -20,7 +31,8 @@ from tombola.confidence import (
     certify_trace,
 )
 from tombola.errors import ParameterError
-from tombola.learners import SuccessiveElimination
+from tombola.learners import EmpiricalLP, SuccessiveElimination
+from tombola.order import OrderModel, RandomOrder
 
 
 def pool_of(rows: int, means: list[float], seed: int = 0) -> Pool:
@@ -244,3 +256,35 @@ def test_certificate_divides_level_by_actions(actions: int) -> None:
     alone = certify([0] * 60, losses, actions=1, population=200, level=0.05 / actions).interval(0)
     shared = certify([0] * 60, losses, actions=actions, population=200, level=0.05).interval(0)
     assert (shared.low, shared.high) == pytest.approx((alone.low, alone.high), abs=1e-12)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_action_monitor_of_budgeted_session() -> None:
+    session = Session(EmpiricalLP(), 2, 400, budget=Budget(1e6, worst=1.0, null="add"), seed=0)
+    watch = ActionMonitor(session)
+    for _ in range(200):
+        session.observe(session.act(), loss=[0.1, 0.9], cost=[0.0, 0.0])
+    assert watch.certificate().best == 0
+    assert watch.certificate().certified(within=0.2)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockOrder(OrderModel):
+    """Blocks of four rows, shuffled as wholes: a new order, in one class."""
+
+    name: ClassVar[str] = "blocks"
+    exchangeable: ClassVar[bool] = False
+
+    def arrange(self, rows: int, rng: RngState) -> Order:
+        blocks = RandomOrder().arrange(-(-rows // 4), rng)
+        order = (blocks[:, None] * 4 + np.arange(4)).ravel()
+        return order[order < rows].astype(np.uint32)
+
+
+def test_certify_trace_rejects_unknown_order_models() -> None:
+    pool = Pool([[0.0, 1.0]] * 10)
+    trace = play(FollowTheLeader(), pool, order=BlockOrder(), seed=0)
+    assert sorted(trace.order.tolist()) == list(range(10))
+    assert compare(pool, [FollowTheLeader()], BlockOrder(), repetitions=2, seed=0).orders == ["blocks"]
+    with pytest.raises(ParameterError, match="exchangeable"):
+        certify_trace(trace, pool)

@@ -7,7 +7,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from naive.confidence import rank_among, striking
+from naive.confidence import order_statistic, rank_among
 from tombola.confidence.permutation_test import EXCEEDING_LIMIT, permutation_test, standardise
 from tombola.rng import integers, new_rng
 
@@ -28,8 +28,8 @@ def test_permutation_test_equals_naive_twin() -> None:
                     with np.errstate(over="ignore"):
                         j = integers(rng, i + 1)
                     order[i], order[j] = order[j], order[i]
-                shuffled.append(striking(values[order].tolist()))
-            expected = rank_among(striking(values.tolist()), shuffled, EXCEEDING_LIMIT)
+                shuffled.append(order_statistic(values[order].tolist()))
+            expected = rank_among(order_statistic(values.tolist()), shuffled, EXCEEDING_LIMIT)
             assert permutation_test(values.reshape(-1, 1), level, np.random.SeedSequence(8))[0] == pytest.approx(
                 expected
             )
@@ -39,7 +39,7 @@ def test_permutation_test_equals_naive_twin() -> None:
 def test_permutation_p_value_exact(kept: int) -> None:
     """All orders of three rows, all ways to shuffle them three times: a probability of at most c has at most probability c."""
     for values in ((0.0, 0.3, 1.0), (0.0, 1.0, 1.0), (0.5, 0.5, 0.5)):
-        exponents = [striking(order) for order in permutations(values)]
+        exponents = [order_statistic(order) for order in permutations(values)]
         probabilities = Counter(rank_among(own, others, kept) for own, *others in product(exponents, repeat=4))
         total = 0
         for probability, count in sorted(probabilities.items()):
@@ -49,7 +49,7 @@ def test_permutation_p_value_exact(kept: int) -> None:
 
 
 def test_p_value_of_zero_is_detected() -> None:
-    exponents = [striking(order) for order in permutations((0.0, 0.3, 1.0))]
+    exponents = [order_statistic(order) for order in permutations((0.0, 0.3, 1.0))]
     wrong = [sum(other >= own for other in others) / 3 == 0.0 for own, *others in product(exponents, repeat=4)]
     assert np.mean(wrong) > 0.0  # a probability of 0 came out, which must never happen
     assert min(rank_among(own, others, 4) for own, *others in product(exponents, repeat=4)) == 0.25

@@ -1,4 +1,4 @@
-"""Confidence in a few obvious lines each, straight from the sources: slow, and checked against the fast ones."""
+"""Naive twins of the confidence folder: a few lines each, from the sources, and slow."""
 
 import math
 from itertools import pairwise
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def left(m: Any, values: Any, i: Any, N: Any) -> Any:
-    """Return the mean of what is left of a pool with mean m before the value of index i is drawn."""
+    """Return the mean of the unseen rows of a pool with mean m, before value i is drawn."""
     return m if N == math.inf else (N * m - sum(values[:i])) / (N - i)
 
 
@@ -33,7 +33,7 @@ def bets(values: Any, N: Any, level: Any) -> Any:
 
 
 def intersect(ends: Any, values: Any, N: Any) -> Any:
-    """Return the running intersection of intervals, and with what is certain of a pool partly seen."""
+    """Return the running intersection of intervals with each other and with the certain range."""
     low, high = 0.0, 1.0
     for n, (a, b) in enumerate(ends, start=1):
         seen = 0.0 if N == math.inf else sum(values[:n]) / N
@@ -71,7 +71,7 @@ def bernstein_sequence(values: Any, N: Any, level: Any) -> Any:
 
 
 def bets_against(m: Any, top: Any, values: Any, N: Any) -> Any:
-    """Return what the four gamblers bet against the mean m on the next value, if `top` is the largest bet against."""
+    """Return the bets of the four strategies against mean m; `top` is the largest mean bet against."""
     n, S = len(values), sum(values)
     means = [(0.5 + sum(values[:i])) / (i + 1) for i in range(n)]
     v = (0.25 + sum((x - mean) ** 2 for x, mean in zip(values, means, strict=True))) / (n + 1)
@@ -82,37 +82,37 @@ def bets_against(m: Any, top: Any, values: Any, N: Any) -> Any:
 
 
 def within_reach(m: Any, values: Any) -> Any:
-    """Tell whether a mean is less than two standard errors above the estimate."""
+    """Return whether a mean is less than two standard errors above the estimate."""
     n, S = len(values), sum(values)
     means = [(0.5 + sum(values[:i])) / (i + 1) for i in range(n)]
     v = (0.25 + sum((x - mean) ** 2 for x, mean in zip(values, means, strict=True))) / (n + 1)
     return m < (0.5 + S) / (n + 1) + 2 * math.sqrt(v / (n + 1))
 
 
-def multiplied(tracker: Any, m: Any, top: Any, values: Any, x: Any, N: Any) -> Any:
+def multiplied(wealths: Any, m: Any, top: Any, values: Any, x: Any, N: Any) -> Any:
     """Return the four wealths against m after the next value x."""
     bets = bets_against(m, top, values, N)
-    return [w * (1 + b * (x - left(m, values, len(values), N))) for w, b in zip(tracker, bets, strict=True)]
+    return [w * (1 + b * (x - left(m, values, len(values), N))) for w, b in zip(wealths, bets, strict=True)]
 
 
-def worth(tracker: Any) -> Any:
-    """Return the wealth of the four together."""
-    return tracker[0] / 2 + sum(tracker[1:]) / 6
+def total_wealth(wealths: Any) -> Any:
+    """Return the weighted wealth of the four strategies."""
+    return wealths[0] / 2 + sum(wealths[1:]) / 6
 
 
 def bet_wealth(m: Any, values: Any, N: Any) -> Any:
     """Return the wealth against "the mean is at most m" after every value; infinite when that is impossible."""
-    tracker, found = [1.0] * 4, []
+    wealths, found = [1.0] * 4, []
     for n, x in enumerate(values):
         if within_reach(m, values[:n]):
-            tracker = multiplied(tracker, m, m, values[:n], x, N)
+            wealths = multiplied(wealths, m, m, values[:n], x, N)
         sure = N != math.inf and sum(values[: n + 1]) / N > m + 1e-9
-        found.append(math.inf if sure else worth(tracker))
+        found.append(math.inf if sure else total_wealth(wealths))
     return found
 
 
 def betting_floors(values: Any, N: Any, level: Any, ceilings: Any, size: Any) -> Any:
-    """Return the largest mean given up after every value, on a grid of `size` that is halved when half of it is gone.
+    """Return the largest refuted mean after every value, on a grid of `size` that is refined when half empty.
 
     `ceilings` are the upper ends of the interval before every value.
     """
@@ -122,16 +122,16 @@ def betting_floors(values: Any, N: Any, level: Any, ceilings: Any, size: Any) ->
         active = min(near + 1, len(cells))
         top = cells[active - 1][0] if cells else 1.0
         cells = [
-            (m, multiplied(tracker, m, top, past, x, N) if j < active else tracker)
-            for j, (m, tracker) in enumerate(cells)
+            (m, multiplied(wealths, m, top, past, x, N) if j < active else wealths)
+            for j, (m, wealths) in enumerate(cells)
         ]
-        while cells and (cells[0][0] < sum(values[: n + 1]) / N or worth(cells[0][1]) >= 2 / level):
+        while cells and (cells[0][0] < sum(values[: n + 1]) / N or total_wealth(cells[0][1]) >= 2 / level):
             floor = cells.pop(0)[0]
         while len(cells) > 2 and cells[-2][0] >= ceilings[n]:
             cells.pop()
         if 0 < 2 * len(cells) <= size and cells[-1][0] - floor > 1e-9:
             lower = [floor] + [m for m, _ in cells[:-1]]
-            pairs = [[((a + m) / 2, tracker), (m, tracker)] for a, (m, tracker) in zip(lower, cells, strict=True)]
+            pairs = [[((a + m) / 2, wealths), (m, wealths)] for a, (m, wealths) in zip(lower, cells, strict=True)]
             cells = [cell for pair in pairs for cell in pair]
         found.append(floor)
     return found
@@ -146,27 +146,27 @@ def ranks(values: Any, rng: Any) -> Any:
     ]
 
 
-def order_wealth(ranked: Any, gamblers: Any, jump: Any, young: Any, third: Any = 1 / 3) -> Any:
-    """Return the wealth of all gamblers together after every rank; those with a rate bet on what they remember."""
-    tracker, totals, remembered, side = [share for _, _, share, *_ in gamblers], [], [0.0] * len(gamblers), 0.0
+def order_wealth(ranked: Any, strategies: Any, mixing_rate: Any, warmup: Any, third: Any = 1 / 3) -> Any:
+    """Return the total wealth after every rank; strategies with a rate bet on their running mean."""
+    wealths, totals, means, side = [share for _, _, share, *_ in strategies], [], [0.0] * len(strategies), 0.0
     for n, p in enumerate(ranked, start=1):
-        off, slower = p - 0.5, 1.0 if n <= young else young / n
+        off, slower = p - 0.5, 1.0 if n <= warmup else warmup / n
         payoffs = [off, off * side, 12 * off**2 - 1, -math.log(p) - 1, -math.log(1 - p) - 1,
                    (p > 2 / 3) - third, (p < 1 / 3) - third]  # fmt: skip
-        all_, hand, new = sum(tracker), jump * slower, []
-        for w, memory, (kind, stake, share, rate, _, _) in zip(tracker, remembered, gamblers, strict=True):
+        all_, hand, new = sum(wealths), mixing_rate * slower, []
+        for w, memory, (kind, stake, share, rate, _, _) in zip(wealths, means, strategies, strict=True):
             if rate:
                 stake = min(max(12 * memory, -1.9), 1.9) if kind == 0 else min(max(4.5 * memory, -1.425), 1.425)
             new.append(((1 - hand) * w + hand * all_ * share) * (1 + stake * payoffs[int(kind)]))
-        for j, (kind, _, _, rate, least, turn) in enumerate(gamblers):
+        for j, (kind, _, _, rate, least, turn) in enumerate(strategies):
             forgets = max(rate * slower, least)
-            remembered[j] = turn * ((1 - forgets) * remembered[j] + forgets * payoffs[int(kind)])
-        tracker, side = new, 1.0 if off > 0 else -1.0
-        totals.append(sum(tracker))
+            means[j] = turn * ((1 - forgets) * means[j] + forgets * payoffs[int(kind)])
+        wealths, side = new, 1.0 if off > 0 else -1.0
+        totals.append(sum(wealths))
     return totals
 
 
-def striking(values: Any) -> Any:
+def order_statistic(values: Any) -> Any:
     """Return the larger exponent of a list: of its CUSUM as a Brownian bridge, of its first ten autocorrelations."""
     n, mean = len(values), sum(values) / len(values)
     off = [x - mean for x in values]
@@ -180,13 +180,13 @@ def striking(values: Any) -> Any:
     return max(2 * furthest**2 / square - math.log(2), -math.log(tail))
 
 
-def rank_among(own: Any, others: Any, kept: Any) -> Any:
-    """Return the share that is as large as `own`, itself counted; h / l once h = `kept` of l are."""
+def rank_among(own: Any, others: Any, limit: Any) -> Any:
+    """Return the share of statistics >= `own`, itself counted; limit / l once `limit` of l are."""
     found = 0
     for done, other in enumerate(others, start=1):
         found += other >= own - 1e-9
-        if found == kept:
-            return kept / done
+        if found == limit:
+            return limit / done
     return (found + 1) / (len(others) + 1)
 
 
@@ -200,5 +200,5 @@ def renumber(order: Any, rule: Any) -> Any:
 
 
 def decreasing(values: Any) -> Any:
-    """Tell whether no value is above the one before it."""
+    """Return whether the values do not increase."""
     return all(a >= b for a, b in pairwise(values))
