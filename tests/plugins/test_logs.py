@@ -88,3 +88,39 @@ def test_bad_file_is_one_sentence(
     with pytest.raises(TableError) as refused:
         read_logs([tmp_path / name])
     one_sentence(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.json", '{"results": [{"provider": "x", "score": %s}]}' % ("9" * 400)),
+        ("r.json", '{"results": [{"provider": "x", "score": 1, "promptIdx": Infinity}, {"provider": "y"}]}'),
+        ("s.jsonl", '{"doc_id": 1, "acc": %s}' % ("9" * 400)),
+    ],
+)  # fmt: skip
+def test_too_large_numbers_are_rejected(
+    name: str, text: str, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(TableError, match="OverflowError") as caught:
+        read_logs([tmp_path / name])
+    one_sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("r.json", '{"results": [{"provider": "\\ud800", "score": 1}]}', "valid Unicode"),
+        ("l.csv", "candidate,Candidate,row,loss\na,b,x,1\n", "'candidate' twice"),
+        ("l.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"),
+        ("l.csv", "", "got none"),
+    ],
+)
+def test_bad_names_are_rejected(
+    name: str, text: str, said: str, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(TableError) as caught:
+        read_logs([tmp_path / name])
+    assert said in one_sentence(caught.value)
+    assert len(str(caught.value)) < 500

@@ -198,14 +198,12 @@ def made(ugly: Ugly, folder: Path) -> str:
     return f"{path}::{ugly.inner}" if ugly.inner else str(path)
 
 
-def test_there_are_enough() -> None:
+def test_corpus_has_60_files() -> None:
     assert len(UGLY) >= 60
 
 
 @pytest.mark.parametrize("what", UGLY)
-def test_an_ugly_file_is_understood_or_refused_in_a_sentence(
-    what: str, tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_ugly_file_is_read_or_rejected(what: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     ugly = UGLY[what]
     source = made(ugly, tmp_path)
     if ugly.says:
@@ -234,7 +232,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("what", [name for name, ugly in UGLY.items() if not ugly.says])
-def test_look_says_the_options_with_which_it_can_be_read(what: str, tmp_path: Path) -> None:
+def test_summary_names_the_needed_options(what: str, tmp_path: Path) -> None:
     """A look needs neither a unit nor a choice about missing cells, and names what `compare` needs."""
     ugly = UGLY[what]
     given = {"kind": "losses", **ugly.options}
@@ -250,7 +248,7 @@ def test_look_says_the_options_with_which_it_can_be_read(what: str, tmp_path: Pa
     assert "--missing worst" not in needed
 
 
-def test_a_table_of_many_columns_is_read_in_one_pass(tmp_path: Path) -> None:
+def test_wide_parsing_is_linear(tmp_path: Path) -> None:
     """The number of comparisons of names grows with the columns, not with their square."""
     width = 8000
     text = ",".join(f"a{i}" for i in range(width)) + "\n" + ",".join(["0.5"] * width) + "\n"
@@ -278,7 +276,7 @@ def test_a_table_of_many_columns_is_read_in_one_pass(tmp_path: Path) -> None:
     assert counted < 100 * width
 
 
-def test_archives_that_lie_or_explode_are_refused(
+def test_bombs_are_rejected(
     tmp_path: Path, one_sentence: Callable[[object], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import zipfile
@@ -298,7 +296,7 @@ def test_archives_that_lie_or_explode_are_refused(
 
 
 @pytest.mark.parametrize("ending", ["arrow", "feather", "parquet"])
-def test_damaged_arrow_files_never_crash(ending: str, tmp_path: Path, run_python: Callable[..., Any]) -> None:
+def test_damaged_arrow_files_do_not_crash(ending: str, tmp_path: Path, run_python: Callable[..., Any]) -> None:
     """400 files with damaged bytes, in a process of their own: each is read or refused, none ends the process."""
     script = f"""
 import sys

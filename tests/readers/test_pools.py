@@ -12,7 +12,7 @@ from tombola.readers import read_table
 
 
 @pytest.mark.parametrize("name", [*OWN, *REAL])
-def test_the_best_fixed_action_is_the_one_on_the_card(name: str, tmp_path: Path) -> None:
+def test_best_fixed_action_of_shared_tables(name: str, tmp_path: Path) -> None:
     path = npz_of(name, tmp_path)
     card = json.loads(path.with_suffix(".json").read_text())
     table = read_table(path)
@@ -25,7 +25,7 @@ def test_the_best_fixed_action_is_the_one_on_the_card(name: str, tmp_path: Path)
 
 
 @pytest.mark.skipif(not REAL, reason="the real logged table is not here; others are in test_table")
-def test_the_logged_table_is_explained(one_sentence: Callable[[object], str]) -> None:
+def test_shared_logged_table_is_rejected(one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(TableError, match="got a logged table, with one action a row") as caught:
         read_table(SHARED / "hillstrom_email_logged.npz")
     one_sentence(caught.value)

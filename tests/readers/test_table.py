@@ -82,19 +82,19 @@ WRITERS: dict[str, Callable[[Any, Path], object]] = {
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("frame", [wide, long])
-def test_every_file_gives_the_same_pool(name: str, frame: Callable[[], Any], tmp_path: Path) -> None:
+def test_all_formats_give_the_same_pool(name: str, frame: Callable[[], Any], tmp_path: Path) -> None:
     WRITERS[name](frame(), tmp_path / name)
     assert same(read_table(tmp_path / name))
 
 
 @pytest.mark.parametrize("frame", [wide, long])
-def test_every_frame_gives_the_same_pool(frame: Callable[[], Any]) -> None:
+def test_all_frames_give_the_same_pool(frame: Callable[[], Any]) -> None:
     columns = frame().to_dict(orient="list")
     for one in (frame(), pl.DataFrame(columns), pl.DataFrame(columns).lazy(), pa.table(columns)):
         assert same(read_table(one))
 
 
-def test_lines_of_a_long_table_may_come_in_any_order() -> None:
+def test_long_table_in_any_order() -> None:
     shuffled = long().sample(frac=1, random_state=5)
     table = read_table(shuffled)
     order = [table.pool.ids.index(name) for name in IDS] if table.pool.ids else []
@@ -113,7 +113,7 @@ def test_archives_and_arrays(tmp_path: Path) -> None:
     assert read_table(np.array(LOSSES), actions=["2", "0"]).pool.losses.tolist() == [[row[2], row[0]] for row in LOSSES]
 
 
-def test_a_npy_file_stays_on_disk(tmp_path: Path) -> None:
+def test_npy_stays_memory_mapped(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", np.zeros((1000, 1000), dtype=np.float32))
     tracemalloc.start()
     pool = read_table(tmp_path / "t.npy").pool
@@ -126,7 +126,7 @@ def test_a_npy_file_stays_on_disk(tmp_path: Path) -> None:
     assert peak < 10 * (1 << 20)  # chunks for the checks, not the 4 MB many times
 
 
-def test_bad_npy_files(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_bad_npy_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     np.save(tmp_path / "object.npy", np.array([[{}]], dtype=object))
     np.save(tmp_path / "text.npy", np.array([["a"]]))
     np.save(tmp_path / "flat.npy", np.zeros(4))
@@ -142,14 +142,16 @@ def test_bad_npy_files(tmp_path: Path, one_sentence: Callable[[object], str]) ->
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"ARROW1" + bytes(100), bytes(range(256)) * 9])
-def test_bad_arrow_files(name: str, content: bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_bad_arrow_is_rejected(
+    name: str, content: bytes, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(TableError, match="got something else") as caught:
         read_table(tmp_path / name)
     one_sentence(caught.value)
 
 
-def test_rewards_and_units() -> None:
+def test_scores_and_ranges() -> None:
     rewards = np.array([[10.0, 30.0], [20.0, 10.0]])
     table = read_table(rewards, kind="scores", rescale=True)
     assert table.pool.losses.tolist() == [[1.0, 0.0], [0.5, 1.0]]
@@ -166,7 +168,7 @@ def test_rewards_and_units() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=2), min_size=1, max_size=5), st.booleans())
-def test_rescaling_keeps_the_order_and_fills_the_interval(numbers: list[list[float]], rewards: bool) -> None:
+def test_rescale_keeps_the_order(numbers: list[list[float]], rewards: bool) -> None:
     values = np.array(numbers)
     losses = read_table(values, kind="scores" if rewards else "losses", rescale=True).pool.losses
     assert losses.min() == 0
@@ -189,7 +191,7 @@ TEXTS: dict[str, tuple[str | bytes, Any, str]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_what_was_decided_about_a_text_is_said(name: str, tmp_path: Path) -> None:
+def test_notes_on_text_tables(name: str, tmp_path: Path) -> None:
     content, expected, note = TEXTS[name]
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     table = read_table(tmp_path / name)
@@ -214,7 +216,7 @@ BAD_TEXTS: dict[str | bytes, str] = {
 
 
 @pytest.mark.parametrize("content", BAD_TEXTS)
-def test_bad_texts(content: str | bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_bad_text_is_rejected(content: str | bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(TableError) as caught:
         read_table(tmp_path / "t.csv")
@@ -227,7 +229,7 @@ def test_bad_texts(content: str | bytes, tmp_path: Path, one_sentence: Callable[
     body=st.text(alphabet='ab01,;\t\n\r"\u00e9?x:-\0', max_size=40),
     missing=st.sampled_from(["error", "drop", "worst"]),
 )
-def test_no_text_gives_a_traceback(head: str, body: str, missing: Any, tmp_path: Path) -> None:
+def test_random_text_is_read_or_rejected(head: str, body: str, missing: Any, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes((head + body).encode())
     try:
         pool = read_table(tmp_path / "t.csv", missing=missing, rescale=True).pool
@@ -242,7 +244,7 @@ def test_no_text_gives_a_traceback(head: str, body: str, missing: Any, tmp_path:
 GAPS = "id,a,b,cost:a,cost:b,delay\nw,0.5,,1,1,0\nx,0.25,1,2,,1\ny,NA,0,3,3,\nz,0,1,1,1,2\n"
 
 
-def test_missing_cells_are_a_choice(tmp_path: Path) -> None:
+def test_missing_error_drop_and_worst(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(GAPS)
     with pytest.raises(TableError, match=r"line 2, column 'b', got '', and cells are missing in 3 of 4 rows"):
@@ -265,7 +267,7 @@ def test_missing_cells_are_a_choice(tmp_path: Path) -> None:
         read_table(frame)
 
 
-def test_columns_may_be_named(tmp_path: Path) -> None:
+def test_options_name_columns(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {"prompt": ["p", "q"], "big": [0, 1], "small": [1, 1], "usd:big": [5.0, 6.0], "usd:small": [1.0, 2.0],
          "s:big": [9.0, 8.0], "s:small": [7.0, 6.0], "wait": [4, 5], "remark": ["none yet", "fine"]}
@@ -287,7 +289,7 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
     assert read_table(renamed, ids="case", action="who", value="points", actions=["c"]).pool.losses.shape == (4, 1)
 
 
-def test_costs_of_a_second_table_are_matched_by_name(tmp_path: Path) -> None:
+def test_costs_from_a_second_table(tmp_path: Path) -> None:
     losses = pd.DataFrame(LOSSES, columns=NAMES)
     losses.insert(0, "id", IDS)
     prices = pd.DataFrame(COSTS, columns=NAMES)[["c", "a", "b"]]
@@ -314,7 +316,7 @@ LOGGED = {
 
 
 @pytest.mark.parametrize("what", LOGGED)
-def test_a_logged_table_is_explained(what: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_logged_table_is_rejected(what: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     (tmp_path / "t.csv").write_text(LOGGED[what])
     with pytest.raises(TableError, match="got a logged table, with one action a row") as caught:
         read_table(tmp_path / "t.csv")
@@ -338,16 +340,14 @@ BAD_LONG = {
 
 
 @pytest.mark.parametrize("content", BAD_LONG)
-def test_bad_long_tables_costs_and_delays(content: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_bad_long_table_is_rejected(content: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     (tmp_path / "t.csv").write_text(content)
     with pytest.raises(TableError) as caught:
         read_table(tmp_path / "t.csv", kind=None if "points" in content else "losses")
     assert BAD_LONG[content] in one_sentence(caught.value)
 
 
-def test_a_line_of_two_gigabytes_is_refused_without_reading_it(
-    tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_too_long_line_is_rejected_early(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     path = tmp_path / "t.csv"
     with path.open("wb") as file:
         file.write(b"a,b\n" + b"9" * (MAX_LINE_LENGTH + 10))
@@ -364,7 +364,7 @@ def test_a_line_of_two_gigabytes_is_refused_without_reading_it(
         assert peak < 8 * MAX_LINE_LENGTH
 
 
-def test_a_table_longer_than_a_chunk_is_read_whole(tmp_path: Path) -> None:
+def test_table_of_several_chunks(tmp_path: Path) -> None:
     losses = np.random.default_rng(1).random((10_000, 3))
     pd.DataFrame(losses, columns=NAMES).to_csv(tmp_path / "t.csv", index=False)
     assert (read_table(tmp_path / "t.csv").pool.losses == losses).all()
@@ -386,27 +386,27 @@ def test_a_table_longer_than_a_chunk_is_read_whole(tmp_path: Path) -> None:
         {"range": (0, 1), "rescale": True},
     ],
 )
-def test_bad_options_are_refused(wrong: dict[str, Any], one_sentence: Callable[[object], str]) -> None:
+def test_bad_options_are_rejected(wrong: dict[str, Any], one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(ParameterError) as caught:
         read_table(LOSSES, **wrong)
     one_sentence(caught.value)
 
 
 @pytest.mark.parametrize("wrong", [5, None, {"a": [1]}, Pool([[0.0]]), pd.DataFrame(), pd.DataFrame({"a": []})])
-def test_what_is_no_table_is_refused(wrong: Any, one_sentence: Callable[[object], str]) -> None:
+def test_other_objects_are_rejected(wrong: Any, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(TableError) as caught:
         read_table(wrong)
     one_sentence(caught.value)
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]) -> None:
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]) -> None:
     monkeypatch.setitem(__import__("sys").modules, "narwhals", None)
     with pytest.raises(TableError, match=r"tombola\[tables\]") as caught:
         read_table(wide())
     one_sentence(caught.value)
 
 
-def test_numbers_choose_columns_of_an_array(tmp_path: Path) -> None:
+def test_actions_of_an_array_by_number(tmp_path: Path) -> None:
     """They were taken for new names: column 0 was called 1, and the other way round."""
     np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, 0.8]]))
     pool = read_table(tmp_path / "t.npy", actions=["1", "0"]).pool
@@ -415,14 +415,14 @@ def test_numbers_choose_columns_of_an_array(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("costs", ["cost:a,cost:b", "a_cost,b_cost"])
-def test_costs_that_are_to_be_left_out_are_left_out(costs: str, tmp_path: Path) -> None:
+def test_ignored_costs(costs: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"id,a,b,{costs}\nx,0.5,0.25,1,2\ny,0.5,1,3,4\n")
     assert read_table(tmp_path / "t.csv").pool.costs is not None
     assert read_table(tmp_path / "t.csv", ignore=["*cost*"]).pool.costs is None
 
 
 @pytest.mark.parametrize("column", ["id", "model"])
-def test_a_long_line_without_a_name_is_refused(column: str, tmp_path: Path) -> None:
+def test_long_line_without_a_name_is_rejected(column: str, tmp_path: Path) -> None:
     """Lines without an id made up a row of their own, or an action without a name."""
     lines = ["x,a,0.5", "x,b,0.25", "none,a,0.5", "none,b,1", *([",a,0.5", ",b,1"] if column == "id" else ["x,,1"])]
     (tmp_path / "t.csv").write_text("\n".join(["id,model,loss", *lines]))
@@ -430,14 +430,14 @@ def test_a_long_line_without_a_name_is_refused(column: str, tmp_path: Path) -> N
         read_table(tmp_path / "t.csv")
 
 
-def test_ids_of_a_long_frame_that_are_floats_stay_apart() -> None:
+def test_float_ids_stay_distinct() -> None:
     """With six digits, which was all they kept, 1000001 and 1000002 were one."""
     frame = pd.DataFrame({"id": [1000001.0, 1000001.0, 1000002.0, 1000002.0], "model": ["a", "b"] * 2})
     pool = read_table(frame.assign(loss=[0.0, 0.25, 0.5, 1.0])).pool
     assert (pool.ids, pool.losses.tolist()) == (("1000001", "1000002"), [[0.0, 0.25], [0.5, 1.0]])
 
 
-def test_names_that_are_numbers_have_as_few_digits_as_tell_them_apart() -> None:
+def test_numeric_names_are_short() -> None:
     """0.1 is not 0.10000000000000001, neither as an action of a long frame nor as an id of a wide one."""
     long = pd.DataFrame({"id": [1, 1, 2, 2], "action": [0.1, 2.5, 0.1, 2.5], "loss": [0.0, 1.0, 1.0, 0.0]})
     assert read_table(long).pool.actions == ("0.1", "2.5")
@@ -445,7 +445,7 @@ def test_names_that_are_numbers_have_as_few_digits_as_tell_them_apart() -> None:
     assert read_table(wide).pool.ids == ("0.1", "0.3", "1000000000000000")
 
 
-def test_a_name_that_two_objects_of_json_make_is_refused(tmp_path: Path) -> None:
+def test_flattened_json_names_must_be_unique(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('[{"a:b": 0.1, "a": {"b": 0.9, "c": 0.2}}]')
     with pytest.raises(TableError, match="a:b twice in one object"):
         read_table(tmp_path / "t.json")
@@ -453,7 +453,7 @@ def test_a_name_that_two_objects_of_json_make_is_refused(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("first", ["0.5;1.234", "NA;1.234"])
 @pytest.mark.parametrize("said", [None, ","])
-def test_a_point_between_thousands_is_not_read_as_decimal(said: Any, first: str, tmp_path: Path) -> None:
+def test_ambiguous_point_is_rejected(said: Any, first: str, tmp_path: Path) -> None:
     """Where commas are decimal, 1.234 may be a thousand and more: it was read as a little more than one."""
     commas = "0,5" if said is None else "0"
     (tmp_path / "t.csv").write_text(f"id;a;b;cost:a;cost:b\nx;{commas};1;0.5;2.5\ny;1;0;{first}\n")
@@ -462,14 +462,14 @@ def test_a_point_between_thousands_is_not_read_as_decimal(said: Any, first: str,
     assert read_table(tmp_path / "t.csv", decimal=".", missing="worst").pool.costs is not None
 
 
-def test_points_are_decimal_where_no_comma_is(tmp_path: Path) -> None:
+def test_points_are_decimal_without_commas(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,a,b\nx,1.234,2.345\ny,0.5,0.7\n")
     table = read_table(tmp_path / "t.csv", range=(0, 5))
     assert table.pool.losses[0].tolist() == [1.234 / 5, 2.345 / 5]
     assert not any("point" in note for note in table.notes)
 
 
-def test_costs_of_many_actions_are_found_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cost_detection_is_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted, not timed: comparing every action with every column of costs took 87 s of 4,000 of each."""
     calls, k = 0, 300
 
@@ -488,12 +488,12 @@ def test_costs_of_many_actions_are_found_in_one_go(tmp_path: Path, monkeypatch: 
     assert calls <= 6 * k
 
 
-def test_a_stratum_is_no_action(tmp_path: Path) -> None:
+def test_stratum_is_not_an_action(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,stratum,a,b\nx,1,0,1\ny,0,1,0\n")
     assert read_table(tmp_path / "t.csv").pool.actions == ("a", "b")
 
 
-def test_what_is_to_be_left_out_of_a_long_table_is_left_out(tmp_path: Path) -> None:
+def test_ignored_columns_of_a_long_table(tmp_path: Path) -> None:
     """It was read all the same, and a column that is not there was left out, too."""
     (tmp_path / "t.csv").write_text("id,model,loss,cost,delay\nx,a,1,1,0\nx,b,0,2,0\ny,a,1,3,5\ny,b,1,4,5\n")
     table = read_table(tmp_path / "t.csv", ignore=["cost", "del*"])
@@ -503,12 +503,12 @@ def test_what_is_to_be_left_out_of_a_long_table_is_left_out(tmp_path: Path) -> N
         read_table(tmp_path / "t.csv", ignore=["b"])
 
 
-def test_a_column_called_action_that_is_left_out_makes_no_long_table(tmp_path: Path) -> None:
+def test_ignored_action_column_makes_a_wide_table(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,action,a,b\nx,call,0,1\ny,skip,1,1\n")
     assert read_table(tmp_path / "t.csv", ignore=["action"]).pool.actions == ("a", "b")
 
 
-def test_what_is_said_of_an_archive_is_done(tmp_path: Path) -> None:
+def test_options_of_an_archive(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", losses=np.eye(2), costs=np.ones((2, 2)), delays=np.array([0, 4]))
     table = read_table(tmp_path / "t.npz")
     assert "delays from array 'delays'" in table.notes
@@ -519,20 +519,20 @@ def test_what_is_said_of_an_archive_is_done(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["ids", "delay", "value", "action", "ignore", "costs"])
-def test_an_array_has_no_columns_to_speak_of(said: str) -> None:
+def test_column_options_of_an_array_are_rejected(said: str) -> None:
     """What was said was passed over."""
     words: dict[str, Any] = {said: ["1"] if said in ("ignore", "costs") else "1"}
     with pytest.raises(TableError, match=f"an array has no column names, got {said}"):
         read_table([[0.0, 1.0]], **words)
 
 
-def test_a_wide_table_has_no_column_of_values(tmp_path: Path) -> None:
+def test_value_column_of_a_wide_table_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,a,b\nx,0,1\ny,1,1\n")
     with pytest.raises(TableError, match="expected a long table as value says"):
         read_table(tmp_path / "t.csv", value="a")
 
 
-def test_json_as_pandas_writes_it(tmp_path: Path) -> None:
+def test_json_of_pandas(tmp_path: Path) -> None:
     """It is one line, an object for each column: it was read as one row, with an action for every cell."""
     frame = pd.DataFrame({"a": [0.5, 0.25, 1.0], "b": [0.0, 1.0, 0.5]}, index=["x", "y", "z"])
     for orient in ("columns", "records", "list"):
@@ -547,7 +547,7 @@ def test_json_as_pandas_writes_it(tmp_path: Path) -> None:
     assert (pool.actions, pool.losses.tolist(), pool.costs.tolist()) == (("a", "b"), [[0.5, 1.0]], [[[3.0], [4.0]]])
 
 
-def test_what_is_no_table_in_memory_is_refused_in_a_sentence() -> None:
+def test_ragged_lists_and_duplicate_columns_are_rejected() -> None:
     with pytest.raises(TableError, match="got rows of different lengths"):
         read_table([[0.1, 0.2], [0.3]])
     with pytest.raises(TableError, match="columns must have different names, got 'a' twice"):
@@ -555,7 +555,7 @@ def test_what_is_no_table_in_memory_is_refused_in_a_sentence() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_costs_that_are_all_missing_are_refused(tmp_path: Path) -> None:
+def test_costs_all_missing_are_rejected(tmp_path: Path) -> None:
     """No largest one can stand in for them."""
     (tmp_path / "t.csv").write_text("id,a,b,cost:a,cost:b\nx,0.5,0.25,,\ny,0.5,1,,\n")
     with pytest.raises(TableError, match="expected the costs of some row, got none; leave out their columns"):
@@ -563,7 +563,7 @@ def test_costs_that_are_all_missing_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_numbers_that_are_too_far_apart_are_refused() -> None:
+def test_overflowing_range_is_rejected() -> None:
     with pytest.raises(TableError, match="must be nearer to each other to be rescaled, got numbers from -1e"):
         read_table([[1e308, -1e308], [0.0, 1.0]], rescale=True)
     with pytest.raises(TableError, match="must be nearer to each other"):
@@ -571,7 +571,7 @@ def test_numbers_that_are_too_far_apart_are_refused() -> None:
 
 
 @pytest.mark.parametrize("names", [("A", "a"), ("gpt.4", "gpt-4")])
-def test_costs_go_to_the_action_that_is_written_so(names: tuple[str, str], tmp_path: Path) -> None:
+def test_costs_prefer_the_exact_name(names: tuple[str, str], tmp_path: Path) -> None:
     """Of two actions with the same words both had the costs of the second."""
     one, other = names
     for costs in (f"cost_{one},cost_{other}", f"{one}_usd,{other}_usd", f"cost:{one},cost:{other}"):
@@ -581,7 +581,7 @@ def test_costs_go_to_the_action_that_is_written_so(names: tuple[str, str], tmp_p
         assert pool.costs[:, :, 0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
-def test_two_actions_do_not_share_a_column_of_costs(tmp_path: Path) -> None:
+def test_shared_cost_column_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,A,a,cost:A\nx,0.5,0.25,1\ny,0.5,1,3\n")
     with pytest.raises(TableError, match="for each of A, a, got 'cost:A' for all of them"):
         read_table(tmp_path / "t.csv")

@@ -1,5 +1,6 @@
-"""Readers: tables in files become pools, and what is none is refused in one sentence."""
+"""NumPy arrays and archives: damaged and invalid ones are rejected."""
 
+import io
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -14,114 +15,9 @@ from tombola.pool import Pool
 from tombola.readers import read_pool as read_any_pool
 from tombola.readers import read_table
 
-Write = Callable[..., Path]
+Sentence = Callable[[object], str]
+LOSSES = [[0.5, 1.0], [0.0, 0.25], [0.25, 0.75]]
 read_pool = partial(read_any_pool, kind="losses")
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(content: str | bytes, name: str = "t.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-def contents(pool: Pool) -> tuple[Any, Any, Any]:
-    return pool.losses.tolist(), pool.actions, pool.ids
-
-
-PLAIN = ([[0.0, 1.0], [0.5, 0.25]], ("a", "b"), None)
-NAMED = ([[0.0, 1.0], [0.5, 0.25]], ("a", "b"), ("x", "y"))
-
-
-@pytest.mark.parametrize(
-    ("content", "name", "expected"),
-    [
-        ("a,b\n0,1\n0.5,0.25\n", "t.csv", PLAIN),
-        ("a,b\r\n0,1\r\n0.5,0.25\r\n", "t.csv", PLAIN),
-        ("a,b\n0,1\n0.5,0.25", "t.csv", PLAIN),
-        ("a,b\n\n0,1\n\n0.5,0.25\n\n", "t.csv", PLAIN),
-        (" a , b \n 0, 1\n.5,2.5e-1\n", "t.csv", PLAIN),
-        ('"a","b"\n"0","1"\n"0.5","0.25"\n', "t.csv", PLAIN),
-        ("a\tb\n0\t1\n0.5\t0.25\n", "t.tsv", PLAIN),
-        ("name,a,b\nx,0,1\ny,0.5,0.25\n", "t.csv", NAMED),
-        ("id,a,b\nx,0,1\ny,0.5,0.25\n", "t.csv", NAMED),
-        ("\ufeffid,a,b\nx,0,1\ny,0.5,0.25\n", "t.csv", NAMED),
-        ("\ufeffa,b\n0,1\n0.5,0.25\n", "t.csv", PLAIN),
-        ("ID,a,b\n1,0,1\n2,0.5,0.25\n", "t.csv", (PLAIN[0], ("a", "b"), ("1", "2"))),
-    ],
-)
-def test_text_tables_are_read(content: str, name: str, expected: Any, write: Write) -> None:
-    assert contents(read_pool(write(content, name))) == expected
-
-
-@pytest.mark.parametrize("name", ["loss", "losses"])
-def test_archives_are_read(name: str, tmp_path: Path) -> None:
-    losses: Any = np.array([[0.0, 1.0], [0.5, 0.25]], dtype=np.float32)
-    np.savez(tmp_path / "plain.npz", **{name: losses})
-    np.savez_compressed(tmp_path / "named.npz", **{name: losses}, actions=np.array(["a", "b"]), ids=np.array([7, 8]))
-    assert contents(read_pool(tmp_path / "plain.npz")) == (losses.tolist(), ("0", "1"), None)
-    assert contents(read_pool(str(tmp_path / "named.npz"))) == (losses.tolist(), ("a", "b"), ("7", "8"))
-    assert read_pool(tmp_path / "plain.npz").losses.dtype == np.float32
-
-
-def test_rescaling_maps_the_smallest_to_0_and_the_largest_to_1(write: Write) -> None:
-    path = write("a,b\n-10,30\n10,0\n")
-    assert read_pool(path, rescale=True).losses.tolist() == [[0.0, 1.0], [0.5, 0.25]]
-    with pytest.raises(TableError, match="got numbers from -10 to 30; write the smallest"):
-        read_pool(path)
-    assert read_pool(write("a,b\n7,7\n7,7\n"), rescale=True).losses.tolist() == [[0.0, 0.0], [0.0, 0.0]]
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("", "got 0 lines"),
-        ("\n\n", "got 0 lines"),
-        ("a,b\n", "got 1 lines"),
-        ("a,b\n0,1\n0\n", "got 1 in line 3"),
-        ("a,b\n\n0,1\n\n0,1,1\n", "got 3 in line 5"),
-        ("a,b\n0,good\n", "line 2, column 'b', got 'good'"),
-        ("a,b\n0,1\n\n0,good\n", "line 4, column 'b', got 'good'"),
-        ("a,b\n0,1\nbad,1\n", "line 3, column 'a', got 'bad'"),
-        ("a,b\n0,1\n,1\n", "line 3, column 'a', got ''"),
-        ("a,b\n0,nan\n", "got 'nan'"),
-        ("a,b\n0,inf\n", "got 'inf'"),
-        ("a,b\n0,\n", "got ''"),
-        ("a,a\n0,1\n", "'a' twice"),
-        ("id,a,b\nx,0,1\nx,1,0\n", "'x' twice"),
-        ("only\n0.5\n", "at least two actions, got 1"),
-        ("a,b\n0,1.5\n", "from 0 to 1.5"),
-        (b"\xff\xfe\x00\xd8\x00\x01", "expected a text table"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "expected a text table"),
-        ("a,b\n" + "9" * 200_000 + ",1\n", "expected a text table"),
-    ],
-)
-def test_what_is_not_a_table_is_refused(
-    content: str | bytes, says: str, write: Write, one_sentence: Callable[[object], str]
-) -> None:
-    with pytest.raises(TombolaError) as caught:
-        read_pool(write(content))
-    assert says in one_sentence(caught.value)
-
-
-@pytest.mark.parametrize("name", ["t.docx", "t.zip", "t.pdf"])
-def test_another_ending_is_refused(name: str, write: Write, one_sentence: Callable[[object], str]) -> None:
-    with pytest.raises(TableError, match="ends in") as caught:
-        read_pool(write(b"PK\x03\x04\0\0", name))
-    one_sentence(caught.value)
-
-
-def test_no_file_and_a_folder_are_refused(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    (tmp_path / "folder.csv").mkdir()
-    for name in ("nowhere.csv", "folder.csv"):
-        with pytest.raises(TableError, match="found") as caught:
-            read_pool(tmp_path / name)
-        one_sentence(caught.value)
-
-
 BAD_ARCHIVES: dict[str, Callable[[Path], object]] = {
     "another name": lambda path: np.savez(path, surprise=np.zeros((2, 2))),
     "nothing in it": lambda path: np.savez(path),
@@ -143,9 +39,66 @@ BAD_ARCHIVES: dict[str, Callable[[Path], object]] = {
 }
 
 
+def refused(source: Any, one_sentence: Sentence) -> str:
+    with pytest.raises(TableError) as caught:
+        read_table(source, kind="losses")
+    return one_sentence(caught.value)
+
+
+def members(path: Path, *found: tuple[str, Any]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in found:
+            packed = io.BytesIO()
+            np.save(packed, array)
+            archive.writestr(name, packed.getvalue())
+    return path
+
+
+def contents(pool: Pool) -> tuple[Any, Any, Any]:
+    return pool.losses.tolist(), pool.actions, pool.ids
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (1, 2), (2, 1)])
+def test_npy_with_another_size_is_rejected(shape: tuple[int, int], tmp_path: Path, one_sentence: Sentence) -> None:
+    """A header that claims fewer rows than there are would drop the others in silence."""
+    np.save(tmp_path / "t.npy", LOSSES)
+    content = (tmp_path / "t.npy").read_bytes()
+    (tmp_path / "t.npy").write_bytes(content.replace(b"(3, 2)", str(shape).encode()))
+    assert "bytes more" in refused(tmp_path / "t.npy", one_sentence)
+
+
+def test_npz_with_duplicate_members_is_rejected(tmp_path: Path, one_sentence: Sentence) -> None:
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        twice = members(tmp_path / "twice.npz", ("losses.npy", LOSSES), ("losses.npy", [[0.0, 0.0]]))
+    assert "something else" in refused(twice, one_sentence)
+    path = members(tmp_path / "t.npz", ("losses.npy", LOSSES), ("actions.npy", ["a", "b"]))
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"actions")] += 1  # the list at the end says bctions
+    path.write_bytes(content)
+    assert "something else" in refused(path, one_sentence)
+
+
+def test_npz_with_invalid_code_points_is_rejected(tmp_path: Path, one_sentence: Sentence) -> None:
+    wrong = np.array(["a", "b"])
+    wrong.view(np.uint32)[1] = 0x7FFFFFFF
+    for name in ("actions.npy", "ids.npy"):
+        path = members(tmp_path / "t.npz", ("losses.npy", LOSSES[:2]), (name, wrong))
+        assert "invalid code points" in refused(path, one_sentence)
+
+
+@pytest.mark.parametrize("name", ["loss", "losses"])
+def test_npz_archive(name: str, tmp_path: Path) -> None:
+    losses: Any = np.array([[0.0, 1.0], [0.5, 0.25]], dtype=np.float32)
+    np.savez(tmp_path / "plain.npz", **{name: losses})
+    np.savez_compressed(tmp_path / "named.npz", **{name: losses}, actions=np.array(["a", "b"]), ids=np.array([7, 8]))
+    assert contents(read_pool(tmp_path / "plain.npz")) == (losses.tolist(), ("0", "1"), None)
+    assert contents(read_pool(str(tmp_path / "named.npz"))) == (losses.tolist(), ("a", "b"), ("7", "8"))
+    assert read_pool(tmp_path / "plain.npz").losses.dtype == np.float32
+
+
 @pytest.mark.parametrize("what", BAD_ARCHIVES)
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-def test_what_is_not_an_archive_is_refused(what: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_bad_npz_is_rejected(what: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     path = tmp_path / "t.npz"
     BAD_ARCHIVES[what](path)
     with pytest.raises(TombolaError) as caught:
@@ -153,7 +106,7 @@ def test_what_is_not_an_archive_is_refused(what: str, tmp_path: Path, one_senten
     one_sentence(caught.value)
 
 
-def test_an_archive_cut_short_or_changed_is_refused(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_damaged_npz_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     np.savez_compressed(tmp_path / "t.npz", losses=np.random.default_rng(0).random((50, 3)))
     content = (tmp_path / "t.npz").read_bytes()
     broken = [content[:length] for length in range(0, len(content), 97)]
@@ -165,9 +118,7 @@ def test_an_archive_cut_short_or_changed_is_refused(tmp_path: Path, one_sentence
         one_sentence(caught.value)
 
 
-def test_a_header_of_numpy_that_does_not_end_is_a_sentence(
-    tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_unterminated_npy_header_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), (".ljust(118) + b"\n"
     (tmp_path / "t.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(32))
     with pytest.raises(TableError) as caught:

@@ -50,7 +50,7 @@ def scenario(tmp_path: Path) -> Scenario:
     return make
 
 
-def test_run_times_become_losses(scenario: Scenario) -> None:
+def test_run_times_are_par1_losses(scenario: Scenario) -> None:
     table = read_table(scenario(DESCRIPTION, RUNS))
     assert table.pool.actions == ("quick", "slow")
     assert table.pool.ids == ("one", "two, too", "three")
@@ -59,7 +59,7 @@ def test_run_times_become_losses(scenario: Scenario) -> None:
     assert "loss = run time / cutoff (100), and 1 for a run that did not succeed (PAR1)" in table.notes
 
 
-def test_quality_is_taken_as_it_is(scenario: Scenario) -> None:
+def test_quality_is_unchanged(scenario: Scenario) -> None:
     description = DESCRIPTION.replace("- runtime", "- quality", 1).replace("type:\n- runtime", "type: solution_quality")
     runs = RUNS.replace("'runtime'", "quality")
     folder = scenario(description.replace("- false", "- true"), runs)
@@ -68,7 +68,7 @@ def test_quality_is_taken_as_it_is(scenario: Scenario) -> None:
     assert read_table(folder, range=(0, 250)).pool.losses[0].tolist() == [0.1, 0.2]
 
 
-def test_a_missing_run_is_a_missing_cell(scenario: Scenario) -> None:
+def test_missing_run_is_a_missing_cell(scenario: Scenario) -> None:
     folder = scenario(DESCRIPTION, RUNS.replace("one,1,slow,50,ok\n", ""))
     with pytest.raises(TableError, match="row 'one', action 'slow', got none"):
         read_table(folder)
@@ -87,9 +87,27 @@ def test_a_missing_run_is_a_missing_cell(scenario: Scenario) -> None:
         (DESCRIPTION, RUNS.replace("one,1,quick,25", "one,1,quick,soon"), "got 'soon'"),
     ],
 )
-def test_bad_scenarios(
+def test_bad_scenario_is_rejected(
     description: str, runs: str, says: str, scenario: Scenario, one_sentence: Callable[[object], str]
 ) -> None:
     with pytest.raises(TableError) as caught:
         read_table(scenario(description, runs))
     assert says in one_sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "run", "said"),
+    [
+        ("algorithm algorithm runtime", "a", "'algorithm' twice"),
+        ("repetition algorithm runtime", "x" * 200_000, "field"),
+    ],
+)
+def test_bad_runs_are_rejected(
+    attributes: str, run: str, said: str, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    names = ["instance_id", *attributes.split(), "runstatus"]
+    head = "".join(f"@attribute {name} string\n" for name in names)
+    (tmp_path / "algorithm_runs.arff").write_text(f"{head}@data\n{run},1,a,5,ok\n")
+    with pytest.raises(TableError) as caught:
+        read_table(tmp_path)
+    assert said in one_sentence(caught.value)
