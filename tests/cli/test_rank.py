@@ -31,8 +31,8 @@ def run(*words: object) -> str:
     return done.output
 
 
-def test_direction_is_refused_and_both_commands_shown(table: Path) -> None:
-    with pytest.raises(TableError, match=r"--scores if higher is better, .*--losses if lower"):
+def test_direction_is_asked_for_with_both_answers(table: Path) -> None:
+    with pytest.raises(TableError, match=r"scores.* if higher is better, .*losses.* if lower"):
         run(table, "--clusters", "talk")
 
 

@@ -66,7 +66,7 @@ def rank(
         sys.stdout.write(json.dumps(ranking.to_json(), allow_nan=False) + "\n")
         return
     for line in str(ranking).splitlines():
-        show(line, soft=True)
+        show(line, soft=line.startswith(" "))
     if pair:
         show(_compare_pair(ranking, pair))
     if out is not None:
@@ -92,7 +92,7 @@ def _labels(table: str, column: str) -> list[str]:
 
     if table == "-":
         raise ParameterError("--clusters: expected a file, got standard input, which can be read once; save it first.")
-    columns = read_file(table, ReadOptions())
+    columns = read_file(table, ReadOptions(ids=column))
     if not isinstance(columns, Columns):
         raise ParameterError(f"--clusters: expected a table with named columns, got {table}; save it as CSV.")
     return columns.find(column, "clusters").labels
