@@ -401,7 +401,7 @@ def test_what_a_learner_was_shown_is_a_copy_for_good(delay: Any, mixed: bool) ->
 def test_a_price_is_compared_with_costs_of_32_bits_as_they_are() -> None:
     """The float32 of 0.1 is more than the float64 of 0.1, so an amount of 0.1 does not pay for it."""
     pool = Pool(np.zeros((9, 1)), costs=np.full((9, 1), 0.1, np.float32))
-    with pytest.raises(ParameterError, match="prices must be what every row costs"):
+    with pytest.raises(ParameterError, match="prices must equal the cost in every row"):
         play(Stubborn(), pool, budget=Budget(0.1, null="add", prices=[0.1]), seed=0)
     exact = float(np.float32(0.1))
     trace = play(Stubborn(), pool, budget=Budget(exact, null="add", prices=[exact]), seed=0)

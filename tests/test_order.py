@@ -82,7 +82,7 @@ def test_given_and_array_orders_are_played_as_they_are() -> None:
 @pytest.mark.parametrize("word", ["random", "iid", "given"])
 def test_the_three_words_are_their_own_model(word: Any) -> None:
     assert str(as_order_model(word)) == word
-    assert play(FixedAction(0), Pool([[0.1], [0.2]]), order=word, seed=0).model.name == word
+    assert play(FixedAction(0), Pool([[0.1], [0.2]]), order=word, seed=0).order_model.name == word
 
 
 @pytest.mark.parametrize(

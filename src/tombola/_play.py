@@ -1,4 +1,4 @@
-"""Play: run a learner over a whole order, compiled, in its feedback_model, and return what happened."""
+"""Play a learner over a pool: `play`, and the runner that `compare` shares."""
 
 import math
 from collections.abc import Sequence
@@ -42,13 +42,19 @@ def play(
     mixed: bool = False,
     seed: Seed,
 ) -> Trace:
-    """Play `learner` over the rows of `pool` in this order, and return the trace.
+    """Play a learner over the rows of a pool and return the trace.
 
-    With a `budget`, the pool has costs and the learner minds them: `stop="strict"` is the paper's rule, by which only
-    the null action is played when less than one maximal cost is left of a resource; `stop="fits"` plays whatever has a
-    worst cost that still fits. A play whose feedback is on its way has its worst cost reserved. `mixed=True` is the
-    fluid play of the paper: every action is played a little, as the mix says. On a labelled pool, the learner predicts.
-    An array of losses will do as a pool.
+    learner: a learner; on a labelled pool, a learner of labels.
+    pool: a pool, or an array of losses with one column per action.
+    order: "random", "iid", "given", or an array of row indices.
+    delay: rounds between a play and its feedback: one number, one per round, or `RowDelays`.
+    switching_price: loss added to the regret for each change of the action.
+    budget: amounts or target, for learners under a budget on a pool with costs. The worst cost of a play is reserved
+        until its feedback arrives.
+    stop: "fits" plays any action with a worst cost that fits; "strict" is the paper's rule: only the null action once
+        less than one largest cost of a resource is left.
+    mixed: fluid play as in the paper: every action is played with its share of the mix.
+    seed: seed of the order and of the learner.
 
     >>> from tombola import FollowTheLeader
     >>> trace = play(FollowTheLeader(), Pool([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), order="given", seed=0)
@@ -72,7 +78,7 @@ def play(
         )
     return Trace(
         learner=learner,
-        model=model,
+        order_model=model,
         order=rows,
         actions=np.full(rows.size, -1) if mixed else accumulators.actions,
         probabilities=accumulators.probabilities + np.nan if mixed else accumulators.probabilities,
@@ -91,7 +97,7 @@ def play(
 
 
 def comparator_losses(learner: Any, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
-    """Return the loss of the comparator in every round: best action, best mix within the budget, best hypothesis."""
+    """Return the loss of the comparator per round: best action, best mix within the budget, or best hypothesis."""
     if not isinstance(pool, Pool):
         return best_losses(learner, pool, rows)
     if budget is not None:
@@ -111,7 +117,13 @@ def run_learner(
     marks: Rounds,
     per_round: bool,
 ) -> tuple[Accumulators, Balance]:
-    """Play through the compiled loop; `labels[action]` is the column that the learner knows as `action`."""
+    """Play a learner over `rows`, and return the accumulators and the balance.
+
+    labels: column of each action; None for the order of the table.
+    streams: random generators of this repetition.
+    marks: rounds at which the accumulators store all totals.
+    per_round: whether to store every round.
+    """
     arrivals = from_delays(round_delays(delay, rows))
     if not isinstance(pool, Pool):
         return predict_all(
@@ -134,7 +146,7 @@ def run_learner(
         feedback_model.actions, rows.size, marks, resources=resources, per_round=per_round, expects=learner.mixes
     )
     runner = Runner(learner, feedback_model, streams.learner(learner), max_in_flight(arrivals))
-    losses: Any = np.asarray(pool.losses)  # a memory map as the plain array that Numba knows
+    losses: Any = np.asarray(pool.losses)  # a memory map as a plain array, the type that Numba supports
     runner.play(RowStream(losses, costs, columns, rows, best), arrivals, accumulators)
     return accumulators, feedback_model.balance(runner.workspace)
 
@@ -142,7 +154,7 @@ def run_learner(
 def resolve_budget(
     pool: "Pool | LabelledPool", budget: Budget | None, stop: Stop = "fits", *, mixed: bool = False, best: bool = False
 ) -> BudgetRun | None:
-    """Return what may be spent on a pool; with `best`, also what the best fixed mix within the budget loses."""
+    """Return the budget of a pool with its stop rule; with `best`, also the loss of the best fixed mix."""
     if budget is None:
         if mixed:
             raise ParameterError("play: mixed is for play within a budget, got none; write budget=Budget(90.0).")
@@ -165,7 +177,7 @@ def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = 
 
 
 def log_spaced(horizon: int) -> Rounds:
-    """Return about twelve rounds in every power of ten, the first and the last among them.
+    """Return about twelve rounds per power of ten, including the first and the last.
 
     >>> log_spaced(10).tolist()
     [1, 2, 3, 4, 5, 6, 7, 8, 10]

@@ -1,4 +1,4 @@
-"""ProcessBound: what hands out tickets belongs to one process, whose threads may share it; it is not copied nor pickled."""
+"""Mixin for objects that must stay in one process."""
 
 import os
 from collections.abc import Iterator
@@ -10,20 +10,23 @@ from tombola.errors import SessionError
 
 
 class ProcessBound:
-    """A thing of one process: another one with a copy of it would hand out the same tickets."""
+    """Mixin for objects that must stay in one process; its threads may share them.
 
-    _alternative: ClassVar[str]  # what to write in another process
+    They cannot be pickled or copied, and raise after `fork`, because a copy would issue the same tickets again.
+    """
+
+    _alternative: ClassVar[str]  # the code to write in another process instead
 
     def _bind_to_process(self) -> None:
-        """Belong to this process from now on."""
+        """Bind the object to the current process."""
         self._process, self._guard = os.getpid(), RLock()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keep other threads out, and refuse a child of a fork."""
+        """Hold the lock; raise in a forked child."""
         if os.getpid() != self._process:
             raise SessionError(
-                f"{type(self).__name__}: expected the process that started it, got a fork, which would hand out the "
+                f"{type(self).__name__}: expected the process that started it, got a fork, which would issue the "
                 f"same tickets; write {self._alternative}."
             )
         with self._guard:

@@ -1,4 +1,4 @@
-"""Names of the kinds of arrays that travel through tombola."""
+"""Array types."""
 
 from typing import TypeAlias
 

@@ -1,4 +1,4 @@
-"""Checks that parameters share, each with one sentence that says what to write instead."""
+"""Validation of parameters; messages name the owner, the expected value, the actual one and a fix."""
 
 import math
 from numbers import Integral, Real
@@ -55,7 +55,7 @@ def real(
 
 
 def integer_array(owner: str, name: str, values: Any) -> Rounds:
-    """Return `values` as a flat array of whole numbers; a fraction is not cut off, but refused.
+    """Return `values` as a flat array of integers; fractions are rejected.
 
     >>> integer_array("certify", "actions", [[0, 2], [1, 0]]).tolist()
     [0, 2, 1, 0]
@@ -76,7 +76,7 @@ def _inside(above: float, least: float, most: float, below: float) -> float:
 
 
 def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
-    """Return `seed` as a fresh SeedSequence, so that spawning from it twice gives the same streams.
+    """Return a new SeedSequence, so that spawning from it twice gives the same streams.
 
     >>> seed_sequence("play", 7).entropy
     7

@@ -19,7 +19,7 @@ DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
 
 @dataclass(frozen=True, eq=False)
 class RowDelays:
-    """One delay for each row of the pool: it belongs to the row, whenever that comes."""
+    """One delay per row of the pool, independent of the round in which the row arrives."""
 
     values: NDArray[Any]
 
@@ -44,7 +44,7 @@ def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
 def resolve_delays(delay: DelayLike, horizon: int) -> int | Rounds:
     """Return one delay for all rounds, or an array with the delay of every round.
 
-    A callable is asked for every round 1..horizon.
+    A callable is called with every round 1..horizon.
 
     >>> resolve_delays(3, 10), resolve_delays(lambda t: t % 2, 4).tolist()
     (3, [1, 0, 1, 0])

@@ -1,7 +1,6 @@
-"""Instances: pools that show something, each with its source.
+"""Instances: example pools from the literature, each with its source.
 
-The given order of a pool is the bad one where there is one; shuffled, the same rows are what the paper calls a
-random-order input. Counts are exact wherever a share is named, so that the best action is known and not estimated.
+The given order of a pool is the adversarial one, if there is one. Shares are exact counts, so the best action is known.
 """
 
 import math
@@ -14,7 +13,7 @@ from tombola._types import Floats, Rounds, Seed
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
-DEEPEST = 20
+MAX_LITTLESTONE_ROUNDS = 20  # there are 2^rounds actions
 
 
 def birthday(horizon: int) -> Pool:
@@ -121,9 +120,9 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
     ((3, 8), 0.0)
     """
     T = _validate.integer("littlestone", "rounds", rounds, least=1)
-    if T > DEEPEST:
+    if T > MAX_LITTLESTONE_ROUNDS:
         raise ParameterError(
-            f"littlestone: rounds must be at most {DEEPEST}, since there are 2^rounds actions, got {T}; "
+            f"littlestone: rounds must be at most {MAX_LITTLESTONE_ROUNDS}, since there are 2^rounds actions, got {T}; "
             f"write for example rounds=10."
         )
     return Pool(mistake_tree(_generator("littlestone", seed).integers(0, 2, size=T).tolist()))

@@ -1,11 +1,10 @@
-"""Order: how the rows of a pool arrive, as values; "random", "iid" and "given" are their short names.
+"""Input models: the order in which the rows of a pool arrive, with the names "random", "iid" and "given".
 
 RandomOrder   every row once, in uniformly random order (the model of the paper)
 IidOrder      as many independent draws with replacement as there are rows
-GivenOrder    as the table lists them (the adversary's order), or as an array of row indices says
+GivenOrder    as listed in the table (the adversary's order), or a given permutation
 
-Whether an order is exchangeable is part of it: only then does what has been seen say anything about the rest, so only
-then may anything be certified.
+Only for an exchangeable order do the rows seen allow conclusions about the rest; certificates require one.
 """
 
 import math
@@ -27,7 +26,7 @@ ROWS_PER_CALL = 1 << 21
 
 @dataclass(frozen=True, eq=False)
 class OrderModel(ABC):
-    """An input model: how rows arrive. Every one of them says for itself whether it is exchangeable."""
+    """Base class of input models: the row of every round, and whether the order is exchangeable."""
 
     name: ClassVar[str]
     exchangeable: ClassVar[bool]
@@ -37,7 +36,7 @@ class OrderModel(ABC):
         """Return the row of every round."""
 
     def population(self, rows: int) -> float:
-        """Return the number of rows that the rounds are drawn from without replacement, infinite if they come back."""
+        """Return the size of the population for sampling without replacement; infinite with replacement."""
         return float(rows)
 
     def __str__(self) -> str:
@@ -52,7 +51,6 @@ class RandomOrder(OrderModel):
     exchangeable: ClassVar[bool] = True
 
     def arrange(self, rows: int, rng: RngState) -> Order:
-        """Shuffle the rows."""
         return random_order(rows, rng)
 
 
@@ -64,33 +62,30 @@ class IidOrder(OrderModel):
     exchangeable: ClassVar[bool] = True
 
     def arrange(self, rows: int, rng: RngState) -> Order:
-        """Draw with replacement."""
         return iid_order(rows, rows, rng)
 
     def population(self, rows: int) -> float:
-        """Return infinity: rows come back."""
         return math.inf
 
 
 @dataclass(frozen=True, eq=False)
 class GivenOrder(OrderModel):
-    """The rows as they are listed, or as `listed` says, which lists each once."""
+    """The rows as listed, or in the order of `permutation`."""
 
     name: ClassVar[str] = "given"
     exchangeable: ClassVar[bool] = False
     permutation: Any = None
 
     def arrange(self, rows: int, rng: RngState) -> Order:
-        """Return the rows as they are listed."""
         return np.arange(rows, dtype=np.uint32) if self.permutation is None else _permutation(self.permutation, rows)
 
 
-OrderLike: TypeAlias = str | OrderModel | NDArray[Any] | list[int] | None  # None is refused, like other nonsense
+OrderLike: TypeAlias = str | OrderModel | NDArray[Any] | list[int] | None  # None is rejected with a message
 ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (RandomOrder, IidOrder, GivenOrder)}
 
 
 def as_order_model(order: OrderLike) -> OrderModel:
-    """Return the order that a short name, or an array of row indices, stands for.
+    """Return the input model of a name or of an array of row indices.
 
     >>> as_order_model("random").exchangeable, str(as_order_model([1, 0]))
     (True, 'given')

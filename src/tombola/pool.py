@@ -1,4 +1,4 @@
-"""Pool: the rows fixed in advance, each with a loss for every action."""
+"""Pool: a fixed table of losses, one row per round and one column per action."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from tombola._types import Floats, Rows
 from tombola.errors import PoolError
 
-_CHUNK = 1 << 20  # numbers checked at a time, so that a memory-mapped table is never read in one piece
+_CHUNK = 1 << 20  # numbers per check, so that a memory-mapped table is never loaded at once
 
 
 class Pool:
     """A fixed table of losses in [0, 1]: one row per round, one column per action.
 
-    float32 and float64 are kept as they are, without a copy, and memory-mapped arrays stay memory-mapped; the pool
-    itself cannot be written to. `actions` and `ids` name the columns and the rows. `costs` (rows x actions, or
-    rows x actions x resources) says what an action uses up.
+    Arrays of float32 and float64 are not copied, and memory-mapped arrays stay memory-mapped; the pool is read-only.
+    `actions` and `ids` name the columns and the rows. `costs` has shape (rows, actions) or (rows, actions, resources).
 
     A data frame keeps its column names, and its index as ids; it needs `kind`: "losses" (lower is better) or "scores"
     (higher is better), since its column names do not state the direction. An array holds losses by default.
@@ -157,7 +156,7 @@ def _frame_labels(frame: Any, kind: str | None) -> tuple[list[str], list[Any] | 
 def _array(name: str, values: Any) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise PoolError(
-            f"Pool: {name} must be numbers, got a masked array; fill in what is masked, or leave out the rows."
+            f"Pool: {name} must be numbers, got a masked array; fill in the masked values, or leave out the rows."
         )
     try:
         return values if isinstance(values, np.ndarray) else np.asarray(values)

@@ -21,16 +21,16 @@ _7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
 _41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
 _TO_UNIT = 2.0**-53
 _ORDER, _LABELS, _LEARNER = 0, 1, 2
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # where a function lies in memory is no part of what a learner is
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # memory addresses in the repr of a learner change from run to run
 
 
 def new_rng(seed: np.random.SeedSequence) -> RngState:
-    """Return the stream that belongs to `seed`."""
+    """Return the generator state of a seed."""
     return seed.generate_state(WORDS, np.uint64).astype(np.uint64)
 
 
 def bits(rng: RngState) -> Any:
-    """Return 64 fresh random bits and move the stream on."""
+    """Return 64 random bits and advance the state."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     total = s0 + s3
     result = ((total << _23) | (total >> _41)) + s0
@@ -45,12 +45,12 @@ def bits(rng: RngState) -> Any:
 
 
 def uniform(rng: RngState) -> float:
-    """Return a number in [0, 1), uniform on the multiples of 2^-53."""
+    """Return a uniform number in [0, 1), a multiple of 2^-53."""
     return float(bits(rng) >> _11) * _TO_UNIT
 
 
 def integers(rng: RngState, count: int) -> int:
-    """Return a whole number in 0..count-1, every one equally likely (Lemire's multiply-and-reject on 32 bits)."""
+    """Return a uniform integer in 0..count-1 (Lemire's multiply-and-reject on 32 bits)."""
     bound = np.uint64(count)
     least = np.uint64((1 << 32) % count)
     while True:
@@ -60,7 +60,10 @@ def integers(rng: RngState, count: int) -> int:
 
 
 def choice(mix: Floats, rng: RngState) -> int:
-    """Return an action drawn from `mix`; rounding in the last place goes to the last action with positive probability."""
+    """Return an action drawn from `mix`.
+
+    If the shares sum to slightly less than 1, the last action with a positive share gets the rest.
+    """
     point = uniform(rng)
     last = 0
     for action in range(mix.size):
@@ -92,7 +95,7 @@ def gamma(rng: RngState, shape: float) -> float:
 
 
 def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
-    """Go on from a uniformly random permutation of `start` rows to one of `stop` (Fisher-Yates, inside out)."""
+    """Extend a uniformly random permutation of `start` rows to one of `stop` rows (inside-out Fisher-Yates)."""
     for t in range(start, stop):
         swap = integers(rng, t + 1)
         order[t] = order[swap]
@@ -106,21 +109,21 @@ def iid_indices(order: Order, rows: int, rng: RngState) -> None:
 
 
 class RngStreams:
-    """The rng of one repetition."""
+    """Random generators of one repetition, derived from one seed."""
 
     def __init__(self, seed: Seed) -> None:
         self._root = _validate.seed_sequence("seed", seed)
 
     def order(self) -> RngState:
-        """Return the rng that shuffle the rows."""
+        """Return the generator of the row order."""
         return new_rng(self._child(_ORDER))
 
     def labels(self) -> RngState:
-        """Return the rng that relabel the actions."""
+        """Return the generator that permutes the action labels."""
         return new_rng(self._child(_LABELS))
 
     def learner(self, learner: Any) -> RngState:
-        """Return the rng of a learner; they depend on what it is, not on its place in a list."""
+        """Return the generator of a learner; it depends on the repr of the learner, not on its position in a list."""
         return new_rng(self._child(_LEARNER, crc32(_ADDRESS.sub("", repr(learner)).encode())))
 
     def _child(self, *key: int) -> np.random.SeedSequence:
@@ -128,7 +131,7 @@ class RngStreams:
 
 
 def repetition_seeds(seed: Seed, count: int) -> list[np.random.SeedSequence]:
-    """Return the seed of every repetition; the first ones do not depend on how many there are.
+    """Return one seed per repetition; earlier seeds do not depend on `count`.
 
     >>> repetition_seeds(1, 2)[0].spawn_key == repetition_seeds(1, 5)[0].spawn_key
     True

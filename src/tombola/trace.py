@@ -1,4 +1,14 @@
-"""Trace: what happened in one play, round by round, in every setting."""
+"""Trace: the result of one play, round by round.
+
+Regret, as the paper defines it for the three input models (equation def:regret):
+
+    random, given   E[sum_t loss_t(a_t)] - min_a sum_t loss_t(a)
+    iid             max_a E[sum_t loss_t(a_t) - loss_t(a)]          (pseudo-regret)
+
+In all three the comparator is the best fixed action of the whole pool, on the rows of this play: over a permutation
+its loss is the minimum itself, over i.i.d. draws its expectation is. Each switch of the action adds the switching
+price; the first action is free.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,20 +29,24 @@ ROWS_PER_STEP = 1 << 21
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
-    """What happened in one play, round by round.
+    """Actions, losses and costs of one play, and its regret.
 
-    `losses` are those of the actions played, `expected_losses` the same averaged over the learner's own coin in that
-    round (they are equal when it throws none), `probabilities` what the chosen actions had, `plays` how often each action was
-    played. The comparator is the best fixed action; under a budget the best fixed mix within it, for labels the best
-    hypothesis, whose predictions are the actions.
-
-    Under a budget, `costs` (rounds x resources) are in their own units, and `balance` says what is spent. An added null
-    action is the last one. In fluid play (`mixed`) nothing is drawn: `actions` is -1 and `probabilities` NaN. `full_feedback`
-    tells whether the learner was shown the losses of all actions.
+    learner, order_model: the learner and the input model.
+    order: row of each round.
+    actions, probabilities: action of each round and its probability; -1 and NaN in fluid play (`mixed`).
+    losses, expected_losses: loss of each action, and its expectation over the learner's own randomness.
+    plays: number of plays per action; an added null action is the last one.
+    comparator: function that returns the loss of the comparator in each round: the best fixed action, under a budget
+        the best fixed mix, for labels the best hypothesis.
+    switches, switching_price: number of switches and the price of one.
+    costs: costs in their own units, shape (rounds, resources).
+    balance: amounts, spent and reserved under a budget.
+    full_feedback: whether the learner saw the losses of all actions.
+    labels: true labels, for a labelled pool.
     """
 
     learner: Any
-    model: OrderModel
+    order_model: OrderModel
     order: Order
     actions: Rounds
     probabilities: Floats
@@ -60,7 +74,7 @@ class Trace:
 
     @property
     def expected_loss(self) -> float:
-        """The total loss, averaged over the learner's coin in every round."""
+        """The total loss in expectation over the learner's own randomness in each round."""
         return float(self.expected_losses.sum())
 
     @property
@@ -70,7 +84,7 @@ class Trace:
 
     @property
     def expected_regret(self) -> float:
-        """The regret with `expected_loss` in the place of `loss`."""
+        """The regret with `expected_loss` in place of `loss`."""
         return self.expected_loss + self.switching_price * self.switches - self.comparator_loss
 
     @cached_property
@@ -80,11 +94,11 @@ class Trace:
 
     @cached_property
     def comparator_loss(self) -> float:
-        """The total loss of the comparator on the rows that came."""
+        """The total loss of the comparator."""
         return float(self.comparator_losses.sum())
 
     def regret_against(self, losses: Floats) -> float:
-        """Return the regret against another comparator, which has these losses, round by round."""
+        """Return the regret against another comparator with these losses per round."""
         return self.loss + self.switching_price * self.switches - float(np.sum(losses))
 
     @cached_property
@@ -104,17 +118,17 @@ class Trace:
 
     @property
     def comparator_reward(self) -> float:
-        """What the comparator collects."""
+        """The total reward of the comparator."""
         return self.horizon - self.comparator_loss
 
     @property
     def spending(self) -> Floats:
-        """What was spent up to every round, by resource."""
+        """The cumulative costs, shape (rounds, resources)."""
         return np.cumsum(self.costs, axis=0)
 
     @property
     def overspent(self) -> tuple[bool, ...]:
-        """Whether the costs add up to more than the amount, in exact arithmetic, by resource: never."""
+        """Whether the exact sum of costs exceeds the amount, per resource; always False by construction."""
         amounts = self.balance.amounts
         totals = [sum(map(Fraction, self.costs[:, j].tolist())) for j in range(len(amounts))]
         return tuple(total > Fraction(amount) for total, amount in zip(totals, amounts, strict=True))
@@ -125,7 +139,12 @@ class Trace:
         return int(np.count_nonzero(self.losses)) if self.labels.size else 0
 
     def __repr__(self) -> str:
-        parts = [f"{self.model} order", f"{self.horizon} rounds", f"loss {self.loss:.6g}", f"regret {self.regret:.6g}"]
+        parts = [
+            f"{self.order_model} order",
+            f"{self.horizon} rounds",
+            f"loss {self.loss:.6g}",
+            f"regret {self.regret:.6g}",
+        ]
         if self.labels.size:
             parts.append(f"{self.mistakes} mistakes")
         elif self.balance.amounts:
@@ -154,7 +173,7 @@ def best_each_round(pool: Pool, order: Order) -> Floats:
 
 
 def _in_pieces(order: Order, losses_of: Callable[[Order], Floats]) -> Floats:
-    """Return the losses of all rows in this order; Ctrl-C stops it in between."""
+    """Return the losses of all rows in this order, in steps."""
     losses = np.empty(order.size)
     for start in range(0, order.size, ROWS_PER_STEP):
         piece = order[start : start + ROWS_PER_STEP]

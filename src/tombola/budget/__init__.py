@@ -1,4 +1,4 @@
-"""Budgets: the limits, the tracker that enforces them, and the best fixed mix under them."""
+"""Budgets: the limits, the tracker that enforces them, and the best fixed mix within them."""
 
 from tombola.budget.budget import Balance, Budget, BudgetTerms
 from tombola.budget.optimum import Optimum, optimum

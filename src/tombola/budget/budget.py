@@ -1,16 +1,14 @@
-"""Budget: how much of each resource may be used, in the units of the costs, and the balance of what is spent.
+"""Budget: the amount of each resource, in the units of the costs, or a target for the mean loss.
 
-Its mirror image is a target: a mean loss that is enough, so that what is left to save is money.
-
-Amounts are never exceeded, not by a rounding error either. So money is counted in ticks, whole numbers held in float64:
-a tick of a resource is the power of two for which the amount has 52 bits, a cost counts as the next whole tick above
-it, the amount as the one below. Whole numbers below 2^53 add and subtract without error, so for the exact sums
+Amounts are never exceeded, not even by a rounding error. Costs are therefore counted in ticks, integers held in
+float64. A tick of a resource is the power of two for which the amount has 52 bits; a cost is rounded up to whole
+ticks, the amount down. Integers below 2^53 add and subtract without error, so for the exact sums
 
     spent  <=  tick * (ticks spent)  <=  tick * (ticks of the amount)  <=  amount,
 
-and what is reserved for a play comes back to the last bit. The price is one tick, 2^-51 of the amount, for each play.
+and a reservation is released exactly. The loss by rounding is at most one tick, 2^-51 of the amount, per play.
 (The float 0.1 is a little more than a tenth: an amount of 10 pays for 99 costs of 0.1. Count in cents to have 100.)
-All this is about numbers as they are taken, which is as the nearest float64: whole numbers beyond 2^53 are rounded.
+Inputs are read as the nearest float64: integers beyond 2^53 are rounded.
 """
 
 import math
@@ -25,8 +23,8 @@ from tombola._types import Floats, Rounds, Rows
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
-AMOUNT_BITS = 52
-MIN_AMOUNT = float(np.finfo(np.float64).tiny)  # smaller numbers have fewer bits
+AMOUNT_BITS = 52  # one bit less than float64 has, for sums of spent and reserved ticks
+MIN_AMOUNT = float(np.finfo(np.float64).tiny)  # subnormal numbers have fewer bits
 Null: TypeAlias = int | Literal["add"] | None
 Stop: TypeAlias = Literal["strict", "fits"]
 
@@ -35,20 +33,18 @@ Stop: TypeAlias = Literal["strict", "fits"]
 class Budget:
     """The total `amounts` of the resources, one number or one for each, in the units of the costs.
 
-    `worst` is the most that a play can cost: a number, one for each resource, or a table of actions x resources. A play
-    whose worst cost does not fit is not made. Without it, `play` takes the largest costs in the pool; a
-    `Session` has to be told. `null` is the action that costs nothing: an index, "add" for one that is added as
-    the last action and loses 1, or None for the first action whose worst cost is 0. `prices` are costs known in
-    advance, for each action (and resource), None or NaN where a cost is only known after the call: what has a price
-    always costs just that, so that much is reserved, and learners are told.
+    worst: largest cost of a play: a number, one per resource, or a table of actions x resources. A play is made only
+        if its worst cost fits. Default in `play`: the largest costs in the pool; required in a `Session`.
+    null: the action that costs nothing: an index, "add" for an additional last action with loss 1, or None for the
+        first action with worst cost 0.
+    prices: costs known in advance, per action (and resource); None or NaN where a cost is known only after the call.
+        Learners know the prices, and exactly the price is reserved.
+    target: mean loss to reach at the smallest cost. Unlike an amount it may be missed. It requires costs of one
+        resource and no amounts (None: unlimited); an added null action does not help to reach it.
 
-    With a `target` the roles of loss and cost are target_as_budget: as little as possible is spent while the mean loss is at
-    most the target, which is aimed at and may be missed, unlike an amount. It needs no amounts (None is as much as
-    it takes), but costs of one resource; an added null action is no way to reach it.
-
-    Inside, learners see one scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (its largest
-    worst cost), at most T. So costs are in [0, 1], and every resource has the same budget B and the same rate B / T. A
-    resource of amount 0 binds through the stop rule alone: whatever may cost some of it is never played.
+    Learners see a common scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (largest worst
+    cost of j), at most T. So costs are in [0, 1], and every resource has the budget B and the rate B / T. A resource
+    of amount 0 binds through the stop rule alone: actions that may use it are never played.
 
     >>> Budget(90.0, null="add").per_resource.tolist()
     [90.0]
@@ -91,14 +87,14 @@ class Budget:
 
     @property
     def per_resource(self) -> Floats:
-        """The amounts as a vector; infinite if they are as much as it takes."""
+        """The amounts as a vector; infinite if unlimited."""
         if self.amounts is None:
             return np.full(1, math.inf)
         return np.atleast_1d(_numbers("amounts", self.amounts))
 
     @property
     def price_list(self) -> Floats:
-        """The prices as they were given, NaN where there is none."""
+        """The prices as an array, NaN where a cost is not known in advance."""
         try:
             return np.array(self.prices, dtype=np.float64)
         except (OverflowError, TypeError, ValueError):
@@ -117,9 +113,9 @@ class Budget:
         return [amounts, worst, self.null, listed, *([] if self.target is None else [self.target])]
 
     def resolve(self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0) -> "ResolvedBudget":
-        """Return the amounts, the worst costs and the null action, for these numbers of actions and resources.
+        """Return amounts, worst costs, prices and null action for these numbers of actions and resources.
 
-        The horizon, if it is not that of the costs, says how much it takes at most where there are no amounts.
+        `horizon` bounds the spending if there are neither amounts nor a table of costs.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).null
         0
@@ -138,7 +134,7 @@ class Budget:
         worst = self._worst(actions, resources, costs, prices)
         prices = np.where(worst == 0, 0.0, prices)
         if self.amounts is None:
-            plays = 1.0 + (horizon if costs is None else len(costs))  # one more, for what is lost by rounding up
+            plays = 1.0 + (horizon if costs is None else len(costs))  # one more, for rounding up
             amounts = np.minimum(plays * worst.max(axis=0), np.finfo(np.float64).max)
         target = math.inf if self.target is None else float(self.target)
         if self.null == "add":
@@ -147,7 +143,7 @@ class Budget:
         return ResolvedBudget(amounts, worst, self._null(worst), added=False, prices=prices, target=target)
 
     def _prices(self, actions: int, resources: int, costs: Rows | None) -> Floats:
-        """Return the price list, actions x resources, NaN where a cost is only known after the call."""
+        """Return the price list, shape (actions, resources), NaN where a cost is known only after the call."""
         if self.prices is None:
             return np.full((actions, resources), math.nan)
         given = self.price_list
@@ -155,19 +151,19 @@ class Budget:
         if given.shape != (actions, resources):
             raise ParameterError(
                 f"Budget: prices must be a table of {actions} actions x {resources} resources, got shape "
-                f"{given.shape}; write None where a cost is only known after the call."
+                f"{given.shape}; write None where a cost is known only after the call."
             )
         if costs is not None:
-            self._compare(given, costs)
+            self._check_prices(given, costs)
         return given
 
-    def _compare(self, prices: Floats, costs: Rows) -> None:
-        """Refuse a price that is not what every row costs."""
+    def _check_prices(self, prices: Floats, costs: Rows) -> None:
+        """Reject a price that differs from the cost in some row."""
         for action, resource in np.argwhere(~np.isnan(prices)).tolist():
             price, column = float(prices[action, resource]), costs[:, action, resource].astype(np.float64)
             if (others := column[column != price]).size:
                 raise ParameterError(
-                    f"Budget: prices must be what every row costs, got {price!r} for action {action}, resource "
+                    f"Budget: prices must equal the cost in every row, got {price!r} for action {action}, resource "
                     f"{resource}, which once costs {float(others[0])!r}; write None there."
                 )
 
@@ -193,7 +189,7 @@ class Budget:
                 f"resources, got shape {given.shape}; write for example worst=1.0."
             ) from None
         if isinstance(self.null, int) and given.ndim < 2 and 0 <= self.null < actions:
-            worst[self.null] = np.nan_to_num(prices[self.null])  # nothing, unless the price list says something else
+            worst[self.null] = np.nan_to_num(prices[self.null])  # 0, unless the price list differs
         if (seen > worst).any():
             action, resource = np.argwhere(seen > worst)[0].tolist()
             raise ParameterError(
@@ -218,10 +214,14 @@ class Budget:
 
 
 class ResolvedBudget(NamedTuple):
-    """A budget made definite; with an added null action, tables have one more row than there were actions.
+    """A budget with all defaults filled in; with an added null action, tables have one more row.
 
-    `prices` is NaN where a cost is only known after the call; what costs at most 0 has the price 0. Without a target,
-    it is infinite.
+    amounts: shape (resources,).
+    worst: largest costs, shape (actions, resources).
+    null: index of the null action.
+    added: whether the null action was added.
+    prices: known costs, shape (actions, resources), NaN where not known; 0 where the worst cost is 0.
+    target: mean loss to reach; infinite without a target.
     """
 
     amounts: Floats
@@ -232,7 +232,7 @@ class ResolvedBudget(NamedTuple):
     target: float = math.inf
 
     def relabelled(self, columns: Rounds) -> "ResolvedBudget":
-        """Return the limits for actions that stand for these columns, an added null action last.
+        """Return the budget for actions in the order of these columns, an added null action last.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).relabelled(np.array([1, 0])).null
         1
@@ -243,7 +243,7 @@ class ResolvedBudget(NamedTuple):
 
 
 class BudgetRun(NamedTuple):
-    """What may be spent, and how it is played: stop rule, drawn or fluid, and what the best fixed mix loses a round."""
+    """A resolved budget with its stop rule, fluid play, and the loss per round of the best fixed mix."""
 
     limits: ResolvedBudget
     stop: Stop = "fits"
@@ -252,10 +252,12 @@ class BudgetRun(NamedTuple):
 
 
 class BudgetTerms(NamedTuple):
-    """What a learner under a budget knows beforehand; `rate` is the budget for one round in the common scale.
+    """The part of a budget that a learner knows in advance, in the common scale.
 
-    `prices` are the costs known in advance, actions x resources in the common scale, NaN where they are not; a null
-    action that was `added` is known to lose 1. `target` is the mean loss that is enough, if there is one.
+    rate: budget per round.
+    null: index of the null action; it has loss 1 if it was `added`.
+    prices: known costs, shape (actions, resources), NaN where not known.
+    target: mean loss to reach; infinite without a target.
     """
 
     actions: int
@@ -270,7 +272,7 @@ class BudgetTerms(NamedTuple):
 
 @dataclass(frozen=True)
 class Balance:
-    """What is spent, what is reserved for plays still in flight, and what is left, in the units of the costs."""
+    """Amounts, spending, and reservations for plays in flight, in the units of the costs."""
 
     amounts: tuple[float, ...]
     spent: tuple[float, ...]
@@ -278,15 +280,15 @@ class Balance:
 
     @property
     def left(self) -> tuple[float, ...]:
-        """What is neither spent nor reserved."""
+        """The amounts that are neither spent nor reserved."""
         return tuple(a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True))
 
 
-NO_BALANCE = Balance((), (), ())  # where nothing costs anything
+NO_BALANCE = Balance((), (), ())  # without a budget
 
 
 def ticks_per_unit(amounts: Floats) -> Floats:
-    """Return how many ticks make one unit of each resource: the power of two that gives the amount 52 bits.
+    """Return the ticks per unit of each resource: the power of two that gives the amount 52 bits.
 
     >>> ticks_per_unit(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
     True
@@ -297,7 +299,7 @@ def ticks_per_unit(amounts: Floats) -> Floats:
 
 
 def n_resources(pool: Pool) -> int:
-    """Return the number of resources of a pool, which must have costs."""
+    """Return the number of resources of a pool; raise if it has no costs."""
     if pool.costs is None:
         raise ParameterError("Budget: the pool must have costs, got none; write Pool(losses, costs=...).")
     return int(pool.costs.shape[2])
@@ -305,7 +307,7 @@ def n_resources(pool: Pool) -> int:
 
 def _numbers(name: str, values: Any, shown: Any = None) -> Floats:
     try:
-        array = np.array(values, dtype=np.float64)  # a copy: what was given may change
+        array = np.array(values, dtype=np.float64)  # a copy: the argument may change
     except (OverflowError, TypeError, ValueError):
         array = np.full(1, math.nan)
     if not (np.isfinite(array) & (array >= 0)).all():

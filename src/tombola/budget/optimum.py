@@ -1,9 +1,9 @@
-"""The comparator of budgets: OPT_LP, the best fixed mix whose mean costs keep to the budget.
+"""The comparator under a budget: OPT_LP, the best fixed mix with mean costs within the budget.
 
     OPT_LP = max r . x   such that   c_j . x <= rho_j for every resource j,   x a mix
 
-A best mix for one resource has at most two actions, which are found directly; more resources go to HiGHS. With a target
-it is the same program with the roles of loss and cost target_as_budget: the least cost whose mean loss is at most the target.
+For one resource a best mix has at most two actions and is found directly; for more, HiGHS solves the LP. With a target,
+loss and cost exchange their roles: minimise the mean cost subject to a mean loss of at most the target.
 """
 
 import math
@@ -19,10 +19,10 @@ from tombola.budget.budget import Budget, n_resources
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
-_CHUNK = 1 << 16
-LOWER, BASIC, UPPER = 0.0, 1.0, 2.0  # how HiGHS writes down a basis
-SMALL, PIVOTS = 1e-10, 12
-MOST = 1e9  # a cost of so many times the rate is as good as forbidden; HiGHS refuses much larger numbers
+_CHUNK = 1 << 16  # rows per read, so that a memory-mapped table is not loaded at once
+LOWER, BASIC, UPPER = 0.0, 1.0, 2.0  # basis status codes of HiGHS
+TOLERANCE, MAX_PIVOTS = 1e-10, 12  # of the warm-started simplex
+MAX_COST_RATIO = 1e9  # cost / rate beyond which an action counts as forbidden; HiGHS rejects much larger numbers
 OUT_OF_REACH = (
     "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
 )
@@ -36,20 +36,20 @@ class UnreachableError(ParameterError):
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The value of the best fixed mix in one round, and the mix; what it spends in one round; the program it solves."""
+    """The best fixed mix, its value and cost per round, and the linear program that it solves."""
 
     value: float
     mix: Floats
     cost: Floats
     program: Program
-    unit: float = 1.0  # of what the program maximises
+    unit: float = 1.0  # of the objective
 
     @cached_property
     def prices(self) -> Floats:
-        """The reward that one more unit of each resource buys over all rows, at first; 0 if some is left.
+        """The dual prices: marginal reward of one more unit of each resource; 0 if the constraint is slack.
 
-        With a target, first what one loss less costs. Where one more buys less than one less would lose, as where an
-        action alone takes the whole budget, a price is one of those between the two.
+        With a target, the first price is the marginal cost of one loss less. At a kink of the value, where left and
+        right derivatives differ, a price is one number between the two.
         """
         return self.unit * dual_prices(*self.program)
 
@@ -81,7 +81,7 @@ def optimum(pool: Pool, budget: Budget) -> Optimum:
 
 
 def _reaching(program: Program, pool: Pool, target: float) -> Floats:
-    """Return the mix of an target_as_budget program, or say that there is none."""
+    """Return the mix of a program from `target_as_budget`; raise UnreachableError if there is none."""
     try:
         return best_mix(*program)[0]
     except UnreachableError:
@@ -89,7 +89,7 @@ def _reaching(program: Program, pool: Pool, target: float) -> Floats:
         if least <= target:
             needed = pool.rows * float(optimum(pool, Budget(target=target, null="add")).cost[0])
             raise UnreachableError(
-                f"target: a mean loss of {target:g} takes {needed:.4g} at least, got a smaller budget; write a larger "
+                f"target: a mean loss of {target:g} needs at least {needed:.4g}, got a smaller budget; write a larger "
                 "budget, or a larger target."
             ) from None
         raise UnreachableError(
@@ -99,10 +99,9 @@ def _reaching(program: Program, pool: Pool, target: float) -> Floats:
 
 
 def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float) -> tuple[Program, float]:
-    """Return the program with the roles of loss and cost target_as_budget, and the unit of what it saves.
+    """Return the program that minimises cost under a target for the mean loss, and the unit of its objective.
 
-    Costs are to be small, in shares of the largest one, with a mean loss of at most the target; rates that no cost
-    exceeds are left out.
+    Costs are scaled by the largest one. Rates that no cost exceeds are left out.
 
     >>> program, unit = target_as_budget(np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]]), np.array([9.0]), 0.25)
     >>> best_mix(*program)[0].tolist(), unit
@@ -110,15 +109,16 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
     """
     unit = float(costs[:, 0].max()) or 1.0
     binding = costs.max(axis=0) > rates
-    shift = min(0.0, float(losses.min()))  # a mix adds up to 1, so this changes nothing but signs
+    shift = min(0.0, float(losses.min()))  # shares of a mix sum to 1, so a shift changes only signs
     limited = np.column_stack([losses - shift, costs[:, binding]])
     return (-costs[:, 0] / unit, limited, np.append(target - shift, rates[binding])), unit
 
 
 def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
-    """Return what loss the best mix has at what mean cost, for one resource: the corners, and their actions.
+    """Return the corners of the loss of the best mix as a function of its mean cost, for one resource.
 
-    From the cheapest action to the best one; between two corners the loss falls on a straight line.
+    Returns costs, losses and actions of the corners, from the cheapest action to the best one. The function is linear
+    between corners.
 
     >>> pool = Pool.from_rewards([[0.0, 0.4, 0.9]] * 4, costs=[[0.0, 0.2, 0.9]] * 4)
     >>> cost, loss, actions = frontier(pool)
@@ -139,13 +139,13 @@ def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
 
 
 def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -> bool:
-    """Tell whether the middle action is not above the line between two others."""
+    """Return whether the middle action is on or below the line between two others."""
     rise = (rewards[last] - rewards[first]) * (costs[middle] - costs[first])
     return bool((rewards[middle] - rewards[first]) * (costs[last] - costs[first]) <= rise)
 
 
 def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
-    """Return what a little more of each resource is worth: the least value of rates . p + max_a (r_a - c_a . p).
+    """Return the dual prices: the p >= 0 that minimises rates . p + max_a (r_a - c_a . p).
 
     >>> dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
     [0.714285714]
@@ -153,11 +153,11 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
     from scipy.optimize import linprog
 
     k, m = costs.shape
-    size = np.where(rates > 0, rates, 1.0)  # in shares of the rate, so that small amounts are not lost in tolerances
-    scaled = np.where(rates > 0, costs / size, (costs > 0) * MOST)
+    size = np.where(rates > 0, rates, 1.0)  # relative to the rate: tolerances of the solver are absolute
+    scaled = np.where(rates > 0, costs / size, (costs > 0) * MAX_COST_RATIO)
     found = linprog(
         np.append(rates / size, 1.0),
-        A_ub=-np.column_stack([np.minimum(scaled, MOST), np.ones(k)]),
+        A_ub=-np.column_stack([np.minimum(scaled, MAX_COST_RATIO), np.ones(k)]),
         b_ub=-rewards,
         bounds=[(0, None)] * m + [(None, None)],
         method="highs-ds",
@@ -170,7 +170,7 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
 
 
 def mean_costs(pool: Pool) -> Floats:
-    """Return the mean cost of every action and resource, read in pieces."""
+    """Return the mean cost of every action and resource."""
     table: Any = pool.costs
     totals = np.zeros(table.shape[1:])
     for start in range(0, pool.rows, _CHUNK):
@@ -179,7 +179,7 @@ def mean_costs(pool: Pool) -> Floats:
 
 
 def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return a mix that maximises the reward within the rates, and the basis from which a similar LP is solved faster.
+    """Return a best mix within the rates, and a basis that warm-starts a similar LP.
 
     >>> best_mix(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5]))[0].round(3).tolist()
     [0.0, 0.571, 0.429]
@@ -190,7 +190,7 @@ def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
 
 
 def one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the best mix for one resource: the best action within the rate, or the best pair around it."""
+    """Return the best mix for one resource: the best action within the rate, or the best pair around the rate."""
     mix = np.zeros(rewards.size)
     within = np.flatnonzero(costs <= rate)
     if within.size == 0:
@@ -211,17 +211,17 @@ def one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
 
 
 def _frontier(rewards: Floats, costs: Floats, actions: Any) -> Any:
-    """Return those of the actions for which no cheaper one is as good."""
+    """Return the actions that no cheaper action equals or beats."""
     order = actions[np.lexsort((actions, -rewards[actions], costs[actions]))]
     before = np.concatenate([[-np.inf], np.maximum.accumulate(rewards[order])[:-1]])
     return order[rewards[order] > before]
 
 
 def many_resources(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None) -> tuple[Floats, Floats]:
-    """Return the best mix by HiGHS, started from `basis`; the outcome depends on the arguments alone."""
+    """Return the best mix by HiGHS, started from `basis`; the result depends on the arguments alone."""
     size = np.where((rates > 0) & np.isfinite(rates), rates, 1.0)  # the tolerances of HiGHS are absolute
     with np.errstate(over="ignore"):
-        shares = np.where(rates > 0, np.minimum(costs / size, MOST), (costs > 0).astype(np.float64))
+        shares = np.where(rates > 0, np.minimum(costs / size, MAX_COST_RATIO), (costs > 0).astype(np.float64))
     known = basis is not None and basis.size > 0 and basis[0] >= 0
     if basis is not None and known:
         found = pivot(rewards, shares, rates / size, basis)
@@ -231,30 +231,30 @@ def many_resources(rewards: Floats, costs: Floats, rates: Floats, basis: Floats 
 
 
 def pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
-    """Return the best mix and its basis, a few pivots from this basis; None if they do not lead there.
+    """Return the best mix and its basis after a few simplex pivots from `basis`; None if that fails.
 
-    While all values are at least 0 the action that gains most comes in (primal simplex), and while nothing gains the
-    value furthest below 0 goes out (dual simplex). A basis is as good as its numbers: what is returned is checked.
+    Primal pivots while the basis is feasible, dual pivots while it is dual feasible. The result is optimal within
+    `TOLERANCE`.
     """
     (k, m), basic = costs.shape, np.flatnonzero(basis == BASIC)
     if basic.size != m + 1 or basis[k + m] == BASIC or not np.isfinite(rates).all():
         return None
-    table = np.zeros((k + m, m + 1))  # what each action uses, and the slack of each resource; then 1 for the mix
+    table = np.zeros((k + m, m + 1))  # constraint matrix: costs and slacks, then the sum of the mix
     table[:k, :m], table[:k, m], table[k:, :m] = costs, 1.0, np.eye(m)
     worth, limits = np.append(rewards, np.zeros(m)), np.append(rates, 1.0)
-    for _ in range(PIVOTS):
+    for _ in range(MAX_PIVOTS):
         try:
             inverse = np.linalg.inv(table[basic])
         except np.linalg.LinAlgError:
             return None
         values, gains = limits @ inverse, worth - table @ (inverse @ worth[basic])
         short, best = int(values.argmin()), int(gains.argmax())
-        if values[short] >= -SMALL and gains[best] <= SMALL:
+        if values[short] >= -TOLERANCE and gains[best] <= TOLERANCE:
             return _mix_of(basic, values, basis)
-        if values[short] >= -SMALL:
+        if values[short] >= -TOLERANCE:
             share = table[best] @ inverse
             basic[_least_ratio(values, share)] = best
-        elif gains[best] <= SMALL:
+        elif gains[best] <= TOLERANCE:
             basic[short] = _least_ratio(-gains, -(table @ inverse[:, short]))
         else:
             return None
@@ -262,13 +262,13 @@ def pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple
 
 
 def _least_ratio(upper: Floats, lower: Floats) -> int:
-    """Return where upper / lower is least among the positive lower."""
-    places = np.flatnonzero(lower > SMALL)
+    """Return the index of the smallest ratio upper / lower with positive lower."""
+    places = np.flatnonzero(lower > TOLERANCE)
     return int(places[(np.maximum(upper[places], 0.0) / lower[places]).argmin()]) if places.size else 0
 
 
 def _mix_of(basic: Any, values: Floats, basis: Floats) -> tuple[Floats, Floats]:
-    """Return the mix of a basis by its values, and the basis in the codes of HiGHS."""
+    """Return the mix of a basis with these values, and the basis in the codes of HiGHS."""
     k = basis.size - values.size
     mix, codes = np.zeros(k), np.append(np.full(k, LOWER), np.full(values.size, UPPER))
     codes[basic] = BASIC
@@ -278,7 +278,7 @@ def _mix_of(basic: Any, values: Floats, basis: Floats) -> tuple[Floats, Floats]:
 
 
 class _Program:
-    """The LP for k actions and m resources: a row for each resource and one for the mix; only numbers change."""
+    """The LP of k actions and m resources in HiGHS; solved repeatedly with other coefficients."""
 
     def __init__(self, k: int, m: int) -> None:
         import highspy
@@ -320,7 +320,7 @@ class _Program:
 
 
 def _program(k: int, m: int) -> _Program:
-    """Return the LP of this size that belongs to this thread."""
+    """Return the solver of this size for this thread: HiGHS objects are not thread-safe."""
     if not hasattr(_programs, "by_size"):
         _programs.by_size = {}
     if (k, m) not in _programs.by_size:

@@ -1,4 +1,4 @@
-"""TargetRegret: what a play under a target is measured by: what it spends, and what it loses above the target."""
+"""Regret under a loss target: excess spending plus a penalty for excess loss."""
 
 import math
 from typing import Any, NamedTuple
@@ -9,20 +9,19 @@ from tombola._types import Floats, Rounds
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import optimum
 
-TARGET_PENALTY = (
-    2.0  # a loss above the target counts as so many times its price; at its price, missing the target would pay
-)
+# Price multiple of a loss above the target; at 1, missing the target would pay.
+TARGET_PENALTY = 2.0
 
 
 class TargetRegret(NamedTuple):
-    """The target; what the cheapest mix that reaches it spends a round, and what one loss less costs, at first."""
+    """A target, the cost per round of the cheapest mix that reaches it, and its dual price of one loss."""
 
     target: float
     cost: float
     price: float
 
     def regret(self, rounds: Rounds, losses: Floats, spent: Floats) -> Floats:
-        """Return what was spent above the cheapest mix, and twice the price of every loss above the target.
+        """Return spending above the cheapest mix plus twice the price of each loss above the target.
 
         >>> TargetRegret(0.25, 0.75, 1.0).regret(np.array([4]), np.array([2.0]), np.array([2.0])).tolist()
         [1.0]
@@ -32,7 +31,7 @@ class TargetRegret(NamedTuple):
 
 
 def target_regret(pool: Any, budget: Budget | None) -> TargetRegret | None:
-    """Return what a play under this budget is measured by if it has a target.
+    """Return the regret function of a budget with a target; None without a target.
 
     >>> from tombola.pool import Pool
     >>> target_regret(Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4), Budget(target=0.25))

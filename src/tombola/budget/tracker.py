@@ -1,14 +1,15 @@
-"""The tracker: the balance in ticks, and the kernels that decide what may be played, so that nothing is ever overspent.
+"""Budget tracker: the balance in ticks, and the kernels that decide which actions may be played.
 
-Why never: `room` is the amount minus what is spent and reserved, in whole ticks, hence exact (see `tombola.budget.budget`). A
-play is made only if its worst cost, in ticks, is at most the room, and that much is reserved. When the cost is known,
-the reservation is given back and the cost spent; rounding is monotone, so a cost of at most the worst has at most its
-ticks. So spent + reserved <= amount holds after every step, for every learner, stop rule, delay and loss of feedback.
-In fluid play the cost is a sum over actions; unless it is all of one action, 1 + slack times the computed sum is
-counted, which is not below the exact one: of k actions at most k - 1 cost anything, so a product meets at most k + 1
-roundings, each of which takes at most half a unit in the last place, and slack is k units. A mix that may need that bit
-more than there is room for is cut. Learners get copies, and a mix that is none (zeros, NaN, negative or huge shares) is
-not played at all.
+Nothing is ever overspent. `room`, the amount minus spent and reserved ticks, is an integer and hence exact (see
+`tombola.budget.budget`). A play is made only if its worst cost in ticks is at most the room, and that much is reserved.
+When its cost is known, the reservation is released and the cost charged; rounding is monotone, so a cost of at most
+the worst has at most its ticks. So spent + reserved <= amount holds after every step, for every learner, stop rule and
+delay, also if feedback is lost.
+
+In fluid play the cost is a sum over actions. Unless it is all of one action, it counts as 1 + slack times the computed
+sum, which is not below the exact sum: at most k - 1 of k actions have a cost, so a product is rounded at most k + 1
+times, each time by at most half a unit in the last place, and slack is k units. A mix that may need that much more than
+the room is scaled down. Learners receive copies, and a mix that is not a distribution is not played at all.
 """
 
 import math
@@ -22,13 +23,25 @@ from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
 from tombola.rng import choice
 
+# Entries of `flags`. STOPPED: null action for good; CLOSED: null action for now; AMPLE: every mix fits.
 STOPPED, CLOSED, AMPLE = 0, 1, 2
-MIN_POSITIVE = 5e-324  # the least positive number: no product loses more by underflow
-MIX_TOLERANCE = 1e-6  # by which the shares of a mix may miss 1
+MIN_POSITIVE = 5e-324  # no product loses more by underflow
+MIX_TOLERANCE = 1e-6  # allowed deviation of the sum of a mix from 1
 
 
 class BudgetTracker(NamedTuple):
-    """Ticks (amounts, spent, reserved, worst, largest), what turns costs into ticks and into the common scale."""
+    """Balance and limits of a budget.
+
+    amounts, spent, reserved: ticks, shape (resources,).
+    worst, largest: worst costs in ticks, per action and resource, and their maximum per resource.
+    worst_costs: worst costs in their own units.
+    in_one, scale: factors from cost units to ticks and to the common scale.
+    fits: 1 for each action that is affordable now.
+    flags: STOPPED, CLOSED and AMPLE.
+    null: index of the null action.
+    slack: relative rounding error of fluid costs.
+    strict, fluid: stop rule and kind of play.
+    """
 
     amounts: Floats
     spent: Floats
@@ -47,7 +60,7 @@ class BudgetTracker(NamedTuple):
 
 
 def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, float]:
-    """Return a full tracker, and the rate of the common scale."""
+    """Return a tracker with nothing spent, and the rate of the common scale."""
     limits, stop, mixed, _ = budget_run
     if stop not in ("strict", "fits"):
         raise ParameterError(f"play: stop must be 'strict' or 'fits', got {stop!r}; write stop='fits'.")
@@ -57,7 +70,7 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
     with np.errstate(over="ignore"):
         common = min([float(horizon), *(limits.amounts[binds] / largest[binds]).tolist()])
         scale = np.where(binds, common / np.where(binds, limits.amounts, 1.0), 0.0)
-    scale = np.minimum(scale, np.finfo(np.float64).max)  # of an amount that is almost too small
+    scale = np.minimum(scale, np.finfo(np.float64).max)  # amounts near the smallest float overflow
     worst = np.array([[to_ticks(cost, one) for cost, one in zip(row, in_one, strict=True)] for row in limits.worst])
     actions, resources = worst.shape
     tracker = BudgetTracker(
@@ -80,27 +93,27 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
 
 
 def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
-    """Return the balance in the units of the costs; `spent` and `reserved` are rounded up by less than a tick a play."""
+    """Return the balance in cost units; spent and reserved are rounded up by less than a tick per play."""
     spent, reserved = tracker.spent / tracker.in_one, tracker.reserved / tracker.in_one
     return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
 
 
 def remaining(tracker: BudgetTracker) -> Floats:
-    """Return what is not spent, in the common scale; without limit for a resource that no learner has to mind."""
+    """Return the unspent amounts in the common scale; infinite for resources that do not bind."""
     left = (tracker.amounts - tracker.spent) / tracker.in_one * tracker.scale
     return np.where(tracker.scale > 0, left, np.inf)
 
 
 def to_ticks(cost: float, in_one: float) -> float:
-    """Return the whole ticks that cover a cost; the product is exact, for `in_one` is a power of two."""
+    """Return a cost rounded up to whole ticks; the product is exact, since `in_one` is a power of two."""
     if cost > 0.0:
-        return max(1.0, float(np.ceil(cost * in_one)))  # at least one: a product may be too small to be represented
+        return max(1.0, float(np.ceil(cost * in_one)))  # at least one, since the product may underflow
     return 0.0
 
 
 @no_inline
 def cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
-    """Return the ticks that cover the cost of what is played: those of one action, or of a mix."""
+    """Return an upper bound in ticks on the cost of a play, of one action or of a mix."""
     total, share, paid = 0.0, 0.0, 0
     for action in range(played.size):
         if played[action] > 0.0 and costs[action, resource] > 0.0:
@@ -108,15 +121,16 @@ def cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resourc
             share += played[action]
             paid += 1
     if paid > 1 or share != 1.0:
-        total = total * (1.0 + tracker.slack) + paid * MIN_POSITIVE  # what is lost by rounding, and by underflow
+        total = total * (1.0 + tracker.slack) + paid * MIN_POSITIVE  # rounding and underflow
     return to_ticks(total, tracker.in_one[resource])
 
 
 def update_affordable(tracker: BudgetTracker) -> None:
-    """Find out which actions fit now.
+    """Update the affordable actions.
 
-    Strict: when less than one maximal cost is left it stops for good, and while plays in flight reserve that much it
-    waits. Fits: an action fits if its worst cost does; in fluid play a mix is cut to what fits instead.
+    Rule "strict" (the paper): stop for good when less than one largest cost is unspent, and play the null action while
+    plays in flight reserve that much. Rule "fits": an action is affordable if its worst cost fits; in fluid play the
+    mix is scaled down instead.
     """
     if tracker.flags[STOPPED] == 1.0:
         return
@@ -137,7 +151,7 @@ def update_affordable(tracker: BudgetTracker) -> None:
 
 @no_inline
 def check_actions(tracker: BudgetTracker) -> None:
-    """Write down which actions fit; with a fluid mix, all that cost no more than everything."""
+    """Mark the affordable actions; in fluid play, all actions unless a resource they need is used up."""
     for action in range(tracker.fits.size):
         tracker.fits[action] = 1.0
         for j in range(tracker.amounts.size):
@@ -147,7 +161,7 @@ def check_actions(tracker: BudgetTracker) -> None:
 
 
 def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
-    """Move to the null action what must not be played; nothing, while there is room for any mix."""
+    """Move the shares of unaffordable actions to the null action; nothing to do while every mix fits."""
     if tracker.flags[AMPLE] == 1.0:
         return
     for action in range(mix.size):
@@ -179,7 +193,7 @@ def scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
 
 @no_inline
 def set_null_mix(tracker: BudgetTracker, mix: Floats) -> None:
-    """Write the mix that plays the null action."""
+    """Set the mix to the null action."""
     for action in range(mix.size):
         mix[action] = 0.0
     mix[tracker.null] = 1.0
@@ -188,9 +202,9 @@ def set_null_mix(tracker: BudgetTracker, mix: Floats) -> None:
 def draw_and_reserve(
     tracker: BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
 ) -> tuple[int, float]:
-    """Draw the action, unless play is fluid; write down what is played, and reserve its worst cost.
+    """Draw the action, unless play is fluid; write the play into `played` and reserve its worst cost.
 
-    This is the last moment: what is no mix, or does not fit, whatever the reason, is not played, but the null action.
+    The last check before a play: a mix that is not a distribution or does not fit is replaced by the null action.
     """
     action, probability = tracker.null, math.nan
     if not tracker.fluid:
@@ -214,7 +228,7 @@ def draw_and_reserve(
 
 
 def is_distribution(mix: Floats) -> bool:
-    """Tell whether a mix is one: no share below 0 or NaN, and about 1 in all."""
+    """Return whether a mix has no negative or NaN share and sums to 1 within `MIX_TOLERANCE`."""
     total = 0.0
     for action in range(mix.size):
         if not mix[action] >= 0.0:
@@ -224,7 +238,7 @@ def is_distribution(mix: Floats) -> bool:
 
 
 def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
-    """Spend what a play cost, and give back what was reserved for it."""
+    """Charge the cost of a play and release its reservation."""
     for j in range(reserved.size):
         tracker.spent[j] += cost_in_ticks(tracker, played, costs, j)
         tracker.reserved[j] -= reserved[j]

@@ -230,16 +230,16 @@ def certify_trace(
     >>> certify_trace(play(FollowTheLeader(), pool, seed=0), pool, rounds=100).within(0)
     0.0
     """
-    if not trace.model.exchangeable:
+    if not trace.order_model.exchangeable:
         raise ParameterError(
-            f"certify_trace: expected an exchangeable order, got {trace.model} order, in which a sample is "
+            f"certify_trace: expected an exchangeable order, got {trace.order_model} order, in which a sample is "
             "not representative of the rest; play the pool with order='random'."
         )
     if not hasattr(pool, "losses"):
         raise _labels_error("certify_trace", trace.learner)
     count = trace.horizon if rounds is None else _validate.integer("certify_trace", "rounds", rounds, least=0)
     count = min(count, trace.horizon)
-    population = trace.model.population(pool.rows)
+    population = trace.order_model.population(pool.rows)
     loss = math.fsum(trace.losses[:count])
     if trace.full_feedback:
         monitor = RowMonitor(pool.actions, population, level, method)

@@ -150,4 +150,4 @@ def test_curve_ends_in_regret() -> None:
     assert trace.curve.shape == (300,)
     assert "mistakes" in repr(trace)
     for model in ("iid", "given"):
-        assert play(ERM(Intervals()), realizable(50, 5), order=model, seed=2).model.name == model
+        assert play(ERM(Intervals()), realizable(50, 5), order=model, seed=2).order_model.name == model
