@@ -1,16 +1,15 @@
-"""The race against other ways to pick the best of k candidates: python benchmarks/race.py FOLDER, with NPZ tables.
+"""Compare the race with other ways to pick the best of k candidates: python benchmarks/race.py FOLDER, with NPZ tables.
 
-What to expect, honestly: ours is not the way with the fewest calls. irace's F-race and t-race test again and again and
-stop much sooner; so can anything that is given a fixed budget (sequential halving, successive rejects, UCB-E). They
-name a candidate that is not the best more or less often, and how often nobody knows beforehand; that is so for Optuna's
-WilcoxonPruner and for repeated t-tests with Bonferroni's correction too. What ours has is a guarantee, for every table
-and however often one looks: wrong with probability at most the level. F-race also asks something else: it compares
-ranks, we compare mean losses, and where the two differ it is not wrong by its own lights.
+The race does not need the fewest calls. irace's F-race and t-race test after every row and stop much sooner; so do
+methods with a fixed budget of calls (sequential halving, successive rejects, UCB-E). Their error rate is unknown
+beforehand; the same holds for Optuna's WilcoxonPruner and for repeated t-tests with Bonferroni's correction. The race
+has a guarantee for every table and any number of looks: wrong with probability at most the level. F-race compares ranks
+and the race compares mean losses; where the two differ, F-race is not wrong by its own criterion.
 
-All see the same shuffles. Budgets of those that need one are what ours took on average on that table, and UCB-E is told
-the true gaps besides. Optuna is the real package (extra `bench`). irace is a port of its tests, and the real package
-beside it where Rscript and its package irace are installed (Debian: r-cran-irace); else those two lines are left out.
-What takes minutes a table runs on the first shuffles only: a note says on how many.
+All methods see the same shuffles. Methods that need a budget get the mean number of calls of the race on that table,
+and UCB-E also gets the true gaps. Optuna is the real package (extra `bench`). irace is a port of its tests, and the real
+package too where Rscript and its package irace are installed (Debian: r-cran-irace). Methods that take minutes per
+table run on the first shuffles only: a note prints the number.
 """
 
 import argparse
@@ -30,10 +29,11 @@ from tombola.racing import Race, plan
 from tombola.racing.best import Best
 
 Table: TypeAlias = Any
-Contestant: TypeAlias = Callable[[Table, Any, int], tuple[int, int]]
+Method: TypeAlias = Callable[[Table, Any, int], tuple[int, int]]
 
 LEVEL = 0.05
-NEAR = 0.01  # in mean loss: nearer to the best than this is a near tie
+# A lead in mean loss below this is a near tie.
+NEAR_TIE = 0.01
 TARGETS = {
     "alpacaeval_v2": 0.034, "m3_forecasts": 0.27, "aslib_sat12_indu": 0.16, "swebench_bash": 0.24,
     "routellm_gsm8k": 0.055, "aslib_asp_potassco": 0.26,
@@ -43,7 +43,7 @@ OTHERS = ("aslib_csp_mzn_2013", "aslib_graphs_2015", "aslib_qbf_2014", "aslib_sa
 
 @dataclass
 class Score:
-    """How a contestant did: the share of calls by table, runs, wrong winners, and those on near ties."""
+    """Result of a method: share of calls by table, runs, wrong winners, and both on near ties."""
 
     name: str
     shares: dict[str, float]
@@ -59,7 +59,7 @@ class Score:
         wrong = sum(means[winner] > best + 1e-12 for _, winner in found)
         self.shares[name] = float(np.mean([calls for calls, _ in found])) / table.size
         self.runs, self.wrong = self.runs + len(found), self.wrong + int(wrong)
-        if second - best < NEAR:
+        if second - best < NEAR_TIE:
             self.near_runs, self.near_wrong = self.near_runs + len(found), self.near_wrong + int(wrong)
 
 
@@ -72,7 +72,7 @@ def everything(table: Table, order: Any, budget: int) -> tuple[int, int]:
     return table.size, int(np.argmin(table.sum(axis=0)))
 
 
-CONTESTANTS: dict[str, Contestant] = {
+METHODS: dict[str, Method] = {
     "run everything": everything,
     "tombola race": ours,
     "irace's F-race, port": f_race,
@@ -80,24 +80,25 @@ CONTESTANTS: dict[str, Contestant] = {
     "t-test, Bonferroni, from row 50": t_bonferroni,
     "sequential halving": halving,
     "successive rejects": rejects,
-    "UCB-E, told the gaps": ucb_e,
+    "UCB-E with the true gaps": ucb_e,
     "unpaired certificate": unpaired,
     "Optuna WilcoxonPruner": wilcoxon_pruner,
 }
-SLOW = ("Optuna WilcoxonPruner",)  # minutes a table, as the real irace: fewer shuffles
+# Minutes per table, as the real irace: fewer shuffles.
+SLOW = ("Optuna WilcoxonPruner",)
 
 
 def measure(folder: Path, names: Sequence[str], slow: int) -> list[Score]:
-    """Let all default_learners run on all tables, 40 shuffles, or as many as `slow` says for those that are."""
-    scores = {name: Score(name, {}) for name in [*CONTESTANTS, "irace's F-race", "irace's t-race"]}
+    """Run all methods on all tables: 40 shuffles, or `slow` shuffles for the slow ones."""
+    scores = {name: Score(name, {}) for name in [*METHODS, "irace's F-race", "irace's t-race"]}
     for name in names:
         table = np.ascontiguousarray(np.load(folder / f"{name}.npz", allow_pickle=False)["loss"], np.float64)
         orders = [np.random.default_rng(seed).permutation(len(table)).astype(np.uint32) for seed in range(40)]
         budget = int(np.mean([ours(table, order, 0)[0] for order in orders]))
-        for title, contestant in CONTESTANTS.items():
+        for title, method in METHODS.items():
             shuffles = slow if title in SLOW else len(orders)
             if shuffles:
-                scores[title].add(name, table, [contestant(table, order, budget) for order in orders[:shuffles]])
+                scores[title].add(name, table, [method(table, order, budget) for order in orders[:shuffles]])
         for test in ("F", "t"):
             found = irace(table, orders[:slow], test)
             if found is not None:
@@ -162,8 +163,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="The race against its peers.")
     parser.add_argument("folder", type=Path, help="where the tables are, as NPZ files with an array called loss")
     parser.add_argument("names", nargs="*", help="which tables; eleven if left out")
-    parser.add_argument(
-        "--slow", type=int, default=5, help="shuffles of the default_learners that take minutes; 0: none"
-    )
+    parser.add_argument("--slow", type=int, default=5, help="shuffles of the methods that take minutes; 0: none")
     chosen = parser.parse_args()
     main(chosen.folder, chosen.names, chosen.slow)

@@ -1,9 +1,9 @@
-"""irace's F-race and t-race: the real package where R has it, and a port of its tests, some hundred times faster.
+"""irace's F-race and t-race: the real package if R has it, and a port of its tests, about a hundred times faster.
 
-irace tests after the fifth row and after every row from there on. The F-race compares ranks: Friedman's test of all in
-the race, and if it says that they differ, whoever is too far behind the first in the sum of ranks is out; Wilcoxon's
-test when two are left. The t-race drops whom a paired t-test calls worse than the least mean. Neither corrects for the
-number of looks or of candidates, and both take a candidate that was never better than the leader for beaten.
+irace tests after the fifth row and after every later row. The F-race compares ranks: Friedman's test of all active
+candidates; if it rejects, candidates too far behind the first in the sum of ranks are dropped; Wilcoxon's test when two
+are left. The t-race drops candidates that a paired t-test finds worse than the smallest mean. Neither corrects for the
+number of looks or of candidates, and both drop a candidate that was never better than the leader.
 
 The port leaves out one thing: with two left, R's Wilcoxon test also estimates by how much they differ, by a search that
 stops near 0 where losses are only 0 and 1, and irace drops one or the other by the sign of that estimate; here it is
@@ -23,8 +23,10 @@ import numpy as np
 from scipy import stats
 
 CONFIDENCE = 0.95
-FIRST = 5  # rows before the first test
-PATIENCE = 1200.0  # seconds for one run of irace; one that takes longer is left out
+# Rows before the first test.
+FIRST_TEST = 5
+# Seconds for one run of irace; longer runs are left out.
+TIMEOUT = 1200.0
 
 SCRIPT = """
 suppressMessages(library(irace))
@@ -62,7 +64,7 @@ def _irace(table: Any, test: str) -> tuple[int, int] | None:
         name = {"F": "F-test", "t": "t-test"}[test]
         command = ["Rscript", "race.R", "table.csv", name]
         try:
-            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
+            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             return None
         words = ran.stdout.split()
@@ -85,7 +87,7 @@ def _port(table: Any, order: Any, kind: "type[Ranks] | type[Means]") -> tuple[in
     for n in range(1, len(table) + 1):
         calls += len(active)
         seen.add(table[order[n - 1], active])
-        if n >= FIRST:
+        if n >= FIRST_TEST:
             keep = seen.test()
             if not keep.all():
                 active = active[keep]
@@ -96,7 +98,7 @@ def _port(table: Any, order: Any, kind: "type[Ranks] | type[Means]") -> tuple[in
 
 
 class Ranks:
-    """The rows of those in the race as ranks; `order` sorts the candidates, the best first."""
+    """Ranks of the active candidates; `order` sorts them, the best first."""
 
     def __init__(self, rows: Any) -> None:
         self.count, self.ahead = len(rows), [float(row[0] - row[-1]) for row in rows]
@@ -113,7 +115,7 @@ class Ranks:
         self.squares += float((ranks**2).sum())
 
     def test(self) -> Any:
-        """Tell who stays in the race."""
+        """Return a mask of the candidates that stay in the race."""
         return self._wilcoxon() if len(self.order) == 2 else self._friedman()
 
     def _friedman(self) -> Any:
@@ -149,7 +151,7 @@ class Ranks:
 
 
 class Means:
-    """The rows of those in the race as sums, of pairs too; `order` sorts the candidates, the best first."""
+    """Sums of losses and of paired differences; `order` sorts the candidates, the best first."""
 
     def __init__(self, rows: Any) -> None:
         k = rows.shape[1]
@@ -168,7 +170,7 @@ class Means:
         self.won |= d < 0  # b was better than a once
 
     def test(self) -> Any:
-        """Tell who stays in the race."""
+        """Return a mask of the candidates that stay in the race."""
         n, best = self.count, int(np.argmin(self.order))
         gap = (self.order - self.order[best]) / n
         same = np.abs(gap) <= 1.5e-8 * np.maximum(np.abs(self.order[best] / n), 1e-300)

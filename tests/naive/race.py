@@ -1,25 +1,25 @@
-"""The race in obvious lines, from the theory page: everything is computed again from all rows, slow and plain."""
+"""Naive twins of the elimination rules: everything is recomputed from all rows."""
 
 import math
 from itertools import pairwise
 from typing import Any
 
 
-def belief(excess: Any, count: Any, variance: Any) -> Any:
-    """Return the mean of a normal law cut off below 0, by the same approximation."""
+def shrunk_edge(excess: Any, count: Any, variance: Any) -> Any:
+    """Approximate the mean of a normal law truncated at 0, as `bets.shrunk_edge`."""
     return (excess / count + math.sqrt((excess / count) ** 2 + 2.55 * variance / count)) / 2
 
 
 def bets(lead: Any, i: Any, shift: Any, N: Any, rows: Any, variance: Any) -> Any:
     """Return the four bets before they are capped."""
     gain = 1.0 if N == math.inf else N / (N - i)
-    edges = [gain * belief(gain * (lead - i * shift), gain * i + prior, variance) for prior in (20, 0.03 * rows)]
+    edges = [gain * shrunk_edge(gain * (lead - i * shift), gain * i + prior, variance) for prior in (20, 0.03 * rows)]
     return [edge / (variance + edge**2) for edge in edges] + [0.8 * gain, 0.3 * gain]
 
 
 def wealth(rows: Any, pairs: Any, shift: Any, N: Any, length: Any) -> Any:
     """Return the wealth after rows of losses, where pairs[i] = (b, o) are the candidate and its opponent in row i."""
-    purses, squares, count = [1 / 2, 1 / 4, 1 / 8, 1 / 8], 0.0, 0
+    strategies, squares, count = [1 / 2, 1 / 4, 1 / 8, 1 / 8], 0.0, 0
     for i, (b, o) in enumerate(pairs):
         lead = sum(row[b] - row[o] for row in rows[:i])
         d = rows[i][b] - rows[i][o]
@@ -27,10 +27,10 @@ def wealth(rows: Any, pairs: Any, shift: Any, N: Any, length: Any) -> Any:
         if m < 1:
             cap = 0.95 / (1 + m) if m > -1 else math.inf
             sizes = bets(lead, i, shift, N, length, (0.5 + squares) / (count + 2))
-            purses = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(purses, sizes, strict=True)]
+            strategies = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(strategies, sizes, strict=True)]
             squares += (d - lead / (i + 10)) ** 2
             count += 1
-    return sum(purses)
+    return sum(strategies)
 
 
 def totals(rows: Any, k: Any) -> Any:
@@ -39,13 +39,13 @@ def totals(rows: Any, k: Any) -> Any:
 
 
 def ranked(rows: Any, active: Any, k: Any) -> Any:
-    """Return the candidates in the race by their losses so far, the lowest numbers first among equals."""
+    """Return the active candidates by total loss, the lowest numbers first among equals."""
     sums = totals(rows, k)
     return sorted(active, key=lambda a: (sums[a], a))
 
 
 def impossible(rows: Any, b: Any, o: Any, shift: Any, N: Any) -> Any:
-    """Tell whether b could not be so near to o even if it won every row that is left."""
+    """Return whether b cannot be that close to o even if it wins every remaining row."""
     if N == math.inf:
         return False
     lead = sum(row[b] - row[o] for row in rows)
@@ -53,7 +53,7 @@ def impossible(rows: Any, b: Any, o: Any, shift: Any, N: Any) -> Any:
 
 
 def best(table: Any, level: Any, N: Any = None) -> Any:
-    """Return who is in the race after each row: a list of lists, up to the end of the race."""
+    """Return the active candidates after each row, up to the end of the race."""
     N = len(table) if N is None else N
     k = len(table[0])
     active, history = list(range(k)), []
@@ -76,19 +76,21 @@ def best(table: Any, level: Any, N: Any = None) -> Any:
 
 
 class Account:
-    """Money that is bet on some rows; more may be paid in. A gambler of `wealth`, row by row."""
+    """Wealth of one bettor, row by row; more may be paid in."""
 
     def __init__(self, share: Any, shift: Any, N: Any, length: Any) -> None:
-        self.purses = [share * part for part in (1 / 2, 1 / 4, 1 / 8, 1 / 8)]
+        self.strategies = [share * part for part in (1 / 2, 1 / 4, 1 / 8, 1 / 8)]
         self.deposit, self.shift, self.N, self.length = share, shift, N, length
         self.squares, self.count = 0.0, 0
 
     @property
-    def money(self) -> Any:
-        return sum(self.purses)
+    def wealth(self) -> Any:
+        return sum(self.strategies)
 
     def pay(self, amount: Any) -> None:
-        self.purses = [w + amount * part for w, part in zip(self.purses, (1 / 2, 1 / 4, 1 / 8, 1 / 8), strict=True)]
+        self.strategies = [
+            w + amount * part for w, part in zip(self.strategies, (1 / 2, 1 / 4, 1 / 8, 1 / 8), strict=True)
+        ]
         self.deposit += amount
 
     def bet(self, past: Any, d: Any) -> None:
@@ -97,18 +99,18 @@ class Account:
         if m < 1:
             cap = 0.95 / (1 + m) if m > -1 else math.inf
             sizes = bets(lead, i, self.shift, self.N, self.length, (0.5 + self.squares) / (self.count + 2))
-            self.purses = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(self.purses, sizes, strict=True)]
+            self.strategies = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(self.strategies, sizes, strict=True)]
             self.squares += (d - lead / (i + 10)) ** 2
             self.count += 1
 
 
 def differences(rows: Any, b: Any, a: Any) -> Any:
-    """Return what b loses more than a in each row."""
+    """Return the loss of b minus the loss of a in each row."""
     return [row[b] - row[a] for row in rows]
 
 
 def within(table: Any, level: Any, margin: Any) -> Any:
-    """Return who is in the race when it ends, and whom it chooses; who is dropped is what `best` says at level / 2."""
+    """Return the active candidates at the end, and the chosen one; drops are those of `best` at level / 2."""
     N, k = len(table), len(table[0])
     share = 1 / max(k - 1, 1)
     accounts = {(a, b): Account(share, -margin, N, N) for a in range(k) for b in range(k) if a != b}
@@ -122,12 +124,12 @@ def within(table: Any, level: Any, margin: Any) -> Any:
                     if b != a:
                         accounts[a, b].bet(differences(table[:i], b, a), table[i][b] - table[i][a])
                         sure = impossible(table[: i + 1], b, a, -margin, N)
-                        if accounts[a, b].money >= 2 / level or sure:
+                        if accounts[a, b].wealth >= 2 / level or sure:
                             settled.add((a, b))
         for c in [c for c in active if c not in after]:
             for b in after:
                 heirs = [a for a in after if a != b]
-                amount = min(accounts[c, b].money, accounts[c, b].deposit)
+                amount = min(accounts[c, b].wealth, accounts[c, b].deposit)
                 for a in heirs:
                     accounts[a, b].pay(amount / len(heirs))
         near = [a for a in after if all((a, b) in settled for b in after if b != a)]
@@ -137,7 +139,7 @@ def within(table: Any, level: Any, margin: Any) -> Any:
 
 
 def top(table: Any, level: Any, m: Any) -> Any:
-    """Return who is in the race when it ends: the best m are asked for."""
+    """Return the active candidates at the end of a race for the best m."""
     N, k = len(table), len(table[0])
     accounts = {(a, b): Account(1.0, 0.0, N, N) for a in range(k) for b in range(k) if a != b}
     certain: Any = set()
@@ -152,7 +154,7 @@ def top(table: Any, level: Any, m: Any) -> Any:
                     certain |= {(a, b)} if impossible(table[: i + 1], b, a, 0.0, N) else set()
         means = {}
         for b in active:
-            against = sorted(math.inf if (a, b) in certain else accounts[a, b].money for a in range(k) if a != b)
+            against = sorted(math.inf if (a, b) in certain else accounts[a, b].wealth for a in range(k) if a != b)
             means[b] = sum(against[: k - m]) / (k - m)
         for b in sorted(active, key=lambda b: (-means[b], b)):
             if means[b] >= m / level and len(active) > m:
@@ -161,20 +163,20 @@ def top(table: Any, level: Any, m: Any) -> Any:
 
 
 def gate(table: Any, level: Any, baseline: Any, margin: Any) -> Any:
-    """Return what is said about the others: True, False, or nothing."""
+    """Return the decisions about the other candidates: True, False, or none."""
     N, k = len(table), len(table[0])
-    said = {}
+    decisions = {}
     for c in [c for c in range(k) if c != baseline]:
         ahead, behind = Account(1.0, -margin, N, N), Account(1.0, margin, N, N)
         for i in range(N):
             forth, back = differences(table[: i + 1], baseline, c), differences(table[: i + 1], c, baseline)
             ahead.bet(forth[:-1], forth[-1])
             behind.bet(back[:-1], back[-1])
-            yes = math.inf if impossible(table[: i + 1], baseline, c, -margin, N) else ahead.money
-            no = math.inf if impossible(table[: i + 1], c, baseline, margin, N) else behind.money
+            yes = math.inf if impossible(table[: i + 1], baseline, c, -margin, N) else ahead.wealth
+            no = math.inf if impossible(table[: i + 1], c, baseline, margin, N) else behind.wealth
             if max(yes, no) >= (k - 1) / level:
-                said[c] = yes >= no
+                decisions[c] = yes >= no
                 break
             if i == N - 1:
-                said[c] = sum(forth) > 1e-9 * N if margin == 0 else sum(forth) >= -margin * N - 1e-9 * N
-    return said
+                decisions[c] = sum(forth) > 1e-9 * N if margin == 0 else sum(forth) >= -margin * N - 1e-9 * N
+    return decisions

@@ -1,7 +1,7 @@
-"""Kill `tombola race run` (-9) with two workers, again and again: nothing answered is repeated, nothing is lost.
+"""`tombola race run` with two workers, killed (-9) at random moments; as a script, this file is the driver.
 
-`python tests/kill/race_kills.py 300` prints what was tried and what failed. A call is answered when its answer is in
-the file; one that was running when the process died was not, and is made again.
+`PYTHONPATH=src:tests python tests/kill/test_race_kill.py 300` prints the counts. A call is answered when its answer is in the file. A call
+in flight at the time of a kill has no answer and is made again.
 """
 
 import json
@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
-SOURCE = Path(__file__).parent.parent.parent / "src"
+from conftest import HANGS, SOURCE
+
 NAMES = ("one", "two", "three", "four")
-ROWS = 900  # of which a race of hundreds of lives needs about half
+# A race with hundreds of kills needs about half of them.
+ROWS = 900
 CALL = """import sys, time
 name, row = sys.argv[1:]
 place = int(row)
@@ -32,7 +35,7 @@ with open("asked.log", "a") as log:
 
 
 def command(file: str) -> list[str]:
-    """Return the command line of the race; a tie of two keeps it long."""
+    """Return the command line of the race; two nearly equal candidates make it long."""
     candidates = [
         part for name in NAMES for part in ("--candidate", f"{name}={sys.executable} -I -S call.py {name} {{row}}")
     ]
@@ -45,7 +48,7 @@ def environment() -> dict[str, str]:
 
 
 def answers(path: Path) -> dict[int, Any]:
-    """Return the answers in the file, by ticket, as SQLite itself reads them."""
+    """Return the answers in the file by ticket, read with sqlite3."""
     if not path.exists():
         return {}
     connection = sqlite3.connect(path, timeout=60)
@@ -63,7 +66,7 @@ def asked(folder: Path) -> list[str]:
 
 
 def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
-    """Run the race, kill it so often, let it end, and compare with one that was left in peace."""
+    """Run the race, kill it `kills` times, let it end, and compare it with an undisturbed one."""
     from tombola.persistence.race_file import RaceFile
 
     (folder / "rows.txt").write_text("\n".join(str(row) for row in range(ROWS)))
@@ -78,13 +81,15 @@ def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
             command(path.name), cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True, start_new_session=True
         )
         start = time.monotonic()
+        # Wait until this process has written an answer.
         while process.poll() is None and len(answers(path)) == len(before) and time.monotonic() - start < 60:
-            time.sleep(0.01)  # until something happens in this life
+            time.sleep(0.01)
         time.sleep(0.12 * rng.random())
         over = process.poll() is not None
         process.send_signal(signal.SIGKILL)
         process.wait()
-        time.sleep(0.1)  # calls that were running end by themselves
+        # Calls in flight end by themselves.
+        time.sleep(0.1)
         now = answers(path)
         lost += sum(now.get(ticket) != value for ticket, value in before.items())
         answered = {names[ticket] for ticket in before}
@@ -100,18 +105,19 @@ def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
                 done, "kills,", len(now), "answers,", repeated, "repeated,", lost, "lost", file=sys.stderr, flush=True
             )
     end = subprocess.run(command(path.name), cwd=folder, env=environment(), capture_output=True, text=True, check=False)
-    peace = subprocess.run(
-        command("peace.race"), cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    undisturbed = subprocess.run(
+        command("undisturbed.race"), cwd=folder, env=environment(), capture_output=True, text=True, check=False
     )
-    first, second = json.loads(end.stdout), json.loads(peace.stdout)
-    for said in (first, second):
-        said["verdict"] = said["verdict"].split(";")[0]  # how many calls were under way at the end is probability
+    first, second = json.loads(end.stdout), json.loads(undisturbed.stdout)
+    for report in (first, second):
+        # The number of calls in flight at the end is random.
+        report["verdict"] = report["verdict"].split(";")[0]
     same = {name for name in first if first[name] == second[name]} >= {"verdict", "candidates", "answer", "proved"}
     left = answers(path)
-    agree = all(answers(folder / "peace.race").get(ticket, value) == value for ticket, value in left.items())
+    agree = all(answers(folder / "undisturbed.race").get(ticket, value) == value for ticket, value in left.items())
     return {
-        "kills": done, "answers": len(left), "repeated": repeated, "lost": lost, "same verdict": same,
-        "same answers": agree, "verdict": first["verdict"],
+        "kills": done, "answers": len(left), "repeated": repeated, "lost": lost, "same_verdict": same,
+        "same_answers": agree, "verdict": first["verdict"],
     }  # fmt: skip
 
 
@@ -119,6 +125,27 @@ def _name(call: Any) -> str:
     return f"{call.candidate} {call.row}"
 
 
+def kill_race(count: int, timeout: float) -> dict[str, Any]:
+    """Run this file as a script, and check its counts."""
+    done = subprocess.run(
+        [sys.executable, __file__, str(count)],
+        capture_output=True, text=True, timeout=timeout, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(Path(__file__).parent.parent)])},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    counts = dict(json.loads(done.stdout))
+    assert (counts["repeated"], counts["lost"]) == (0, 0)
+    assert counts["same_verdict"]
+    assert counts["same_answers"]
+    return counts
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kills", [2, 300])
+def test_killed_race_repeats_and_loses_nothing(kills: int) -> None:
+    assert kill_race(kills, timeout=4 * HANGS)["kills"] == kills
+
+
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as place:
-        print(json.dumps(drive(Path(place), int(sys.argv[1]) if len(sys.argv) > 1 else 300), indent=1))
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(drive(Path(folder), int(sys.argv[1]) if len(sys.argv) > 1 else 300), indent=1))
