@@ -6,6 +6,7 @@ undecided; so does `status --exit-code`.
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, w
 if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
     from tombola.racing import Plan, Race, SubprocessEvaluator
+    from tombola.racing.report import RaceReport
 
 EXIT_REFUTED, EXIT_UNDECIDED = 1, 3
 # Share of all calls above which `plan` suggests --within.
@@ -191,7 +193,7 @@ def status(
     if as_json:
         typer.echo(json.dumps(report.to_json(), allow_nan=False))
     else:
-        _show_report(report)
+        _show_report(report, file)
     if exit_code:
         raise typer.Exit(_exit_code(report.race))
 
@@ -256,7 +258,11 @@ def run(
     commands = _commands(candidate)
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     evaluator.check()
-    with RaceFile.at(file, settings(commands), read_ids(rows, column or None), _stored(evaluator)) as race_file:
+    chosen = settings(commands)
+    if cap is not None and chosen.max_cost is not None and chosen.max_call_cost is None:
+        # With --loss seconds the cost is the run time, and the cap bounds it.
+        chosen = replace(chosen, max_call_cost=cap)
+    with RaceFile.at(file, chosen, read_ids(rows, column or None), _stored(evaluator)) as race_file:
         now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else print_error)
         found = RaceReport.from_file(race_file, now)
     if out is not None:
@@ -324,13 +330,13 @@ def _exit_code(race: "Race") -> int:
     return {True: 0, False: EXIT_REFUTED, None: EXIT_UNDECIDED}[race.proved]
 
 
-def _show_report(found: Any) -> None:
-    race = found.race
+def _show_report(report: "RaceReport", file: Path) -> None:
+    race = report.race
     show(f"{race.verdict}; seed {race.settings.seed}", soft=True)
     table = new_table("candidate", "mean loss", "rows", "dropped after", "against", "wealth")
     for column in (1, 2, 3, 5):
         table.columns[column].justify = "right"
-    for one in found.standings:
+    for one in report.standings:
         mean = f"{one.mean_loss:.4g}" if one.rows else "–"
         dropped = "–" if one.active else f"{one.rows:,}"
         wealth = "–" if one.active else "certain" if math.isinf(one.wealth) else f"{one.wealth:,.4g}"
@@ -340,7 +346,7 @@ def _show_report(found: Any) -> None:
     show(table)
     if race.pending:
         show(f"{len(race.pending)} calls wait for an answer; list them:")
-        show(f"  tombola race next {found.name} --again", soft=True)
+        show(f"  tombola race next {file} --again", soft=True)
 
 
 def _to_loss(within: float, low: float, high: float) -> float:
