@@ -1,8 +1,8 @@
 """OptimisticLP's theorem by enumeration: on small 0/1 pools, over all orders and all rng, each step of its proof.
 
-The bound itself is T where T is small, so what is enumerated are the lemmas that it stands on (docs/theory/
-budget_bandit.md): the probability that a mean promises too much after n plays of an action, which adaptive play must not
-raise, is at most e^-g for each action and n; and on every path the rate of what is left, and what a plan earns.
+The bound itself equals T for small T, so its lemmas are enumerated (docs/theory/budget_bandit.md): the probability that
+an optimistic mean is wrong after n plays of an action is at most e^-g for each action and n, also under adaptive play;
+and on every path the rate of the budget left, and the value of a plan.
 """
 
 import math
@@ -61,7 +61,7 @@ class Walk:
         return state, planned
 
     def steps(self, moment: Snapshot, state: Any) -> Iterator[tuple[float, int, tuple[float, float], Snapshot]]:
-        """Yield every play that can come next, with its probability: the action, its loss and cost, and the moment after."""
+        """Yield every possible next play: probability, action, (loss, cost), and the state after it."""
         left = sum(moment.rows)
         for action in np.flatnonzero(state.played).tolist():
             for kind, count in enumerate(moment.rows):

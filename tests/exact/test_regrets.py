@@ -1,4 +1,4 @@
-"""Exact expected regrets agree with brute force over permutations and over the learner's rng."""
+"""Exact expected regrets against brute force over orders and over the learner's rng."""
 
 import itertools
 import math
@@ -82,7 +82,7 @@ class BanditWeights(MixedLearner):
 
 @dataclass(frozen=True)
 class Plain(Learner):
-    """What the learners below share: they differ in what they say of their probability."""
+    """Base of the learners below, which differ in the probability they return."""
 
     feedback: ClassVar[Feedback] = "full"
 
@@ -264,7 +264,7 @@ def test_unknown_probabilities_raise(learner):
 
 
 def test_learner_without_mix_is_enumerated():
-    """EpsilonGreedy plays its leader with probability 1 - e + e/k, the others with e/k: the tree over all that it can do."""
+    """EpsilonGreedy plays its leader with probability 1 - e + e/k, the others with e/k."""
     assert exact.expected_loss(Half(), [[1.0, 0.0], [0.5, 1.0], [0.0, 0.0]]) == pytest.approx(1.25, abs=1e-12)
     rows = [[0.9, 0.2], [0.4, 0.6], [0.1, 0.8]]
     learner = EpsilonGreedy(0.5)

@@ -58,7 +58,7 @@ def _print_results(results: "Sequence[ClaimResult]") -> None:
     if faults:
         show("\nFaults")
     for fault in faults:
-        show(f"{fault.claim}: {fault.fault}: {'caught' if fault.caught else 'NOT CAUGHT'}")
+        show(f'{fault.claim}, "{fault.fault}": {"caught" if fault.caught else "NOT CAUGHT"}')
         show(_indented(f"{fault.outcome}: {fault.measured}"))
     caught = sum(fault.caught for fault in faults)
     show(f"\n{sum(result.as_expected for result in results)} of {len(results)} claims as expected")

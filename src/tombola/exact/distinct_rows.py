@@ -98,7 +98,7 @@ def distinct_rows(owner: str, learner: Any, rows: Input, budget: Budget | None) 
     if labels != isinstance(rows, LabelledPool):
         raise ParameterError(
             f"{owner}: expected {'a LabelledPool' if labels else 'a Pool, or losses,'} for {type(learner).__name__}, "
-            f"got {rows!r}; give it what it learns from."
+            f"got {rows!r}; pass one of these."
         )
     if budget is not None and budget.target is not None:
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""Learners whose state can be restored and whose random choices can be enumerated."""
+"""Learners with restorable state and enumerable random choices."""
 
 import math
 from abc import ABC, abstractmethod
@@ -32,7 +32,7 @@ class Choice(NamedTuple):
 
 
 class EnumerableLearner(ABC):
-    """A learner whose expected loss can be computed by enumeration.
+    """A learner with an expected loss that can be computed by enumeration.
 
     `branches_on_actions`: later states depend on the action played, one of at most `max_branches`.
     `sees_features`: the learner sees the row's features before it acts.
@@ -62,7 +62,7 @@ class EnumerableLearner(ABC):
         """Return the loss of an action on distinct row `kind`."""
 
     def not_enumerable(self, reason: str) -> ParameterError:
-        """Return the error for a learner whose random choices cannot be enumerated."""
+        """Return the error for a learner with random choices that cannot be enumerated."""
         return ParameterError(
             f"{self._owner}: expected a learner with known probabilities of its random choices, got {self._name} ({reason}); "
             "write compare(...) to estimate its regret from many orders."

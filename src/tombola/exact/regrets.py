@@ -241,7 +241,7 @@ def _unused_rows(counts: list[int]) -> Callable[[Path], list[int]]:
 
 
 class _Branch(NamedTuple):
-    """One outcome of the learner's rng: probability, state, and actions whose feedback is pending."""
+    """One outcome of the learner's rng: probability, state, and actions with pending feedback."""
 
     weight: float
     snapshot: Snapshot
