@@ -84,7 +84,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 def repeated_pool(T: int) -> Pool:
     """Return the birthday pool four times over: the same distribution, and enough rounds to stop.
 
-    >>> year(2).losses[:, 0].tolist()
+    >>> repeated_pool(2).losses[:, 0].tolist()
     [0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]
     """
     return Pool(np.tile(instances.birthday(T).losses, (4, 1)))

@@ -101,7 +101,7 @@ def training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict
 def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
     """Return the blocks that begin by round T: number i and rounds t_i, .., t_i + 2^i - 1.
 
-    >>> blocks_of("lemma", 10, 1)
+    >>> blocks("lemma", 10, 1)
     [(0, range(3, 4)), (1, range(5, 7)), (2, range(8, 12))]
     """
     late = 1 if schedule == "lemma" else 0

@@ -91,7 +91,7 @@ def default_learners() -> Learners:
 def max_added_regret(learner: str, T: int, d: int) -> float:
     """Return a bound on the regret added by a delay in random order.
 
-    >>> most_added("follow the leader", 1024, 3), most_added("Simulation", 1024, 3)
+    >>> max_added_regret("follow the leader", 1024, 3), max_added_regret("Simulation", 1024, 3)
     (3.0, 60.0)
     """
     return {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}[learner] * d
@@ -102,7 +102,7 @@ def trap_regret(T: int, d: int) -> float:
 
     It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
 
-    >>> coin_regret(4, 0), coin_regret(8, 1)
+    >>> trap_regret(4, 0), trap_regret(8, 1)
     (0.75, 1.5)
     """
     n = T // (d + 1)

@@ -25,7 +25,7 @@ from tombola.report.chart import Chart
 def mean_plays_of_test(n: int) -> float:
     """Return E min(tau + 1, n): mean plays of action 0 in n rounds of training on n rows.
 
-    >>> plays_until_fired(1), plays_until_fired(2), plays_until_fired(4)
+    >>> mean_plays_of_test(1), mean_plays_of_test(2), mean_plays_of_test(4)
     (1.0, 2.0, 3.75)
     """
     going = np.concatenate([[1.0, 1.0], np.cumprod(1 - np.arange(n) / n)])[:n]  # P[tau + 1 > t], t = 0 .. n-1
@@ -35,7 +35,7 @@ def mean_plays_of_test(n: int) -> float:
 def exact_regret(T: int) -> float:
     """Return the exact regret of the repaired test on the birthday pool; T is a power of two.
 
-    >>> repaired(2), round(repaired(4), 9)
+    >>> exact_regret(2), round(exact_regret(4), 9)
     (1.5, 2.5)
     """
     played = 1.0 + sum(mean_plays_of_test(2**i) for i in range(T.bit_length() - 1))

@@ -33,7 +33,7 @@ def iid_input(T: int, lead: float | str) -> Pool:
 
     Action 1 has losses 0 or 1, lower than action 0 by lead / sqrt(T) on average; or always 0 ("zero").
 
-    >>> member(4, "zero").losses[:, 1].tolist(), member(16, 1.0).losses.sum(axis=0).tolist()
+    >>> iid_input(4, "zero").losses[:, 1].tolist(), iid_input(16, 1.0).losses.sum(axis=0).tolist()
     ([0.0, 0.0, 0.0, 0.0], [8.5, 4.0])
     """
     losses = np.array(instances.birthday(T).losses)
@@ -46,7 +46,7 @@ def iid_input(T: int, lead: float | str) -> Pool:
 def pool_with_repeat(T: int) -> Pool:
     """Return the birthday pool with the loss 1/2 of action 0 twice, first in the list, and without 1/T.
 
-    >>> twice(4).losses[:, 0].tolist()
+    >>> pool_with_repeat(4).losses[:, 0].tolist()
     [0.5, 0.5, 0.75, 1.0]
     """
     losses = np.arange(2, T + 1) / T
@@ -59,7 +59,7 @@ def repeat_mean(T: int) -> float:
 
     The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
 
-    >>> round(twice_mean(4), 3)
+    >>> round(repeat_mean(4), 3)
     2.604
     """
     m = np.arange(2, T + 1)
@@ -168,7 +168,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     """Return the i.i.d. input with the largest mean in the first half of plays, and its other regrets.
 
-    >>> worst([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
+    >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)
     ('iid b', array([5., 6.]))
     """

@@ -55,7 +55,7 @@ def erratum(
 def demonstrates(relation: str, printed: float, corrected: float, truth: float) -> bool:
     """Return whether the printed value is wrong (or not tight) and the corrected one is correct.
 
-    >>> shown("at most", printed=1.0, corrected=3.0, truth=2.0), shown("at most", printed=2.5, corrected=3.0, truth=2.0)
+    >>> demonstrates("at most", printed=1.0, corrected=3.0, truth=2.0), demonstrates("at most", printed=2.5, corrected=3.0, truth=2.0)
     (True, False)
     """
     if relation == "tighter":
@@ -66,7 +66,7 @@ def demonstrates(relation: str, printed: float, corrected: float, truth: float) 
 def satisfies(relation: str, value: float, truth: float) -> bool:
     """Return whether a value has the required relation to the true value; equality is within 1 %.
 
-    >>> right("equals", 1.001, 1.0), right("within", 1.001, 1.0)
+    >>> satisfies("equals", 1.001, 1.0), satisfies("within", 1.001, 1.0)
     (True, False)
     """
     if relation == "equals":

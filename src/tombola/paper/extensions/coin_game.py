@@ -72,7 +72,7 @@ def min_factor(A: Floats, b: Floats, limits: Floats) -> float:
 def minimax_regret(T: int) -> float:
     """Return the minimax regret T C(T-1, floor((T-1)/2)) / 2^T (Cover 1965).
 
-    >>> cover(8)
+    >>> minimax_regret(8)
     1.09375
     """
     return T * math.comb(T - 1, (T - 1) // 2) / 2.0**T

@@ -17,7 +17,7 @@ LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 def without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return P(i wins and j losses among n of N rows, without replacement).
 
-    >>> drawn(4, 2, 1, 1, 1, 0)
+    >>> without_replacement(4, 2, 1, 1, 1, 0)
     0.5
     """
     ways = math.comb(wins, i) * math.comb(losses, j) * math.comb(N - wins - losses, n - i - j)

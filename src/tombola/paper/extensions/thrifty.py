@@ -42,7 +42,7 @@ def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> f
 
     A stretch has an eighth of the earlier plays of its action, rounded up; indices are computed at its start.
 
-    >>> astray(np.array([0, 0, 1, 1]), np.array([1.0, 0.5, 1.0, 1.0]), k=2, price=0.0)
+    >>> exploration_loss(np.array([0, 0, 1, 1]), np.array([1.0, 0.5, 1.0, 1.0]), k=2, price=0.0)
     1.5
     """
     T, t, lost, current = actions.size, 0, 0.0, -1

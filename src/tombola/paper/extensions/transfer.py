@@ -25,7 +25,7 @@ Probability = Callable[[int, int, int, float], float]
 def bernoulli_kl(p: float, q: float) -> float:
     """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)).
 
-    >>> round(entropy(1.0, 0.5), 4), entropy(0.5, 0.5)
+    >>> round(bernoulli_kl(1.0, 0.5), 4), bernoulli_kl(0.5, 0.5)
     (0.6931, 0.0)
     """
     first = p * math.log(p / q) if p > 0 else 0.0
@@ -35,7 +35,7 @@ def bernoulli_kl(p: float, q: float) -> float:
 def deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
     """Return P(some mean of the first n >= `least` entries is >= `level`) in random order.
 
-    >>> shuffled(2, 1, 1, 1.0), shuffled(4, 2, 2, 0.75)
+    >>> deviation_probability(2, 1, 1, 1.0), deviation_probability(4, 2, 2, 0.75)
     (0.5, 0.16666666666666666)
     """
     below, reached = {0: 1.0}, []
