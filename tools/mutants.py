@@ -62,11 +62,11 @@ REPLACEMENTS: dict[Any, Any] = {
 # Description: file, old text, new text, name of the test that must fail.
 NAMED: dict[str, tuple[str, str, str, str]] = {
     "session page without escaping": (
-        "report/page.py", "autoescape=True", "autoescape=False", "test_names_are_text_on_the_page_of_a_run",
+        "report/page.py", "autoescape=True", "autoescape=False", "test_page_escapes_names",
     ),
     "event log not synchronous": (
-        "persistence/database.py", "PRAGMA synchronous = EXTRA", "PRAGMA synchronous = OFF",
-        "test_a_run_waits_for_the_disk",
+        "persistence/event_log.py", "PRAGMA synchronous = EXTRA", "PRAGMA synchronous = OFF",
+        "test_durability_settings",
     ),
     "level of a certificate not divided by the actions": (
         "confidence/monitors.py", "level=share,", "level=total_level,", "test_certificate_divides_level_by_actions",
@@ -80,8 +80,11 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_simulation_has_the_corrected_constant",
     ),
     "comparison without the delays of the table": (
-        "advice/report.py", "delay=late(table, question)", "delay=question.met.delay",
-        "test_an_answer_waits_as_the_table_says",
+        "advice/request.py", "delay=self.delay(table),", "delay=self.conditions.delay,",
+        "test_row_delays_reach_the_runs",
+    ),
+    "code not in the key of cached results": (
+        "advice/report.py", "result_key(package_hash(), ", "result_key(", "test_key_depends_on_request_table_and_code",
     ),
     "no slack for rounding in fluid play": (
         "budget/tracker.py", "slack=actions * 2.0**-52", "slack=0.0",
