@@ -88,22 +88,22 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
     ),
     "no slack for rounding in fluid play": (
         "budget/tracker.py", "slack=actions * 2.0**-52", "slack=0.0",
-        "test_the_slack_of_fluid_play_covers_rounding_and_without_it_something_is_lost",
+        "test_fluid_slack_covers_rounding",
     ),
     "no margin for the slack in fluid play": (
         "budget/tracker.py", "(2.0 if tracker.fluid else 1.0)", "1.0",
-        "test_a_fluid_mix_at_the_brim_is_cut_not_refused",
+        "test_fluid_mix_at_limit_is_scaled",
     ),
     "last chunk of a training too long": (
         "learners/reductions/training.py", "order[: rounds - begun]", "order",
-        "test_training_plays_as_many_rounds_as_it_says",
+        "test_training_plays_requested_rounds",
     ),
     "first action counted as a switch": (
         "engine/loop.py", "if t > 0 and action != accumulators.cursor[LAST]", "if action != accumulators.cursor[LAST]",
-        "test_the_first_action_is_no_switch",
+        "test_first_action_is_no_switch",
     ),
     "learner may ask for plans without end": (
-        "engine/runner.py", "if self._plans > MAX_PLANS", "if False", "test_patience_has_an_end",
+        "engine/runner.py", "if self._plans > MAX_PLANS", "if False", "test_learner_that_stays_due_raises",
     ),
 }  # fmt: skip
 SKIPPED_FIELDS = ("annotation", "returns", "type_params", "decorator_list")

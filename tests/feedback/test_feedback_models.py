@@ -1,4 +1,4 @@
-"""One house: what budgets and labels once did differently from losses, each by the test that would have caught it."""
+"""Feedback models: equal behaviour of losses, budgets and labels in all tools."""
 
 import math
 from collections.abc import Callable
@@ -64,7 +64,7 @@ class AlwaysDue(BudgetedLearner):
 
 
 @pytest.mark.usefixtures("plainly")
-def test_a_learner_that_stays_due_is_stopped_under_a_budget_too() -> None:
+def test_budgeted_learner_that_stays_due_raises() -> None:
     with pytest.raises(LearnerError, match="needs to plan"):
         play(AlwaysDue(), instances.three_actions(16, seed=0), budget=Budget(8.0), seed=0)
     with pytest.raises(LearnerError, match="needs to plan"):
@@ -85,7 +85,7 @@ def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
 
 
 @pytest.mark.usefixtures("either_way")
-def test_a_forged_ticket_is_refused_in_every_setting() -> None:
+def test_forged_ticket_is_rejected() -> None:
     for session, ticket, told in in_every_setting():
         for forged in (
             ticket._replace(probability=ticket.probability / 2),
@@ -108,7 +108,7 @@ def test_a_forged_ticket_is_refused_in_every_setting() -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_a_ticket_made_of_other_numbers_is_the_same_ticket_in_every_setting() -> None:
+def test_ticket_with_numpy_numbers_is_equal() -> None:
     for session, ticket, told in in_every_setting():
         again = Ticket(np.int32(ticket.round), np.float64(ticket.action), np.longdouble(ticket.probability))  # type: ignore[arg-type]
         assert session.observe(again, **told)
@@ -116,7 +116,7 @@ def test_a_ticket_made_of_other_numbers_is_the_same_ticket_in_every_setting() ->
 
 
 @pytest.mark.usefixtures("plainly")
-def test_what_belongs_to_another_setting_is_refused_in_every_setting() -> None:
+def test_outcome_of_other_feedback_is_rejected() -> None:
     for session, ticket, told in in_every_setting():
         other = {"loss": 1} if "label" in told else {"label": 1}
         for given in (other, {**told, **other}, {**told, "reward": 1}, {**told, "loss": [[0.5]]}):
@@ -147,7 +147,7 @@ class Fails(Thresholds):
 
 
 @pytest.mark.usefixtures("plainly")
-def test_a_label_that_was_not_learned_is_still_pending_and_rows_are_not_shared() -> None:
+def test_failed_label_stays_pending() -> None:
     session = Session(ERM(Fails()), horizon=10, seed=0)
     tickets = [session.act(0.25), session.act(0.75)]
     rows = session._live.act.__closure__
@@ -163,7 +163,7 @@ def test_a_label_that_was_not_learned_is_still_pending_and_rows_are_not_shared()
 
 
 @pytest.mark.usefixtures("plainly")
-def test_delays_of_rows_work_for_labels() -> None:
+def test_row_delays_with_labels() -> None:
     pool = LabelledPool([1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 1, 1])
     by_row = play(ERM(Thresholds()), pool, order="given", delay=RowDelays(np.array([0, 3, 0, 0, 9, 0])), seed=0)
     by_round = play(ERM(Thresholds()), pool, order="given", delay=[0, 3, 0, 0, 9, 0], seed=0)
@@ -171,14 +171,14 @@ def test_delays_of_rows_work_for_labels() -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_exact_knows_budgets_and_labels() -> None:
+def test_exact_with_budgets_and_labels() -> None:
     """Thresholds on two points: right twice if the lower one, which is a 0, comes first, else wrong twice."""
     pool = Pool([[1.0, 0.0]] * 3, costs=[[0.0, 1.0]] * 3)
     assert exact.random_order(EmpiricalLP(), pool, budget=Budget(1.0)) >= -1e-9
     assert exact.random_order(ERM(Thresholds()), LabelledPool([1, 2], [0, 1])) == 1.0
 
 
-def test_exact_refuses_in_a_sentence_what_does_not_fit(one_sentence: Any) -> None:
+def test_exact_rejects_mismatched_arguments(one_sentence: Any) -> None:
     pool = Pool([[0.0, 1.0]] * 3)
     for learner in (DualDescent(), ERM(Thresholds())):
         with pytest.raises((ParameterError, LearnerError)) as caught:
@@ -187,7 +187,7 @@ def test_exact_refuses_in_a_sentence_what_does_not_fit(one_sentence: Any) -> Non
 
 
 @pytest.mark.usefixtures("plainly")
-def test_learners_and_pools_of_different_settings_are_told_apart(one_sentence: Any) -> None:
+def test_mismatched_learner_and_pool_are_rejected(one_sentence: Any) -> None:
     losses, labels = Pool([[0.0, 1.0]] * 3), LabelledPool([1, 2], [0, 1])
     costly = instances.three_actions(4, seed=0)
     wrong: list[Any] = [
@@ -212,12 +212,12 @@ def test_learners_and_pools_of_different_settings_are_told_apart(one_sentence: A
 
 
 @pytest.mark.usefixtures("either_way")
-def test_check_learner_knows_budgets() -> None:
+def test_check_learner_with_budgets() -> None:
     assert len(check_learner(DualDescent())) == 12
 
 
 @pytest.mark.usefixtures("plainly")
-def test_the_comparator_under_a_budget_is_the_best_mix() -> None:
+def test_comparator_under_budget_is_best_mix() -> None:
     trace = play(EmpiricalLP(), instances.three_actions(64, seed=0), budget=Budget(32.0), seed=0)
     assert trace.comparator_losses == pytest.approx(np.full(64, 1 - (0.4 * 4 / 7 + 0.9 * 3 / 7)), abs=0.02)
     assert math.isclose(trace.regret, trace.comparator_reward - trace.reward)
@@ -241,7 +241,7 @@ class Lowest(Learner):
         pass
 
 
-def test_feedback_of_no_kind_is_refused() -> None:
+def test_unknown_feedback_is_rejected() -> None:
     with pytest.raises(LearnerError, match="Lowest: expected a learner"):
         play(Lowest(), Pool([[0.0]]), seed=0)
 
@@ -254,7 +254,7 @@ def test_feedback_of_no_kind_is_refused() -> None:
         pytest.param(ERM(Thresholds(), ties="random"), marks=pytest.mark.full),
     ],
 )
-def test_check_learner_knows_labels(learner: Any) -> None:
+def test_check_learner_with_labels(learner: Any) -> None:
     assert len(check_learner(learner)) == 12
 
 
@@ -289,12 +289,12 @@ class Guessing(LabelLearner):
 
 
 @pytest.mark.parametrize(("throws", "words"), [(True, "to be its frequency"), (False, "the same")])
-def test_a_learner_of_labels_that_breaks_a_law_is_caught(throws: bool, words: str) -> None:
+def test_check_learner_detects_faulty_label_learner(throws: bool, words: str) -> None:
     with np.errstate(over="ignore"), pytest.raises(LearnerError, match=words):
         check_learner(Guessing(FiniteClass([[0, 1], [1, 0]]), throws))
 
 
-def test_the_trace_of_labels_has_the_chances_of_its_tickets() -> None:
+def test_label_trace_has_ticket_probabilities() -> None:
     """Predictions by a coin were written down with probability 1."""
     pool = LabelledPool([1, 2, 3], [0, 1, 1])
     assert np.isnan(play(ERM(Thresholds(), ties="random"), pool, seed=0).probabilities).all()
@@ -335,7 +335,7 @@ TOOLS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("feedback", FEEDBACK_MODELS)
 @pytest.mark.parametrize("tool", TOOLS)
-def test_every_tool_knows_every_setting_or_says_so(
+def test_every_tool_supports_or_rejects_feedback(
     tool: str, feedback: str, one_sentence: Callable[[object], str]
 ) -> None:
     """Labels are played where features say so: a certificate from them was given, and meant nothing."""
