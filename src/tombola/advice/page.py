@@ -115,12 +115,13 @@ def charts(report: CompareReport) -> list[Picture]:
     order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
     n_learners = len(report.runs.learners)
     shown = f"the {MAX_CURVES} best of {n_learners} learners" if n_learners > MAX_CURVES else f"{n_learners} learners"
-    bound = "" if report.bound is None else f" The proved bound for {learner} is {format_number(report.bound)}."
+    proved = report.bound is not None and report.bound < report.pool.rows  # a larger bound says nothing
+    bound = f" The proved bound for {learner} is {format_number(report.bound or 0.0)}." if proved else ""
     pictures = [
         Picture(
             f"Regret over time, {order} order",
-            f"Regret so far is {regret_definition(report)}, for {shown}; the band is the 95 % interval of the mean over "
-            f"{count} repetitions.{bound}",
+            f"Regret so far is {regret_definition(report)}, for {shown}; the band is the 95 % interval of the mean "
+            f"over {count} repetitions.{bound}",
             regret_chart(report, order),
         )
     ]

@@ -136,7 +136,8 @@ class CompareReport:
     def notes(self) -> tuple[str, ...]:
         """Notes on the conversion of the table and on the feedback of the learners."""
         conditions, target = self.request.conditions, self.request.target
-        notes = [note for note in self.table.notes if not note.startswith("best fixed action")]
+        # Direction and best action are in the summary already.
+        notes = [note for note in self.table.notes if not note.startswith(("best fixed action", "read as "))]
         if self.feedback == "mixed":
             notes.append("some learners see the whole row, others only the loss of the played action")
         elif self.runs.amounts and self.feedback == "full":

@@ -79,6 +79,7 @@ def _run(arguments: Sequence[str]) -> None:
     """Print a command as one types it, and run it in this process."""
     from tombola.cli.app import app
 
-    show(f"\n$ tombola {shlex.join(arguments)}", soft=True)
+    show("")
+    show(f"$ tombola {shlex.join(arguments)}", soft=True)
     sys.argv = ["tombola", *arguments]  # commands print the command line they were started with
     app(args=list(arguments), prog_name="tombola", standalone_mode=False)
