@@ -93,7 +93,7 @@ def test_numpy_scalars_are_stored_as_numbers(tmp_path: Path) -> None:
 
 
 def test_at_names_different_settings(tmp_path: Path) -> None:
-    """Where only the cap was another, the commands were said to be."""
+    """The error lists exactly the settings that differ."""
     settings, means = Settings(("a", "b"), seed=1), {"commands": {"a": "x {row}"}, "loss": "seconds", "cap": 2.0}
     RaceFile.start(tmp_path / "r", settings, ["x"], means).close()
     RaceFile.at(tmp_path / "r", settings, ["x"], means).close()

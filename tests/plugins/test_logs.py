@@ -1,4 +1,4 @@
-"""Readers of what other evaluator have written: right, or one sentence."""
+"""Readers of evaluation logs: the right pool, or an error of one sentence."""
 
 import json
 from collections.abc import Callable

@@ -196,7 +196,7 @@ def race_out_of_order(table: Any, order: Any, level: float, rng: Any, *, failing
 
 @pytest.mark.parametrize("values", [BITS, THIRDS])
 def test_evidence_out_of_order_with_failures(values: tuple[float, ...]) -> None:
-    """The evidence is that of the table as recorded, row by row, to the bit: so what is enumerated above holds here."""
+    """The state equals that of the recorded table in order, to the bit, so the exact checks of the rules apply."""
     rng = np.random.default_rng(3)
     for _ in range(150):
         N, k, level = int(rng.integers(1, 7)), int(rng.integers(2, 4)), float(rng.choice(LEVELS))

@@ -208,7 +208,7 @@ def drop_rate(rule: Elimination, table: Any, repetitions: int = 2000) -> float:
 
 
 class OpponentAfterTheRow(Best):
-    """Fault: the opponent is whoever does best in the row that is being bet on."""
+    """Fault: the opponent is the best candidate of the current row, not of the past."""
 
     @staticmethod
     def step(state: State, losses: Any) -> None:
@@ -231,7 +231,7 @@ class OpponentAfterTheRow(Best):
 
 
 class LooserLevel(Best):
-    """Fault: the wealth has to reach a quarter of what it should."""
+    """Fault: the threshold is a quarter of 1 / level."""
 
     def init(self) -> State:
         return self.initial_state(bettors=self.candidates, threshold=0.25 / self.level)
@@ -267,7 +267,7 @@ def test_best_is_dropped_without_shuffle() -> None:
 
 
 def test_skipping_rows_ruins_guarantee() -> None:
-    """Fault: half of the rows that the best wins are left out, as if nobody had asked."""
+    """Fault: half of the rows that the best candidate wins are skipped."""
     table = close_pool(400, 100)
     rng, wrong = np.random.default_rng(2), 0
     rule = Best(candidates=2, rows=400, population=400, level=0.05)

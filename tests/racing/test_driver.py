@@ -62,7 +62,7 @@ def test_run_lock_may_be_deleted(tmp_path: Path) -> None:
 
 
 def loss(candidate: float, row: int) -> float:
-    """A fixed table: who fails on which row."""
+    """Return the 0/1 loss of a fixed table."""
     return float((row * 7919 + int(candidate * 100) * 104729) % 100 < 100 * candidate)
 
 
@@ -183,7 +183,7 @@ def test_pandas_series_rows() -> None:
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_max_cost_holds_with_concurrent_workers(asynchronous: bool) -> None:
-    """Counts the money that is really spent, also by calls whose answers come after the end of the race."""
+    """Count the money that is spent, including calls in flight at the end of the race."""
     lock, spent = threading.Lock(), [0.0]
 
     def pay(candidate: str, row: int) -> tuple[float, float]:

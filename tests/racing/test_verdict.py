@@ -12,7 +12,7 @@ from tombola.racing.verdict import is_wrong
 
 
 def race_with_constant_difference(rows: int, by: float) -> Race:
-    """Return a race of two whose losses always differ by so much, after two rows."""
+    """Return a race of two candidates with a constant difference, after two rows."""
     race = Race("ab", rows, seed=1)
     for call in race.calls(4):
         race.record(call, loss=by * (call.candidate == "b"))
@@ -59,7 +59,7 @@ def test_verdict_names_ties() -> None:
 
 @pytest.mark.usefixtures("plainly")
 def test_within_answers_with_one_of_a_tie() -> None:
-    """The last row brings b and c to the front, past a, who led by more than the tolerance until then."""
+    """Before the last row a leads by more than the tolerance; after it b and c tie for the lead."""
     race = Race("abc", 2, seed=1, within=0.01)
     for losses in ({"a": 0.0, "b": 0.5, "c": 0.5}, {"a": 1.0, "b": 0.0, "c": 0.0}):
         for call in race.calls():

@@ -26,7 +26,7 @@ def test_within_matches_naive(table: list[list[float]], level: float, margin: fl
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(("times", "left"), [(1.0, 0.5), (3.0, 0.5), (0.5, 0.25)])
 def test_dropped_accounts_are_redistributed_without_gains(times: float, left: float) -> None:
-    """So nobody ever stakes more than it began with, and of three candidates the last two have all of it."""
+    """No account receives more than was paid in; of three candidates the last two hold all deposits."""
     rule = Within(candidates=3, rows=9, population=9, level=0.05, within=0.1)
     state = rule.state
     for b in (1, 2):
