@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tombola._statistics import Estimate
+if TYPE_CHECKING:  # _statistics imports NumPy, which would slow down the start of the command line
+    from tombola._statistics import Estimate
 
 # A spreadsheet evaluates a cell that starts with one of these.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -129,9 +130,10 @@ def format_number(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
 
 
-def format_estimate(estimate: Estimate) -> str:
+def format_estimate(estimate: "Estimate") -> str:
     """Format an estimate with the half width of its interval, to two digits.
 
+    >>> from tombola._statistics import Estimate
     >>> format_estimate(Estimate(10.0, 8.0, 12.0, 25))
     '10.0 ± 2.0'
     """
