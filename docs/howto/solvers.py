@@ -1,4 +1,4 @@
-"""Solver choice: which one should run, if only the run time of the one that ran is seen."""
+"""Solver choice with bandit feedback: only the run time of the solver that ran is known."""
 
 from tombola import UCB2, Exp3, compare, demo
 from tombola.learners import KLUCB, ThompsonSampling, Uniform
@@ -21,4 +21,4 @@ for name in runs.ranking():
 first, second = runs.ranking()[:2]
 gap = runs.difference(second, first)
 print(f"\n{second} minus {first}, shuffle by shuffle: {CUTOFF / 3600 * gap.value:.2f} hours", end=" ")
-print("(more than chance)" if gap.low > 0 else "(may be probability)")
+print("(significant)" if gap.low > 0 else "(not significant)")

@@ -1,7 +1,6 @@
-"""Demo pools, made on the spot: one from scikit-learn's digits, and one for each of the five how-tos.
+"""Example pools: one from scikit-learn's digits, and one for each of five how-to guides.
 
-The generated ones are made up, and only look like the real thing; the digits are real. Each says for which question it
-is there.
+Only the digits are real data; the others are generated. Each docstring states the question of its example.
 """
 
 from collections.abc import Sequence
@@ -55,7 +54,7 @@ def digits() -> Pool:
 def language_models(horizon: int = 2000, *, seed: Seed) -> Pool:
     """Return four language models on a batch of prompts: loss 1 for a wrong answer, cost in dollars by length.
 
-    The dear models are better, but most prompts are easy. CompareRequest: how many right answers do so many dollars buy?
+    The dear models are better, but most prompts are easy. Question: how many right answers do so many dollars buy?
 
     >>> pool = language_models(100, seed=0)
     >>> pool, pool.actions
@@ -72,7 +71,7 @@ def language_models(horizon: int = 2000, *, seed: Seed) -> Pool:
 def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
     """Return five solvers on a set of instances: loss = run time / cutoff of 900 seconds, cost = seconds.
 
-    Run times are heavy-tailed, and each family of instances has a solver of its own that is quick. CompareRequest: which
+    Run times are heavy-tailed, and each family of instances has a solver of its own that is quick. Question: which
     solver should run, if only the run time of the one that ran is seen?
 
     >>> solvers(50, seed=0)
@@ -90,7 +89,7 @@ def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
 def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
     """Return six models on a test set: loss 1 for a wrong answer; all of them find the same questions hard.
 
-    CompareRequest: after how many questions, drawn in random order, is it certain which model is best on the whole set?
+    Question: after how many questions, drawn in random order, is it certain which model is best on the whole set?
 
     >>> evaluation(200, seed=0).actions
     ('v1', 'v2', 'v3', 'v4', 'v5', 'v6')
@@ -103,7 +102,7 @@ def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
 def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
     """Return a list of customers with three ways to reach them, loss 0 for a sale, and how late each outcome comes.
 
-    CompareRequest: whom to reach how, if an outcome is known only some hundred customers later, or after the list is done?
+    Question: whom to reach how, if an outcome is known only some hundred customers later, or after the list is done?
 
     >>> table = call_list(100, seed=0)
     >>> table.pool.actions, len(table.delays)
@@ -120,7 +119,7 @@ def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
 def gpu_models(horizon: int = 4000, *, seed: Seed) -> Pool:
     """Return four models that share one GPU, of which one at a time is loaded: loss is one minus the quality.
 
-    CompareRequest: which model should answer, if loading another one takes as long as several answers? Try a switching price
+    Question: which model should answer, if loading another one takes as long as several answers? Try a switching price
     of 5 losses.
 
     >>> gpu_models(100, seed=0)

@@ -1,1 +1,1 @@
-"""Report: rows of numbers to pictures and pages; knows nothing of learners."""
+"""Charts, figures and HTML pages, independent of learners."""

@@ -1,4 +1,4 @@
-"""Chart: what a picture shows, as plain data; `figures` draws it and `page` puts it into HTML."""
+"""Charts as plain data; `figures` draws them, `page` embeds them in HTML."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Band(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A reference: a bound, or an exact value."""
+    """A reference curve: a bound, or an exact value."""
 
     name: str
     x: Floats
@@ -25,7 +25,7 @@ class Line(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Something by itself, named when it is hovered over."""
+    """A single point, with its name as tooltip."""
 
     name: str
     x: float
@@ -34,7 +34,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Curves over one axis, on logarithmic or plain scales, and points; `alt` says in words what is to be seen."""
+    """Curves and points on linear or logarithmic axes; `alt` is the text version."""
 
     title: str
     x_label: str

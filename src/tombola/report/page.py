@@ -1,4 +1,4 @@
-"""Page: sections of words, numbers and charts to one self-contained HTML file, which asks nothing of any network."""
+"""Self-contained HTML pages: templates and embedded charts, no network."""
 
 import json
 import re
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Drawing(NamedTuple):
-    """A chart as the page needs it: the picture, the points to hover over, and what to read out."""
+    """A chart for a page: SVG, points with tooltips, and alternative text."""
 
     name: str
     svg: str
@@ -26,12 +26,12 @@ class Drawing(NamedTuple):
 
 
 def _plain(value: Any) -> Any:
-    """Return what goes into a page without signs that command; what is HTML already stays as it is."""
+    """Escape control characters in text; leave HTML as it is."""
     return escape_control(value) if type(value) is str else value
 
 
 def render(template: str, **values: object) -> str:
-    """Fill in a template; everything is escaped but the drawings, which are ours."""
+    """Render a template; everything is escaped except embedded drawings."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
