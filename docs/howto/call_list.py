@@ -1,4 +1,4 @@
-"""A call list with late outcomes: whether it was a sale is known some hundred customers later."""
+"""A call list with late outcomes: a sale is known about a hundred customers later."""
 
 import tempfile
 from pathlib import Path
@@ -8,26 +8,26 @@ import numpy as np
 from tombola import Session, demo
 from tombola.learners import ThompsonSampling
 
-table = demo.call_list(seed=0)  # 3,000 customers, 3 ways to reach them, and how late each outcome comes
+table = demo.call_list(seed=0)  # 3,000 customers, 3 actions, and the delay of each outcome
 pool = table.pool
 order = np.random.default_rng(1).permutation(pool.rows)
 
 session = Session(ThompsonSampling(), pool.actions, horizon=pool.rows, seed=2)
 file = Path(tempfile.mkdtemp()) / "calls.json"
-due = {}  # round -> the tickets whose outcome comes before that round
+due = {}  # round -> tickets with an outcome before that round
 
 for round_ in range(1, pool.rows + 1):
     for ticket in due.pop(round_, []):
         session.observe(ticket, loss=pool.losses[order[ticket.round - 1], ticket.action])
     ticket = session.act()
     due.setdefault(round_ + 1 + int(table.delays[order[round_ - 1]]), []).append(ticket)
-    if round_ == 1500:  # the office closes; tomorrow the session goes on where it was
+    if round_ == 1500:  # the office closes; the session continues tomorrow
         session.save(file)
         session = Session.load(file)
         print(f"half-way: {session}")
 
 print(f"at the end of the list: {session.answered} outcomes known, {len(session.pending)} pending")
-for ticket in session.pending:  # outcomes after the last call are welcome, in any order, and twice does no harm
+for ticket in session.pending:  # outcomes after the last round are accepted, and repeating one is harmless
     loss = pool.losses[order[ticket.round - 1], ticket.action]
     for _ in range(2):
         session.observe(ticket, loss=loss)
@@ -36,5 +36,5 @@ print(f"a month later: {session.answered} outcomes known, {len(session.pending)}
 tried = np.bincount([ticket.action for ticket in session.tickets], minlength=pool.k)
 for name, count, mean in zip(pool.actions, tried, pool.means, strict=True):
     print(f"{name:>13}: {count:5d} customers; alone it would have made {pool.rows * (1 - mean):4.0f} sales")
-by_chance = pool.rows * (1 - pool.means.mean())
-print(f"sales: {pool.rows - session.loss:.0f}; choosing blindly would expect {by_chance:.0f}")
+random_action = pool.rows * (1 - pool.means.mean())
+print(f"sales: {pool.rows - session.loss:.0f}; choosing blindly would expect {random_action:.0f}")

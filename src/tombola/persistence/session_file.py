@@ -27,7 +27,7 @@ from tombola import __version__, _validate
 from tombola._formatting import is_encodable
 from tombola._process_bound import ProcessBound
 from tombola.budget.budget import Budget
-from tombola.engine.compiler import interpreted
+from tombola.engine.compiler import Workload, interpreted
 from tombola.engine.tickets import Ticket
 from tombola.errors import FeedbackError, LearnerError, ParameterError, SessionError
 from tombola.learners.spec import from_spec, to_spec
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from tombola.learners.base import Learner
     from tombola.persistence.session_status import Status, TicketView
 
-# Replaying this many events in plain Python takes less time than loading the compiler.
-MAX_INTERPRETED_EVENTS = 2000
+# Seconds to load Numba and cached kernels: a shorter replay is faster in plain Python.
+COMPILER_LOAD_SECONDS = 0.7
 # Name of an added null action, which costs nothing and has loss 1.
 NULL = "null"
 
@@ -355,8 +355,9 @@ class SessionFile(ProcessBound):
             # An amendment changes the past: replay everything.
             log.rewind()
             amendments = self._amendments()
-            few = self.interpreted and not self.learner.plans and log.unread_count <= MAX_INTERPRETED_EVENTS
-            with interpreted() if few else nullcontext():
+            replay = Workload.of_rounds(log.unread_count / 2, len(self.names)).seconds
+            is_short = self.interpreted and not self.learner.plans and replay < COMPILER_LOAD_SECONDS
+            with interpreted() if is_short else nullcontext():
                 session = self._restart()
         assert session is not None
         last_amendment = max((event.number for event in amendments.values()), default=0)
