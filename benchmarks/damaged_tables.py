@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz import damage
+from fuzz.driver import damage
 from tombola.plugins.logs import read_logs
 from tombola.readers import read_table
 from tombola.readers.formats.aslib import RUNS

@@ -1,7 +1,7 @@
 """What was tried to break tombola, and how often that worked: the table of docs/reliability.md.
 
-    python benchmarks/reliability.py                 all of it, in the sizes of the table (hours)
-    python benchmarks/reliability.py sessions 200    one kind, so many tries
+    PYTHONPATH=tests python benchmarks/reliability.py                 all of it, in the sizes of the table (hours)
+    PYTHONPATH=tests python benchmarks/reliability.py sessions 200    one kind, so many tries
 
 The results are kept in docs/reliability.json, and the table in docs/reliability.md is made from them.
 """
@@ -17,10 +17,10 @@ from unittest import mock
 import numpy as np
 
 from damaged_tables import tables
-from forging import choice
-from fuzz import Check, damage, fuzz, remembered, serve
-from journal_files import races, runs
-from saved_sessions import sessions
+from fuzz.driver import Check, damage, fuzz, remembered, serve
+from fuzz.event_logs import races, runs
+from fuzz.forging import choice
+from fuzz.saved_sessions import sessions
 from tombola import compare
 from tombola.engine.runner import Runner
 from tombola.learners import FollowTheLeader, Hedge

@@ -18,6 +18,7 @@ import pytest
 from conftest import HANGS, SOURCE
 from tombola import Exp3, FollowTheLeader, Session, Simulation
 from tombola.budget.budget import Budget
+from tombola.engine.compiler import compiled
 from tombola.errors import SessionError
 from tombola.learners import ThriftyLP
 from tombola.persistence import Assignment, Outcome, SessionFile
@@ -80,9 +81,9 @@ def kill(child: int) -> None:
     assert os.WIFSIGNALED(status), "a process ended by itself"
 
 
-def drive(folder: Path, feedback: str, kills: int) -> dict[str, int]:
+def drive(folder: Path, feedback: str, kills: int, seed: int = 0) -> dict[str, int]:
     """Let two processes work on one file, kill one or both again and again, then record all pending tickets."""
-    path, rng = folder / "live.run", np.random.default_rng(kills)
+    path, rng = folder / "live.run", np.random.default_rng([kills, seed])
     budget = BUDGETS.get(feedback)
     with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
         began = time.perf_counter()
@@ -270,4 +271,6 @@ def test_start_killed(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     folder_, feedback_, kills_ = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    print(json.dumps(drive_start(folder_) if feedback_ == "start" else drive(folder_, feedback_, kills_)))
+    # Compile in the parent: the forked processes live too briefly to compile.
+    with compiled():
+        print(json.dumps(drive_start(folder_) if feedback_ == "start" else drive(folder_, feedback_, kills_)))

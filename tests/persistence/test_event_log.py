@@ -22,6 +22,8 @@ from tombola.learners.spec import to_spec
 from tombola.persistence import Outcome, SessionFile, event_log
 from tombola.persistence.event_log import EventLog
 
+pytestmark = pytest.mark.usefixtures("plainly")
+
 NAMES = ["a", "b", "c"]
 IDS = [f"row {number}" for number in range(40)]
 
@@ -169,7 +171,6 @@ def test_changed_schema(statement: str, whole: tuple[Path, str]) -> None:
         SessionFile.open(whole[0])
 
 
-@pytest.mark.usefixtures("plainly")
 def test_changed_index_of_rows(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     """Two rows change places in the index alone; an id that is in no row is another matter."""
     with SessionFile.start(tmp_path / "a.run", IDS, NAMES, Exp3(), seed=3) as run:
@@ -270,7 +271,6 @@ FIRST, SECOND = ("ticket", 1, [0, 1.0]), ("ticket", 2, [1, 1.0])
 ANSWER = ("outcome", 1, [0.5])
 
 
-@pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(
     "events",
     [
@@ -323,7 +323,6 @@ def test_forged_event(events: list[Any], tmp_path: Path, one_sentence: Callable[
         one_sentence(caught.value)
 
 
-@pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(
     "about",
     [{"actions": 3}, {"seed": "x"}, {"seed": None}, {"budget": 3.5}, {"budget": [1, 2, 3, 4, 5, 6]}, {"learner": []}],
@@ -336,13 +335,11 @@ def test_forged_configuration(about: dict[str, Any], tmp_path: Path, one_sentenc
     one_sentence(caught.value)
 
 
-@pytest.mark.usefixtures("plainly")
 def test_forged_but_valid_file_opens(tmp_path: Path) -> None:
     with SessionFile.open(forged(tmp_path / "r.run", FIRST, ANSWER, SECOND)) as run:
         assert [(play.round, play.action) for play in run.pending] == [(2, "b")]
 
 
-@pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("missing", [1, 2, 3])
 def test_row_needs_its_predecessor(missing: int, tmp_path: Path) -> None:
     path = tmp_path / "calls.run"
@@ -356,7 +353,6 @@ def test_row_needs_its_predecessor(missing: int, tmp_path: Path) -> None:
         SessionFile.open(path)
 
 
-@pytest.mark.usefixtures("plainly")
 def test_gap_in_event_numbers(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     kept = EventLog.create(
         tmp_path / "r.run", "forger",

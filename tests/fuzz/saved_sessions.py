@@ -1,4 +1,4 @@
-"""Saved sessions of every kind, damaged, or changed and sealed anew, and what loads of them."""
+"""Saved sessions of every kind: damaged, or changed with a digest that fits."""
 
 import contextlib
 import hashlib
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from forging import change_inside, choice, hostile
-from fuzz import damage
+from fuzz.driver import damage
+from fuzz.forging import change_inside, choice, hostile
 from tombola import Budget, Session, classification, learners
 from tombola.classification import ERM, AllLabellings, Experts, FiniteClass, Halving, StandardOptimal, Thresholds
 from tombola.learners import (
@@ -86,7 +86,7 @@ ENDINGS = ("half-way", "not begun", "all answered")
 
 
 def sessions(path: Path, seed: int) -> str:
-    """Damage a saved session; two of three tries change something in it and seal it with a digest that is right."""
+    """Damage a saved session, or (two of three tries) change a part of it and compute the digest again."""
     kind, far = (seed // 3) % len(SAVED), ("half-way" if seed % 4 else choice(np.random.default_rng(seed), [*ENDINGS]))
     whole, said = saved_session(kind, far)
     file = path / "session.json"

@@ -1,4 +1,4 @@
-"""Files of live runs and of races of every kind: damaged as bytes, changed as tables, or forged so that digests fit."""
+"""Session and race files of every kind: damaged as bytes, changed as tables, or forged with digests that fit."""
 
 import json
 import math
@@ -14,9 +14,9 @@ from unittest import mock
 
 import numpy as np
 
-from forging import change_inside, choice, hostile
-from fuzz import damage
-from saved_sessions import PRICED, SPEND
+from fuzz.driver import damage
+from fuzz.forging import change_inside, choice, hostile
+from fuzz.saved_sessions import PRICED, SPEND
 from tombola.errors import TombolaError
 from tombola.learners import UCB2, EmpiricalLP, Exp3, Hedge, Simulation, ThompsonSampling, ThriftyLP
 from tombola.persistence import SessionFile, session_file
@@ -30,7 +30,7 @@ NAMES = ["a", "b", "c"]
 
 
 class Kind(NamedTuple):
-    """A kind of run: its learner, actions and budget, how far it got, and whether tickets are amended and cancelled."""
+    """A kind of session: learner, actions, budget, rounds, and whether tickets are amended and cancelled."""
 
     learner: Any
     actions: int = 3
@@ -62,13 +62,13 @@ RACES = (
 
 
 def runs(path: Path, seed: int) -> str:
-    """Damage the file of a live run, or change a cell of it, or forge one whose digests fit."""
+    """Damage a session file, change a cell of it, or forge one with digests that fit."""
     whole, said = started_run((seed // 3) % len(RUNS))
     return tried(path / f"{seed}.run", seed, whole, said, run_says, forged_run)
 
 
 def races(path: Path, seed: int) -> str:
-    """Do the same to the file of a race."""
+    """Do the same to a race file."""
     whole, said = started_race((seed // 3) % len(RACES))
     return tried(path / f"{seed}.race", seed, whole, said, race_says, forged_race)
 
@@ -76,7 +76,7 @@ def races(path: Path, seed: int) -> str:
 def tried(
     file: Path, seed: int, whole: bytes, said: str, says: Callable[[Path], str], forged: Callable[[Path, int], str]
 ) -> str:
-    """Return how a try ends: what is not as it was written is wrong, but for what is forged and could be written so."""
+    """Return the result of a try: any other content than the written one is wrong, unless it was forged and is valid."""
     file.write_bytes(damage(whole, seed) if seed % 3 == 0 else whole)
     try:
         if seed % 3 == 2:

@@ -1,7 +1,6 @@
-"""Hostile values, and where to put them in plain data; what is forged is sealed by others.
+"""Hostile values, and functions that put them into plain data.
 
-A forger changes something and seals it with digests that are right; so the digests do not help, and what is read must
-be something that could have been written, or be refused.
+Forged files have digests that fit. A reader must reject them, or read something that could have been written.
 """
 
 from typing import Any
@@ -21,12 +20,12 @@ HOSTILE: list[Any] = [
 
 
 def choice(rng: np.random.Generator, among: list[Any]) -> Any:
-    """Return one of them."""
+    """Return a random element."""
     return among[int(rng.integers(len(among)))]
 
 
 def hostile(rng: np.random.Generator) -> Any:
-    """Return some value that is out of place almost everywhere."""
+    """Return a value that is invalid almost everywhere."""
     return choice(rng, HOSTILE)
 
 

@@ -1,7 +1,7 @@
-"""Damage files at random and see what a reader makes of them, in processes of their own: a crash or a hang is counted.
+"""Fuzz driver: damages files at random and reads them in child processes, so that crashes and hangs are counted.
 
-A try ends as one of: same (read as what was written), other (read as something else that is valid), refused (in one
-sentence), wrong (read as something else, where a digest had to notice), traceback, crash, hang.
+Results of a try: same (content as written), other (another valid content), refused (one sentence), wrong (another
+content although a digest should detect it), traceback, crash, hang.
 """
 
 import contextlib
@@ -17,14 +17,17 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from tombola.engine.runner import Runner
 from tombola.errors import TombolaError
 
-HANGS = 60.0  # seconds of processor time without an answer
-STUCK = 1800.0  # seconds without an answer
+# Seconds of processor time, and of waiting, after which a try counts as a hang.
+MAX_PROCESSOR_TIME = 60.0
+MAX_WAIT = 1800.0
+# Lengths of a damaged piece in bytes.
 LENGTHS = (1, 1, 1, 2, 8, 64, 4096)
 Check = Callable[[Path, int], str]
 
@@ -57,7 +60,7 @@ def damage(content: bytes, seed: int) -> bytes:
 
 
 def answer(check: Check, path: Path, seed: int) -> str:
-    """Return how one try ends."""
+    """Return the result of one try."""
     try:
         return check(path, seed)
     except TombolaError as error:
@@ -71,7 +74,7 @@ _step = Runner.step
 
 
 def remembered(runner: Runner, function: Any, *arguments: Any) -> Any:
-    """Look every step up once: the compiler's fingerprint of a learner takes longer than most tries."""
+    """Cache compiled steps: the fingerprint of a learner takes longer than most tries."""
     key = function, repr(runner.learner), type(runner.feedback_model), tuple(np.ndim(part) for part in runner.state)
     if key not in _steps:
         _steps[key] = _step(runner, function, *arguments)
@@ -79,7 +82,7 @@ def remembered(runner: Runner, function: Any, *arguments: Any) -> Any:
 
 
 def serve(check: Check) -> None:
-    """Answer for the seeds on the command line, first and last, a line each: what a child process does."""
+    """Child process: print the result of each seed in the range on the command line."""
     first, last = int(sys.argv[2]), int(sys.argv[3])
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(first, last):
@@ -87,7 +90,7 @@ def serve(check: Check) -> None:
 
 
 def fuzz(program: str, kind: str, begun: int, count: int) -> Counter[str]:
-    """Try the seeds from `begun` to `count` in child processes, each going on where one crashed or hung."""
+    """Try the seeds from `begun` to `count` in child processes; after a crash or a hang another child continues."""
     ends: Counter[str] = Counter()
     while begun < count:
         begun = _follow(program, kind, begun, count, ends)
@@ -119,7 +122,7 @@ def _follow(program: str, kind: str, begun: int, count: int, ends: Counter[str])
 def _next(child: "subprocess.Popen[bytes]", lines: "queue.Queue[bytes]") -> bytes | None:
     """Return the next line of a child, or None if it hangs: it works, or waits, too long for one answer."""
     begun, worked = time.monotonic(), _worked(child.pid)
-    while time.monotonic() - begun < STUCK and _worked(child.pid) - worked < HANGS:
+    while time.monotonic() - begun < MAX_WAIT and _worked(child.pid) - worked < MAX_PROCESSOR_TIME:
         with contextlib.suppress(queue.Empty):
             return lines.get(timeout=1.0)
     return None
@@ -146,3 +149,13 @@ def _read(child: "subprocess.Popen[bytes]", lines: "queue.Queue[bytes]") -> None
     for line in child.stdout:
         lines.put(line)
     lines.put(b"")
+
+
+def main(kinds: dict[str, Check]) -> None:
+    """Run `python FILE KIND COUNT`, or be the child `python FILE KIND FIRST LAST`."""
+    if len(sys.argv) == 4:
+        with mock.patch.object(Runner, "step", remembered):
+            serve(kinds[sys.argv[1]])
+    else:
+        kind, count = sys.argv[1], int(sys.argv[2])
+        print(kind, dict(fuzz(sys.argv[0], kind, 0, count)), flush=True)

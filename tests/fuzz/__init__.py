@@ -1,0 +1,1 @@
+"""Fuzzers: damaged, changed and forged files, each tried in a child process."""

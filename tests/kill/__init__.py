@@ -1,0 +1,1 @@
+"""Runs that kill processes at random moments."""
