@@ -20,7 +20,7 @@ log, which needs shared memory and so does not work across machines.
             state.apply(event)
         log.append("ticket", 1, [0, 0.5])   # on the disk when the block ends
 
-An exception inside `writing` undoes the appended events and rewinds the log: the owner drops its state, and the next
+An exception inside `writing` undoes the appended events. The owner then drops its state and calls `rewind`, and the next
 `unread` starts at the first event.
 """
 
@@ -133,18 +133,13 @@ class EventLog:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Exclude other writers; append all events of the block, or none if it raises."""
-        before = self._end
         try:
             with self._transaction("IMMEDIATE"):
                 self._read_end()
-                before = self._end
                 yield
                 self.flush()
-        except BaseException:
+        finally:
             self._appended = []
-            if self._end != before:
-                self.rewind()
-            raise
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -201,11 +196,6 @@ class EventLog:
     def unread_count(self) -> int:
         """The number of unread events; only inside `reading` or `writing`."""
         return self._end.number - self._position.number
-
-    def unread_of_kind(self, kind: str) -> bool:
-        """Return whether an unread event has this kind, without advancing the position."""
-        query = "SELECT number FROM events WHERE number > ? AND kind = ? LIMIT 1"
-        return bool(self._rows(query, self._position.number, kind))
 
     def rewind(self) -> None:
         """Move the position to the start, so that all events are unread."""

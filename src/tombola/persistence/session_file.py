@@ -216,8 +216,7 @@ class SessionFile(ProcessBound):
             self._log.append("amend", number, list(outcome))
             # Replay before the transaction ends: a learner that fails leaves the file as it was.
             self._log.flush()
-            self._log.rewind()
-            self._current()
+            self._replay_amended()
             losses: Losses = self.feedback_model.decode(before)
             return losses
 
@@ -349,56 +348,59 @@ class SessionFile(ProcessBound):
 
     def _current(self) -> Session:
         """Return the session with all unread events applied."""
-        log, session = self._log, self._session
-        amendments: dict[int, LogEvent] = {}
-        if log.position == 0 or log.unread_of_kind("amend"):
-            # An amendment changes the past: replay everything.
-            log.rewind()
-            amendments = self._amendments()
-            replay = Workload.of_rounds(log.unread_count / 2, len(self.names)).seconds
+        if self._session is None:
+            self._log.rewind()
+            replay = Workload.of_rounds(self._log.unread_count / 2, len(self.names)).seconds
             is_short = self.interpreted and not self.learner.plans and replay < COMPILER_LOAD_SECONDS
             with interpreted() if is_short else nullcontext():
-                session = self._restart()
+                self._restart()
+        session = self._session
         assert session is not None
-        last_amendment = max((event.number for event in amendments.values()), default=0)
-        check = True
-        for event in log.unread():
-            number, kind, round_, value = event
-            try:
-                if kind == "ticket":
-                    replay_ticket(session, round_, value, check=check or number > last_amendment)
-                elif kind == "outcome" and round_ not in self._cancelled:
-                    if round_ in amendments:
-                        # From here to the last amendment the learner knew another outcome when it acted.
-                        check, value = False, amendments[round_].value
-                    replay_outcome(session, round_, value)
-                elif kind == "cancel" and value is None:
-                    self._replay_cancel(session, round_)
-                elif kind == "amend":
-                    self._replay_amendment(session, event)
-                else:
-                    raise ValueError("unknown kind of event")
-            except ReplayError:
-                raise SessionError(
-                    f"SessionFile: {self.path} has the ticket {round_} with {value}, which {self.learner!r} does not "
-                    "repeat, so the file or tombola was changed; use the version that wrote it."
-                ) from None
-            except LearnerError:
-                raise
-            except (LookupError, OverflowError, TypeError, ValueError) as error:
-                raise SessionError(
-                    f"SessionFile: {self.path} has an event that does not fit ({kind!r} of ticket {round_!r}: "
-                    f"{' '.join(str(error).split())}), so it was changed; take a backup of it."
-                ) from None
+        for event in self._log.unread():
+            if event.kind == "amend":
+                return self._replay_amended()
+            self._apply(session, event)
         return session
 
-    def _amendments(self) -> dict[int, LogEvent]:
-        """Return the last amendment of every amended ticket, and rewind the log."""
-        found = {}
-        if self._log.unread_of_kind("amend"):
-            found = {event.key: event for event in self._log.unread() if event.kind == "amend"}
-            self._log.rewind()
-        return found
+    def _replay_amended(self) -> Session:
+        """Replay all events, each outcome with its last amendment."""
+        self._log.rewind()
+        amendments = {event.key: event for event in self._log.unread() if event.kind == "amend"}
+        last = max(event.number for event in amendments.values())
+        session, check = self._restart(), True
+        for event in self._log.unread():
+            if event.kind == "outcome" and event.key in amendments:
+                # From here to the last amendment the learner knew another outcome when it acted.
+                check, event = False, event._replace(value=amendments[event.key].value)
+            self._apply(session, event, check=check or event.number > last)
+        return session
+
+    def _apply(self, session: Session, event: LogEvent, *, check: bool = True) -> None:
+        """Apply one event; SessionError if it is malformed or the learner does not repeat it."""
+        _, kind, round_, value = event
+        try:
+            if kind == "ticket":
+                replay_ticket(session, round_, value, check=check)
+            elif kind == "outcome" and round_ not in self._cancelled:
+                replay_outcome(session, round_, value)
+            elif kind == "cancel" and value is None:
+                self._replay_cancel(session, round_)
+            elif kind == "amend":
+                self._replay_amendment(session, event)
+            else:
+                raise ValueError("unknown kind of event")
+        except ReplayError:
+            raise SessionError(
+                f"SessionFile: {self.path} has the ticket {round_} with {value}, which {self.learner!r} does not "
+                "repeat, so the file or tombola was changed; use the version that wrote it."
+            ) from None
+        except LearnerError:
+            raise
+        except (LookupError, OverflowError, TypeError, ValueError) as error:
+            raise SessionError(
+                f"SessionFile: {self.path} has an event that does not fit ({kind!r} of ticket {round_!r}: "
+                f"{' '.join(str(error).split())}), so it was changed; take a backup of it."
+            ) from None
 
     def _replay_cancel(self, session: Session, round_: Any) -> None:
         if type(round_) is not int or not 1 <= round_ <= session.round:
