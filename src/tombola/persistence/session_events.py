@@ -81,8 +81,9 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
     if not (type(round) is int and 1 <= round <= session.round):
         raise ValueError("outcome of an unknown ticket")
     if session.feedback_model.n_features:
-        # Kernels check losses and costs; labels are checked here.
-        session.feedback_model.validate(int(session.book.cells[round, ACTION]), tuple(value))
+        # Kernels check losses and costs. Labels and weights are checked here: encoding must not change them.
+        if session.feedback_model.validate(int(session.book.cells[round, ACTION]), tuple(value)) != tuple(value):
+            raise ValueError("malformed outcome")
     session._live.learn(session.book.cells, round, round, tuple(value))
 
 
