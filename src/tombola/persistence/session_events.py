@@ -80,11 +80,11 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
             raise ValueError("malformed outcome")
     if not (type(round) is int and 1 <= round <= session.round):
         raise ValueError("outcome of an unknown ticket")
-    if session.feedback_model.n_features:
-        # Kernels check losses and costs. Labels and weights are checked here: encoding must not change them.
-        if session.feedback_model.validate(int(session.book.cells[round, ACTION]), tuple(value)) != tuple(value):
-            raise ValueError("malformed outcome")
-    session._live.learn(session.book.cells, round, round, tuple(value))
+    outcome, model = tuple(value), session.feedback_model
+    # Kernels check losses and costs. Labels and weights are checked here: encoding must not change them.
+    if model.n_features and model.validate(int(session.book.cells[round, ACTION]), outcome) != outcome:
+        raise ValueError("malformed outcome")
+    session._live.learn(session.book.cells, round, round, outcome)
 
 
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
