@@ -108,6 +108,8 @@ def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Se
         seed=0,
     )
     session._start(_rng_state(data["rng"]))
+    if not isinstance(data["events"], list):
+        raise TypeError("events are not a list")
     for kind, round_, value in data["events"]:
         if kind == "ticket":
             replay_ticket(session, round_, value)
