@@ -9,7 +9,7 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
 from tombola.learners import BudgetedBanditLearner
-from tombola.learners.bandit.counts import learn
+from tombola.learners.bandit.counts import update_mean
 from tombola.learners.budgeted.means import (
     add_costs,
     ceilings,
@@ -92,7 +92,7 @@ class PrimalDualBwK(BudgetedBanditLearner):
             largest = max(largest, state.weights[j])
         for j in range(resources + 1):
             state.weights[j] /= largest
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
         for j in range(resources):
             state.costs[action, j] += (costs[j] - state.costs[action, j]) / state.seen[action]
 
@@ -143,7 +143,7 @@ class Planner(BudgetedBanditLearner):
     @staticmethod
     def observe(state: First, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Add the play to the means."""
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod

@@ -19,7 +19,7 @@ from tombola import Pool
 from tombola.budget import Budget, BudgetTerms, optimum
 from tombola.engine.state_vector import flatten, unflattener
 from tombola.learners import OptimisticLP
-from tombola.learners.budgeted.optimistic_lp import lower
+from tombola.learners.budgeted.optimistic_lp import lower_confidence_bounds
 
 Row = tuple[tuple[float, float], ...]  # for each action its loss and its cost
 LOGS = (0.5, 1.0, 2.0)
@@ -107,7 +107,7 @@ CHEAP: list[Row] = [((0.0, 0.2), (1.0, 0.1)), ((1.0, 0.2), (0.0, 0.1)), ((0.0, 0
 CALM: Row = ((0.0, 0.1),)
 
 
-def worst(kinds: list[Row], rows: int, low: Any = lower, logs: tuple[float, ...] = LOGS) -> float:
+def worst(kinds: list[Row], rows: int, low: Any = lower_confidence_bounds, logs: tuple[float, ...] = LOGS) -> float:
     """Return the largest e^g P(broken) over all pools of these kinds of rows."""
     found = 0.0
     for pool in small_pools(kinds, rows):
@@ -119,7 +119,7 @@ def worst(kinds: list[Row], rows: int, low: Any = lower, logs: tuple[float, ...]
 
 def half(means: Any, counts: Any, log: float) -> Any:
     """A fault: half of the radius."""
-    return lower(means, counts, log / 4)
+    return lower_confidence_bounds(means, counts, log / 4)
 
 
 @pytest.mark.parametrize(("kinds", "rows"), [(ONE, 3), (TWO, 3), (ONE, 4)])
@@ -163,9 +163,13 @@ def paths(walk: Walk, moment: Snapshot, told: tuple[Any, ...] = ()) -> Iterator[
     state, planned = walk.mix(moment)
     rest = sum(moment.rows)
     rate = (walk.budget - moment.spent) / rest if planned else told[-1][0]
-    lows = lower(state.costs[:, 0], state.seen, state.log) if planned else told[-1][1]
+    lows = lower_confidence_bounds(state.costs[:, 0], state.seen, state.log) if planned else told[-1][1]
     lows = np.where(np.arange(lows.size) == walk.null, 0.0, lows)
-    ups = np.minimum(state.ceilings, 1.0 - lower(state.means, state.seen, state.log)) if planned else told[-1][2]
+    ups = (
+        np.minimum(state.ceilings, 1.0 - lower_confidence_bounds(state.means, state.seen, state.log))
+        if planned
+        else told[-1][2]
+    )
     for _, action, pair, after in walk.steps(moment, state):
         yield from paths(walk, after, (*told, (rate, lows, ups, state.played.copy(), action, pair)))
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tombola.errors import ParameterError
 
-MOST_HYPOTHESES = 4096
-MOST_STEPS = 1_000_000
+MAX_HYPOTHESES = 4096
+MAX_STEPS = 1_000_000
 
 
 def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
@@ -33,9 +33,9 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
 def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
     """Return bit sets: distinct hypotheses, and those with label 1 for each point."""
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
-    if distinct.shape[0] > MOST_HYPOTHESES:
+    if distinct.shape[0] > MAX_HYPOTHESES:
         raise ParameterError(
-            f"{owner}: the exact dimension is searched for at most {MOST_HYPOTHESES} different hypotheses, "
+            f"{owner}: the exact dimension is searched for at most {MAX_HYPOTHESES} different hypotheses, "
             f"got {distinct.shape[0]}; take fewer points or hypotheses."
         )
     columns = {sum(1 << int(h) for h in np.flatnonzero(column)) for column in distinct.T}
@@ -61,8 +61,8 @@ def vc_dimension(matrix: Any) -> int:
             outside = tuple(cell & ~columns[index] for cell in cells)
             if all(inside) and all(outside):
                 stack.append((index + 1, inside + outside))
-        if steps > 20 * MOST_STEPS:
-            raise _too_large("vc_dimension", 20 * MOST_STEPS)
+        if steps > 20 * MAX_STEPS:
+            raise _too_large("vc_dimension", 20 * MAX_STEPS)
     return largest
 
 
@@ -88,8 +88,8 @@ class MistakeTrees:
         if alive & (alive - 1) == 0:
             return 0 if alive else -1
         if alive not in self._known:
-            if len(self._known) >= MOST_STEPS:
-                raise _too_large("littlestone_dimension", MOST_STEPS)
+            if len(self._known) >= MAX_STEPS:
+                raise _too_large("littlestone_dimension", MAX_STEPS)
             self._known[alive] = self._search(alive)
         return self._known[alive]
 

@@ -52,11 +52,11 @@ class ERM(LabelLearner):
 
 
 class ERMPredictor:
-    """A searcher with its rng."""
+    """A erm with its rng."""
 
-    def __init__(self, searcher: OnlineERM, probability: float, rng: RngState) -> None:
-        self._searcher, self._chance, self._coins = searcher, probability, rng
-        self.learn = searcher.learn
+    def __init__(self, erm: OnlineERM, probability: float, rng: RngState) -> None:
+        self._searcher, self._chance, self._coins = erm, probability, rng
+        self.learn = erm.learn
 
     def predict(self, row: Floats) -> tuple[int, float]:
         """Predict by a minimiser."""

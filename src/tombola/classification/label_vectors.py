@@ -29,7 +29,7 @@ def new_vectors(rule: int, entries: int, switches: int, features: int, values: i
     tree = tree_in(*vectors)
     tree.tops[:] = -np.inf
     tree.heads[:, ROOT] = NONE
-    leader_in(*vectors).place[:] = OUTDATED
+    switch_dp_in(*vectors).place[:] = OUTDATED
     return vectors
 
 
@@ -56,6 +56,6 @@ def tree_in(whole: Rounds, floats: Floats, words: Words) -> Tree:
     )
 
 
-def leader_in(whole: Rounds, floats: Floats, words: Words) -> SwitchDP:
+def switch_dp_in(whole: Rounds, floats: Floats, words: Words) -> SwitchDP:
     """Return the leader, as views."""
     return SwitchDP(whole[RULE], whole[ENTRIES], whole[PLACE:HEADS], floats[floats.size - whole[SWITCHES] :])

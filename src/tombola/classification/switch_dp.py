@@ -25,7 +25,7 @@ from tombola.rng import uniform
 FIRST, LAST, MIDDLE, RANDOM = 0, 1, 2, 3
 RULES = {"first": FIRST, "last": LAST, "middle": MIDDLE, "random": RANDOM}
 FEATURE, LABEL, COUNT, STALE = 0, 1, 2, 3
-OUTDATED = np.array([0, 0, 0, 1])  # the place of a leader that labels everything 0, and is out of date
+OUTDATED = np.array([0, 0, 0, 1])  # state of a minimiser that labels everything 0, and is out of date
 
 
 class SwitchDP(NamedTuple):
@@ -37,47 +37,47 @@ class SwitchDP(NamedTuple):
     cuts: Floats
 
 
-def new_leader(rule: int, entries: int, switches: int) -> SwitchDP:
+def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
     """Return the hypothesis that labels everything 0."""
     return SwitchDP(rule=rule, entries=entries, place=OUTDATED.copy(), cuts=np.zeros(switches))
 
 
-def label_of(leader: SwitchDP, row: Floats) -> int:
+def label_of(dp: SwitchDP, row: Floats) -> int:
     """Return the label that the hypothesis in force gives a row of features."""
-    label, value = leader.place[LABEL], row[leader.place[FEATURE]]
-    for cut in range(leader.place[COUNT]):
-        if value >= leader.cuts[cut]:
+    label, value = dp.place[LABEL], row[dp.place[FEATURE]]
+    for cut in range(dp.place[COUNT]):
+        if value >= dp.cuts[cut]:
             label = 1 - label
     return int(label)
 
 
-def lead(tree: Tree, leader: SwitchDP, rng: RngState) -> None:
+def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
     """Bring the hypothesis in force up to date with the tree."""
     if tree.heads[0, ROOT] == NONE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
         return
-    if leader.place[STALE] == 0 and leader.rule != RANDOM:
+    if dp.place[STALE] == 0 and dp.rule != RANDOM:
         return
-    leader.place[STALE] = 0
-    error, ways = least(tree, leader.entries)
+    dp.place[STALE] = 0
+    error, ways = least(tree, dp.entries)
     rank = 0.0
-    if leader.rule == LAST:
+    if dp.rule == LAST:
         rank = ways - 1.0
-    elif leader.rule == MIDDLE:
+    elif dp.rule == MIDDLE:
         rank = math.floor((ways - 1.0) / 2.0)
-    elif leader.rule == RANDOM:
+    elif dp.rule == RANDOM:
         rank = min(math.floor(uniform(rng) * ways), ways - 1.0)
     stride, left = tree.switches + 1, ways
     for feature in range(tree.heads.shape[0]):
         root = tree.nodes[feature, tree.heads[feature, ROOT]]
-        for entry in range(leader.entries):
-            here = ways_of(root, stride, entry, error)
+        for entry in range(dp.entries):
+            here = count_minimisers(root, stride, entry, error)
             left -= here
             if here > 0.0 and (rank < here or left <= 0.0):
-                leader.place[FEATURE], leader.place[LABEL] = feature, entry
+                dp.place[FEATURE], dp.place[LABEL] = feature, entry
                 if stride == 2:
-                    walk_to_one(tree, leader, feature, min(rank, here - 1.0), error, rng)
+                    sample_threshold(tree, dp, feature, min(rank, here - 1.0), error, rng)
                 else:
-                    walk(tree, leader, feature, min(rank, here - 1.0), error, rng)
+                    sample_minimiser(tree, dp, feature, min(rank, here - 1.0), error, rng)
                 return
             rank -= here
 
@@ -95,7 +95,7 @@ def least(tree: Tree, entries: int) -> tuple[float, float]:
     return error, ways
 
 
-def ways_of(row: Floats, most: int, entry: int, error: float) -> float:
+def count_minimisers(row: Floats, most: int, entry: int, error: float) -> float:
     """Count labellings with this error and fewer than `most` switches."""
     stride, ways = row.size // 4, 0.0
     for switches in range(most):
@@ -105,18 +105,18 @@ def ways_of(row: Floats, most: int, entry: int, error: float) -> float:
 
 
 @no_inline
-def walk(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
+def sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
     """Find the cuts of the minimiser of this rank.
 
     `context[depth]` summarises everything right of a node.
     """
     stride, root = tree.switches + 1, tree.heads[feature, ROOT]
-    node, depth, label, spent, cuts, low = root, 0, leader.place[LABEL], 0.0, 0, -np.inf
+    node, depth, label, spent, cuts, low = root, 0, dp.place[LABEL], 0.0, 0, -np.inf
     reset(tree.context[0], stride)
     while cuts < tree.switches:
         row = tree.nodes[feature, node]
         inside = switching(row, tree.context[depth], label, tree.switches - cuts, error - spent, stride)
-        outside = ways_of(tree.context[depth], stride - cuts, label, error - spent - row[label * stride])
+        outside = count_minimisers(tree.context[depth], stride - cuts, label, error - spent - row[label * stride])
         if inside > 0.0 and (rank < inside or outside == 0.0):
             rank = min(rank, inside - 1.0)
             if not is_leaf(tree, node):
@@ -126,7 +126,7 @@ def walk(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: float, 
                 node = child(tree, feature, node, 0)
                 depth += 1
                 continue
-            leader.cuts[cuts] = cut_between(leader.rule, low, tree.tops[feature, node], rng)
+            dp.cuts[cuts] = sample_cut(dp.rule, low, tree.tops[feature, node], rng)
             cuts += 1
             label = 1 - label
         else:
@@ -141,19 +141,19 @@ def walk(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: float, 
         node = child(tree, feature, tree.path[depth - 1], 1)
         for index in range(4 * stride):
             tree.context[depth, index] = tree.context[depth - 1, index]
-    if cuts == tree.switches - 1 and leader.rule == FIRST:
-        leader.cuts[cuts] = np.nextafter(tree.tops[feature, root], np.inf)
+    if cuts == tree.switches - 1 and dp.rule == FIRST:
+        dp.cuts[cuts] = np.nextafter(tree.tops[feature, root], np.inf)
         cuts += 1
-    leader.place[COUNT] = cuts
+    dp.place[COUNT] = cuts
 
 
 @no_inline
-def walk_to_one(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
+def sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
     """Find the cut for at most one switch.
 
     Errors are `spent` left of a node and `after` right of it.
     """
-    root, before, cuts = tree.heads[feature, ROOT], 2 * leader.place[LABEL], 0
+    root, before, cuts = tree.heads[feature, ROOT], 2 * dp.place[LABEL], 0
     then, nodes, tops = 2 - before, tree.nodes[feature], tree.tops[feature]
     node, spent, after, low = root, 0.0, 0.0, -np.inf
     if nodes[root, before + 1] == error and rank < nodes[root, before + 5]:
@@ -165,10 +165,10 @@ def walk_to_one(tree: Tree, leader: SwitchDP, feature: int, rank: float, error: 
                 node, after = left, later
             else:
                 node, rank, spent, low = right, rank - inside, spent + nodes[left, before], max(low, tops[left])
-        leader.cuts[0], cuts = cut_between(leader.rule, low, tops[node], rng), 1
-    elif leader.rule == FIRST:
-        leader.cuts[0], cuts = np.nextafter(tops[root], np.inf), 1
-    leader.place[COUNT] = cuts
+        dp.cuts[0], cuts = sample_cut(dp.rule, low, tops[node], rng), 1
+    elif dp.rule == FIRST:
+        dp.cuts[0], cuts = np.nextafter(tops[root], np.inf), 1
+    dp.place[COUNT] = cuts
 
 
 def switching(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
@@ -182,7 +182,7 @@ def switching(row: Floats, context: Floats, label: int, most: int, error: float,
     return ways
 
 
-def cut_between(rule: int, low: float, high: float, rng: RngState) -> float:
+def sample_cut(rule: int, low: float, high: float, rng: RngState) -> float:
     """Return a cut above `low` and not above `high`."""
     if rule == LAST:
         return high

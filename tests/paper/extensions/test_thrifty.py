@@ -14,7 +14,7 @@ def test_exploration_loss_equals_the_budget_spent(price: float) -> None:
     """On losses without ties."""
     losses = np.random.default_rng(4).random((400, 3)) * [1.0, 0.9, 0.7]
     state, rng, played = Thrifty(price).init(3, 400), new_rng(np.random.SeedSequence(0)), []
-    initial = float(state.tracker[0])
+    initial = float(state.exploration_budget[0])
     with interpreted():
         for row in losses:
             action, probability = Thrifty.act(state, rng)
@@ -22,4 +22,4 @@ def test_exploration_loss_equals_the_budget_spent(price: float) -> None:
             played.append(action)
     spent = exploration_loss(np.array(played), losses[np.arange(400), played], 3, price)
     assert spent > 0
-    assert initial - state.tracker[0] == pytest.approx(spent, abs=1e-9)
+    assert initial - state.exploration_budget[0] == pytest.approx(spent, abs=1e-9)

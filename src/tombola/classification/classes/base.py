@@ -43,7 +43,7 @@ class HypothesisClass(ABC):
 
     @abstractmethod
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
-        """Return an empty searcher with room for `horizon` rows."""
+        """Return an empty erm with room for `horizon` rows."""
 
     def growth(self, points: int) -> int | None:
         """Return the largest number of labellings of n points, or its Sauer-Shelah bound."""
@@ -64,12 +64,12 @@ class HypothesisClass(ABC):
     def best(self, pool: LabelledPool) -> Rounds:
         """Return the labels of the rows of a pool by its best hypothesis."""
         self.check(pool.dimensions)
-        searcher = self.online_erm("first", pool.rows, pool.dimensions)
+        erm = self.online_erm("first", pool.rows, pool.dimensions)
         rng = new_rng(np.random.SeedSequence(0))
         for row, label, weight in zip(pool.features, pool.labels.tolist(), pool.weights.tolist(), strict=True):
-            searcher.learn(row, label, weight)
+            erm.learn(row, label, weight)
         with np.errstate(over="ignore"):
-            return np.array([searcher.predict(row, rng) for row in pool.features], np.int64)
+            return np.array([erm.predict(row, rng) for row in pool.features], np.int64)
 
 
 def sauer_shelah(points: int, vc: int) -> int:

@@ -17,7 +17,7 @@ from tombola.classification.erm_kernels import Labelled, learn_all, learn_one, p
 from tombola.classification.label_vectors import FEATURES, Words, new_vectors
 from tombola.classification.pool import LabelledPool
 from tombola.classification.segment_tree import ranked_tree
-from tombola.classification.switch_dp import COUNT, FEATURE, LABEL, RULES, new_leader
+from tombola.classification.switch_dp import COUNT, FEATURE, LABEL, RULES, new_switch_dp
 from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import compile_loop, compile_step
 from tombola.rng import new_rng
@@ -76,7 +76,7 @@ class LineClass(HypothesisClass):
         rows = Labelled(pool.features, keys, pool.labels, pool.weights)
         tree = ranked_tree(values, pool.dimensions, self.switches)
         labels = np.zeros(order.size, np.int64)
-        arguments = (tree, new_leader(RULES[ties], self.entries, self.switches), rng, rows, order, arrivals, labels)
+        arguments = (tree, new_switch_dp(RULES[ties], self.entries, self.switches), rng, rows, order, arrivals, labels)
         compile_loop(predict_all, arguments)(*arguments)
         return labels
 
@@ -85,12 +85,12 @@ class LineClass(HypothesisClass):
         keys, values = pool.ranks
         rows = Labelled(pool.features, keys, pool.labels, pool.weights)
         tree = ranked_tree(values, pool.dimensions, self.switches)
-        leader = new_leader(RULES["first"], self.entries, self.switches)
-        arguments = (tree, leader, rows, new_rng(np.random.SeedSequence(0)))
+        dp = new_switch_dp(RULES["first"], self.entries, self.switches)
+        arguments = (tree, dp, rows, new_rng(np.random.SeedSequence(0)))
         compile_loop(learn_all, arguments)(*arguments)
-        cuts = leader.cuts[: leader.place[COUNT]]
-        passed = np.searchsorted(cuts, pool.features[:, leader.place[FEATURE]], side="right")
-        labels: Rounds = (leader.place[LABEL] + passed) % 2
+        cuts = dp.cuts[: dp.place[COUNT]]
+        passed = np.searchsorted(cuts, pool.features[:, dp.place[FEATURE]], side="right")
+        labels: Rounds = (dp.place[LABEL] + passed) % 2
         return labels
 
 

@@ -4,17 +4,17 @@ import math
 
 from tombola._types import Floats
 
-TINY = 1e-12
-STEPS = 100
+TOLERANCE = 1e-12
+MAX_NEWTON_STEPS = 100
 
 
-def learn(seen: Floats, means: Floats, action: int, loss: float) -> None:
+def update_mean(seen: Floats, means: Floats, action: int, loss: float) -> None:
     """Count one more loss of an action and move its mean."""
     seen[action] += 1.0
     means[action] += (loss - means[action]) / seen[action]
 
 
-def least_tried(seen: Floats, chosen: Floats) -> int:
+def least_tried_action(seen: Floats, chosen: Floats) -> int:
     """Return the least chosen action without feedback; -1 if all have feedback.
 
     Without delay this tries every action once, in turn; with delay it goes round in turn until feedback comes.
@@ -26,7 +26,7 @@ def least_tried(seen: Floats, chosen: Floats) -> int:
     return best
 
 
-def lowest(values: Floats) -> int:
+def argmin(values: Floats) -> int:
     """Return the action with the smallest value, the lowest index among equals."""
     best = 0
     for action in range(1, values.size):
@@ -35,13 +35,13 @@ def lowest(values: Floats) -> int:
     return best
 
 
-def lower(mean: float, far: float) -> float:
+def kl_lower_bound(mean: float, far: float) -> float:
     """Return the smallest q with kl(mean, q) <= far, to 1e-12.
 
     Newton's method for u = ln q. kl is convex in u, and both starting points are left of the root (Pinsker's
     inequality; leaving out the term -(1 - mean) ln(1 - q) >= 0 of kl), so u climbs to the root and never passes it.
     """
-    if mean <= TINY or far <= 0.0:
+    if mean <= TOLERANCE or far <= 0.0:
         return mean if far <= 0.0 else 0.0
     if mean >= 1.0:
         return math.exp(-far)
@@ -50,12 +50,12 @@ def lower(mean: float, far: float) -> float:
     pinsker = mean - math.sqrt(0.5 * far)
     if pinsker > 0.0:
         u = max(u, math.log(pinsker))
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         q = math.exp(u)
         if q >= mean:
             break
         step = (fixed - mean * u - (1.0 - mean) * math.log(1.0 - q)) * (1.0 - q) / (mean - q)
-        if step <= TINY:
+        if step <= TOLERANCE:
             break
         u += step
     return min(mean, math.exp(u))

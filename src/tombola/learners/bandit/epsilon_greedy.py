@@ -7,7 +7,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats
-from tombola.learners.bandit.counts import learn
+from tombola.learners.bandit.counts import update_mean
 from tombola.learners.base import Feedback, MixedLearner
 
 
@@ -64,4 +64,4 @@ class EpsilonGreedy(MixedLearner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)

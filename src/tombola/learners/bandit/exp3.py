@@ -11,10 +11,10 @@ import numpy as np
 
 from tombola import _validate, bounds
 from tombola._types import Floats
-from tombola.learners.bandit.counts import lowest
+from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, MixedLearner
 
-FAINT = 1e-100
+MIN_WEIGHT_SUM = 1e-100
 
 
 class State(NamedTuple):
@@ -28,12 +28,12 @@ class State(NamedTuple):
 
 def rebase(state: State) -> None:
     """Rescale the weights to a largest weight of 1, before they underflow."""
-    state.base[0] = state.rate * state.totals[lowest(state.totals)]
+    state.base[0] = state.rate * state.totals[argmin(state.totals)]
     for action in range(state.totals.size):
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
 
-def sum_of(weights: Floats) -> float:
+def weight_sum(weights: Floats) -> float:
     """Return the sum of the weights."""
     total = 0.0
     for action in range(weights.size):
@@ -70,10 +70,10 @@ class Exp3(MixedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        total = sum_of(state.weights)
-        if total < FAINT:
+        total = weight_sum(state.weights)
+        if total < MIN_WEIGHT_SUM:
             rebase(state)
-            total = sum_of(state.weights)
+            total = weight_sum(state.weights)
         for action in range(mix.size):
             mix[action] = state.weights[action] / total
 

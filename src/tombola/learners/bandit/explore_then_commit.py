@@ -8,7 +8,7 @@ import numpy as np
 
 from tombola import _validate, bounds
 from tombola._types import Floats, RngState
-from tombola.learners.bandit.counts import learn, lowest
+from tombola.learners.bandit.counts import argmin, update_mean
 from tombola.learners.base import Feedback, Learner
 
 
@@ -57,7 +57,7 @@ class ExploreThenCommit(Learner):
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
         if state.committed[0] < 0.0 and state.short[0] == 0.0:
-            state.committed[0] = lowest(state.means)
+            state.committed[0] = argmin(state.means)
         if state.committed[0] >= 0.0:
             return int(state.committed[0]), 1.0
         action = int(state.turn[0])
@@ -66,7 +66,7 @@ class ExploreThenCommit(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
         if state.seen[action] == state.rounds:
             state.short[0] -= 1.0
 

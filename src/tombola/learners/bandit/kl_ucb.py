@@ -8,10 +8,10 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.learners.bandit.counts import learn, least_tried, lower
+from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
-SLACK = 1e-11
+TANGENT_TOLERANCE = 1e-11
 
 
 class State(NamedTuple):
@@ -38,7 +38,7 @@ def tangent(state: State, action: int, level: float) -> float:
 def solve(state: State, action: int, level: float) -> float:
     """Return the lower bound of an action, and keep it with its slope."""
     mean, seen = state.means[action], state.seen[action]
-    index = lower(mean, level / seen)
+    index = kl_lower_bound(mean, level / seen)
     if index < mean or index == 0.0:
         state.indices[action], state.levels[action] = index, level
         state.slopes[action] = index * (1.0 - index) / (seen * (mean - index)) if index > 0.0 else 0.0
@@ -53,7 +53,7 @@ def most_promising(state: State, level: float) -> int:
             best = action
     least = solve(state, best, level)
     for action in range(state.seen.size):
-        if action != best and tangent(state, action, level) <= least + SLACK:
+        if action != best and tangent(state, action, level) <= least + TANGENT_TOLERANCE:
             index = solve(state, action, level)
             if index < least or (index == least and action < best):
                 best, least = action, index
@@ -88,7 +88,7 @@ class KLUCB(Learner):
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        best = least_tried(state.seen, state.chosen)
+        best = least_tried_action(state.seen, state.chosen)
         if best < 0:
             level = math.log(state.answered[0] + 1.0)
             level = max(0.0, level + state.c * math.log(level))
@@ -98,6 +98,6 @@ class KLUCB(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
         state.indices[action], state.slopes[action] = -math.inf, 0.0
         state.answered[0] += 1.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from tombola import bounds
 from tombola._types import Floats, RngState
-from tombola.learners.bandit.counts import learn
+from tombola.learners.bandit.counts import update_mean
 from tombola.learners.base import Feedback, Learner
 
 
@@ -76,7 +76,7 @@ class SuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         return bounds.successive_elimination(horizon, actions, delay)

@@ -11,11 +11,11 @@ import numpy as np
 
 from tombola import bounds
 from tombola._types import Floats
-from tombola.learners.bandit.counts import lowest
+from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, MixedLearner
 
-CLOSE = 1e-11
-STEPS = 60
+SUM_TOLERANCE = 1e-11
+MAX_NEWTON_STEPS = 60
 
 
 class State(NamedTuple):
@@ -33,14 +33,14 @@ def normalise(gaps: Floats, y: float, mix: Floats) -> float:
     Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y: after one step it climbs to the root
     and never passes it. It starts at the y of the last round, which is close.
     """
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         total, slope = 0.0, 0.0
         for action in range(mix.size):
             inverse = 1.0 / (y + gaps[action])
             mix[action] = inverse * inverse
             total += mix[action]
             slope += mix[action] * inverse
-        if abs(total - 1.0) <= CLOSE:
+        if abs(total - 1.0) <= SUM_TOLERANCE:
             break
         y = max(1.0, y + total * (math.sqrt(total) - 1.0) / slope)
     for action in range(mix.size):
@@ -69,7 +69,7 @@ class TsallisInf(MixedLearner):
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
         half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
-        smallest = state.totals[lowest(state.totals)]
+        smallest = state.totals[argmin(state.totals)]
         for action in range(mix.size):
             state.gaps[action] = (state.totals[action] - smallest) * half_eta
         state.y[0] = normalise(state.gaps, state.y[0], mix)

@@ -8,10 +8,10 @@ import numpy as np
 
 from tombola import _validate, bounds
 from tombola._types import Floats, RngState
-from tombola.learners.bandit.counts import learn, least_tried
+from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
-ORIGINAL = 2.0
+DEFAULT_SCALE = 2.0
 
 
 class State(NamedTuple):
@@ -40,7 +40,7 @@ class UCB1(Learner):
     True
     """
 
-    scale: float = ORIGINAL
+    scale: float = DEFAULT_SCALE
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class UCB1(Learner):
     def act(state: State, rng: RngState) -> tuple[int, float]:
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
-            best = least_tried(state.seen, state.chosen)
+            best = least_tried_action(state.seen, state.chosen)
         else:
             width = math.sqrt(state.scale * math.log(state.answered[0]))
             for action in range(state.seen.size):
@@ -68,9 +68,9 @@ class UCB1(Learner):
     def observe(state: State, action: int, probability: float, loss: float) -> None:
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
         state.shrink[action] = 1.0 / math.sqrt(state.seen[action])
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        return bounds.ucb1(horizon, actions) if self.scale == ORIGINAL and delay == 0 else None
+        return bounds.ucb1(horizon, actions) if self.scale == DEFAULT_SCALE and delay == 0 else None

@@ -9,10 +9,12 @@ import numpy as np
 from tombola import _validate, bounds
 from tombola._types import Floats, RngState
 from tombola.confidence.intervals import serfling_factor
-from tombola.learners.bandit.counts import learn, least_tried
+from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
-LEAST = 1e-6  # the smallest alpha: blocks of length 0 are passed over one by one, and without end where 1 + alpha is 1
+MIN_ALPHA = (
+    1e-6  # the smallest alpha: blocks of length 0 are passed over one by one, and without end where 1 + alpha is 1
+)
 
 
 class State(NamedTuple):
@@ -77,7 +79,7 @@ class UCB2(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.real("UCB2", "alpha", self.alpha, least=LEAST, below=1)
+        _validate.real("UCB2", "alpha", self.alpha, least=MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         return start(self.alpha, math.inf, actions)
@@ -85,7 +87,7 @@ class UCB2(Learner):
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
         if state.left[0] == 0.0:
-            action = least_tried(state.seen, state.chosen)
+            action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
             if action < 0:
                 action = most_promising(state)
@@ -98,7 +100,7 @@ class UCB2(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

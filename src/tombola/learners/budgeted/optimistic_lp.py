@@ -12,7 +12,7 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.bounds.optimistic_lp import optimistic_log, optimistic_lp
 from tombola.budget.budget import BudgetTerms
-from tombola.learners.bandit.counts import learn
+from tombola.learners.bandit.counts import update_mean
 from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
 from tombola.learners.budgeted.means import (
     add_costs,
@@ -81,7 +81,7 @@ class OptimisticLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
@@ -90,7 +90,7 @@ class OptimisticLP(BudgetedBanditLearner):
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
         rates = left / note_plan(state, fits)
-        lows = lower(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
+        lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
         rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])
         costs = np.where(np.isnan(state.prices), lows[:, 1:], state.prices)
         solve(state, rewards, costs, rates, np.flatnonzero(fits))
@@ -103,10 +103,10 @@ class OptimisticLP(BudgetedBanditLearner):
         return optimistic_lp(terms.horizon, k, m, terms.rate, self.delta, self.growth)
 
 
-def lower(means: Floats, counts: Floats, log: float) -> Floats:
+def lower_confidence_bounds(means: Floats, counts: Floats, log: float) -> Floats:
     """Return lower confidence bounds of pool means; 0 without observations.
 
-    >>> lower(np.array([0.5, 0.5]), np.array([0.0, 200.0]), 4.0).round(9).tolist()
+    >>> lower_confidence_bounds(np.array([0.5, 0.5]), np.array([0.0, 200.0]), 4.0).round(9).tolist()
     [0.0, 0.4]
     """
     variances = np.where(means <= 0.5, means * (1.0 - means), 0.25)

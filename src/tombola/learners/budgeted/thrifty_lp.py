@@ -45,9 +45,9 @@ class State(NamedTuple):
     prior: Floats
     seen: Floats
     means: Floats
-    guesses: Floats
-    doubts: Floats
-    noises: Floats
+    posterior_mean: Floats
+    posterior_var: Floats
+    noise_var: Floats
     errors: Floats
     costs: Floats
     marks: Floats
@@ -91,9 +91,9 @@ class ThriftyLP(BudgetedBanditLearner):
             limits=np.zeros(k),
             within=np.zeros(1),
             prior=np.zeros(3),
-            guesses=np.zeros(k),
-            doubts=np.zeros(k),
-            noises=np.zeros(k),
+            posterior_mean=np.zeros(k),
+            posterior_var=np.zeros(k),
+            noise_var=np.zeros(k),
             errors=np.zeros(k),
             **no_answers(terms),
             **no_plan(terms),
@@ -124,7 +124,7 @@ class ThriftyLP(BudgetedBanditLearner):
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
         costs, usual = expected_costs(state)
         plays = min(rest, affordable(left, usual))
-        rewards = np.minimum(state.ceilings, 1.0 - state.guesses + bonuses(state, plays))
+        rewards = np.minimum(state.ceilings, 1.0 - state.posterior_mean + bonuses(state, plays))
         fresh = (state.seen == 0.0) & (state.chosen < 1.0) & (state.ceilings > 0.0)
         if fresh.any() and worth_trying(state, plays):
             rewards[fresh] = 1.0 + MORE
@@ -149,7 +149,7 @@ def bonuses(state: State, plays: float) -> Floats:
     """
     often = np.maximum(1.0, np.maximum(state.seen, state.chosen))
     logs = np.log(np.maximum(1.0, plays / (state.seen.size * often)))
-    return np.asarray(np.sqrt(state.doubts * np.maximum(1.0, state.seen) / often) * logs / 2.0)
+    return np.asarray(np.sqrt(state.posterior_var * np.maximum(1.0, state.seen) / often) * logs / 2.0)
 
 
 def affordable(left: Floats, usual: Floats) -> float:
@@ -166,4 +166,4 @@ def worth_trying(state: State, plays: float) -> bool:
     centre = state.prior[CENTRE]
     wide = max(state.prior[SPREAD], centre * (1.0 - centre) / 3.0)  # some are all alike, and then one is not
     gain = plays * math.sqrt(wide) / (state.prior[TRIED] + 1.0)
-    return bool(gain >= centre - state.guesses[tried].min())
+    return bool(gain >= centre - state.posterior_mean[tried].min())

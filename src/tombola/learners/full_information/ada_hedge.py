@@ -17,20 +17,20 @@ class State(NamedTuple):
     """Losses relative to the leader; mix, rate and log-sum; mixability gap."""
 
     kappa: float
-    behind: Floats
+    relative_losses: Floats
     mix: Floats
     rate: Floats
     log_sum: Floats
     gap: Floats
 
 
-def adapted(gap: float, actions: int) -> float:
+def adapted_rate(gap: float, actions: int) -> float:
     """Return the rate ln k / gap, infinite as long as there is no gap."""
     return math.log(actions) / gap if gap > 0.0 else math.inf
 
 
 @no_inline
-def take(behind: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats) -> float:
+def add_row(relative_losses: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats) -> float:
     """Add a row, and return its mixability gap.
 
     The gap is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)).
@@ -41,13 +41,13 @@ def take(behind: Floats, mix: Floats, rate: float, log_sum: float, losses: Float
     for action in range(losses.size):
         lowest = min(lowest, losses[action])
     for action in range(losses.size):
-        behind[action] += losses[action] - lowest
-        least = min(least, behind[action])
+        relative_losses[action] += losses[action] - lowest
+        least = min(least, relative_losses[action])
     gap = 0.0
     for action in range(losses.size):
         gap += mix[action] * (losses[action] - lowest - least)
-        behind[action] -= least
-    gap += (weigh(behind, rate, mix) - log_sum) / rate
+        relative_losses[action] -= least
+    gap += (weigh(relative_losses, rate, mix) - log_sum) / rate
     return max(0.0, gap)
 
 
@@ -77,7 +77,7 @@ class AdaHedge(MixedLearner):
     def init(self, actions: int, horizon: int) -> State:
         return State(
             kappa=self.kappa,
-            behind=np.zeros(actions),
+            relative_losses=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
             rate=np.array([math.inf]),
             log_sum=np.array([math.log(actions)]),
@@ -91,9 +91,9 @@ class AdaHedge(MixedLearner):
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        state.gap[0] += take(state.behind, state.mix, state.rate[0], state.log_sum[0], losses)
-        state.rate[0] = state.kappa * adapted(state.gap[0], losses.size)
-        state.log_sum[0] = weigh(state.behind, state.rate[0], state.mix)
+        state.gap[0] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
+        state.rate[0] = state.kappa * adapted_rate(state.gap[0], losses.size)
+        state.log_sum[0] = weigh(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         return bounds.ada_hedge(horizon, actions, self.kappa, delay)

@@ -10,7 +10,7 @@ from tombola import bounds
 from tombola._types import Floats
 from tombola.bounds.full_information import ALPHA, PHI
 from tombola.learners.base import Feedback, MixedLearner
-from tombola.learners.full_information.ada_hedge import adapted, take
+from tombola.learners.full_information.ada_hedge import adapted_rate, add_row
 from tombola.learners.full_information.hedge import weigh
 
 FLIP, FLOP = 0, 1
@@ -19,7 +19,7 @@ FLIP, FLOP = 0, 1
 class State(NamedTuple):
     """As for AdaHedge, with the regime and the mixability gap of each regime."""
 
-    behind: Floats
+    relative_losses: Floats
     mix: Floats
     rate: Floats
     log_sum: Floats
@@ -27,7 +27,7 @@ class State(NamedTuple):
     regime: Floats
 
 
-def enough(gaps: Floats, regime: int) -> bool:
+def regime_ends(gaps: Floats, regime: int) -> bool:
     """Return whether the mixability gap of the regime ends it."""
     if regime == FLIP:
         return bool(gaps[FLIP] > PHI / ALPHA * gaps[FLOP])
@@ -54,7 +54,7 @@ class FlipFlop(MixedLearner):
 
     def init(self, actions: int, horizon: int) -> State:
         return State(
-            behind=np.zeros(actions),
+            relative_losses=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
             rate=np.array([math.inf]),
             log_sum=np.array([math.log(actions)]),
@@ -70,12 +70,12 @@ class FlipFlop(MixedLearner):
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
         regime = int(state.regime[0])
-        state.gaps[regime] += take(state.behind, state.mix, state.rate[0], state.log_sum[0], losses)
-        if enough(state.gaps, regime):
+        state.gaps[regime] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
+        if regime_ends(state.gaps, regime):
             regime = 1 - regime
         state.regime[0] = float(regime)
-        state.rate[0] = math.inf if regime == FLIP else adapted(state.gaps[FLOP], losses.size)
-        state.log_sum[0] = weigh(state.behind, state.rate[0], state.mix)
+        state.rate[0] = math.inf if regime == FLIP else adapted_rate(state.gaps[FLOP], losses.size)
+        state.log_sum[0] = weigh(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         return bounds.flip_flop(horizon, actions, delay)

@@ -14,7 +14,9 @@ from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.follow_the_leader import add
 
-FEW = 8  # below so many actions the library's exp is quicker than one that runs on several numbers at once
+MIN_VECTOR_ACTIONS = (
+    8  # below so many actions the library's exp is quicker than one that runs on several numbers at once
+)
 
 
 class State(NamedTuple):
@@ -36,7 +38,7 @@ def weigh(totals: Floats, rate: float, mix: Floats) -> float:
     if rate == math.inf:
         for action in range(mix.size):
             mix[action] = 1.0 if totals[action] == lowest else 0.0
-    elif mix.size < FEW:
+    elif mix.size < MIN_VECTOR_ACTIONS:
         for action in range(mix.size):
             mix[action] = math.exp(-rate * (totals[action] - lowest))
     else:

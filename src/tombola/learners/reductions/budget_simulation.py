@@ -19,11 +19,10 @@ from tombola.errors import ParameterError
 from tombola.feedback import BudgetedFeedback
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.primal_dual import PrimalDual
-from tombola.learners.reductions.blocks import belongs, in_block
-from tombola.learners.reductions.schedule import LemmaSchedule
+from tombola.learners.reductions.schedule import LemmaSchedule, in_any_block, in_block
 from tombola.learners.reductions.training import train
 
-ACTED, KEPT, BLOCK = 0, 1, 2
+N_ACTED, N_KEPT, BLOCK = 0, 1, 2
 
 
 class State(NamedTuple):
@@ -103,11 +102,11 @@ class BudgetSimulation(BudgetedLearner):
     @staticmethod
     def needs_plan(state: State, fits: Floats) -> bool:
         following = int(state.counters[BLOCK]) + 1
-        return bool(following < state.starts.size and state.counters[ACTED] + 1.0 >= state.starts[following])
+        return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
         state.counters[BLOCK] += 1.0
-        block, kept, k = int(state.counters[BLOCK]), int(state.counters[KEPT]), state.played.size
+        block, kept, k = int(state.counters[BLOCK]), int(state.counters[N_KEPT]), state.played.size
         m = state.costs.shape[1] // k
         rate = state.rate - self.margin * budget_epsilon(block, int(state.horizon), k, m, self.delta)
         state.played[:] = 0.0
@@ -118,8 +117,8 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        state.counters[ACTED] += 1.0
-        within = in_block(state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[ACTED])
+        state.counters[N_ACTED] += 1.0
+        within = in_block(state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED])
         for action in range(mix.size):
             mix[action] = state.played[action] if within else 0.0
         if not within:
@@ -127,14 +126,14 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        if not belongs(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
+        if not in_any_block(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
             return
-        row = int(state.counters[KEPT])
+        row = int(state.counters[N_KEPT])
         for action in range(losses.size):
             state.losses[row, action] = losses[action]
             for j in range(costs.shape[1]):
                 state.costs[row, action * costs.shape[1] + j] = costs[action, j]
-        state.counters[KEPT] += 1.0
+        state.counters[N_KEPT] += 1.0
 
 
 def average_mix(

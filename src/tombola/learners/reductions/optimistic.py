@@ -21,7 +21,7 @@ from tombola.engine.compiler import compiled as always_compiled
 from tombola.engine.state_vector import flatten, lazy_zeros, mix_slice, unflattener
 from tombola.errors import ParameterError
 from tombola.feedback.base import make_choose
-from tombola.learners.bandit.counts import learn, least_tried
+from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.frugal_ucb import index
 from tombola.rng import choice, integers, new_rng, uniform
@@ -52,17 +52,17 @@ class State(NamedTuple):
     past: Floats
 
 
-def keep(state: State, action: int, loss: float) -> None:
+def store_loss(state: State, action: int, loss: float) -> None:
     """Store a loss, and update the simulated mean after half as many new answers."""
     state.past[action, int(state.seen[action])] = loss
-    learn(state.seen, state.means, action, loss)
+    update_mean(state.seen, state.means, action, loss)
     known = state.known[action]
     if state.seen[action] >= known + max(1.0, math.ceil(0.5 * known)):
         state.known[action] = state.seen[action]
         state.levels[action] = state.means[action]
 
 
-def kept_share(state: State) -> Floats:
+def keep_probabilities(state: State) -> Floats:
     """Return the probability of keeping a simulated loss, so that its mean is the index."""
     left = max(1.0, state.horizon - state.acted[0])
     actions = state.seen.size
@@ -71,22 +71,22 @@ def kept_share(state: State) -> Floats:
 
 
 class SimulatedHistory(NamedTuple):
-    """Losses observed, the number used of each action, and keep probabilities."""
+    """Losses observed, the number used of each action, and store_loss probabilities."""
 
     past: Floats
     seen: Floats
     shares: Floats
 
 
-def simulate_feedback(memory: Floats, rng: RngState, tale: SimulatedHistory, rounds: int, plays: Floats) -> int:
+def simulate_feedback(memory: Floats, rng: RngState, history: SimulatedHistory, rounds: int, plays: Floats) -> int:
     """Run the base on simulated rounds, count its plays, and return the last action."""
     state, mix = view(memory), mix_slice(memory)
     last = 0
     for _ in range(rounds):
         action, probability = choose(state, mix, rng)
         loss = 0.0
-        if uniform(rng) < tale.shares[action]:
-            loss = tale.past[action, integers(rng, int(tale.seen[action]))]
+        if uniform(rng) < history.shares[action]:
+            loss = history.past[action, integers(rng, int(history.seen[action]))]
         observe(state, action, probability, loss)
         plays[action] += 1.0
         last = action
@@ -94,7 +94,7 @@ def simulate_feedback(memory: Floats, rng: RngState, tale: SimulatedHistory, rou
 
 
 @lru_cache(maxsize=256)
-def fresh(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
+def compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
     """Return the first state vector of a base, and its `simulate_feedback` kernel."""
     state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
     memory, row = flatten(state, actions), np.zeros(actions)
@@ -106,22 +106,22 @@ def fresh(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[
 
 
 def simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
-    """Run a fresh base for `rounds` of `horizon` rounds; return last action and plays."""
+    """Run a compile_simulation base for `rounds` of `horizon` rounds; return last action and plays."""
     plays = np.zeros(state.seen.size)
-    memory, run = fresh(base, plays.size, horizon, compiled=compiles())
+    memory, run = compile_simulation(base, plays.size, horizon, compiled=compiles())
     return int(
-        run(memory.copy(), rng, SimulatedHistory(state.past, state.known, kept_share(state)), rounds, plays)
+        run(memory.copy(), rng, SimulatedHistory(state.past, state.known, keep_probabilities(state)), rounds, plays)
     ), plays
 
 
-def power(state: State) -> int:
+def simulation_length(state: State) -> int:
     """Return 2^floor(log2 t) for the round t to come."""
     return 1 << (int(state.acted[0]) + 1).bit_length() - 1
 
 
 @dataclass(frozen=True)
 class OptimisticSimulation(Learner):
-    """Play the action of a fresh base in a random round of a simulation.
+    """Play the action of a compile_simulation base in a random round of a simulation.
 
     In round t the base plays h = 2^floor(log2 t) rounds in which action a answers, with probability I / m, one of its first
     n losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which a was looked at last, m the mean
@@ -166,17 +166,17 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def needs_plan(state: State) -> bool:
-        return bool(state.planned[0] < 0.0 and least_tried(state.seen, state.chosen) < 0)
+        return bool(state.planned[0] < 0.0 and least_tried_action(state.seen, state.chosen) < 0)
 
     def plan(self, state: State, rng: RngState) -> None:
-        rounds = power(state)
+        rounds = simulation_length(state)
         state.planned[0], _ = simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
         action, probability = int(state.planned[0]), math.nan
         if action < 0:
-            action, probability = least_tried(state.seen, state.chosen), 1.0
+            action, probability = least_tried_action(state.seen, state.chosen), 1.0
         state.planned[0] = -1.0
         state.acted[0] += 1.0
         state.chosen[action] += 1.0
@@ -184,7 +184,7 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        keep(state, action, loss)
+        store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         shares = [self.base.bound(actions, 2**i) for i in range(horizon.bit_length())]
@@ -209,7 +209,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def needs_plan(state: State) -> bool:
-        if least_tried(state.seen, state.chosen) >= 0:
+        if least_tried_action(state.seen, state.chosen) >= 0:
             return False
         late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
         for action in range(state.seen.size):
@@ -217,7 +217,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return bool(late)
 
     def plan(self, state: State, rng: RngState) -> None:
-        rounds = power(state)
+        rounds = simulation_length(state)
         _, plays = simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
         state.planned[0] = state.acted[0] + 1.0
@@ -225,7 +225,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        action, probability = least_tried(state.seen, state.chosen), 1.0
+        action, probability = least_tried_action(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)
             probability = state.played[action]

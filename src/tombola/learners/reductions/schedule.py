@@ -94,3 +94,21 @@ class GrowingSchedule(Schedule):
     def blocks(self, horizon: int) -> Blocks:
         """Return no blocks."""
         return Blocks(np.zeros(0), np.zeros(0))
+
+
+def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
+    """Return whether a round lies in this block."""
+    return bool(block >= 0 and starts[block] <= round < starts[block] + lengths[block])
+
+
+def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bool:
+    """Return whether a round is round 1 or lies in one of the blocks 0..last."""
+    if round == 1.0:
+        return True
+    block = last
+    # Late feedback belongs to recent rounds, so the last block is searched first.
+    while block >= 0:
+        if in_block(starts, lengths, block, round):
+            return True
+        block -= 1
+    return False

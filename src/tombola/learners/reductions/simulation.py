@@ -1,6 +1,6 @@
 """Simulation, the paper's template (Section 3), also for delayed feedback (Section 4).
 
-At the start of a block: make the past i.i.d., train a stochastic learner on it, and play its frequencies in the block.
+At the start of a block: make the past i.i.d., train a stochastic learner on it, and play its play_counts in the block.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,11 @@ from tombola.errors import ParameterError
 from tombola.feedback import FullFeedback
 from tombola.learners.base import Feedback, Learner, MixedLearner
 from tombola.learners.full_information.follow_the_leader import FollowTheLeader
-from tombola.learners.reductions.blocks import belongs, in_block
 from tombola.learners.reductions.python_learner import PythonLearner
-from tombola.learners.reductions.schedule import GrowingSchedule, LemmaSchedule, Schedule
+from tombola.learners.reductions.schedule import GrowingSchedule, LemmaSchedule, Schedule, in_any_block, in_block
 from tombola.learners.reductions.training import train
 
-ACTED, KEPT, BLOCK, NEXT = 0, 1, 2, 3
+N_ACTED, N_KEPT, BLOCK, NEXT = 0, 1, 2, 3
 
 
 class State(NamedTuple):
@@ -43,7 +42,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Simulation(MixedLearner):
-    """Train `base` on i.i.d. draws from past rows, and play its frequencies.
+    """Train `base` on i.i.d. draws from past rows, and play its play_counts.
 
     Faithful to the paper: `Simulation(base, LemmaSchedule(delay))` or `PaperSchedule(delay)`; rounds between blocks play `free_action`
     and their rows are discarded, unless `past="all"` keeps them and `waiting="last"` goes on with the last mix.
@@ -109,24 +108,24 @@ class Simulation(MixedLearner):
     @staticmethod
     def needs_plan(state: State) -> bool:
         if state.by_blocks == 0.0:
-            return bool(state.counters[KEPT] >= state.counters[NEXT])
+            return bool(state.counters[N_KEPT] >= state.counters[NEXT])
         following = int(state.counters[BLOCK]) + 1
-        return bool(following < state.starts.size and state.counters[ACTED] + 1.0 >= state.starts[following])
+        return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: State, rng: RngState) -> None:
-        past = state.past[: int(state.counters[KEPT])]
-        rounds = next_training(state)
+        past = state.past[: int(state.counters[N_KEPT])]
+        rounds = begin_training(state)
         if past.shape[0] > 0:
             plays = np.zeros(state.played.size)
             for _ in range(self.trainings):
-                plays += frequencies(self.base, past, rounds, rng)
+                plays += play_counts(self.base, past, rounds, rng)
             state.played[:] = plays / (rounds * self.trainings)
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        state.counters[ACTED] += 1.0
+        state.counters[N_ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
-            state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[ACTED]
+            state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED]
         ):
             for action in range(mix.size):
                 mix[action] = 0.0
@@ -137,12 +136,14 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def observe(state: State, round: int, losses: Floats) -> None:
-        if state.discards == 1.0 and not belongs(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
+        if state.discards == 1.0 and not in_any_block(
+            state.starts, state.lengths, int(state.counters[BLOCK]), float(round)
+        ):
             return
-        row = int(state.counters[KEPT])
+        row = int(state.counters[N_KEPT])
         for action in range(losses.size):
             state.past[row, action] = losses[action]
-        state.counters[KEPT] += 1.0
+        state.counters[N_KEPT] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return the bound of Theorem 4.2, corrected, or None outside its conditions.
@@ -175,17 +176,17 @@ class Simulation(MixedLearner):
         return known.__getitem__ if len(known) == len(values) else None
 
 
-def frequencies(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
+def play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
     """Return the play counts of `base` in `rounds` i.i.d. draws from `past`."""
     if isinstance(base, PythonLearner):
         return base.train(past, rounds, rng)
     return train(base, FullFeedback(past.shape[1], rounds), past, rng)
 
 
-def next_training(state: State) -> int:
+def begin_training(state: State) -> int:
     """Count the training that is due, and return its length."""
     if state.by_blocks == 0.0:
-        kept = int(state.counters[KEPT])
+        kept = int(state.counters[N_KEPT])
         state.counters[NEXT] = max(kept + 1, int(state.growth * kept))
         return kept
     state.counters[BLOCK] += 1.0

@@ -13,7 +13,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
-from tombola.learners.bandit.counts import lowest
+from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, Learner
 from tombola.rng import choice
 
@@ -67,7 +67,7 @@ class BatchedExp3(Learner):
         return bool(state.left[0] == 0.0)
 
     def plan(self, state: State, rng: RngState) -> None:
-        least = state.totals[lowest(state.totals)]
+        least = state.totals[argmin(state.totals)]
         state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
         state.weights[:] /= state.weights.sum()
         action = choice(state.weights, rng)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.learners.bandit.counts import learn, least_tried
+from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
 
@@ -96,7 +96,7 @@ class BlockUCB(Learner):
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
         if state.left[0] == 0.0:
-            action = least_tried(state.seen, state.chosen)
+            action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
             if action < 0:
                 action = most_promising(state)
@@ -109,5 +109,5 @@ class BlockUCB(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

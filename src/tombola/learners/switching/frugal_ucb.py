@@ -13,7 +13,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.frugal import FRUGAL_TOLL, frugal_block, frugal_ucb
-from tombola.learners.bandit.counts import learn, least_tried, lower
+from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
 
@@ -35,7 +35,7 @@ class State(NamedTuple):
 def index(mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0) -> float:
     """Return the lower index of an action's mean for the remaining rounds."""
     worth = math.log(max(1.0, remaining / (actions * seen)))
-    return lower(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)
+    return kl_lower_bound(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)
 
 
 def most_promising(state: Any, times: float) -> int:
@@ -43,7 +43,7 @@ def most_promising(state: Any, times: float) -> int:
     remaining = max(1.0, state.horizon - state.acted[0])
     toll = times * state.price / remaining
     current = int(state.current[0])
-    best = least_tried(state.seen, state.chosen)
+    best = least_tried_action(state.seen, state.chosen)
     least = math.inf if best < 0 else 0.0 if best == current else toll
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
@@ -103,7 +103,7 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         return frugal_ucb(horizon, actions, self.price, self.scale) if delay == 0 else None

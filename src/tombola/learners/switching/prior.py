@@ -8,7 +8,7 @@ the actions tried to the action's own: there the second-order form of kl(own, lo
 
 from typing import Any
 
-from tombola.learners.bandit.counts import learn
+from tombola.learners.bandit.counts import update_mean
 
 CENTRE, SPREAD, TRIED = 0, 1, 2
 PASSES = 3
@@ -19,7 +19,7 @@ LEAST = 1e-8
 def notice(state: Any, action: int, loss: float) -> None:
     """Take in one loss of an action."""
     off = loss - state.means[action]
-    learn(state.seen, state.means, action, loss)
+    update_mean(state.seen, state.means, action, loss)
     state.within[0] += off * (loss - state.means[action])
 
 
@@ -38,11 +38,11 @@ def believe(state: Any) -> None:
             estimate_spread(state, widest)
     wide = max(widest, prior[SPREAD])
     for action in range(state.seen.size):
-        state.guesses[action], state.doubts[action] = prior[CENTRE], prior[SPREAD]
+        state.posterior_mean[action], state.posterior_var[action] = prior[CENTRE], prior[SPREAD]
         if state.seen[action] > 0.0:
             kept = wide / (wide + state.errors[action])
-            state.guesses[action] += kept * (state.means[action] - prior[CENTRE])
-            state.doubts[action] = kept * state.errors[action]
+            state.posterior_mean[action] += kept * (state.means[action] - prior[CENTRE])
+            state.posterior_var[action] = kept * state.errors[action]
 
 
 def estimate_noises(state: Any) -> None:
@@ -61,8 +61,8 @@ def estimate_noises(state: Any) -> None:
             lowest = min(lowest, damped(state, action, centre))
     for action in range(state.seen.size):
         mean = (2.0 * lowest + damped(state, action, centre)) / 3.0
-        state.noises[action] = share * mean * (1.0 - mean)
-        state.errors[action] = state.noises[action] / max(1.0, state.seen[action])
+        state.noise_var[action] = share * mean * (1.0 - mean)
+        state.errors[action] = state.noise_var[action] / max(1.0, state.seen[action])
     state.prior[CENTRE], state.prior[TRIED] = centre, tried
 
 

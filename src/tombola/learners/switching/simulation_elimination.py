@@ -12,7 +12,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
-from tombola.learners.bandit.counts import learn
+from tombola.learners.bandit.counts import update_mean
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.stages import drop
 
@@ -84,7 +84,7 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
 
     def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:
         """Return whether an action with observed gap `gap` can be dropped in time.

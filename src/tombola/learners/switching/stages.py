@@ -14,7 +14,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.switching import elimination_counts, elimination_depth
-from tombola.learners.bandit.counts import learn
+from tombola.learners.bandit.counts import update_mean
 from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 
 
@@ -87,7 +87,7 @@ class StagedElimination(Learner):
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
         before = state.means[action]
-        learn(state.seen, state.means, action, loss)
+        update_mean(state.seen, state.means, action, loss)
         state.squares[action] += (loss - before) * (loss - state.means[action])
 
 

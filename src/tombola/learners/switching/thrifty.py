@@ -1,6 +1,6 @@
 """Thrifty, for many actions: explore only if it can pay in the remaining rounds.
 
-It may differ from FrugalUCB as long as a tracker lasts, so its bound is twice the sum that bounds its indices.
+It may differ from FrugalUCB as long as its exploration budget lasts, so its bound is twice the sum that bounds its indices.
 
 The value of information, one look ahead at a time: Frazier, Powell and Dayanik 2008 (knowledge gradient), with as many
 plays as pay best (Frazier and Powell 2010), for online play (Ryzhov, Powell and Frazier 2012); the price of a switch,
@@ -17,13 +17,13 @@ from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, thrifty, thrifty_exploration_budget
 from tombola.engine.intrinsics import no_inline
-from tombola.learners.bandit.counts import least_tried, lowest
+from tombola.learners.bandit.counts import argmin, least_tried_action
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.frugal_ucb import most_promising
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
 
 STRETCH = 12.0
-IMAGINED = 4.0
+PRIOR_ACTIONS = 4.0
 
 
 class State(NamedTuple):
@@ -35,8 +35,8 @@ class State(NamedTuple):
     horizon: float
     price: float
     scale: float
-    tracker: Floats
-    astray: Floats
+    exploration_budget: Floats
+    exploring: Floats
     acted: Floats
     current: Floats
     left: Floats
@@ -46,9 +46,9 @@ class State(NamedTuple):
     chosen: Floats
     seen: Floats
     means: Floats
-    guesses: Floats
-    doubts: Floats
-    noises: Floats
+    posterior_mean: Floats
+    posterior_var: Floats
+    noise_var: Floats
     errors: Floats
 
 
@@ -73,11 +73,11 @@ def saving(state: State, action: int, plays: float, bar: float) -> float:
     uniform on [0, 1]: the rule of succession, after one action unlike the others and three alike.
     """
     if plays == 0.0:
-        return float(max(0.0, bar - state.guesses[action]))
-    noise = state.noises[action]
+        return float(max(0.0, bar - state.posterior_mean[action]))
+    noise = state.noise_var[action]
     if state.seen[action] > 0.0:
-        return excess(bar - state.guesses[action], learnt(state.doubts[action], noise, plays))
-    unlike = 1.0 / (state.prior[TRIED] + IMAGINED)
+        return excess(bar - state.posterior_mean[action], learnt(state.posterior_var[action], noise, plays))
+    unlike = 1.0 / (state.prior[TRIED] + PRIOR_ACTIONS)
     alike = excess(bar - state.prior[CENTRE], learnt(state.prior[SPREAD], noise, plays))
     return float((1.0 - unlike) * alike + unlike * 0.5 * bar * bar * plays / (plays + 2.0))
 
@@ -89,12 +89,12 @@ def outlook(state: State, action: int, other: int, rest: float) -> tuple[float, 
     charged; plays not answered yet have been paid for.
     """
     toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
-    guess, waiting = state.guesses[action], state.chosen[action] - state.seen[action]
+    guess, waiting = state.posterior_mean[action], state.chosen[action] - state.seen[action]
     least, best, plays = toll + rest * guess, 1.0, 1.0
     while plays < rest:
-        bar = state.guesses[other] + state.price / (rest - plays)
+        bar = state.posterior_mean[other] + state.price / (rest - plays)
         gap = guess - bar
-        spent = min(plays, state.noises[action] / (gap * gap)) if gap > 0.0 else plays
+        spent = min(plays, state.noise_var[action] / (gap * gap)) if gap > 0.0 else plays
         news = saving(state, action, plays + waiting, bar) - saving(state, action, waiting, bar) + max(0.0, -gap)
         loss = toll + spent * guess + (rest - spent) * bar - (rest - plays) * news
         if loss < least:
@@ -110,10 +110,10 @@ def most_valuable(state: State) -> int:
     """
     believe(state)
     rest, current = state.horizon - state.acted[0], int(state.current[0])
-    fresh, first = least_tried(state.seen, state.chosen), lowest(state.guesses)
+    fresh, first = least_tried_action(state.seen, state.chosen), argmin(state.posterior_mean)
     second = 1 if first == 0 else 0
     for action in range(state.seen.size):
-        if action != first and state.guesses[action] < state.guesses[second]:
+        if action != first and state.posterior_mean[action] < state.posterior_mean[second]:
             second = action
     best, least, visit, stay = first, math.inf, 1.0, math.inf
     for action in range(state.seen.size):
@@ -122,7 +122,7 @@ def most_valuable(state: State) -> int:
             stay = loss if action == current else stay
             if loss < least:
                 best, least, visit = action, loss, plays
-    if state.visit[0] > 0.0 and (current == first or stay < rest * state.guesses[first] + state.price):
+    if state.visit[0] > 0.0 and (current == first or stay < rest * state.posterior_mean[first] + state.price):
         return current
     longest = max(STRETCH * state.price, min(1.0, state.price) * state.chosen[best])
     state.visit[0] = min(visit, longest) if best != current else 0.0
@@ -139,12 +139,12 @@ def look(state: State) -> int:
     """Return the most valuable action, if its index or the budget permits it."""
     valuable, promising = most_valuable(state), most_promising(state, THRIFTY_TOLL)
     toll = state.price if valuable != state.current[0] and state.current[0] >= 0.0 else 0.0
-    state.astray[0] = 0.0
+    state.exploring[0] = 0.0
     if valuable == promising:
         return valuable
-    if toll + stretch_of(state, valuable) <= state.tracker[0]:
-        state.tracker[0] -= toll
-        state.astray[0] = 1.0
+    if toll + stretch_of(state, valuable) <= state.exploration_budget[0]:
+        state.exploration_budget[0] -= toll
+        state.exploring[0] = 1.0
         return valuable
     state.visit[0] = 0.0
     return promising
@@ -157,11 +157,11 @@ class Thrifty(Learner):
     The spread of the means of the actions tried decides.
 
     With R rounds left, a visit of n = 1, 2, 4, .. rounds to action a, and then going on with it or with the best other
-    b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are guesses of
+    b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are posterior_mean of
     the mean losses, and M is the future mean of a. The cheapest visit is begun. Posterior means use a prior with
     the centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not
     broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
-    index with scale .7 asks for another action, losses and switch come from a tracker; once it is empty that decides.
+    index with scale .7 asks for another action, losses and switch come from the exploration budget; once it is empty that decides.
     So for every pool in random order without delay its regret, with the price of its switches, is at most
     `bounds.thrifty`, of order sqrt(k T) + price k ln T. All formulas, the proof, and the tables it was tuned on:
     docs/theory/thrifty.md.
@@ -180,13 +180,13 @@ class Thrifty(Learner):
         _validate.real("Thrifty", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> State:
-        chosen, seen, means, guesses, doubts, noises, errors = np.zeros((7, actions))
+        chosen, seen, means, posterior_mean, posterior_var, noise_var, errors = np.zeros((7, actions))
         return State(
             horizon=float(horizon),
             price=self.price,
             scale=THRIFTY_SCALE,
-            tracker=np.full(1, thrifty_exploration_budget(horizon, actions)),
-            astray=np.zeros(1),
+            exploration_budget=np.full(1, thrifty_exploration_budget(horizon, actions)),
+            exploring=np.zeros(1),
             acted=np.zeros(1),
             current=np.full(1, -1.0),
             left=np.zeros(1),
@@ -196,9 +196,9 @@ class Thrifty(Learner):
             chosen=chosen,
             seen=seen,
             means=means,
-            guesses=guesses,
-            doubts=doubts,
-            noises=noises,
+            posterior_mean=posterior_mean,
+            posterior_var=posterior_var,
+            noise_var=noise_var,
             errors=errors,
         )
 
@@ -218,7 +218,7 @@ class Thrifty(Learner):
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
         notice(state, action, loss)
-        state.tracker[0] -= state.astray[0] * loss
+        state.exploration_budget[0] -= state.exploring[0] * loss
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         return thrifty(horizon, actions, self.price) if delay == 0 else None

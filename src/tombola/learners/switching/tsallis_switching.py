@@ -13,7 +13,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
-from tombola.learners.bandit.counts import lowest
+from tombola.learners.bandit.counts import argmin
 from tombola.learners.bandit.tsallis_inf import normalise
 from tombola.learners.base import Feedback, Learner
 from tombola.rng import choice
@@ -67,7 +67,7 @@ class TsallisSwitching(Learner):
         state.blocks[0] += 1.0
         length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
         half_eta = math.sqrt(2.0 / state.blocks[0]) / length
-        least = state.totals[lowest(state.totals)]
+        least = state.totals[argmin(state.totals)]
         state.gaps[:] = (state.totals - least) * half_eta
         state.y[0] = normalise(state.gaps, float(state.y[0]), state.weights)
         action = choice(state.weights, rng)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tombola import _validate
-from tombola.learners.bandit.ucb2 import LEAST, UCB2, State, start
+from tombola.learners.bandit.ucb2 import MIN_ALPHA, UCB2, State, start
 from tombola.learners.base import Feedback, Learner
 
 
@@ -27,7 +27,7 @@ class UCB2WithoutReplacement(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.real("UCB2WithoutReplacement", "alpha", self.alpha, least=LEAST, below=1)
+        _validate.real("UCB2WithoutReplacement", "alpha", self.alpha, least=MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         return start(self.alpha, float(horizon), actions)

@@ -71,7 +71,7 @@ class ScaledBudget(Thrifty):
 
     def init(self, actions: int, horizon: int) -> Any:
         state = super().init(actions, horizon)
-        return state._replace(tracker=state.tracker * self.times)
+        return state._replace(exploration_budget=state.exploration_budget * self.times)
 
 
 @dataclass(frozen=True)

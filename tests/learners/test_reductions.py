@@ -36,7 +36,7 @@ from tombola.learners import (
     PythonLearner,
     Uniform,
 )
-from tombola.learners.reductions.simulation import KEPT, frequencies
+from tombola.learners.reductions.simulation import N_KEPT, play_counts
 from tombola.rng import integers, new_rng
 
 
@@ -65,7 +65,7 @@ def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
         if not has_capacity(book.cells):
             book.reserve()
         if live.act(book.cells)[0] == NEEDS_PLAN:
-            note["past"] = runner.state.past[: int(runner.state.counters[KEPT])].copy()
+            note["past"] = runner.state.past[: int(runner.state.counters[N_KEPT])].copy()
             note["rng"] = runner.rng.copy()
             runner.plan(t)
             live.act(book.cells)
@@ -231,7 +231,7 @@ def test_an_object_of_another_library_trains_like_our_own() -> None:
         with np.errstate(over="ignore"):
             rng = new_rng(np.random.SeedSequence((1, r)))
             theirs[r] = PythonLearner(lambda k, n: Counter(k)).train(past, 64, rng) / 64
-        ours[r] = frequencies(FollowTheLeader(), past, 64, new_rng(np.random.SeedSequence((2, r)))) / 64
+        ours[r] = play_counts(FollowTheLeader(), past, 64, new_rng(np.random.SeedSequence((2, r)))) / 64
     error = math.hypot(theirs[:, 0].std(), ours[:, 0].std()) / math.sqrt(200)
     assert abs(theirs[:, 0].mean() - ours[:, 0].mean()) < 5 * error
     mixing = PythonLearner(lambda k, n: None, predict=lambda s: [0.25, 0.75], update=lambda s, losses: None)

@@ -35,7 +35,7 @@ from tombola.learners import (
     TsallisSwitching,
 )
 from tombola.learners.base import Learner
-from tombola.learners.reductions.optimistic import SimulatedHistory, fresh, keep, kept_share
+from tombola.learners.reductions.optimistic import SimulatedHistory, compile_simulation, keep_probabilities, store_loss
 from tombola.learners.switching.frugal_ucb import index
 from tombola.learners.switching.prior import believe, notice
 from tombola.rng import new_rng
@@ -104,9 +104,9 @@ def test_the_prior_learns_centre_and_spread() -> None:
     assert centre == pytest.approx(0.4, abs=0.05)
     assert np.sqrt(spread) == pytest.approx(means.std(), rel=0.25)
     assert tried == 40
-    assert state.guesses[40] == centre
-    assert state.doubts[40] == spread
-    assert abs(state.guesses[:40] - means).mean() < abs(state.means[:40] - means).mean()
+    assert state.posterior_mean[40] == centre
+    assert state.posterior_var[40] == spread
+    assert abs(state.posterior_mean[:40] - means).mean() < abs(state.means[:40] - means).mean()
 
 
 def test_thrift_costs_little_where_there_are_two_actions() -> None:
@@ -155,12 +155,12 @@ def test_simulated_losses_have_the_mean_of_the_index() -> None:
     """40,000 simulated losses of an action: its index to five standard deviations, false alarm below 1e-6."""
     state = OptimisticSimulation(Listener()).init(2, 400)._replace(past=np.zeros((2, 400)))
     for loss in np.linspace(0.6, 1.0, 62):  # 62 is one of the counts 1, 2, 3, 5, 8, 12, ..
-        keep(state, 1, float(loss))
-    keep(state, 0, 0.0)
-    share = kept_share(state)
+        store_loss(state, 1, float(loss))
+    store_loss(state, 0, 0.0)
+    share = keep_probabilities(state)
     expected = index(0.8, 62.0, 400.0, 2, 400.0)
     assert share[0] == 0.0, "an action that never lost has nothing to keep"
-    memory, run = fresh(Listener(), 2, 64, compiled=compiles())
+    memory, run = compile_simulation(Listener(), 2, 64, compiled=compiles())
     told = memory.copy()
     run(told, new_rng(np.random.SeedSequence(1)), SimulatedHistory(state.past, state.known, share), 40_000, np.zeros(2))
     count, total = told[told.size - 4 : told.size - 2]

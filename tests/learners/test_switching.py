@@ -145,7 +145,7 @@ def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) ->
     actions_played = [action for action, _ in steps(live, losses, after(rows, 0))]
     assert set(actions_played[100:900]) == {0}
     assert set(actions_played[900:]) == set(range(actions))
-    assert 0 <= live.runner.state.tracker[0] < thrifty_exploration_budget(rows, actions) / 5
+    assert 0 <= live.runner.state.exploration_budget[0] < thrifty_exploration_budget(rows, actions) / 5
 
 
 @each_learner

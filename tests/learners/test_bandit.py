@@ -22,7 +22,7 @@ from tombola.learners import (
     ThompsonSampling,
     TsallisInf,
 )
-from tombola.learners.bandit.counts import lower
+from tombola.learners.bandit.counts import kl_lower_bound
 from tombola.learners.base import Learner, MixedLearner
 from tombola.rng import new_rng
 
@@ -192,8 +192,8 @@ def test_kl_lower_bound_solves_its_equation(mean: float, far: float) -> None:
         q = (low + high) / 2
         low, high = (q, high) if 0 < q < mean and naive.kl(mean, q) > far else (low, q)
     slack = 2e-12 if far >= 1e-6 else 1e-6  # for a tiny distance the equation itself is only known to rounding
-    assert 0.0 <= lower(mean, far) <= mean
-    assert lower(mean, far) == pytest.approx(high, abs=slack)
+    assert 0.0 <= kl_lower_bound(mean, far) <= mean
+    assert kl_lower_bound(mean, far) == pytest.approx(high, abs=slack)
 
 
 def test_thompson_sampling_has_the_right_distribution() -> None:

@@ -15,7 +15,7 @@ from tombola.bounds.optimistic_lp import optimistic_log
 from tombola.budget.budget import Budget, BudgetTerms
 from tombola.errors import ParameterError
 from tombola.learners import OptimisticLP
-from tombola.learners.budgeted.optimistic_lp import lower
+from tombola.learners.budgeted.optimistic_lp import lower_confidence_bounds
 from tombola.paper.claims.constraints import AlwaysNull
 from tombola.trace import Trace
 
@@ -24,7 +24,7 @@ Low = Callable[[Floats, Floats, float], Floats]
 
 def too_low(means: Floats, counts: Floats, log: float) -> Floats:
     """The radius divided by two: what must be caught."""
-    return lower(means, counts, log / 4)
+    return lower_confidence_bounds(means, counts, log / 4)
 
 
 def worst_excess(low: Low) -> float:
@@ -42,7 +42,7 @@ def worst_excess(low: Low) -> float:
 
 
 def test_the_radius_covers_exactly_and_half_of_it_does_not() -> None:
-    assert worst_excess(lower) <= 1.0
+    assert worst_excess(lower_confidence_bounds) <= 1.0
     assert worst_excess(too_low) > 2.0
 
 
@@ -67,8 +67,8 @@ def test_what_is_promised_holds_over_whole_plays_and_a_quarter_of_the_radius_doe
     pool = Pool(rng.integers(0, 2, (120, 3)).astype(float), costs=rng.integers(0, 2, (120, 3)).astype(float))
     learner, log = OptimisticLP(delta=0.5), optimistic_log(120, 4, 1, 0.5)
     traces = [play(learner, pool, budget=Budget(40.0, null="add"), seed=seed) for seed in range(60)]
-    assert sum(breaks(trace, pool, log, lower) for trace in traces) <= 1
-    assert sum(breaks(trace, pool, log / 16, lower) for trace in traces) > 40
+    assert sum(breaks(trace, pool, log, lower_confidence_bounds) for trace in traces) <= 1
+    assert sum(breaks(trace, pool, log / 16, lower_confidence_bounds) for trace in traces) > 40
 
 
 def ugly(T: int) -> dict[str, tuple[Pool, float]]:
