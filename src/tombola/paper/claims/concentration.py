@@ -19,6 +19,7 @@ from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdi
 from tombola.paper.curves import exact_column
 from tombola.report.chart import Chart, Line
 
+# Tolerance of interval ends: probabilities are sums of at most 201 terms.
 ROUNDING = 1e-12
 Intervals: TypeAlias = Callable[[float, float, int], Any]  # population, level, actions -> Confidence
 
@@ -63,6 +64,7 @@ def halved(interval: Intervals) -> Intervals:
     return lambda population, level, actions: interval(population, min(0.999, 2 * (level / 2) ** 0.25), actions)
 
 
+# Levels of the intervals that are tested; the chart shows SHOWN.
 LEVELS = (0.5, 0.2, 0.05, 0.01)
 SHOWN = 0.05
 KINDS: dict[str, Intervals] = {

@@ -28,6 +28,7 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# Budget per round, failure probability of the bounds, and actions of the pools.
 RATE, DELTA, ACTIONS = 0.8, 0.05, 3
 WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
@@ -88,6 +89,7 @@ BOUNDS: dict[str, Callable[[int], float]] = {
     "margin 3": faithful_bound(3.0),
     "Serfling LP": lambda T: bounds.serfling_lp(T, ACTIONS, 1, RATE, DELTA),
 }
+# Learners with a margin that should keep the stop rule from ending the play.
 UNSTOPPED = ("margin 3", "Serfling LP")
 
 

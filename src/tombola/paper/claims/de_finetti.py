@@ -21,7 +21,9 @@ from tombola.paper.claims.concentration import ROUNDING, Intervals, halved, with
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.report.chart import Chart
 
+# Constant of Diaconis and Freedman (1980) in their norm.
 CONSTANT = math.sqrt(2 / (math.pi * math.e))
+# Level of the interval; it is computed for k up to TRIED only, since it takes time k^2.
 LEVEL, TRIED = 0.05, 300
 Law: TypeAlias = Callable[[int, int], Floats]
 

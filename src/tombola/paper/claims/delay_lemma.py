@@ -22,6 +22,7 @@ from tombola.paper.curves import exact_band
 from tombola.report.chart import Chart
 from tombola.rng import new_rng
 
+# Trainings per block: enough draws for the chi-square test.
 TRAININGS = 40
 
 

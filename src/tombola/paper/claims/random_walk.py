@@ -25,6 +25,7 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# The learner with a proved rate, and the standard deviation of the rescaled walk.
 FRUGAL, SPREAD = "FrugalUCB", 0.25
 LEARNERS: dict[str, Learner] = {
     FRUGAL: FrugalUCB(),

@@ -24,6 +24,7 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# Leads of action 1 in units of 1/sqrt(T): the hardest i.i.d. input is near 1.
 LEADS = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
 ZERO = "zero"
 

@@ -28,6 +28,7 @@ from tombola.paper.curves import mean_band, reference_lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
+# Failure probability of SerflingElimination, and gaps in units of 1/sqrt(T).
 DELTA, GAPS = 0.1, (0.5, 8.0, 16.0)
 TIGHT = "Serfling elimination"
 WORDS = ("√(k T log³ T)", "√(k T log T)")

@@ -24,6 +24,7 @@ from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import RngStreams, repetition_seeds
 
+# Failure probability; (T, n) of the enumerated list; (T, n) of the class of all labellings.
 DELTA, SHORT, RICH = 0.05, (14, 7), (1024, 190)
 Radius: TypeAlias = Callable[[int, int, int, float], float]  # rows seen, rows of the pool, dimension, delta
 RADII: dict[str, Radius] = {

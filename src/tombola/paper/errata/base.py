@@ -9,6 +9,7 @@ from tombola.paper.base import docstring_fields
 Severity = Literal["false", "gap", "typo", "loose"]
 Relation = Literal["equals", "at most", "at least", "within", "tighter"]
 Method = Literal["computed", "arithmetic"]
+# Asymptotic constants are compared at finite sizes.
 RELATIVE_TOLERANCE = 0.01
 
 

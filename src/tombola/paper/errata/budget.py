@@ -4,6 +4,7 @@ import math
 
 from tombola.paper.errata.base import Evidence, erratum
 
+# Setting of all examples: horizon, actions, resources, budget per round, failure probability.
 T, K, M, RATE, DELTA = 2**16, 3, 1, 0.5, 0.05
 LOG = math.log(M * K * math.log2(T) / DELTA)
 

@@ -12,6 +12,7 @@ from tombola.paper.extensions.coin_game import Paths, game, hedge, leader, min_f
 from tombola.paper.pvalues import exact
 from tombola.report.chart import Chart
 
+# Below the values of the linear programs, 1.2096 to 1.2142, by more than their error.
 LIMIT = 1.2
 Rivals = Callable[[Floats, Floats], Floats]
 

@@ -11,6 +11,7 @@ from tombola.paper.pvalues import ROUNDING, exact
 from tombola.report.chart import Chart
 
 Law = Callable[[int, int, int, int, int, int], float]
+# Rows, wins and losses of the lists.
 LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
 

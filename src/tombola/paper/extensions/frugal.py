@@ -17,6 +17,7 @@ from tombola.paper.pvalues import exact, mean_at_most
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
+# Gaps of the pools; -1 stands for the hard gap 2 sqrt(k/T).
 GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
 PRICE = 1.0
 

@@ -15,6 +15,7 @@ from tombola.paper.pvalues import mean_at_most
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# Gap large enough that all other actions are dropped early.
 GAP = 0.8
 T = 2**13
 
