@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import linprog
 
 from naive import budget as naive
+from naive.optimum import exact, fractions
 from test_budget_learners import agree, pool_of
-from test_optimum_exact import exact, fractions
 from tombola import Pool, Session, compare, demo, play
 from tombola._formatting import format_number
 from tombola.advice.default_learners import Conditions
