@@ -1,4 +1,4 @@
-"""Allowing: a budget as it is written on the command line, with the worst costs and prices by the names of actions."""
+"""Budget options of the command line: amounts, worst costs and prices by action name."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,9 @@ def budget_named(
     null: str,
     target: float | None = None,
 ) -> Budget | None:
-    """Return the budget, or None if no amount is given; `worst` and `prices` have one text for each resource.
+    """Return the budget of the options, or None without an amount.
+
+    `worst` and `prices` have one text per resource.
 
     >>> budget_named(["gpt", "small"], [25.0], ["gpt=0.03,small=0.001"], [], "")
     Budget(amounts=[25.0], worst=[[0.03], [0.001]], null='add', prices=None, target=None)
@@ -56,7 +58,7 @@ def _null(names: Sequence[str], null: str) -> int | Literal["add"]:
 
 
 def _table(option: str, names: Sequence[str], texts: Sequence[str], resources: int) -> Floats:
-    """Return actions x resources, NaN where nothing is said."""
+    """Return actions x resources, NaN where nothing is given."""
     if texts and len(texts) != resources:
         raise ParameterError(
             f"{option}: expected one for each of the {resources} amounts of --budget, got {len(texts)}; write {option} "
