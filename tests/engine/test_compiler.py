@@ -588,7 +588,8 @@ import numba.core.event as event
 from tombola import Exp3, FollowTheLeader, Pool, Session, play
 from rich_learner import Rich
 import numpy as np
-with event.install_recorder("numba:compile") as compiled:
+from tombola.engine.compiler import compiled as always_compiled
+with always_compiled(), event.install_recorder("numba:compile") as compiled:
     pool = Pool(np.random.default_rng(0).random((40, 3)))
     played = [play(learner, pool, delay=1, seed=1).actions.tolist() for learner in (FollowTheLeader(), Exp3(), Rich())]
     session = Session(Exp3(), actions=3, horizon=9, seed=0)
