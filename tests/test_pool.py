@@ -1,5 +1,6 @@
 """The pool keeps what it is given, cannot be written to, and refuses what is not a table of losses."""
 
+import pickle
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -174,3 +175,15 @@ def test_index_of_a_frame_becomes_ids() -> None:
 def test_unknown_kind_is_rejected() -> None:
     with pytest.raises(PoolError, match="kind must be"):
         Pool([[0.0]], kind="rewards")  # type: ignore[arg-type]
+
+
+def test_pool_features_are_checked_and_kept() -> None:
+    pool = Pool(np.eye(2), features=[[1.0, np.nan], [2.0, 3.0]])
+    assert repr(pool) == "Pool(2 rows, 2 actions, 2 features)"
+    assert pool.feature_names == ("0", "1")
+    copied = pickle.loads(pickle.dumps(Pool(np.eye(2), features=np.arange(2), feature_names=["size"])))
+    assert (copied.feature_names, copied.features.tolist()) == (("size",), [[0.0], [1.0]])
+    with pytest.raises(PoolError, match="features must have a row of numbers for each of the 2 rows"):
+        Pool(np.eye(2), features=np.zeros((3, 1)))
+    with pytest.raises(PoolError, match="got inf in row 1, feature 0"):
+        Pool(np.eye(2), features=[0.0, np.inf])

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,8 @@ class Pool:
 
     Arrays of float32 and float64 are not copied, and memory-mapped arrays stay memory-mapped; the pool is read-only.
     `actions` and `ids` name the columns and the rows. `costs` has shape (rows, actions) or (rows, actions, resources).
+    `features` has shape (rows, features): numbers known before the action is chosen, NaN where missing. Only policies
+    (`tombola.policies`) use them.
 
     A data frame keeps its column names, and its index as ids; it needs `kind`: "losses" (lower is better) or "scores"
     (higher is better), since its column names do not state the direction. An array holds losses by default.
@@ -38,6 +40,8 @@ class Pool:
         costs: Any = None,
         *,
         kind: Literal["losses", "scores"] | None = None,
+        features: Any = None,
+        feature_names: Sequence[str] | None = None,
     ) -> None:
         if kind not in (None, "losses", "scores"):
             raise PoolError(f"Pool: kind must be 'losses' or 'scores', got {kind!r}; write one of those.")
@@ -50,6 +54,11 @@ class Pool:
         self.actions: tuple[str, ...] = _names("actions", actions, self.k)
         self.ids: tuple[Any, ...] | None = None if ids is None else _names("ids", ids, self.rows, keep=True)
         self.costs: Rows | None = None if costs is None else self._check_costs(costs)
+        self.features: Rows | None = None if features is None else self._check_features(features)
+        if feature_names is None and is_frame(features):
+            feature_names = [str(name) for name in getattr(features, "column_names", features.columns)]
+        n_features = 0 if self.features is None else int(self.features.shape[1])
+        self.feature_names: tuple[str, ...] = _names("feature_names", feature_names, n_features)
 
     @classmethod
     def from_rewards(
@@ -68,13 +77,17 @@ class Pool:
 
     def __repr__(self) -> str:
         resources = "" if self.costs is None else f", {self.costs.shape[2]} resources"
-        return f"Pool({self.rows} rows, {self.k} actions{resources})"
+        features = "" if self.features is None else f", {self.features.shape[1]} features"
+        return f"Pool({self.rows} rows, {self.k} actions{resources}{features})"
 
     def __len__(self) -> int:
         return self.rows
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pool, (self.losses, self.actions, self.ids, self.costs)
+        parts = (self.losses, self.actions, self.ids, self.costs)
+        if self.features is None:
+            return Pool, parts
+        return partial(Pool, features=self.features, feature_names=self.feature_names), parts
 
     @property
     def rows(self) -> int:
@@ -113,6 +126,26 @@ class Pool:
                 f"got shape {array.shape}; write costs as an array of shape {self.losses.shape}."
             )
         _within("costs", table, np.inf, "a cost is never negative; leave out the row or write 0")
+        return table
+
+    def _check_features(self, features: Any) -> Rows:
+        array = _array("features", features)
+        table = _frozen(array[:, None] if array.ndim == 1 else array, "features", dimensions=2)
+        if table.shape[0] != self.rows or table.shape[1] == 0:
+            raise PoolError(
+                f"Pool: features must have a row of numbers for each of the {self.rows} rows, got shape {array.shape}; "
+                "write features as an array of shape (rows, features)."
+            )
+        row = 0
+        for chunk in _chunks(table):
+            infinite = np.isinf(chunk)
+            if infinite.any():
+                where = np.unravel_index(int(np.argmax(infinite)), chunk.shape)
+                raise PoolError(
+                    f"Pool: features must be finite or missing (NaN), got {chunk[where]} in row {row + int(where[0])}, "
+                    f"feature {int(where[1])}; write NaN if the value is unknown."
+                )
+            row += chunk.shape[0]
         return table
 
 

@@ -34,6 +34,8 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "delay_column": (str, "The column with the delay of each row, in rounds."),
     "sheet": (str, "The sheet of an Excel file."),
     "decimal": (str, "The decimal mark: '.' or ','."),
+    "features": (str, "Columns known before the action is chosen, to route by; names or patterns, commas between."),
+    "text": (str, "Columns of free text to route by, such as prompts; names or patterns, commas between."),
     "header": (bool | None, "Whether the first line of a text table has the names of the columns."),
 }
 
@@ -91,6 +93,8 @@ def to_read_options(options: dict[str, Any]) -> TableOptions:
         "actions": parse_names(options["actions"]),
         "ignore": parse_names(options["ignore"]),
         "costs": parse_names(options["costs"]),
+        "features": parse_names(options["features"]),
+        "text": parse_names(options["text"]),
         "ids": options["id"],
         "sheet": options["sheet"],
         "decimal": options["decimal"],

@@ -57,9 +57,11 @@ class Routed:
         check_models("Routed", self.models)
         Guard(self.risk, self.worst)
 
-    def play(self, pool: Pool, features: Any, *, order: str = "random", delay: int = 0, seed: Seed) -> "RoutedTrace":
-        """Play the whole list once; the safe learner meets the same order."""
-        table = as_features("Routed", features, pool.rows)
+    def play(
+        self, pool: Pool, features: Any = None, *, order: str = "random", delay: int = 0, seed: Seed
+    ) -> "RoutedTrace":
+        """Play the whole list once; the safe learner meets the same order. Default features: those of the pool."""
+        table = as_features("Routed", features, pool)
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
         safe = play(self.safe, _ordered(pool, rows), order="given", seed=seed)
@@ -188,9 +190,12 @@ def _ordered(pool: Pool, rows: Order) -> Pool:
     return Pool(np.asarray(pool.losses[rows]), pool.actions)
 
 
-def as_features(owner: str, features: Any, rows: int) -> Floats:
-    """Return features as rows x numbers; a single column may be given flat."""
-    table = np.asarray(features, np.float64)
+def as_features(owner: str, features: Any, pool: Pool) -> Floats:
+    """Return features as rows x numbers, those of the pool if None; a single column may be given flat."""
+    given, rows = pool.features if features is None else features, pool.rows
+    if given is None:
+        raise ParameterError(f"{owner}: expected features, got none; write Pool(losses, features=...).")
+    table = np.asarray(given, np.float64)
     table = table.reshape(-1, 1) if table.ndim == 1 else table
     if table.ndim != 2 or table.shape[0] != rows:
         raise ParameterError(

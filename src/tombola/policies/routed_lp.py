@@ -73,17 +73,17 @@ class RoutedLP:
         check_models("RoutedLP", self.models)
 
     def play(
-        self, pool: Pool, features: Any, budget: Budget, *, order: str = "random", seed: Seed
+        self, pool: Pool, features: Any = None, budget: Budget | None = None, *, order: str = "random", seed: Seed
     ) -> "BudgetedRoutedTrace":
         """Play the whole list once within the budget."""
-        if pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
+        if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
             raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
         resolved = budget.resolve(pool.k, 1, pool.costs, horizon=pool.rows)
         tracker, _ = new_tracker(BudgetRun(resolved, "fits", mixed=False), pool.rows)
         losses, costs = _with_null(pool, rows, added=resolved.added)
-        run = _Run(losses, costs, as_features("RoutedLP", features, pool.rows)[rows], tracker, streams.learner(self))
+        run = _Run(losses, costs, as_features("RoutedLP", features, pool)[rows], tracker, streams.learner(self))
         self._play_blocks(run, float(resolved.amounts[0]))
         return BudgetedRoutedTrace(rows, losses, costs, run.actions, balance_of(tracker, resolved.amounts))
 

@@ -83,6 +83,13 @@ def read_long(table: Columns, options: ReadOptions, action: Column, *, average: 
     )
 
 
+def rows_of_lines(table: Columns, options: ReadOptions) -> Rounds:
+    """Return the row of each line of a long table that `read_long` has accepted."""
+    ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
+    assert ids is not None
+    return _encode(table, ids)[0]
+
+
 def _named(table: Columns, names: Sequence[str]) -> Column | None:
     return next((column for column in table.columns if column.name.lower() in names), None)
 

@@ -28,6 +28,8 @@ class ReadOptions(NamedTuple):
     sheet: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    features: Sequence[str] = ()
+    text: Sequence[str] = ()
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -52,6 +54,9 @@ class ParsedTable(NamedTuple):
     unit: word for the numbers in the column names, or ""
     ignored: columns that are not used, with the reason
     groups: columns of groups, with the number of groups
+    features: rows x features, NaN where missing; None without features
+    feature_names: a name for each feature
+    possible_features: ignored numeric columns that could be features
     """
 
     source: str
@@ -66,6 +71,9 @@ class ParsedTable(NamedTuple):
     unit: str = ""
     ignored: Mapping[str, str] = MappingProxyType({})
     groups: Mapping[str, int] = MappingProxyType({})
+    features: Floats | None = None
+    feature_names: tuple[str, ...] = ()
+    possible_features: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

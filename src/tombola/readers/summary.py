@@ -61,6 +61,13 @@ class TableSummary(NamedTuple):
         if parsed.groups:
             groups = [f"{name} ({count} groups)" for name, count in parsed.groups.items()]
             facts.append(("groups", join_names(groups, limit=12)))
+        if parsed.features is not None:
+            names = join_names(parsed.feature_names, limit=12, length=40)
+            facts.append(("features", f"{len(parsed.feature_names):,}: {names}"))
+        if parsed.possible_features:
+            names = join_names(parsed.possible_features, limit=12, length=40)
+            known = "if known before the action is chosen"
+            facts.append(("could be features", f"{names} ({option_text('features', 'NAMES')}, {known})"))
         ignored = [f"{name or '(no name)'}: {reason}" for name, reason in parsed.ignored.items()]
         return [*facts, *(("ignored", line) for line in ignored)]
 

@@ -13,10 +13,11 @@ from tombola._formatting import is_encodable, join_names, truncate
 from tombola.errors import ParameterError, TableError
 from tombola.pool import Pool
 from tombola.readers.columns import Columns
+from tombola.readers.features import add_features, feature_columns
 from tombola.readers.formats import read_file
 from tombola.readers.formats.arrays import read_array, select_actions
 from tombola.readers.formats.frames import read_frame
-from tombola.readers.long import find_action_column, read_long
+from tombola.readers.long import find_action_column, read_long, rows_of_lines
 from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable, ReadOptions
 from tombola.readers.to_pool import Table, source_name, to_pool
@@ -45,12 +46,14 @@ def read_table(
     sheet: str | None = None,
     decimal: Literal[".", ","] | None = None,
     header: bool | None = None,
+    features: Sequence[str] = (),
+    text: Sequence[str] = (),
 ) -> Table:
     """Read a table as a pool, with delays if it has any, and notes on the conversion.
 
     A wide table has a column per action. A long table has a line for each row and action, with columns for the row,
     the action and the value. Roles of columns that no option names are detected from names and cells; the notes list
-    them. `actions`, `costs` and `ignore` take patterns such as "gpt*".
+    them. `actions`, `costs`, `ignore`, `features` and `text` take patterns such as "gpt*".
 
     source: a path (CSV, TSV, JSON, Parquet, Feather, Arrow, NPZ, NPY, SQLite as FILE::TABLE, Excel, an ASlib folder,
         "-" for standard input), a data frame (pandas, polars, Arrow), or an array. NPY files stay memory-mapped.
@@ -68,6 +71,9 @@ def read_table(
     sheet: the sheet of an Excel file, or the table of an SQLite file.
     decimal: the decimal mark of a text table, if it is ambiguous.
     header: whether a text table has a line with names; required if its first line looks like data.
+    features: columns (arrays of an archive) known before the action is chosen, for policies; never actions. Words
+        become categories.
+    text: columns of free text that become features (TF-IDF of words, reduced; needs scikit-learn).
 
     >>> values = np.array([[3.0, 1.0], [5.0, 2.0]])
     >>> table = read_table(values, kind="losses", range=(0, 5), actions=["slow", "quick"])
@@ -80,7 +86,10 @@ def read_table(
     _check_choice("missing", missing, ("error", "drop", "worst"))
     _check_choice("decimal", decimal, (None, ".", ","))
     limits = _check_range(range, rescale=rescale)
-    options = ReadOptions(kind, actions, costs, delay, ids, action, value, tuple(ignore), sheet, decimal, header)
+    options = ReadOptions(
+        kind, actions, costs, delay, ids, action, value, tuple(ignore), sheet, decimal, header, tuple(features),
+        tuple(text),
+    )  # fmt: skip
     return to_pool(parse_table(source, options), missing=missing, limits=limits, rescale=rescale)
 
 
@@ -125,14 +134,19 @@ def _parse(source: Any, options: ReadOptions) -> ParsedTable:
 
 def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
     excluded = dict.fromkeys(name for pattern in options.ignore for name in table.matching(pattern, "ignore"))
+    numeric, texts = feature_columns(table, options, excluded)
+    table = replace(table, columns=[column for column in table.columns if column.name not in {*numeric, *texts}])
     rest = replace(table, columns=[column for column in table.columns if column.name not in excluded])
     action = find_action_column(rest, options)
+    lines = None
     if action is None:
         parsed = read_wide(table, options)
     else:
         parsed = read_long(rest, options, action)
+        lines = rows_of_lines(rest, options)
         parsed.notes.extend([f"ignored: {join_names([*excluded])} (as requested)"] if excluded else [])
-    return parsed._replace(notes=[*table.notes, *parsed.notes])
+    parsed = parsed._replace(notes=[*table.notes, *parsed.notes])
+    return add_features(parsed, table, list(numeric.values()), list(texts.values()), lines)
 
 
 def _check_encodable(source: str, name: str, labels: Sequence[str]) -> None:

@@ -76,7 +76,10 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
     if missing == "worst":
         losses, filled = _fill_losses(losses)
         notes += filled
-    pool = Pool(losses, parsed.actions, parsed.ids, parsed.costs)
+    pool = Pool(
+        losses, parsed.actions, parsed.ids, parsed.costs, features=parsed.features,
+        feature_names=parsed.feature_names or None,
+    )  # fmt: skip
     best = f"best fixed action: {pool.actions[pool.best]}, mean loss {pool.means[pool.best]:.4g}"
     notes = [direction_text(kind, parsed.unit), *parsed.notes, *notes, best]
     return Table(pool, _delays(parsed), notes, kind, parsed.unit, (low, high))
@@ -150,6 +153,7 @@ def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTabl
         ids=None if parsed.ids is None else tuple(np.array(parsed.ids, dtype=object)[complete]),
         costs=None if parsed.costs is None else parsed.costs[complete],
         delays=None if parsed.delays is None else parsed.delays[complete],
+        features=None if parsed.features is None else parsed.features[complete],
         notes=[*parsed.notes, f"dropped {int(incomplete.sum())} of {len(incomplete)} rows, which have missing cells"],
     )
 

@@ -10,6 +10,7 @@ from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import PERCENT, Column, Columns, notation_notes
 from tombola.readers.costs import AS_REQUESTED, detected_costs, requested_costs
+from tombola.readers.features import possible_features
 from tombola.readers.names import (
     DELAYS,
     IDS,
@@ -78,6 +79,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         unit=unit,
         ignored=ignored,
         groups=_groups(table, ignored),
+        possible_features=possible_features(table, [name for name in ignored if ignored[name] != AS_REQUESTED]),
     )
 
 

@@ -28,7 +28,7 @@ _READ_ERRORS = (
 def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     """Read an NPZ archive with an array `losses` or `scores`.
 
-    Optional arrays are `actions`, `ids`, `costs` and `delays`. Pickled objects are rejected.
+    Optional arrays are `actions`, `ids`, `costs` and `delays`; `features` are named by the caller. Pickled objects are rejected.
     """
     source = str(path)
     try:
@@ -73,7 +73,31 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
         unit=unit,
         ignored=dict.fromkeys(unused, "not an array of a table"),
     )
+    if arrays["features"]:
+        parsed = _add_feature_arrays(parsed, dict(zip(roles["features"], arrays["features"], strict=True)))
     return select_actions(parsed, options.actions)
+
+
+def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) -> ParsedTable:
+    """Add arrays of shape (rows,) or (rows, features) as features, with notes on missing values."""
+    rows, parts, names = len(parsed.values), [], []
+    for name, array in arrays.items():
+        table = array[:, None] if array.ndim == 1 else array
+        if table.ndim != 2 or len(table) != rows or table.dtype.kind not in "biuf":
+            raise TableError(
+                f"{parsed.source}: features must be numbers for each of the {rows} rows, got {array.dtype} of shape "
+                f"{array.shape} in {name!r}; give an array of shape (rows, features)."
+            )
+        # An infinite feature has no order among the others that a median could replace: it counts as missing.
+        parts.append(np.where(np.isinf(table), np.nan, table) if table.dtype.kind == "f" else table)
+        names += [name] if table.shape[1] == 1 else [f"{name}:{column}" for column in range(table.shape[1])]
+    features: Floats = np.concatenate(parts, axis=1).astype(np.float64)
+    missing = int(np.isnan(features).sum())
+    notes = [f"features from array {join_names([*arrays])}"]
+    if missing:
+        share = f"{missing:,} of {features.size:,} values missing or infinite"
+        notes.append(f"features: {share}; models use the median of the rows seen")
+    return parsed._replace(features=features, feature_names=tuple(names), notes=[*parsed.notes, *notes])
 
 
 def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
@@ -98,7 +122,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
 
 def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
     """Read an array in memory, rows x actions."""
-    for name in ("ignore", "ids", "delay", "value", "action", "resources"):
+    for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
         if getattr(options, name):
             raise TableError(
                 f"{source}: expected no options about columns, since an array has no column names, got "
@@ -128,11 +152,11 @@ def select_actions(parsed: ParsedTable, actions: Sequence[str] | None) -> Parsed
     return parsed._replace(values=parsed.values[:, chosen], actions=tuple(actions), costs=costs)
 
 
-def _matching_arrays(path: Path, names: Sequence[str], pattern: str) -> list[str]:
+def _matching_arrays(path: Path, names: Sequence[str], pattern: str, option: str = "ignore") -> list[str]:
     found = matching(names, pattern)
     if not found:
         raise TableError(
-            f"{path}: expected an array called {pattern!r} as {option_text('ignore')} says, got {join_names(names)}; "
+            f"{path}: expected an array called {pattern!r} as {option_text(option)} says, got {join_names(names)}; "
             "name one of those."
         )
     return found
@@ -153,7 +177,16 @@ def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[st
             got = join_names(names) or "none"
             raise TableError(f"{path}: expected an array called {name!r}, got {got}; save it under that name.")
     actions = [name for name in ("actions",) if name in names]
-    return {"values": values, "costs": costs, "delays": delay, "ids": ids, "actions": actions}
+    features = list(
+        dict.fromkeys(one for p in options.features for one in _matching_arrays(path, names, p, "features"))
+    )
+    both = next((name for name in features if name in {*values, *costs, *delay, *ids, *actions}), None)
+    if both is not None or options.text:
+        raise TableError(
+            f"{path}: expected arrays without another role as {option_text('features')}, got "
+            f"{both or options.text[0]!r}; name arrays of numbers that are nothing else."
+        )
+    return {"values": values, "costs": costs, "delays": delay, "ids": ids, "actions": actions, "features": features}
 
 
 def _check_members(archive: Any) -> None:

@@ -18,11 +18,13 @@ import numpy as np
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, check_unique_names, parse_column
+from tombola.readers.features import encode_features, feature_columns
 from tombola.readers.formats.delimited import text_lines
 from tombola.readers.long import read_long
 from tombola.readers.options import ParsedTable, ReadOptions
 
-RUNS = "algorithm_runs.arff"
+RUNS, FEATURES = "algorithm_runs.arff", "feature_values.arff"
+RUN_ATTRIBUTES = "expected attributes instance_id, repetition, algorithm and a measure"
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
 
 
@@ -53,7 +55,30 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
         action,
         average=True,
     )
-    return parsed._replace(source=str(folder), notes=[*notes, *parsed.notes])
+    parsed = parsed._replace(source=str(folder), notes=[*notes, *parsed.notes])
+    return _add_features(parsed, folder / FEATURES, options) if options.features or options.text else parsed
+
+
+def _add_features(parsed: ParsedTable, path: Path, options: ReadOptions) -> ParsedTable:
+    """Add features from feature_values.arff, matched by instance; instances without a line have missing values."""
+    if not path.is_file():
+        raise TableError(f"{path}: expected features of the instances, got no such file; leave out the features.")
+    table = _read_arff(path, "expected attributes instance_id, repetition and features", 3, "lines")
+    instance = table.find("instance_id", "the format")
+    others = replace(table, columns=[c for c in table.columns if c.name not in ("instance_id", "repetition")])
+    plain, texts = feature_columns(others, ReadOptions(features=options.features, text=options.text), ())
+    first: dict[str, int] = {}
+    for line, name in enumerate(instance.labels):
+        first.setdefault(name, line)
+    encoded = encode_features(others, list(plain.values()), list(texts.values()))
+    values = np.full((len(parsed.ids or ()), encoded.values.shape[1]), np.nan)
+    known = [(row, first[name]) for row, name in enumerate(parsed.ids or ()) if name in first]
+    for row, line in known:
+        values[row] = encoded.values[line]
+    notes = [*encoded.notes]
+    if len(known) < len(values):
+        notes.append(f"{len(values) - len(known):,} of {len(values):,} instances have no features")
+    return parsed._replace(features=values, feature_names=encoded.names, notes=[*parsed.notes, *notes])
 
 
 def _description(path: Path) -> dict[str, list[str]]:
@@ -91,7 +116,7 @@ def _par1(table: Columns, runs: Column, cutoff: float) -> Floats:
     return np.where(succeeded, np.clip(runs.numbers, 0.0, cutoff) / cutoff, 1.0)
 
 
-def _read_arff(path: Path) -> Columns:
+def _read_arff(path: Path, expected: str = RUN_ATTRIBUTES, least: int = 4, lines_name: str = "runs") -> Columns:
     names: list[str] = []
     lines = text_lines(path)
     above = 0
@@ -103,10 +128,10 @@ def _read_arff(path: Path) -> Columns:
             break
     check_unique_names(str(path), names)
     rows, numbers = _rows(path, lines, len(names), above)
-    if len(names) < 4 or not rows:
+    if len(names) < least or not rows:
         raise TableError(
-            f"{path}: expected attributes instance_id, repetition, algorithm and a measure, and runs below @data, got "
-            f"{len(names)} attributes and {len(rows)} runs; check the file."
+            f"{path}: {expected}, and {lines_name} below @data, got "
+            f"{len(names)} attributes and {len(rows)} {lines_name}; check the file."
         )
     cells = zip(*rows, strict=True)
     columns = [parse_column(name, column, keep_texts=True) for name, column in zip(names, cells, strict=True)]

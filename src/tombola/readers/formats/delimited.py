@@ -26,7 +26,7 @@ from tombola.readers.columns import (
     parse_column,
 )
 from tombola.readers.input_checks import check_file, check_memory
-from tombola.readers.names import ACTION, WEAK_ACTION, is_group_name, is_id_name
+from tombola.readers.names import ACTION, WEAK_ACTION, is_group_name, is_id_name, matching
 from tombola.readers.options import ReadOptions
 
 MAX_LINE_LENGTH = 1 << 22
@@ -127,7 +127,8 @@ def _text_columns(options: ReadOptions) -> Callable[[int, str], bool]:
     usual = {*ACTION, *WEAK_ACTION}
     return lambda index, name: (
         index == 0 or name in requested or name.lower() in usual or is_id_name(name) or is_group_name(name)
-    )
+        or any(matching([name], pattern) for pattern in (*options.features, *options.text))
+    )  # fmt: skip
 
 
 def _next_chunk(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:

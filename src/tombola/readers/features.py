@@ -1,0 +1,193 @@
+"""Feature columns: numbers, categories as one-hot columns, free text as TF-IDF.
+
+Features are known before the action is chosen. They are encoded once for the whole list, as a table indexed by row;
+Theorem C1 allows that. Missing numbers stay NaN: the models replace them by medians of the rows they were trained on.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola._formatting import join_names, option_text
+from tombola._types import Floats, Rounds
+from tombola.errors import TableError
+from tombola.readers.columns import MISSING, Column, Columns
+from tombola.readers.names import classify_name, is_group_name, is_id_name, matching
+from tombola.readers.options import ParsedTable, ReadOptions
+
+# Levels of a category with a column of their own; rarer ones share the row of zeros.
+MAX_LEVELS = 20
+# A level must occur in this many rows to have a column: fewer say nothing about other rows.
+MIN_LEVEL_ROWS = 5
+# A text column with more different values than this share of the rows is no category.
+MAX_LEVEL_SHARE = 0.5
+# Hash buckets of words and word pairs, and dimensions kept by the truncated SVD.
+TEXT_BUCKETS, TEXT_DIMENSIONS = 1 << 16, 32
+
+
+class Encoded(NamedTuple):
+    """Encoded features: rows x features, a name for each, and notes."""
+
+    values: Floats
+    names: tuple[str, ...]
+    notes: list[str]
+
+
+def feature_columns(
+    table: Columns, options: ReadOptions, excluded: Collection[str]
+) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the columns of the options `features` and `text`, by name.
+
+    Excluded columns are left out, so that a pattern can be combined with `ignore`. A column with another role raises.
+    """
+    texts = _matching(table, options.text, "text", excluded)
+    # A pattern such as * must not encode a text column twice.
+    plain = _matching(table, options.features, "features", {*excluded, *texts})
+    roles: dict[str, Sequence[str | None]] = {
+        "actions": [name for pattern in options.actions or () for name in matching(table.by_name, pattern)],
+        "ids": [options.ids], "delay": [options.delay], "action": [options.action], "value": [options.value],
+        "costs": [name for pattern in options.resources for name in matching(table.by_name, pattern)],
+    }  # fmt: skip
+    for role, names in roles.items():
+        both = next((name for name in names if name in plain or name in texts), None)
+        if both is not None:
+            option = "text" if both in texts else "features"
+            raise TableError(
+                f"{table.source}: expected columns without another role as {option_text(option)}, got {both!r}, which "
+                f"{option_text(role)} names too; leave it out of one of them."
+            )
+    return plain, texts
+
+
+def add_features(
+    parsed: ParsedTable, table: Columns, plain: Sequence[Column], texts: Sequence[Column], lines: Rounds | None
+) -> ParsedTable:
+    """Encode feature columns and add them to a parsed table.
+
+    lines: in a long table the row of each line; a feature must be the same in all lines of a row.
+    """
+    if not plain and not texts:
+        return parsed
+    if lines is not None:
+        plain = [_one_per_row(table, column, lines) for column in plain]
+        texts = [_one_per_row(table, column, lines) for column in texts]
+    encoded = encode_features(table, plain, texts)
+    return parsed._replace(
+        features=encoded.values, feature_names=encoded.names, notes=[*parsed.notes, *encoded.notes]
+    )  # fmt: skip
+
+
+def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> Encoded:
+    """Encode columns as numbers; the notes state categories, missing values and the encoding of text.
+
+    >>> import numpy as np
+    >>> size = Column("size", np.array([3.0, np.nan, 5.0, 4.0]))
+    >>> encoded = encode_features(Columns("t.csv", [size]), [size])
+    >>> encoded.names, encoded.notes
+    (('size',), ['features: size', "feature 'size': 1 of 4 values missing; models use the median of the rows seen"])
+    """
+    parts = [_encode_column(table, column) for column in plain]
+    parts += [_encode_text(table, column) for column in texts]
+    names = tuple(name for part in parts for name in part.names)
+    used = [column.name for column in (*plain, *texts)]
+    return Encoded(
+        np.column_stack([part.values for part in parts]), names,
+        [f"features: {join_names(used)}", *(note for part in parts for note in part.notes)],
+    )  # fmt: skip
+
+
+def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:
+    """Return ignored columns of numbers that could be features: they vary, and are named like no outcome and no id."""
+    found = []
+    for name in ignored:
+        column = table.by_name[name]
+        known = column.numbers[~np.isnan(column.numbers)]
+        outcome = classify_name(name) in ("loss", "score", "cost", "date") or (
+            classify_name(name) == "label" and not is_group_name(name)
+        )
+        varies = known.size > 0 and float(known.min()) < float(known.max())
+        if column.first_invalid is None and varies and not outcome and not is_id_name(name):
+            found.append(name)
+    return tuple(found)
+
+
+def _matching(table: Columns, patterns: Sequence[str], option: str, excluded: Collection[str]) -> dict[str, Column]:
+    names = dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, option))
+    return {name: table.by_name[name] for name in names if name not in excluded}
+
+
+def _encode_column(table: Columns, column: Column) -> Encoded:
+    if column.first_invalid is not None and column.n_numbers < len(column.numbers) / 2:
+        return _encode_category(table, column)
+    numbers = table.numeric(column).numbers
+    missing = int(np.isnan(numbers).sum())
+    if missing == len(numbers):
+        raise TableError(
+            f"{table.source}: expected numbers or words in the feature {column.name!r}, got an empty column; leave it "
+            "out."
+        )
+    share = f"{missing:,} of {len(numbers):,} values missing"
+    notes = [f"feature {column.name!r}: {share}; models use the median of the rows seen"] if missing else []
+    return Encoded(numbers[:, None], (column.name,), notes)
+
+
+def _encode_category(table: Columns, column: Column) -> Encoded:
+    """One-hot encode the frequent levels; a missing cell is a level of its own."""
+    cells = ["(missing)" if cell.strip().lower() in MISSING else cell for cell in column.texts or ()]
+    counts = Counter(cells)
+    if len(counts) > max(2.0, MAX_LEVEL_SHARE * len(cells)):
+        raise TableError(
+            f"{table.source}: expected numbers or categories in the feature {column.name!r}, got {len(counts):,} "
+            f"different words in {len(cells):,} rows; write {option_text('text', [column.name])} for free text, or "
+            "leave it out."
+        )
+    # Sorted by frequency, then by name, so that the encoding does not depend on the order of the rows.
+    ranked = sorted(counts, key=lambda level: (-counts[level], level))
+    kept = [level for level in ranked if counts[level] >= min(MIN_LEVEL_ROWS, len(cells) // 2)][:MAX_LEVELS]
+    values = np.array([[float(cell == level) for level in kept] for cell in cells]).reshape(len(cells), len(kept))
+    note = f"feature {column.name!r}: {len(counts)} categories, one column each for {len(kept)}"
+    if "(missing)" in counts:
+        note += f"; {counts['(missing)']:,} of {len(cells):,} values missing, a category of its own"
+    return Encoded(values, tuple(f"{column.name}={level}" for level in kept), [note])
+
+
+def _encode_text(table: Columns, column: Column) -> Encoded:
+    """Encode free text: hashed words and word pairs, TF-IDF, truncated SVD of scikit-learn."""
+    try:
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+    except ImportError:
+        raise TableError(
+            f"{table.source}: expected scikit-learn, which encodes the text of {column.name!r}, found none; "
+            "write pip install 'tombola[context]'."
+        ) from None
+    cells = column.texts if column.texts is not None else column.labels
+    hashing: Any = HashingVectorizer(n_features=TEXT_BUCKETS, ngram_range=(1, 2), alternate_sign=False, norm=None)
+    counts = hashing.transform(cells)
+    dimensions = min(TEXT_DIMENSIONS, len(cells) - 1)
+    if dimensions < 1 or counts.nnz == 0:
+        raise TableError(f"{table.source}: expected words in the text {column.name!r}, got none; leave it out.")
+    weights = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+    # A fixed seed: the same text gives the same features.
+    reduced: Floats = TruncatedSVD(dimensions, random_state=0).fit_transform(weights)
+    length = np.log1p(np.array([len(cell) for cell in cells], np.float64))
+    names = (*(f"{column.name}:{i}" for i in range(dimensions)), f"{column.name}:length")
+    note = f"text {column.name!r}: TF-IDF of hashed words and word pairs, {dimensions} dimensions by truncated SVD"
+    return Encoded(np.column_stack([reduced, length]), names, [f"{note}, and the logarithm of its length"])
+
+
+def _one_per_row(table: Columns, column: Column, lines: Rounds) -> Column:
+    """Return the column with one cell for each row of a long table; raise if the lines of a row differ."""
+    first = np.unique(lines, return_index=True)[1]
+    cells: Sequence[Any] = column.texts if column.texts is not None else column.numbers.tolist()
+    for line, row in enumerate(lines.tolist()):
+        one, other = cells[line], cells[first[row]]
+        if one != other and not (one != one and other != other):  # NaN is unequal to itself
+            raise TableError(
+                f"{table.source}: expected the feature {column.name!r} to be the same in all lines of a row, got "
+                f"{one!r} after {other!r} in {table.place(line)}; leave it out if it depends on the action."
+            )
+    texts = None if column.texts is None else [column.texts[line] for line in first]
+    return column._replace(numbers=column.numbers[first], texts=texts)
