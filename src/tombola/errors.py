@@ -7,7 +7,9 @@ TombolaError
 ├── ParameterError   an invalid parameter of a learner or a call
 ├── LearnerError     a learner that violates the contract (raised by `check_learner` and the compiler)
 ├── SessionError     an invalid operation on a session
-│   └── FeedbackError    feedback for an unknown ticket, or of the wrong kind
+│   ├── FeedbackError    feedback for an unknown ticket, or of the wrong kind
+│   │   └── ConflictError    feedback that contradicts recorded feedback
+│   └── ExhaustedError   a request for tickets when all rows are issued
 ├── TableError       a file that cannot be read as a table
 └── FileError        a file that cannot be written (also an OSError)
 
@@ -47,6 +49,14 @@ class SessionError(TombolaError):
 
 class FeedbackError(SessionError):
     """Feedback for an unknown ticket, or of the wrong kind."""
+
+
+class ConflictError(FeedbackError):
+    """Feedback that contradicts recorded feedback, or a request that contradicts an earlier one."""
+
+
+class ExhaustedError(SessionError):
+    """A request for tickets when all rows are issued."""
 
 
 class TableError(TombolaError):

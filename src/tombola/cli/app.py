@@ -22,6 +22,7 @@ from tombola.cli.printing import print_error, show_warning
 from tombola.cli.race import app as race_app
 from tombola.cli.rank import rank
 from tombola.cli.reproduce import reproduce
+from tombola.cli.serve import serve
 from tombola.cli.session import app as session_app
 from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM, FileError, TombolaError, TombolaWarning
 
@@ -53,6 +54,7 @@ app.command()(claims)
 app.command()(certify)
 app.command("check-order")(check_order)
 app.command()(audit)
+app.command()(serve)
 app.add_typer(race_app, name="race")
 app.add_typer(session_app, name="session")
 

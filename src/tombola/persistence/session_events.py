@@ -5,6 +5,7 @@
 | ticket | round | `[action, probability]`, probability null where it has no formula; label learners: also the features |
 | outcome, amend | round | the encoded outcome: a list of `outcome_width` floats |
 | cancel | round | null |
+| lease | first round | see `tombola.persistence.leases` |
 
 Nothing in a file reaches compiled code unchecked: `replay_ticket` and `replay_outcome` check types, lengths and ranges.
 """

@@ -14,6 +14,7 @@ damaged, replaced    SessionError
 
 import math
 import secrets
+import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -29,10 +30,18 @@ from tombola._process_bound import ProcessBound
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
 from tombola.engine.tickets import Ticket
-from tombola.errors import FeedbackError, LearnerError, ParameterError, SessionError
+from tombola.errors import (
+    ConflictError,
+    ExhaustedError,
+    FeedbackError,
+    LearnerError,
+    ParameterError,
+    SessionError,
+)
 from tombola.learners.spec import from_spec, to_spec
 from tombola.order import draw_order
 from tombola.persistence.event_log import EventLog, LogEvent
+from tombola.persistence.leases import Lease, LeaseTable, check_request
 from tombola.persistence.session_events import (
     Losses,
     Outcome,
@@ -60,7 +69,7 @@ VIEWS = (
             feedback.kind, feedback.value
         FROM events AS ticket JOIN pool ON pool.place = ticket.key JOIN about ON about.name = 'actions'
         JOIN json_each(about.value) AS names ON names.key = json_extract(ticket.value, '$[0]')
-        LEFT JOIN events AS feedback ON feedback.key = ticket.key AND feedback.kind != 'ticket'
+        LEFT JOIN events AS feedback ON feedback.key = ticket.key AND feedback.kind NOT IN ('ticket', 'lease')
         WHERE ticket.kind = 'ticket'""",
 )
 
@@ -114,6 +123,7 @@ class SessionFile(ProcessBound):
         self._session: Session | None = None
         self._cancelled: set[int] = set()
         self._amended: set[int] = set()
+        self._leases = LeaseTable()
         with interpreted():
             self.feedback_model = _new_session(learner, self.names, self.horizon, self.budget, self.seed).feedback_model
 
@@ -177,13 +187,52 @@ class SessionFile(ProcessBound):
         """Issue the next `count` tickets, or as many as there are rows left."""
         count = _validate.integer("SessionFile.next", "count", count, least=1)
         with self._writing() as session:
-            left = self.horizon - session.round
-            if left == 0:
-                raise SessionError(
-                    f"SessionFile.next: all {self.horizon} rows have been handed out, {len(self._pending(session))} "
-                    "are pending; record their outcomes, or start another session."
-                )
-            return self._assignments([self._issue(session) for _ in range(min(count, left))])
+            return self._assignments(self._issue_next(session, count))
+
+    def lease(
+        self,
+        request: str,
+        count: int = 1,
+        *,
+        worker: str = "",
+        reissue_after: float | None = None,
+        now: float | None = None,
+    ) -> list[Assignment]:
+        """Issue tickets for a request; the same request again returns the same tickets.
+
+        - `request`: the idempotency key, stored with the tickets; it survives a kill.
+        - `count`: the number of tickets; fewer if fewer rows are left.
+        - `worker`: the name of the worker who gets them.
+        - `reissue_after`: offer pending tickets leased this many seconds ago before new ones; None: never.
+        - `now`: Unix seconds; the clock if None.
+
+        A reissued ticket stays one ticket: the learner counts it as pending, and its cost is reserved once.
+        """
+        check_request("SessionFile.lease", request, worker)
+        count = _validate.integer("SessionFile.lease", "count", count, least=1)
+        if reissue_after is not None:
+            reissue_after = _validate.real("SessionFile.lease", "reissue_after", reissue_after, least=0)
+        now = time.time() if now is None else now
+        with self._writing() as session:
+            known = self._leases.find(request, worker, count)
+            if known is not None:
+                return self._assignments([session.book.ticket(number) for number in known.tickets])
+            tickets: list[Ticket] = []
+            if reissue_after is not None:
+                pending = {ticket.round: ticket for ticket in self._pending(session)}
+                tickets = [pending[round_] for round_ in self._leases.expired(pending, now, reissue_after)[:count]]
+            if len(tickets) < count and (session.round < self.horizon or not tickets):
+                tickets += self._issue_next(session, count - len(tickets))
+            lease = self._leases.new(request, worker, now, [ticket.round for ticket in tickets])
+            self._log.append("lease", lease.tickets[0], lease.to_json())
+            self._leases.add(lease)
+            return self._assignments(tickets)
+
+    @property
+    def leases(self) -> list[Lease]:
+        """All leases, in the order of their requests."""
+        with self._reading():
+            return list(self._leases.by_request.values())
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; return whether it is new. It is on the disk when this returns."""
@@ -208,7 +257,7 @@ class SessionFile(ProcessBound):
             number = self._issued(session, "SessionFile.amend", round)
             before = session.book.outcome(number)
             if before is None:
-                raise FeedbackError(
+                raise ConflictError(
                     f"SessionFile.amend: expected a ticket with an outcome, got {number}, which has none; "
                     "record it first."
                 )
@@ -229,7 +278,7 @@ class SessionFile(ProcessBound):
         with self._writing() as session:
             number = self._issued(session, "SessionFile.cancel", round)
             if session.book.outcome(number) is not None:
-                raise FeedbackError(f"SessionFile.cancel: ticket {number} has an outcome; amend it instead.")
+                raise ConflictError(f"SessionFile.cancel: ticket {number} has an outcome; amend it instead.")
             if number in self._cancelled:
                 return False
             self._log.append("cancel", number, None)
@@ -328,7 +377,7 @@ class SessionFile(ProcessBound):
         try:
             yield
         except BaseException as error:
-            if not isinstance(error, FeedbackError | ParameterError) or self._log.position != before:
+            if not isinstance(error, FeedbackError | ParameterError | ExhaustedError) or self._log.position != before:
                 self._forget()
             raise
 
@@ -339,7 +388,7 @@ class SessionFile(ProcessBound):
     def _restart(self) -> Session:
         """Return a session at its start."""
         self._log.rewind()
-        self._cancelled, self._amended = set(), set()
+        self._cancelled, self._amended, self._leases = set(), set(), LeaseTable()
         session = _new_session(self.learner, self.names, self.horizon, self.budget, self.seed)
         # Memory for all rounds, which the system provides page by page: no copies while the table grows.
         session.book.cells = np.zeros((1 + self.horizon, session.book.cells.shape[1]))
@@ -387,6 +436,8 @@ class SessionFile(ProcessBound):
                 self._replay_cancel(session, round_)
             elif kind == "amend":
                 self._replay_amendment(session, event)
+            elif kind == "lease":
+                self._leases.replay(round_, value, session.round)
             else:
                 raise ValueError("unknown kind of event")
         except ReplayError:
@@ -422,6 +473,15 @@ class SessionFile(ProcessBound):
         self.feedback_model.validate(session.book.ticket(round_).action, tuple(value))
         self._amended.add(round_)
 
+    def _issue_next(self, session: Session, count: int) -> list[Ticket]:
+        left = self.horizon - session.round
+        if left == 0:
+            raise ExhaustedError(
+                f"SessionFile.next: all {self.horizon} rows have been handed out, {len(self._pending(session))} "
+                "are pending; record their outcomes, or start another session."
+            )
+        return [self._issue(session) for _ in range(min(count, left))]
+
     def _issue(self, session: Session) -> Ticket:
         ticket = session.act()
         self._log.append("ticket", ticket.round, ticket_value(ticket))
@@ -434,7 +494,7 @@ class SessionFile(ProcessBound):
         round_ = self._issued(session, "SessionFile.record", outcome.round)
         encoded = encode_outcome(session, outcome._replace(round=round_), "SessionFile.record")
         if round_ in self._cancelled:
-            raise FeedbackError(f"SessionFile.record: ticket {round_} was cancelled; record only pending tickets.")
+            raise ConflictError(f"SessionFile.record: ticket {round_} was cancelled; record only pending tickets.")
         before = session.book.outcome(round_)
         if before is None:
             self._log.append("outcome", round_, list(encoded))
@@ -443,7 +503,7 @@ class SessionFile(ProcessBound):
         if before != encoded:
             first, now = self.feedback_model.decode(before), self.feedback_model.decode(encoded)
             advice = "amend it if it was wrong" if self.feedback_model.supports_amend else "record the next outcome"
-            raise FeedbackError(
+            raise ConflictError(
                 f"SessionFile.record: ticket {round_} has been answered with {first!r}, got {now!r} now, "
                 f"and the first answer stands; {advice}."
             )

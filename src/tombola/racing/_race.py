@@ -20,7 +20,7 @@ import numpy as np
 from tombola import _validate
 from tombola._process_bound import ProcessBound
 from tombola._types import Floats
-from tombola.errors import FeedbackError
+from tombola.errors import ConflictError, FeedbackError
 from tombola.order import draw_order
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
@@ -366,9 +366,9 @@ class Race(ProcessBound):
         self._awaited = {ticket for ticket in needed if ticket not in self._answers and ticket <= self._n_cells}
 
 
-def conflicting_answer(before: Event, event: Event) -> FeedbackError:
+def conflicting_answer(before: Event, event: Event) -> ConflictError:
     """Return the error for a second, different answer to one ticket."""
-    return FeedbackError(
+    return ConflictError(
         f"Race.record: ticket {event.ticket} has been answered with {_text(before)}, got {_text(event)} now; "
         "the first answer stands."
     )

@@ -1,0 +1,106 @@
+"""Leases: tickets issued for one request of one worker, stored as events beside the tickets.
+
+| kind | key | value |
+|---|---|---|
+| lease | first ticket | `{"request": idempotency key, "worker": name, "time": Unix seconds, "tickets": [...]}` |
+
+A lease is written in the transaction of its tickets. A client that lost the reply repeats the request, also after
+the server was killed, and gets the same tickets.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from tombola.errors import ConflictError, ParameterError
+
+# Longest idempotency key and worker name, in characters: they are stored with every request.
+MAX_NAME_LENGTH = 100
+
+
+class Lease(NamedTuple):
+    """Tickets issued for one request.
+
+    `time` is in Unix seconds and never decreases in a log, also if the clock is set back.
+
+    >>> Lease("k1", "Ann", 0.0, (1, 2)).to_json()
+    {'request': 'k1', 'worker': 'Ann', 'time': 0.0, 'tickets': [1, 2]}
+    """
+
+    request: str
+    worker: str
+    time: float
+    tickets: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value of the event."""
+        return {**self._asdict(), "tickets": list(self.tickets)}
+
+
+class LeaseTable:
+    """All leases of a log: by request, and the last one of each ticket.
+
+    >>> table = LeaseTable()
+    >>> table.add(table.new("k1", "Ann", 5.0, [1, 2]))
+    >>> table.new("k2", "Bob", 3.0, [3]).time
+    5.0
+    >>> table.find("k1", "Ann", 2).tickets
+    (1, 2)
+    """
+
+    def __init__(self) -> None:
+        self.by_request: dict[str, Lease] = {}
+        self.by_ticket: dict[int, Lease] = {}
+        self._latest = 0.0
+
+    def find(self, request: str, worker: str, count: int) -> Lease | None:
+        """Return the lease of a request; ConflictError if the key belongs to a different request."""
+        lease = self.by_request.get(request)
+        # Fewer tickets than requested are normal at the end of the list; more are not.
+        if lease is not None and (lease.worker != worker or len(lease.tickets) > count):
+            raise ConflictError(
+                f"next: expected a new idempotency key for a new request, got {request!r}, the key of a request for "
+                f"{len(lease.tickets)} tickets by another worker or with another count; draw a random key."
+            )
+        return lease
+
+    def new(self, request: str, worker: str, now: float, tickets: Iterable[int]) -> Lease:
+        """Return a lease that starts now, or at the latest start so far if the clock was set back."""
+        return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
+
+    def add(self, lease: Lease) -> None:
+        """Store a lease."""
+        self.by_request[lease.request] = lease
+        self.by_ticket.update(dict.fromkeys(lease.tickets, lease))
+        self._latest = lease.time
+
+    def replay(self, ticket: Any, value: Any, issued: int) -> None:
+        """Add the lease of an event; ValueError if it is malformed or names tickets beyond `issued`."""
+        if not (type(value) is dict and value.keys() == {"request", "worker", "time", "tickets"}):
+            raise ValueError("malformed lease")
+        request, worker, time, tickets = value["request"], value["worker"], value["time"], value["tickets"]
+        is_typed = type(request) is str and type(worker) is str and type(time) is float and type(tickets) is list
+        if not is_typed or request in self.by_request or not time >= self._latest:
+            raise ValueError("malformed lease")
+        if not tickets or tickets[0] != ticket or len(set(map(repr, tickets))) != len(tickets):
+            raise ValueError("malformed lease")
+        if not all(type(number) is int and 1 <= number <= issued for number in tickets):
+            raise ValueError("lease of an unknown ticket")
+        self.add(Lease(request, worker, time, tuple(tickets)))
+
+    def expired(self, pending: Iterable[int], now: float, after: float) -> list[int]:
+        """Return the pending tickets leased at least `after` seconds ago, or never leased."""
+        return [
+            ticket
+            for ticket in pending
+            if (lease := self.by_ticket.get(ticket)) is None or max(now, self._latest) - lease.time >= after
+        ]
+
+
+def check_request(owner: str, request: Any, worker: Any) -> None:
+    """Reject idempotency keys and worker names that are empty, long or not printable."""
+    for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
+        if not (type(text) is str and least <= len(text) <= MAX_NAME_LENGTH and text.isprintable()):
+            raise ParameterError(
+                f"{owner}: expected an {what} of {least} to {MAX_NAME_LENGTH} printable characters, got {text!r:.200}; "
+                "use a UUID or a short name."
+            )

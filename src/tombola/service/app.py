@@ -1,0 +1,261 @@
+"""The ASGI application: routes, authorisation, security headers and access logs."""
+
+import asyncio
+import json
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tombola.errors import TombolaError
+from tombola.persistence.race_file import RaceFile
+from tombola.persistence.session_file import SessionFile
+from tombola.service import endpoints
+from tombola.service.hosted import Hosted
+from tombola.service.problems import ProblemError, problem_from
+from tombola.service.tokens import LOCAL, Identity, TokenStore
+
+LOG = logging.getLogger("tombola.service")
+
+# Wrong tokens from one address within WRONG_TOKEN_SECONDS before further ones are answered with 429.
+MAX_WRONG_TOKENS = 10
+WRONG_TOKEN_SECONDS = 60.0
+# Addresses remembered with their wrong tokens: bounds the memory under attack.
+MAX_ADDRESSES = 10_000
+COOKIE = "tombola-token"
+# Host names of requests to a service without tokens; another name means DNS rebinding by a web site.
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+SECURITY_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
+
+# Method, path, least role (None: public), handler.
+API: list[tuple[str, str, str | None, Handler]] = [
+    ("GET", "/healthz", None, endpoints.health),
+    ("GET", "/readyz", None, endpoints.ready),
+    ("GET", "/v1", "reader", endpoints.overview),
+    ("POST", "/v1/sessions/{name}/next", "worker", endpoints.next_tickets),
+    ("POST", "/v1/sessions/{name}/record", "worker", endpoints.record),
+    ("POST", "/v1/sessions/{name}/amend", "worker", endpoints.amend),
+    ("POST", "/v1/sessions/{name}/cancel", "worker", endpoints.cancel),
+    ("GET", "/v1/sessions/{name}/status", "reader", endpoints.status),
+    ("GET", "/v1/sessions/{name}/tickets/{ticket}", "reader", endpoints.ticket),
+    ("GET", "/v1/sessions/{name}/export.{kind}", "reader", endpoints.export_table),
+    ("GET", "/v1/sessions/{name}/events", "reader", endpoints.events),
+    ("GET", "/v1/files/{name}/backup", "admin", endpoints.backup),
+    ("POST", "/v1/files/{name}/pause", "admin", endpoints.pause),
+    ("GET", "/v1/tokens", "admin", endpoints.tokens),
+    ("POST", "/v1/tokens", "admin", endpoints.add_token),
+    ("DELETE", "/v1/tokens/{owner}", "admin", endpoints.remove_token),
+]
+
+
+class Service:
+    """The files, the tokens, and the checks that every request passes.
+
+    - `sessions`, `races`: open files by name; no path of a request reaches the disk.
+    - `tokens`: without any token every caller is an admin, so the server must listen on this machine only.
+    """
+
+    def __init__(
+        self,
+        sessions: Mapping[str, Hosted[SessionFile]],
+        races: Mapping[str, Hosted[RaceFile]],
+        tokens: TokenStore,
+    ) -> None:
+        self.sessions, self.races, self.tokens = dict(sessions), dict(races), tokens
+        self.streams = 0
+        self._wrong_tokens: dict[str, deque[float]] = {}
+
+    def hosted(self) -> list[Hosted[Any]]:
+        """Return all files."""
+        return [*self.sessions.values(), *self.races.values()]
+
+    def session(self, request: Request) -> Hosted[SessionFile]:
+        """Return the session named in the path; 404 if there is none."""
+        return _named(self.sessions, request, "session")
+
+    def race(self, request: Request) -> Hosted[RaceFile]:
+        """Return the race named in the path; 404 if there is none."""
+        return _named(self.races, request, "race")
+
+    def hosted_at(self, request: Request) -> Hosted[Any]:
+        """Return the session or race named in the path; 404 if there is none."""
+        return _named({**self.sessions, **self.races}, request, "session or race")
+
+    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function on a thread; errors of tombola become problems."""
+        try:
+            return await asyncio.to_thread(function, *arguments)
+        except TombolaError as error:
+            raise problem_from(error, self.tokens.path) from None
+
+    def identify(self, request: Request) -> Identity:
+        """Return the owner of the token of a request; 401 if there is none, 429 after many wrong ones."""
+        try:
+            n_tokens = len(self.tokens)
+        except TombolaError as error:
+            raise problem_from(error, self.tokens.path) from None
+        if not n_tokens:
+            return LOCAL
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        token = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
+        found = self.tokens.find(token) if token else None
+        if found is not None:
+            return found
+        headers = {"WWW-Authenticate": "Bearer"}
+        if token:
+            self._count_wrong_token(request.client.host if request.client else "")
+        raise ProblemError(
+            401,
+            "token",
+            "request: expected a valid token, got none or a wrong one; send it as a bearer token.",
+            headers,
+        )
+
+    def check_origin(self, request: Request) -> None:
+        """Reject requests that a page of another site makes with the browser of a user."""
+        host = request.headers.get("host", "")
+        if not len(self.tokens) and urlsplit(f"//{host}").hostname not in LOCAL_HOSTS:
+            raise ProblemError(
+                421,
+                "host",
+                f"request: expected the host name localhost, got {host!r:.100}; add a token to serve other names.",
+            )
+        if request.method in SAFE_METHODS:
+            return
+        origin = request.headers.get("origin")
+        is_foreign = origin is not None and urlsplit(origin).netloc != host
+        if is_foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise ProblemError(
+                403, "origin", "request: expected one from this site, got one from another; open the page itself."
+            )
+
+    def endpoint(self, role: str | None, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        """Return a handler that runs after the checks of origin, token and role."""
+
+        async def run(request: Request) -> Response:
+            try:
+                self.check_origin(request)
+            except TombolaError as error:
+                raise problem_from(error, self.tokens.path) from None
+            except ValueError:
+                raise ProblemError(400, "malformed", "request: expected a valid Host header; repair it.") from None
+            identity = LOCAL._replace(role="reader") if role is None else self.identify(request)
+            request.scope["tombola.worker"] = identity.name
+            if role is not None and not identity.may(role):
+                raise ProblemError(
+                    403, "role", f"request: expected the role {role}, got {identity.role}; ask an admin for a token."
+                )
+            return await handler(self, request, identity)
+
+        return run
+
+    def _count_wrong_token(self, address: str) -> None:
+        now = time.monotonic()
+        if address not in self._wrong_tokens and len(self._wrong_tokens) >= MAX_ADDRESSES:
+            self._wrong_tokens.pop(next(iter(self._wrong_tokens)))
+        times = self._wrong_tokens.setdefault(address, deque(maxlen=MAX_WRONG_TOKENS))
+        is_blocked = len(times) == MAX_WRONG_TOKENS and now - times[0] < WRONG_TOKEN_SECONDS
+        times.append(now)
+        if is_blocked:
+            raise ProblemError(
+                429,
+                "wrong-tokens",
+                f"request: expected at most {MAX_WRONG_TOKENS} wrong tokens a minute, got more; wait a minute.",
+                {"Retry-After": f"{WRONG_TOKEN_SECONDS:.0f}"},
+            )
+
+
+def create_app(service: Service, routes: Iterable[Route] = ()) -> ASGIApp:
+    """Return the ASGI application of a service."""
+    table = [Route(path, service.endpoint(role, handler), methods=[method]) for method, path, role, handler in API]
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        for hosted in service.hosted():
+            hosted.close()
+
+    handlers: Any = {ProblemError: _problem_reply, HTTPException: _http_reply}
+    app = Starlette(routes=[*table, *routes], exception_handlers=handlers, lifespan=lifespan)
+    # A path with a slash too many is unknown: a redirect would repeat it in a header.
+    app.router.redirect_slashes = False
+    return HeadersAndLog(app)
+
+
+class HeadersAndLog:
+    """Middleware: security headers on every reply, and one JSON line per request in the log."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 0
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_with_headers)
+        finally:
+            # Without the query and the headers: tokens must never reach a log.
+            line = {
+                "time": round(time.time(), 3),
+                "method": scope["method"],
+                "path": scope["path"],
+                "status": status,
+                "ms": round(1000 * (time.perf_counter() - started), 2),
+                "worker": scope.get("tombola.worker", ""),
+            }
+            LOG.info("%s", json.dumps(line))
+
+
+async def _problem_reply(request: Request, error: ProblemError) -> Response:
+    return error.response()
+
+
+async def _http_reply(request: Request, error: HTTPException) -> Response:
+    kinds = {404: "a known path", 405: "another method"}
+    expected = kinds.get(error.status_code, "a valid request")
+    detail = f"request: expected {expected}, got {request.method} {request.url.path!r:.200}; see /openapi.json."
+    return ProblemError(error.status_code, "http", detail, error.headers).response()
+
+
+def _named(files: Mapping[str, Hosted[Any]], request: Request, kind: str) -> Hosted[Any]:
+    name = request.path_params["name"]
+    if name not in files:
+        raise ProblemError(
+            404, "not-found", f"request: expected the name of a {kind}, got {name!r:.200}; GET /v1 lists them."
+        )
+    return files[name]

@@ -1,0 +1,269 @@
+"""The JSON API under /v1: sessions, tokens, health.
+
+Every handler gets the service, the request and the identity of the caller, whose role was checked before.
+"""
+
+import asyncio
+import json
+import math
+import secrets
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+
+from tombola import __version__
+from tombola.persistence.session_csv import export
+from tombola.persistence.session_file import Assignment, SessionFile
+from tombola.service import parsing
+from tombola.service.hosted import Hosted
+from tombola.service.problems import ProblemError
+from tombola.service.tokens import Identity
+
+if TYPE_CHECKING:
+    from tombola.service.app import Service
+
+# Seconds between two events of a stream, and until a comment keeps an idle connection open.
+EVENT_PAUSE = 0.5
+KEEP_ALIVE = 15.0
+# Open event streams; each holds a connection.
+MAX_STREAMS = 200
+
+
+def json_reply(content: Any, status: int = 200) -> Response:
+    """Return a JSON reply; numbers that are not finite become null."""
+    return Response(json.dumps(_finite(content), allow_nan=False), status, media_type="application/json")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(name): _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+async def health(service: "Service", request: Request, identity: Identity) -> Response:
+    """Reply while the process runs."""
+    return json_reply({"status": "ok", "version": __version__})
+
+
+async def ready(service: "Service", request: Request, identity: Identity) -> Response:
+    """Reply 200 if every file can be read, else 503."""
+    for hosted in service.hosted():
+        await hosted.read(lambda file: file.path.stat().st_size, hosted.file)
+    return json_reply({"status": "ready", "files": len(service.hosted())})
+
+
+async def overview(service: "Service", request: Request, identity: Identity) -> Response:
+    """List the sessions and races."""
+    sessions = [
+        {
+            "name": name,
+            "rows": hosted.file.horizon,
+            "actions": list(hosted.file.names),
+            "learner": repr(hosted.file.learner),
+            "full_feedback": bool(hosted.file.feedback_model.full_feedback),
+            "paused": hosted.paused,
+        }
+        for name, hosted in service.sessions.items()
+    ]
+    return json_reply({"you": identity._asdict(), "sessions": sessions, "races": list(service.races)})
+
+
+async def next_tickets(service: "Service", request: Request, identity: Identity) -> Response:
+    """Issue tickets; the same Idempotency-Key gives the same tickets."""
+    hosted = service.session(request)
+    fields = await parsing.read_json(request, optional=["count", "reissue_after"])
+    count = parsing.integer("count", fields.get("count", 1), 1, parsing.MAX_COUNT)
+    reissue = fields.get("reissue_after")
+    reissue_after = None if reissue is None else parsing.seconds("reissue_after", reissue)
+    key = request.headers.get("idempotency-key")
+    # A request without a key cannot be repeated; it still needs a lease that names the worker.
+    key = secrets.token_urlsafe(12) if key is None else parsing.text("Idempotency-Key", key)
+
+    def issue() -> list[Assignment]:
+        return hosted.file.lease(key, count, worker=identity.name, reissue_after=reissue_after)
+
+    tickets = await hosted.write(issue)
+    return json_reply({"tickets": [ticket_json(hosted, ticket) for ticket in tickets], "key": key})
+
+
+def ticket_json(hosted: Hosted[SessionFile], ticket: Assignment) -> dict[str, Any]:
+    """Return a ticket as plain data, with the columns of its row."""
+    return {**ticket.to_json(), "columns": hosted.columns.get(ticket.id, {})}
+
+
+async def record(service: "Service", request: Request, identity: Identity) -> Response:
+    """Record outcomes, all or none; the same outcome again is ignored, a different one is a conflict."""
+    hosted = service.session(request)
+    fields = await parsing.read_json(request, required=["outcomes"])
+    outcomes = parsing.outcomes(fields["outcomes"])
+    new = await hosted.write(hosted.file.record_all, outcomes)
+    return json_reply({"recorded": new, "known": len(outcomes) - new})
+
+
+async def amend(service: "Service", request: Request, identity: Identity) -> Response:
+    """Replace a wrong outcome."""
+    hosted = service.session(request)
+    fields = await parsing.read_json(request, required=["ticket"], optional=["loss", "reward"])
+    given = parsing.outcome(fields)
+    before = await hosted.write(lambda: hosted.file.amend(given.round, loss=given.loss, reward=given.reward))
+    return json_reply({"ticket": given.round, "loss_before": before})
+
+
+async def cancel(service: "Service", request: Request, identity: Identity) -> Response:
+    """Cancel a ticket that will never be answered."""
+    hosted = service.session(request)
+    fields = await parsing.read_json(request, required=["ticket"])
+    ticket = parsing.integer("ticket", fields["ticket"], 1, 2**53)
+    return json_reply({"ticket": ticket, "new": await hosted.write(hosted.file.cancel, ticket)})
+
+
+async def status(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return progress, pending tickets and estimates."""
+    hosted = service.session(request)
+    now = await hosted.cached("status", hosted.file.status)
+    return json_reply({**now.to_json(), "paused": hosted.paused})
+
+
+async def ticket(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return one issued ticket."""
+    hosted = service.session(request)
+    try:
+        number = int(request.path_params["ticket"])
+    except ValueError:
+        number = 0
+    number = parsing.integer("ticket", number, 1, 2**53)
+    return json_reply(ticket_json(hosted, await hosted.read(hosted.file.assignment, number)))
+
+
+async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return all tickets and outcomes as CSV or Parquet."""
+    hosted = service.session(request)
+    kind = request.path_params["kind"]
+    if kind not in ("csv", "parquet"):
+        raise ProblemError(404, "not-found", f"export: expected csv or parquet, got {kind!r:.100}; change the path.")
+    path = _temporary_path(f".{kind}")
+    try:
+        await hosted.read(export, hosted.file, path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    media_type = "text/csv; charset=utf-8" if kind == "csv" else "application/vnd.apache.parquet"
+    return _attachment(path, f"{hosted.name}.{kind}", media_type)
+
+
+async def backup(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return a copy of the file, made by SQLite while it is in use."""
+    hosted = service.hosted_at(request)
+    path = _temporary_path(".backup")
+    try:
+        await asyncio.to_thread(_copy_database, hosted.path, path)
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, sqlite3.Error | OSError):
+            detail = f"backup: expected to copy {hosted.path.name}, got {type(error).__name__}; try again."
+            raise ProblemError(503, "unavailable", detail, {"Retry-After": "1"}) from None
+        raise
+    return _attachment(path, hosted.path.name, "application/vnd.sqlite3")
+
+
+async def events(service: "Service", request: Request, identity: Identity) -> Response:
+    """Stream the counts of a session as server-sent events, one at each change."""
+    hosted = service.session(request)
+    if service.streams >= MAX_STREAMS:
+        detail = f"events: expected at most {MAX_STREAMS} open streams, got one more; poll the status instead."
+        raise ProblemError(503, "unavailable", detail, {"Retry-After": "5"})
+    return StreamingResponse(_event_stream(service, hosted), media_type="text/event-stream")
+
+
+async def _event_stream(service: "Service", hosted: Hosted[SessionFile]) -> AsyncIterator[str]:
+    service.streams += 1
+    try:
+        last = ""
+        while True:
+            changes = hosted.changes
+            text = json.dumps(await hosted.cached("counts", lambda: session_counts(hosted.file)))
+            if text != last:
+                yield f"event: counts\ndata: {text}\n\n"
+                last = text
+            await asyncio.sleep(EVENT_PAUSE)
+            # A change during the pause is sent at once.
+            if changes == hosted.changes and not await hosted.next_change(KEEP_ALIVE):
+                yield ": idle\n\n"
+    finally:
+        service.streams -= 1
+
+
+def session_counts(file: SessionFile) -> dict[str, int]:
+    """Return the numbers of rows, and of issued, answered, pending and cancelled tickets."""
+    view = file.view()
+    answered, cancelled = view.answered, len(view.cancelled)
+    pending = view.round - answered - cancelled
+    return {
+        "rows": view.horizon,
+        "issued": view.round,
+        "answered": answered,
+        "pending": pending,
+        "cancelled": cancelled,
+    }
+
+
+async def pause(service: "Service", request: Request, identity: Identity) -> Response:
+    """Stop issuing and recording until the list is resumed."""
+    hosted = service.hosted_at(request)
+    fields = await parsing.read_json(request, required=["paused"])
+    if type(fields["paused"]) is not bool:
+        raise parsing.invalid("paused", "true or false", f"{fields['paused']!r:.100}", "change it")
+    hosted.paused = fields["paused"]
+    return json_reply({"name": hosted.name, "paused": hosted.paused})
+
+
+async def tokens(service: "Service", request: Request, identity: Identity) -> Response:
+    """List the owners of tokens with their roles."""
+    return json_reply({"tokens": [found._asdict() for found in service.tokens.names()]})
+
+
+async def add_token(service: "Service", request: Request, identity: Identity) -> Response:
+    """Create a token; it is shown only in this reply."""
+    fields = await parsing.read_json(request, required=["name", "role"])
+    name = parsing.text("name", fields["name"], 60)
+    role = parsing.text("role", fields["role"])
+    token = await service.call(service.tokens.add, name, role)
+    return json_reply({"name": name, "role": role, "token": token}, 201)
+
+
+async def remove_token(service: "Service", request: Request, identity: Identity) -> Response:
+    """Remove the token of a name."""
+    name = parsing.text("name", request.path_params["owner"], 60)
+    if not await service.call(service.tokens.remove, name):
+        raise ProblemError(404, "not-found", f"token: expected the name of a token, got {name!r}; list them first.")
+    return json_reply({"name": name, "removed": True})
+
+
+def _temporary_path(suffix: str) -> Path:
+    handle = tempfile.NamedTemporaryFile(prefix="tombola-", suffix=suffix, delete=False)  # noqa: SIM115 - closed below
+    handle.close()
+    return Path(handle.name)
+
+
+def _attachment(path: Path, name: str, media_type: str) -> Response:
+    return FileResponse(path, media_type=media_type, filename=name, background=BackgroundTask(path.unlink, True))  # noqa: FBT003
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    with sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True, timeout=60) as reader:
+        writer = sqlite3.connect(target)
+        try:
+            reader.backup(writer)
+        finally:
+            writer.close()
+    reader.close()

@@ -1,0 +1,85 @@
+"""One file of the service with its writer thread; all clients share it."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from tombola.errors import TombolaError
+from tombola.persistence.race_file import RaceFile
+from tombola.persistence.session_file import SessionFile
+from tombola.service.problems import ProblemError, problem_from
+
+T = TypeVar("T")
+File = TypeVar("File", bound=SessionFile | RaceFile)
+
+# Seconds for which a computed status is reused without a change here; another process may have written the file.
+STATUS_LIFETIME = 1.0
+
+
+class Hosted(Generic[File]):
+    """An open file, the only thread that uses it, and the listeners to its changes.
+
+    One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
+    """
+
+    def __init__(self, name: str, file: File, columns: dict[str, dict[str, str]] | None = None) -> None:
+        self.name, self.file = name, file
+        # Cells of each row by its id, for the page: name, phone, prompt.
+        self.columns = columns or {}
+        self.paused = False
+        self.changes = 0
+        self._changed: asyncio.Event | None = None
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tombola-{name}")
+        self._cached: dict[str, tuple[float, int, Any]] = {}
+
+    @property
+    def path(self) -> Path:
+        """The path of the file."""
+        return self.file.path
+
+    async def read(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function on the writer thread; errors of tombola become problems."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._writer, lambda: function(*arguments))
+        except TombolaError as error:
+            raise problem_from(error, self.path) from None
+
+    async def write(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function that appends events, and wake the listeners; 423 while the file is paused."""
+        if self.paused:
+            raise ProblemError(423, "paused", f"{self.name}: expected a running list, got a paused one; ask an admin.")
+        result = await self.read(function, *arguments)
+        self.changes += 1
+        changed, self._changed = self._changed, None
+        if changed is not None:
+            changed.set()
+        return result
+
+    async def cached(self, key: str, function: Callable[[], T]) -> T:
+        """Return the result of a function, reused for STATUS_LIFETIME at most, and until the next change."""
+        at, changes, value = self._cached.get(key, (0.0, -1, None))
+        if changes == self.changes and time.monotonic() - at < STATUS_LIFETIME:
+            found: T = value
+            return found
+        changes = self.changes
+        fresh = await self.read(function)
+        self._cached[key] = (time.monotonic(), changes, fresh)
+        return fresh
+
+    async def next_change(self, timeout: float) -> bool:
+        """Wait for a change; return False after `timeout` seconds without one."""
+        if self._changed is None:
+            self._changed = asyncio.Event()
+        try:
+            await asyncio.wait_for(self._changed.wait(), timeout)
+        except TimeoutError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Finish the requests under way, then close the file."""
+        self._writer.shutdown(wait=True)
+        self.file.close()

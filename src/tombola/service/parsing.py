@@ -1,0 +1,132 @@
+"""Bodies and parameters of requests: size limits, JSON, types and ranges."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from tombola.persistence.session_events import Outcome
+from tombola.service.problems import ProblemError
+
+# Bytes of a body: 10,000 outcomes of about 100 bytes.
+MAX_BODY_BYTES = 1_000_000
+# Tickets in one reply, and outcomes in one request: bounds the time that a request holds the writer.
+MAX_COUNT = 1000
+MAX_OUTCOMES = 10_000
+# Seconds of a lease: one year.
+MAX_SECONDS = 366 * 86_400.0
+
+
+async def read_body(request: Request) -> bytes:
+    """Return the body; 413 if it is larger than MAX_BODY_BYTES."""
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY_BYTES:
+                raise ProblemError(
+                    413,
+                    "too-large",
+                    f"{request.method}: expected a body of at most {MAX_BODY_BYTES} bytes, got more; split the request.",
+                )
+    except ClientDisconnect:
+        raise ProblemError(
+            400, "incomplete", "request: expected the whole body, got a part of it; send it again."
+        ) from None
+    return bytes(body)
+
+
+async def read_json(request: Request, *, required: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the JSON object of a body with these fields and no others."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await read_body(request)
+    # A form of another site cannot send this type without asking the browser's permission first.
+    if media_type != "application/json":
+        raise ProblemError(
+            415,
+            "media-type",
+            f"request: expected the content type application/json, got {media_type!r:.100}; add the header.",
+        )
+    try:
+        found = json.loads(body)
+    except (RecursionError, ValueError):
+        raise ProblemError(400, "malformed", "request: expected JSON, got something else; repair the body.") from None
+    return checked_fields("request", found, required, optional)
+
+
+def checked_fields(owner: str, found: Any, required: Iterable[str], optional: Iterable[str]) -> dict[str, Any]:
+    """Return an object if it has the required fields and no unknown ones.
+
+    >>> checked_fields("request", {"ticket": 1}, ["ticket"], ["loss"])
+    {'ticket': 1}
+    """
+    required, optional = list(required), list(optional)
+    names = ", ".join([*required, *optional])
+    if not isinstance(found, dict):
+        raise invalid(owner, f"an object with {names}", type(found).__name__, "write it in braces")
+    missing = [name for name in required if name not in found]
+    unknown = [name for name in found if name not in required and name not in optional]
+    if missing or unknown:
+        got = f"no {missing[0]}" if missing else f"{unknown[0]!r:.100}"
+        raise invalid(owner, f"the fields {names}", got, "see /openapi.json")
+    return found
+
+
+def integer(owner: str, value: Any, least: int, most: int) -> int:
+    """Return an integer in [least, most].
+
+    >>> integer("count", 3, 1, 10)
+    3
+    """
+    if type(value) is not int or not least <= value <= most:
+        raise invalid(owner, f"an integer in {least}..{most}", f"{value!r:.100}", "change it")
+    return value
+
+
+def seconds(owner: str, value: Any) -> float:
+    """Return a number of seconds in [0, MAX_SECONDS]."""
+    if type(value) not in (int, float) or not 0 <= value <= MAX_SECONDS:
+        raise invalid(owner, f"seconds in 0..{MAX_SECONDS:.0f}", f"{value!r:.100}", "change it")
+    return float(value)
+
+
+def text(owner: str, value: Any, most: int = 100) -> str:
+    """Return a text of 1 to `most` printable characters."""
+    if type(value) is not str or not 1 <= len(value) <= most or not value.isprintable():
+        raise invalid(owner, f"1 to {most} printable characters", f"{value!r:.100}", "change it")
+    return value
+
+
+def outcome(found: Any) -> Outcome:
+    """Return the outcome of a JSON object with ticket, loss or reward, and cost.
+
+    >>> outcome({"ticket": 3, "loss": 0.5})
+    Outcome(round=3, loss=0.5, reward=None, cost=None)
+    """
+    fields = checked_fields("outcome", found, ["ticket"], ["loss", "reward", "cost"])
+    ticket = integer("ticket", fields["ticket"], 1, 2**53)
+    return Outcome(ticket, *(_numbers(name, fields.get(name)) for name in ("loss", "reward", "cost")))
+
+
+def outcomes(found: Any) -> list[Outcome]:
+    """Return the outcomes of a JSON list."""
+    if type(found) is not list or not 1 <= len(found) <= MAX_OUTCOMES:
+        got = f"{len(found)} of them" if type(found) is list else type(found).__name__
+        raise invalid("outcomes", f"a list of 1 to {MAX_OUTCOMES}", got, "split the request")
+    return [outcome(item) for item in found]
+
+
+def invalid(owner: str, expected: str, got: str, fix: str) -> ProblemError:
+    """Return the problem of an invalid value."""
+    return ProblemError(422, "invalid", f"{owner}: expected {expected}, got {got}; {fix}.")
+
+
+def _numbers(name: str, value: Any) -> Any:
+    """Return a number, a list of numbers, or None; the feedback model checks ranges and lengths."""
+    items = value if type(value) is list else [value]
+    if value is not None and not all(type(item) in (int, float) for item in items):
+        raise invalid(name, "a number or a list of numbers", f"{value!r:.100}", "change it")
+    if any(type(item) is int and abs(item) > 2**53 for item in items):
+        raise invalid(name, "numbers below 2^53", "a larger one", "change it")
+    return value

@@ -1,0 +1,118 @@
+"""Open the files, check the options, and run uvicorn."""
+
+import ipaddress
+import logging
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from tombola.errors import FileError, ParameterError, SessionError
+from tombola.persistence.race_file import RaceFile
+from tombola.persistence.session_file import SessionFile
+from tombola.service.app import LOG, Service, create_app
+from tombola.service.hosted import Hosted
+from tombola.service.tokens import TokenStore
+
+# Seconds for requests under way when the server stops; event streams are cut then.
+GRACEFUL_SECONDS = 5
+BACKLOG = 2048
+
+
+def open_service(
+    paths: Sequence[Path], tokens: TokenStore, columns: dict[str, dict[str, str]] | None = None
+) -> Service:
+    """Open session and race files; each is served under its name without the suffix.
+
+    - `paths`: the files.
+    - `tokens`: tokens with roles.
+    - `columns`: cells of each row by its id, shown on the page.
+    """
+    sessions: dict[str, Hosted[SessionFile]] = {}
+    races: dict[str, Hosted[RaceFile]] = {}
+    for path in paths:
+        name = path.stem
+        if name in sessions or name in races:
+            raise ParameterError(f"serve: expected files with different names, got {name!r} twice; rename one.")
+        if _is_race(path):
+            races[name] = Hosted(name, RaceFile.open(path))
+        else:
+            file = SessionFile.open(path)
+            # The first page must not wait for the compiler.
+            file.interpreted = True
+            sessions[name] = Hosted(name, file, columns)
+    return Service(sessions, races, tokens)
+
+
+def _is_race(path: Path) -> bool:
+    try:
+        RaceFile.open(path).close()
+    except SessionError:
+        return False
+    return True
+
+
+def check_host(host: str, n_tokens: int) -> None:
+    """Reject an address that other machines reach if there is no token.
+
+    >>> check_host("127.0.0.1", 0)
+    """
+    try:
+        is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_local = False
+    if not is_local and not n_tokens:
+        raise ParameterError(
+            f"serve: expected a token to listen on {host}, got none, so that every machine could write; "
+            "add one with --add-token NAME:admin."
+        )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise FileError(f"serve: expected a free port, got {host}:{port} ({error.strerror}); use --port.") from None
+    return listener
+
+
+def run(
+    service: Service,
+    listener: socket.socket,
+    *,
+    proxy_headers: bool = False,
+    on_start: Callable[[], Any] = lambda: None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; requests under way are finished first.
+
+    - `listener`: from `bind`.
+    - `proxy_headers`: trust X-Forwarded headers; only behind a reverse proxy on this machine.
+    - `on_start`: called before the first request is accepted.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    LOG.propagate = False
+    config = uvicorn.Config(
+        create_app(service),
+        proxy_headers=proxy_headers,
+        forwarded_allow_ips="127.0.0.1" if proxy_headers else None,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=GRACEFUL_SECONDS,
+        timeout_keep_alive=30,
+        lifespan="on",
+    )
+    on_start()
+    uvicorn.Server(config).run(sockets=[listener])

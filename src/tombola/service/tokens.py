@@ -1,0 +1,166 @@
+"""Tokens of the service: random secrets with a name and a role, stored as hashes.
+
+A token has 256 random bits, so one SHA-256 is enough: there is nothing to guess that a slow hash would protect.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from pathlib import Path
+from threading import RLock
+from typing import NamedTuple
+
+from tombola._files import read_bytes, write_atomic
+from tombola.errors import FileError, ParameterError
+
+# Each role includes the ones before it.
+ROLES = ("reader", "worker", "admin")
+# Longest accepted token: bounds the work for a hostile header.
+MAX_TOKEN_LENGTH = 200
+MAX_NAME_LENGTH = 60
+
+
+class Identity(NamedTuple):
+    """The owner of a token.
+
+    >>> Identity("Ann", "worker").may("reader"), Identity("Ann", "worker").may("admin")
+    (True, False)
+    """
+
+    name: str
+    role: str
+
+    def may(self, role: str) -> bool:
+        """Return whether the role of the owner includes `role`."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+# Without tokens the service listens only on this machine, and every caller is this one.
+LOCAL = Identity("local", "admin")
+
+
+class TokenStore:
+    """Tokens in a JSON file, readable only by its owner; None keeps them in memory.
+
+    A change of the file by another process is noticed at the next lookup.
+
+    >>> store = TokenStore(None)
+    >>> store.find("x") is None, len(store)
+    (True, 0)
+    >>> token = store.add("Ann", "admin")
+    >>> store.find(token)
+    Identity(name='Ann', role='admin')
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._lock = RLock()
+        self._by_hash: dict[str, Identity] = {}
+        self._version: tuple[int, int, int] | None = None
+        self._reload()
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._reload()
+            return len(self._by_hash)
+
+    def names(self) -> list[Identity]:
+        """Return the owners of all tokens."""
+        with self._lock:
+            self._reload()
+            return list(self._by_hash.values())
+
+    def add(self, name: str, role: str) -> str:
+        """Create a token and return it; only its hash is stored."""
+        if role not in ROLES:
+            raise ParameterError(f"token: expected a role of {', '.join(ROLES)}, got {role!r}; write one of them.")
+        if not (0 < len(name) <= MAX_NAME_LENGTH and name.isprintable() and name.strip() == name):
+            raise ParameterError(
+                f"token: expected a name of 1 to {MAX_NAME_LENGTH} printable characters, got {name!r:.200}; shorten it."
+            )
+        with self._lock:
+            self._reload()
+            if any(found.name == name for found in self._by_hash.values()):
+                raise ParameterError(f"token: expected a new name, got {name!r}, which has a token; remove it first.")
+            if not self._by_hash and role != "admin":
+                # Once a token exists, requests without one are rejected, also those of the person at the server.
+                raise ParameterError(
+                    f"token: expected the role admin for the first token, got {role!r}; add an admin first."
+                )
+            token = secrets.token_urlsafe(32)
+            self._save({**self._by_hash, _hash(token): Identity(name, role)})
+        return token
+
+    def remove(self, name: str) -> bool:
+        """Remove the token of a name; return whether there was one."""
+        with self._lock:
+            self._reload()
+            kept = {key: found for key, found in self._by_hash.items() if found.name != name}
+            if len(kept) == len(self._by_hash):
+                return False
+            # Without any token every caller would be an admin.
+            if not any(found.role == "admin" for found in kept.values()):
+                raise ParameterError(
+                    f"token: expected at least one admin to stay, got {name!r}, the last one; add an admin first."
+                )
+            self._save(kept)
+            return True
+
+    def find(self, token: str) -> Identity | None:
+        """Return the owner of a token, None if it is unknown."""
+        if len(token) > MAX_TOKEN_LENGTH:
+            return None
+        with self._lock:
+            self._reload()
+            found = None
+            given = _hash(token)
+            # Compare with all hashes, each in constant time: the duration reveals nothing about a stored hash.
+            for stored, identity in self._by_hash.items():
+                if hmac.compare_digest(stored, given):
+                    found = identity
+            return found
+
+    def _save(self, by_hash: dict[str, Identity]) -> None:
+        if self.path is not None:
+            rows = [{"name": name, "role": role, "sha256": key} for key, (name, role) in by_hash.items()]
+            if not self.path.exists():
+                # The mode is set before there is any content.
+                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600))
+            write_atomic(self.path, json.dumps({"tokens": rows}, indent=1) + "\n")
+            self._version = _file_version(self.path)
+        self._by_hash = by_hash
+
+    def _reload(self) -> None:
+        if self.path is None or (version := _file_version(self.path)) == self._version:
+            return
+        by_hash: dict[str, Identity] = {}
+        try:
+            content = read_bytes(self.path) if version is not None else b""
+            for row in json.loads(content)["tokens"] if content else ():
+                if row["role"] not in ROLES or len(row["sha256"]) != 64:
+                    raise ValueError
+                by_hash[str(row["sha256"])] = Identity(str(row["name"]), str(row["role"]))
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, FileError):
+                raise
+            # Never continue without tokens: that would admit everybody.
+            raise FileError(
+                f"{self.path}: expected the tokens of a service, got something else; restore it, or remove it."
+            ) from None
+        if self._by_hash and not by_hash:
+            raise FileError(f"{self.path}: expected tokens, got none after some were read; restart the service.")
+        self._by_hash, self._version = by_hash, version
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _file_version(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

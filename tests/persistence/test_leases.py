@@ -1,0 +1,137 @@
+"""Leases: the same request returns the same tickets, also after the file was closed."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from service_cases import start_session
+from tombola import SessionFile
+from tombola.errors import ConflictError, ExhaustedError, ParameterError, SessionError
+from tombola.persistence.leases import LeaseTable
+
+pytestmark = pytest.mark.usefixtures("plainly")
+
+
+def test_lease_repeats_tickets_after_reopening(tmp_path: Path) -> None:
+    path = start_session(tmp_path / "a.run")
+    with SessionFile.open(path) as file:
+        first = file.lease("k1", 3, worker="Ann")
+        assert file.lease("k1", 3, worker="Ann") == first
+        other = file.lease("k2", 2, worker="Ann")
+    with SessionFile.open(path) as file:
+        assert file.lease("k1", 3, worker="Ann") == first
+        assert file.lease("k2", 2, worker="Ann") == other
+        assert file.round == 5
+        assert [lease.tickets for lease in file.leases] == [(1, 2, 3), (4, 5)]
+
+
+def test_lease_rejects_key_of_another_request(tmp_path: Path) -> None:
+    with SessionFile.open(start_session(tmp_path / "a.run")) as file:
+        file.lease("k1", 3, worker="Ann")
+        with pytest.raises(ConflictError, match="new idempotency key"):
+            file.lease("k1", 3, worker="Bob")
+        with pytest.raises(ConflictError, match="new idempotency key"):
+            file.lease("k1", 2, worker="Ann")
+        assert file.round == 3
+
+
+@pytest.mark.parametrize("request_", ["", "x" * 101, "a\nb", 3])
+def test_lease_rejects_malformed_keys(tmp_path: Path, request_: str) -> None:
+    with SessionFile.open(start_session(tmp_path / "a.run")) as file:
+        with pytest.raises(ParameterError, match="idempotency key"):
+            file.lease(request_)
+        assert file.round == 0
+
+
+def test_pending_tickets_are_reissued_only_on_request(tmp_path: Path) -> None:
+    path = start_session(tmp_path / "a.run", rows=4)
+    with SessionFile.open(path) as file:
+        file.lease("k1", 2, worker="Ann", now=100.0)
+        file.record(1, loss=0.5)
+        assert [t.round for t in file.lease("k2", 1, worker="Bob", now=200.0)] == [3]
+        # Ticket 3 was leased 10 s ago, ticket 2 110 s ago; ticket 1 has an outcome.
+        again = file.lease("k3", 2, worker="Cem", reissue_after=60.0, now=210.0)
+        assert [t.round for t in again] == [2, 4]
+        # Its lease started anew.
+        with pytest.raises(ExhaustedError):
+            file.lease("k4", 1, worker="Dee", reissue_after=60.0, now=211.0)
+    with SessionFile.open(path) as file:
+        assert file.lease("k3", 2, worker="Cem") == again
+
+
+def test_lease_times_never_decrease(tmp_path: Path) -> None:
+    """A clock that is set back must not expire leases, nor make the file unreadable."""
+    path = start_session(tmp_path / "a.run")
+    with SessionFile.open(path) as file:
+        file.lease("k1", worker="Ann", now=1000.0)
+        file.lease("k2", worker="Ann", now=10.0)
+        assert [lease.time for lease in file.leases] == [1000.0, 1000.0]
+        assert [t.round for t in file.lease("k3", reissue_after=60.0, now=20.0)] == [3]
+    with SessionFile.open(path) as file:
+        assert len(file.leases) == 3
+
+
+def test_exhausted_request_keeps_the_session_in_memory(tmp_path: Path) -> None:
+    """Clients poll at the end of a list; each poll must not replay the log."""
+    with SessionFile.open(start_session(tmp_path / "a.run", rows=2)) as file:
+        file.lease("k1", 2)
+        session = file._session
+        with pytest.raises(ExhaustedError):
+            file.lease("k2")
+        assert file._session is session
+
+
+def test_amendment_keeps_leases(tmp_path: Path) -> None:
+    with SessionFile.open(start_session(tmp_path / "a.run")) as file:
+        tickets = file.lease("k1", 2)
+        file.record(1, loss=0.0)
+        file.amend(1, loss=1.0)
+        assert file.lease("k1", 2) == tickets
+
+
+def test_view_lists_each_ticket_once(tmp_path: Path) -> None:
+    path = start_session(tmp_path / "a.run")
+    with SessionFile.open(path) as file:
+        file.lease("k1", 2)
+        file.record(1, loss=0.25)
+    connection = sqlite3.connect(path)
+    found = connection.execute("SELECT ticket, kind FROM tickets ORDER BY ticket").fetchall()
+    connection.close()
+    assert found == [(1, "outcome"), (2, None)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tickets": [1, 9]},
+        {"tickets": []},
+        {"tickets": [2]},
+        {"tickets": [1, 1]},
+        {"tickets": [1, True]},
+        {"time": 1},
+        {"time": float("nan")},
+        {"request": 3},
+        {"more": 1},
+    ],
+)
+def test_replay_rejects_malformed_lease(change: dict[str, object]) -> None:
+    value = {"request": "k", "worker": "w", "time": 1.0, "tickets": [1, 2]}
+    LeaseTable().replay(1, value, 3)
+    with pytest.raises(ValueError, match="lease"):
+        LeaseTable().replay(1, {**value, **change}, 3)
+
+
+def test_damaged_lease_in_file_is_rejected(tmp_path: Path) -> None:
+    path = start_session(tmp_path / "a.run")
+    with SessionFile.open(path) as file:
+        file.lease("k1", 2)
+    connection = sqlite3.connect(path)
+    value = json.loads(connection.execute("SELECT value FROM events WHERE kind = 'lease'").fetchone()[0])
+    value["tickets"] = [1]
+    connection.execute("UPDATE events SET value = ? WHERE kind = 'lease'", (json.dumps(value),))
+    connection.commit()
+    connection.close()
+    with SessionFile.open(path) as file, pytest.raises(SessionError, match="changed or is missing"):
+        _ = file.round

@@ -1,0 +1,87 @@
+"""Tokens: only hashes are stored, roles include each other, changes of the file are noticed."""
+
+import hmac
+import stat
+from pathlib import Path
+
+import pytest
+
+from tombola.errors import FileError, ParameterError
+from tombola.service.tokens import Identity, TokenStore
+
+
+def test_file_has_no_token_and_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "my.tokens"
+    store = TokenStore(path)
+    token = store.add("Ann", "admin")
+    assert token not in path.read_text(encoding="utf-8")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    store.add("Bob", "worker")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert TokenStore(path).find(token) == Identity("Ann", "admin")
+
+
+def test_lookup_compares_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = TokenStore(None)
+    tokens = [store.add("Ann", "admin"), store.add("Bob", "worker"), store.add("Cem", "reader")]
+    calls: list[str] = []
+    compare = hmac.compare_digest
+
+    def counted(first: str, second: str) -> bool:
+        calls.append(first)
+        return compare(first, second)
+
+    monkeypatch.setattr("tombola.service.tokens.hmac.compare_digest", counted)
+    for token in (*tokens, "wrong", ""):
+        calls.clear()
+        store.find(token)
+        assert len(calls) == 3
+
+
+def test_store_notices_tokens_added_by_another_process(tmp_path: Path) -> None:
+    serving, other = TokenStore(tmp_path / "t"), TokenStore(tmp_path / "t")
+    assert len(serving) == 0
+    token = other.add("Ann", "admin")
+    assert serving.find(token) == Identity("Ann", "admin")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "nonsense", '{"tokens": [{"name": "a", "role": "king", "sha256": "x"}]}']
+)
+def test_damaged_file_never_means_no_tokens(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "t"
+    store = TokenStore(path)
+    token = store.add("Ann", "admin")
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(FileError, match="tokens"):
+        store.find(token)
+    path.unlink()
+    with pytest.raises(FileError, match="tokens"):
+        len(store)
+
+
+def test_last_admin_stays() -> None:
+    store = TokenStore(None)
+    with pytest.raises(ParameterError, match="role admin for the first"):
+        store.add("Bob", "worker")
+    store.add("Ann", "admin")
+    store.add("Bob", "worker")
+    with pytest.raises(ParameterError, match="at least one admin"):
+        store.remove("Ann")
+    assert store.remove("Bob")
+    with pytest.raises(ParameterError, match="at least one admin"):
+        store.remove("Ann")
+    assert not store.remove("Cem")
+
+
+@pytest.mark.parametrize(("name", "role"), [("", "admin"), ("a\n", "admin"), ("x" * 61, "admin"), ("a", "king")])
+def test_invalid_names_and_roles_are_rejected(name: str, role: str) -> None:
+    with pytest.raises(ParameterError, match="token: expected"):
+        TokenStore(None).add(name, role)
+
+
+def test_long_token_is_not_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = TokenStore(None)
+    store.add("Ann", "admin")
+    monkeypatch.setattr("tombola.service.tokens._hash", lambda token: pytest.fail("hashed"))
+    assert store.find("x" * 100_000) is None

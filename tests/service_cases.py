@@ -1,0 +1,117 @@
+"""Services for tests: an application in this process, or a server in a process of its own."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from conftest import SOURCE
+from tombola import UCB1, SessionFile
+from tombola.service.app import Service, create_app
+from tombola.service.server import open_service
+from tombola.service.tokens import TokenStore
+
+ROWS = [f"row {number}" for number in range(1, 31)]
+
+
+def start_session(path: Path, rows: int = 30, seed: int = 1) -> Path:
+    """Write a session file with two actions."""
+    ids = [f"row {number}" for number in range(1, rows + 1)]
+    SessionFile.start(path, ids, ["call", "letter"], UCB1(), seed=seed).close()
+    return path
+
+
+class Api:
+    """An application in this process, called synchronously."""
+
+    def __init__(self, service: Service, token: str = "", client: tuple[str, int] = ("127.0.0.1", 1)) -> None:
+        self.service, self.app = service, create_app(service)
+        self.headers = {"authorization": f"Bearer {token}"} if token else {}
+        self.client = client
+
+    def __call__(
+        self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None, content: Any = None
+    ) -> httpx.Response:
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(self.app, client=self.client)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+                given = {**self.headers, **(headers or {})}
+                if json is not None:
+                    return await client.request(method, path, json=json, headers=given)
+                return await client.request(method, path, content=content, headers=given)
+
+        return asyncio.run(send())
+
+    def post(self, path: str, json: Any, **headers: str) -> httpx.Response:
+        """Send a JSON body; headers by name with underscores."""
+        return self("POST", path, json, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+@contextmanager
+def api_of(*paths: Path, tokens: TokenStore | None = None, token: str = "") -> Iterator[Api]:
+    """Open files and close them afterwards."""
+    service = open_service(paths, TokenStore(None) if tokens is None else tokens)
+    try:
+        yield Api(service, token)
+    finally:
+        for hosted in service.hosted():
+            hosted.close()
+
+
+class Server:
+    """`tombola serve` in a process of its own; a restart keeps the port."""
+
+    def __init__(self, *arguments: str | Path) -> None:
+        self.arguments, self.port = [str(argument) for argument in arguments], 0
+        self.process: subprocess.Popen[str] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start the server, and wait until it accepts requests."""
+        command = [sys.executable, "-m", "tombola", "serve", *self.arguments, "--port", str(self.port)]
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "300", "NUMBA_DISABLE_JIT": "1"}
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        )
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if " on http://" in line:
+                self.port = int(line.rsplit(":", 1)[1])
+                break
+        else:
+            raise RuntimeError(f"the server ended with {self.process.wait()}")
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                httpx.get(f"{self.url}/healthz")
+                return
+            except httpx.TransportError:
+                time.sleep(0.02)
+        raise RuntimeError("the server does not accept requests")
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal to the server, and return its exit status."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return self.process.wait(timeout=60)
+
+    def __enter__(self) -> "Server":
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.stop(signal.SIGKILL)
