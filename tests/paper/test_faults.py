@@ -15,6 +15,7 @@ from tombola.paper.extensions.minimax import LEARNERS
 from tombola.paper.faults import FaultResult
 from tombola.paper.reproduce import reproduce
 from tombola.paper.runner import unit_seed
+from tombola.paper.source_faults import injected
 from tombola.report.figures import draw, save
 
 SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
@@ -55,6 +56,11 @@ FAULT_CASES = [
     pytest.param(name, fault, marks=[pytest.mark.full] if name in SLOW else [], id=f"{name} - {fault}")
     for name in KINDS
     for fault in KINDS[name]().faults()
+]
+SOURCE_FAULT_CASES = [
+    pytest.param(name, fault, marks=[pytest.mark.full] if name in SLOW else [], id=f"{name} - {fault}")
+    for name in KINDS
+    for fault in KINDS[name]().source_faults()
 ]
 
 
@@ -112,6 +118,13 @@ def test_fault_changes_the_verdict(name: str, fault: str) -> None:
     faulty = claim.with_fault(fault)
     rows = rows_without_fault(name) if faulty.same_runs(claim) else rows_of(faulty)
     assert faulty.verdict(rows).outcome != claim.expected
+
+
+@pytest.mark.parametrize(("name", "fault"), SOURCE_FAULT_CASES)
+def test_source_fault_changes_the_verdict(name: str, fault: str) -> None:
+    claim = KINDS[name]()
+    with injected(claim.source_faults()[fault]):
+        assert claim.verdict(rows_of(claim)).outcome != claim.expected
 
 
 class Small(Birthday):

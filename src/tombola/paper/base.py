@@ -4,7 +4,9 @@ A claim is divided into units. Each unit is run, cached and resumed independentl
 (its settings) and produces rows of JSON values; the verdict and the chart read rows and nothing else.
 
 The fields of a claim are the components it tests: learners, orders, bounds, confidence intervals. A fault replaces one
-of them by a wrong one; each fault must change the verdict (`tombola.paper.faults`).
+of them by a wrong one; each fault must change the verdict (`tombola.paper.faults`). So must each source fault, a changed
+expression in a function of the package that the claim is about. Bounds are often many times the measured value, so
+claims also compare learners with twins (`tombola.paper.twins`) and bounds with their formulas, written out again.
 """
 
 import inspect
@@ -22,6 +24,7 @@ from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
 from tombola.errors import ParameterError
 from tombola.paper.pvalues import bonferroni
+from tombola.paper.source_faults import SourceFault
 from tombola.report.chart import Chart
 
 Unit: TypeAlias = Mapping[str, Any]
@@ -116,8 +119,12 @@ class Claim(ABC):
         """Return the faults by name, each as the fields it replaces. Every fault must change the verdict."""
         return {}
 
+    def source_faults(self) -> dict[str, SourceFault]:
+        """Return the source faults by name. Every one must change the verdict."""
+        return {}
+
     def with_fault(self, fault: str) -> Self:
-        """Return the claim with one fault injected."""
+        """Return the claim with one fault injected, except source faults."""
         return replace(self, **self.faults()[fault])
 
     def same_runs(self, other: "Claim") -> bool:

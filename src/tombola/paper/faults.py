@@ -1,7 +1,7 @@
 """Fault injection: replace one component of a claim by a wrong one and check that its verdict changes.
 
 A fault is a set of field overrides: an order that is not shuffled, a learner that does not learn, half a confidence
-radius. Units and seeds are those of the claim itself.
+radius. A source fault changes an expression of the package instead. Units and seeds are those of the claim itself.
 """
 
 import json
@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from tombola._files import write_atomic
 from tombola.paper.base import Claim, Outcome, Rows
-from tombola.paper.runner import RunOptions, run_claims
+from tombola.paper.runner import RunOptions, run_claims, run_units
+from tombola.paper.source_faults import injected
 from tombola.persistence.result_cache import ResultCache
 
 
@@ -45,6 +46,15 @@ def run_faults(
     for i, (claim, own, name) in enumerate(cases):
         verdict = faulty[i].verdict(new_rows.get(i, own))
         results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
+    for claim in claims:
+        results += [run_source_fault(claim, name, cache, options) for name in claim.source_faults()]
     table = [{**result._asdict(), "caught": result.caught} for result in results]
     write_atomic(out / "faults.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
     return results
+
+
+def run_source_fault(claim: Claim, name: str, cache: ResultCache, options: RunOptions) -> FaultResult:
+    """Run all units of a claim, and compute its verdict, with a source fault injected."""
+    with injected(claim.source_faults()[name]):
+        verdict = claim.verdict(run_units(claim, name, cache, options))
+    return FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured)

@@ -36,6 +36,12 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
     return [[row for _, part in own for row in part] for _, own in groupby(results, key=lambda one: one[0][1])]
 
 
+def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
+    """Return the rows of one claim, run in this thread: a source fault is seen by all threads of a process."""
+    units = claim.units(full=options.full)
+    return [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
+
+
 def unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:
     """Return the seed of a unit; it depends on the claim's name, the unit and the seed of the run only."""
     digest = hashlib.sha256(json.dumps([claim, unit, seed], sort_keys=True).encode())

@@ -8,6 +8,7 @@ small factor of it, and the printed one is below it for v near 2en, where its co
 """
 
 import itertools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +22,8 @@ from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.source_faults import SourceFault
+from tombola.paper.twins import agrees
 from tombola.report.chart import Chart
 from tombola.rng import RngStreams, repetition_seeds
 
@@ -31,6 +34,19 @@ RADII: dict[str, Radius] = {
     "printed": lambda n, _, vc, delta: bounds.uniform_convergence_printed(n, vc, delta),
     "corrected": lambda n, _, vc, delta: bounds.uniform_convergence_corrected(n, vc, delta),
     "direct": bounds.uniform_convergence,
+}
+# The same radii from the statements: printed (L704), its last display solved (erratum 41), and a union over at most
+# (e T / v)^v labellings with Serfling's inequality.
+FORMULAS: dict[str, Radius] = {
+    "printed": lambda n, _, v, delta: (
+        0.5 * sum(math.sqrt(8 / n * term) for term in (v * math.log(2 * math.e * n / v), math.log(2 / delta)))
+    ),
+    "corrected": lambda n, _, v, delta: (
+        2 * math.sqrt((v * math.log(2 * math.e * max(1.0, n / v)) + math.log(4) - math.log(delta)) / n)
+    ),
+    "direct": lambda n, T, v, delta: math.sqrt(
+        (v * (1 + math.log(T / v)) + math.log(2) - math.log(delta)) * (T - n + 1) / (2 * n * T)
+    ),
 }
 
 
@@ -85,7 +101,7 @@ class UniformConvergence(
         beforehand. The printed radius fails if the dimension is several times the number of rows seen; the corrected
         one holds, and a direct argument for finite lists gives a far smaller one.
     Limits: from the lemma: each radius is missed in 5 % of the plays at most (binomial), and the corrected ones
-        never by all labellings; on 7 of 14 rows the shares of plays are those of all 3,432 subsets (binomial, two
+        never by all labellings; misses are far rarer than that, so each radius is also compared with its formula; on 7 of 14 rows the shares of plays are those of all 3,432 subsets (binomial, two
         sides)
     """
 
@@ -117,6 +133,13 @@ class UniformConvergence(
         T, n = RICH
         rich = {name: radius(n, T, T, DELTA) for name, radius in self.radii.items()}
         checks += [pvalues.exact(1 - n / T <= rich[name]) for name in ("corrected", "direct")]
+        # Misses are far below 5 %: a radius that is too small by a third is seen only by its formula.
+        settings = [*((n, T, 1) for n, T in sorted({(row["n"], row["T"]) for row in rows})), (n, T, T)]
+        checks += [
+            pvalues.exact(agrees(self.radii[name](*setting, DELTA), formula(*setting, DELTA)))
+            for name, formula in FORMULAS.items()
+            for setting in settings
+        ]
         short, counted = select(rows, "largest", T=SHORT[0]), exact_errors()
         for value in np.unique(counted.round(9))[:-1]:
             share = float((counted > value + 1e-6).mean())
@@ -155,6 +178,16 @@ class UniformConvergence(
             "a fifth of the corrected radius": {
                 "radii": {**self.radii, "corrected": _times(self.radii["corrected"], 0.2)}
             },
+        }
+
+    def source_faults(self) -> dict[str, SourceFault]:
+        module = "bounds.classification:uniform_convergence"
+        return {
+            "direct radius x 0.7": SourceFault(module, "return math.sqrt(", "return 0.7 * math.sqrt("),
+            "corrected radius x 0.7": SourceFault(
+                f"{module}_corrected", "return math.sqrt(", "return 0.7 * math.sqrt("
+            ),
+            "printed radius x 0.7": SourceFault(f"{module}_printed", "delta))) / 2", "delta))) * 0.35"),
         }
 
 

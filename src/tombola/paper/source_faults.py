@@ -1,0 +1,100 @@
+"""Source faults: change one expression in the source of a function, and check that a claim notices.
+
+The fields of a claim are its own copies of the components it tests. A fault in the package itself passes by them, so
+it is injected into the function object: its source with one text replaced is compiled, and the code object is
+exchanged. All references to the function see the fault, and compiled kernels are cloned anew, because their fingerprint
+covers the bytecode. The exchange is global. Source faults therefore run one at a time, in the main thread.
+"""
+
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from tombola.errors import ParameterError
+
+
+class SourceFault(NamedTuple):
+    """Replacement of a text in the source of a function.
+
+    function: "module:function" or "module:Class.method", without the leading "tombola.".
+    old, new: the text, which must occur exactly once, and its replacement.
+    """
+
+    function: str
+    old: str
+    new: str
+
+
+def function_of(name: str) -> FunctionType:
+    """Return the function of a name "module:qualified name".
+
+    >>> function_of("bounds.delay:simulation").__name__
+    'simulation'
+    """
+    module, path = name.split(":")
+    found: Any = import_module(f"tombola.{module}")
+    for part in path.split("."):
+        found = inspect.getattr_static(found, part)
+    found = inspect.unwrap(getattr(found, "__func__", found))
+    if not isinstance(found, FunctionType):
+        raise ParameterError(
+            f"SourceFault: function must name a function, got {name!r}; write 'bounds.delay:simulation'."
+        )
+    return found
+
+
+def faulty_function(fault: SourceFault) -> FunctionType:
+    """Return the function compiled from its source with the text replaced.
+
+    >>> faulty_function(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2"))(8)
+    6.0
+    """
+    function = function_of(fault.function)
+    source = textwrap.dedent(inspect.getsource(function))
+    if source.count(fault.old) != 1:
+        raise ParameterError(
+            f"SourceFault: old must occur exactly once in {fault.function}, got {source.count(fault.old)} times "
+            f"{fault.old!r}; copy it from the source of the function."
+        )
+    lines = source.replace(fault.old, fault.new).splitlines()
+    # Decorators stay where they are: only the code of the innermost function is exchanged.
+    start = next(i for i, line in enumerate(lines) if line.startswith("def "))
+    names: dict[str, Any] = {}
+    exec(compile("\n".join(lines[start:]), f"<fault in {fault.function}>", "exec"), function.__globals__, names)
+    return names[function.__name__]  # type: ignore[no-any-return]
+
+
+@contextmanager
+def injected(fault: SourceFault) -> Iterator[None]:
+    """Run the block with a fault in the package.
+
+    >>> from tombola import bounds
+    >>> with injected(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2")):
+    ...     bounds.halving(8)
+    6.0
+    >>> bounds.halving(8)
+    3.0
+    """
+    function, code = function_of(fault.function), faulty_function(fault).__code__
+    sound = function.__code__
+    function.__code__ = code
+    clear_caches()
+    try:
+        yield
+    finally:
+        function.__code__ = sound
+        clear_caches()
+
+
+def clear_caches() -> None:
+    """Clear every memoised function of the package: its results may depend on the fault."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("tombola."):
+            for value in list(vars(module).values()):
+                if isinstance(getattr(value, "__wrapped__", None), FunctionType) and hasattr(value, "cache_clear"):
+                    value.cache_clear()

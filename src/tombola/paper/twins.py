@@ -1,0 +1,218 @@
+"""Twins: learners and bounds written a second time, in plain Python from their formulas, for exact checks of claims.
+
+A bound is often ten to a hundred times the measured regret, so a learner with half its radius stays below it. A twin
+follows the same rows and returns the actions that the formula allows in each round; every round must agree. Twins share
+no code with the learners. They take counts and sums from dictionaries, invert kl by bisection, and are slow.
+"""
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from tombola._play import play
+from tombola._types import Floats
+from tombola.learners.base import Learner
+from tombola.pool import Pool
+
+# Indices that differ by less may be ordered either way: kl is flat at its minimum, so q is known to half the digits.
+TIE = 1e-7
+BISECTIONS = 60
+
+
+class Twin(ABC):
+    """Reference of a deterministic bandit learner: k actions, T rounds, counts and sums of the answers."""
+
+    def __init__(self, k: int, T: int) -> None:
+        self.k, self.T = k, T
+        self.plays: list[int] = []
+        self.counts = dict.fromkeys(range(k), 0)
+        self.sums = dict.fromkeys(range(k), 0.0)
+
+    @abstractmethod
+    def allowed(self) -> set[int]:
+        """Return the actions that the formula allows in this round; more than one at ties."""
+
+    def act(self, action: int) -> None:
+        """Record the action played."""
+        self.plays.append(action)
+
+    def observe(self, action: int, loss: float) -> None:
+        """Record an answer."""
+        self.counts[action] += 1
+        self.sums[action] += loss
+
+    def mean(self, a: int) -> float:
+        """Return the mean loss observed of an action."""
+        return self.sums[a] / self.counts[a]
+
+    def survivors(self, active: list[int], radii: dict[int, float]) -> list[int]:
+        """Return the actions with mean - radius at most the least mean + radius; all without answers survive."""
+        known = [a for a in active if self.counts[a] > 0]
+        least = min((self.mean(a) + radii[a] for a in known), default=math.inf)
+        return [a for a in active if self.counts[a] == 0 or self.mean(a) - radii[a] <= least + TIE]
+
+
+class SuccessiveEliminationTwin(Twin):
+    """Every active action once, then drop; r = sqrt(2 ln T / n) (Slivkins 2019)."""
+
+    def __init__(self, k: int, T: int) -> None:
+        super().__init__(k, T)
+        self.active = list(range(k))
+        self.turn: list[int] = []
+
+    def allowed(self) -> set[int]:
+        if not self.turn:
+            if self.plays:
+                radii = {a: math.sqrt(2 * math.log(self.T) / max(1, self.counts[a])) for a in self.active}
+                self.active = self.survivors(self.active, radii)
+            self.turn = list(self.active)
+        return {self.turn.pop(0)}
+
+
+class SerflingEliminationTwin(Twin):
+    """Stages of counts that grow by half; r = sqrt(f ln(k S / delta) / (2 n)), f Serfling's factor."""
+
+    def __init__(self, k: int, T: int, delta: float | None = None) -> None:
+        super().__init__(k, T)
+        self.delta = 1 / T if delta is None else delta
+        counts = [1]
+        first = 1
+        for _ in range(3):
+            counts = [first]
+            while 2 * math.ceil(1.5 * counts[-1]) < T:
+                counts.append(math.ceil(1.5 * counts[-1]))
+            self.depth = math.log(k * len(counts) / self.delta)
+            first = max(1, min(math.ceil(2 * self.depth), T // k))
+        self.count = counts[0]
+        self.active = list(range(k))
+        self.stage = [a for a in self.active for _ in range(self.count)]
+
+    def radius(self, n: int) -> float:
+        """Return Serfling's half width after n of T rows, with the better one of the two factors."""
+        factor = min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
+        return min(1.0, math.sqrt(max(0.0, factor) * self.depth / (2 * n)))
+
+    def allowed(self) -> set[int]:
+        if not self.stage:
+            self.active = self.survivors(self.active, {a: self.radius(self.counts[a]) for a in self.active})[::-1]
+            before, self.count = self.count, math.ceil(1.5 * self.count)
+            self.stage = [a for a in self.active for _ in range(self.count - before)]
+        return {self.stage.pop(0)}
+
+
+class SimulationEliminationTwin(Twin):
+    """Theorem 4.9: block i of 2^i rounds is shared by the active actions; e_i = sqrt(10 k (ln T)^3 / 2^i)."""
+
+    def __init__(self, k: int, T: int) -> None:
+        super().__init__(k, T)
+        self.active, self.block = list(range(k)), math.ceil(math.log2(k)) - 1
+        self.script = [t % k for t in range(2 ** (self.block + 1))]
+
+    def allowed(self) -> set[int]:
+        if not self.script:
+            if self.block >= math.ceil(math.log2(self.k)):
+                e = math.sqrt(10 * self.k * math.log(self.T) ** 3 / 2**self.block)
+                self.active = self.survivors(self.active, dict.fromkeys(self.active, e))
+            self.block += 1
+            length = 2**self.block // len(self.active)
+            self.script = [a for a in self.active for _ in range(length)]
+            self.script += [self.active[-1]] * (2**self.block - len(self.script))
+        return {self.script.pop(0)}
+
+
+class FrugalUCBTwin(Twin):
+    """Smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), plus 2 price / R after a switch; blocks by half."""
+
+    def __init__(self, k: int, T: int, price: float = 1.0) -> None:
+        super().__init__(k, T)
+        self.price, self.rest = price, 0
+        self.shortest = max(1, math.floor(min(16 * price, 2 * math.sqrt(T / k))))
+
+    def allowed(self) -> set[int]:
+        if self.rest > 0:
+            return {self.plays[-1]}
+        remaining = self.T - len(self.plays)
+        current = self.plays[-1] if self.plays else 0
+        values = {a: lower_index(self.mean(a), self.counts[a], remaining, self.k, self.T) for a in self.tried()}
+        untried = [a for a in range(self.k) if self.counts[a] == 0]
+        if untried:
+            values[min(untried, key=lambda a: (self.plays.count(a), a))] = 0.0
+        values = {a: value + 2 * self.price / remaining * (a != current) for a, value in values.items()}
+        least = min(values.values())
+        return {a for a, value in values.items() if value <= least + TIE}
+
+    def tried(self) -> list[int]:
+        """Return the actions with answers."""
+        return [a for a in range(self.k) if self.counts[a] > 0]
+
+    def act(self, action: int) -> None:
+        if self.rest == 0:
+            self.rest = max(self.shortest, math.ceil(self.plays.count(action) / 2))
+        self.rest -= 1
+        super().act(action)
+
+
+def lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> float:
+    """Return the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), by bisection.
+
+    >>> lower_index(0.5, 10, remaining=20, k=2, T=100), round(lower_index(1.0, 1, 4, 2, 4), 3)
+    (0.5, 0.595)
+    """
+    allowed = (1 - count / T) * math.log(max(1.0, remaining / (k * count))) / count
+    low, high = (0.0, mean) if allowed > 0 else (mean, mean)
+    for _ in range(BISECTIONS):
+        q = (low + high) / 2
+        low, high = (q, high) if binary_divergence(mean, q) > allowed else (low, q)
+    return high
+
+
+def binary_divergence(p: float, q: float) -> float:
+    """Return kl(p, q), infinite where q excludes an outcome that p has."""
+    parts = [(p, q), (1 - p, 1 - q)]
+    if any(x > 0 >= y for x, y in parts):
+        return math.inf
+    return math.fsum(x * math.log(x / y) for x, y in parts if x > 0)
+
+
+def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0) -> int:
+    """Return the number of rounds, from the first one on, in which a learner plays as its twin allows.
+
+    `losses` are the rows in the order of play. The learner agrees in full if the result is the number of rows.
+
+    >>> from tombola.learners import SuccessiveElimination
+    >>> rounds_agreed(SuccessiveElimination(), np.array([[1.0, 0.0]] * 100), SuccessiveEliminationTwin(2, 100))
+    100
+    """
+    actions = play(learner, Pool(losses), order="given", delay=delay, seed=0).actions
+    for t, action in enumerate(actions.tolist()):
+        if t > delay:
+            earlier = int(actions[t - delay - 1])
+            twin.observe(earlier, float(losses[t - delay - 1, earlier]))
+        if action not in twin.allowed():
+            return t
+        twin.act(action)
+    return len(actions)
+
+
+def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
+    """Return the expected regret of exponential weights on rows in this order.
+
+    >>> round(hedge_regret(np.array([[1.0, 0.0]] * 3), rate=1.0), 3)
+    0.888
+    """
+    T, k = losses.shape
+    totals = np.zeros((T, k))
+    totals[min(T, delay + 1) :] = np.cumsum(losses, axis=0)[: max(0, T - delay - 1)]
+    weights = np.exp(-rate * (totals - totals.min(axis=1, keepdims=True)))
+    expected = (weights / weights.sum(axis=1, keepdims=True) * losses).sum()
+    return float(expected - losses.sum(axis=0).min())
+
+
+def agrees(value: float, formula: float) -> bool:
+    """Return whether a computed value equals its formula up to rounding.
+
+    >>> agrees(1.0, 1.0 + 1e-12), agrees(1.0, 1.001)
+    (True, False)
+    """
+    return math.isclose(value, formula, rel_tol=1e-9, abs_tol=1e-9)

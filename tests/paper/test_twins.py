@@ -1,0 +1,81 @@
+"""Twins of claims: equal to the learners on random rows, and different from learners with a moderate fault."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tombola import Pool, play
+from tombola.learners import (
+    FrugalUCB,
+    Hedge,
+    SerflingElimination,
+    SimulationSuccessiveElimination,
+    SuccessiveElimination,
+)
+from tombola.learners.base import Learner
+from tombola.paper.source_faults import SourceFault, injected
+from tombola.paper.twins import (
+    FrugalUCBTwin,
+    SerflingEliminationTwin,
+    SimulationEliminationTwin,
+    SuccessiveEliminationTwin,
+    Twin,
+    hedge_regret,
+    rounds_agreed,
+)
+
+TWINS: dict[str, tuple[Learner, Callable[[int, int], Twin]]] = {
+    "successive": (SuccessiveElimination(), SuccessiveEliminationTwin),
+    "serfling": (SerflingElimination(delta=0.1), lambda k, T: SerflingEliminationTwin(k, T, 0.1)),
+    "serfling, 1/T": (SerflingElimination(), SerflingEliminationTwin),
+    "simulation": (SimulationSuccessiveElimination(), SimulationEliminationTwin),
+    "frugal": (FrugalUCB(), FrugalUCBTwin),
+    "frugal, no price": (FrugalUCB(price=0.0), lambda k, T: FrugalUCBTwin(k, T, 0.0)),
+}
+
+
+def noisy_rows(T: int, k: int, seed: int) -> np.ndarray:
+    """Return 0/1 rows, the first action best by 0.6."""
+    return (np.random.default_rng(seed).random((T, k)) < np.where(np.arange(k) == 0, 0.2, 0.8)).astype(np.float64)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_learner_plays_as_its_twin(name: str, k: int) -> None:
+    learner, twin = TWINS[name]
+    for T in (7, 300, 1000):
+        assert rounds_agreed(learner, noisy_rows(T, k, seed=T), twin(k, T)) == T
+
+
+@pytest.mark.usefixtures("plainly")
+def test_successive_elimination_plays_as_its_twin_with_delay() -> None:
+    for delay in (1, 10, 200):
+        twin = SuccessiveEliminationTwin(3, 700)
+        assert rounds_agreed(SuccessiveElimination(), noisy_rows(700, 3, seed=1), twin, delay) == 700
+
+
+@pytest.mark.usefixtures("plainly")
+def test_simulation_elimination_plays_as_its_twin_where_it_drops() -> None:
+    """Its radius divided by 100 in both, so that it drops at this horizon."""
+    T, width = 256, "math.sqrt(10 * actions)"
+    fault = SourceFault(
+        "learners.switching.simulation_elimination:SimulationSuccessiveElimination.init", width, f"0.01 * {width}"
+    )
+    rows = noisy_rows(T, 2, seed=0)
+    with injected(fault):
+        plays = play(SimulationSuccessiveElimination(), Pool(rows), order="given", seed=0).plays
+        assert rounds_agreed(SimulationSuccessiveElimination(), rows, SimulationEliminationTwin(2, T)) < T
+    assert min(plays) < T / 4
+
+
+def test_hedge_regret_is_that_of_hedge() -> None:
+    rows = np.random.default_rng(0).random((50, 3))
+    for delay in (0, 4, 60):
+        trace = play(Hedge(), Pool(rows), order="given", delay=delay, seed=0)
+        rate = math.sqrt(8 * math.log(3) / 50)
+        assert hedge_regret(rows, rate, delay) == pytest.approx(trace.expected_regret, abs=1e-9)
+        if delay < 50:
+            assert hedge_regret(rows, 1.1 * rate, delay) != pytest.approx(trace.expected_regret, abs=1e-4)
