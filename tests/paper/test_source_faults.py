@@ -35,7 +35,7 @@ def test_kernels_see_the_fault(mode: Callable[[], AbstractContextManager[None]])
     pool = Pool([[1.0, 0.0]] * 100)
 
     def actions() -> list[int]:
-        return play(SuccessiveElimination(), pool, order="given", seed=0).actions.tolist()
+        return [int(action) for action in play(SuccessiveElimination(), pool, order="given", seed=0).actions]
 
     with mode():
         sound = actions()
