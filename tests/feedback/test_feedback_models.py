@@ -213,7 +213,7 @@ def test_mismatched_learner_and_pool_are_rejected(one_sentence: Any) -> None:
 
 @pytest.mark.usefixtures("either_way")
 def test_check_learner_with_budgets() -> None:
-    assert len(check_learner(DualDescent())) == 12
+    assert len(check_learner(DualDescent())) == 13
 
 
 @pytest.mark.usefixtures("plainly")
@@ -255,7 +255,7 @@ def test_unknown_feedback_is_rejected() -> None:
     ],
 )
 def test_check_learner_with_labels(learner: Any) -> None:
-    assert len(check_learner(learner)) == 12
+    assert len(check_learner(learner)) == 13
 
 
 class Guess:
