@@ -50,14 +50,14 @@ def module(home):
 def remaining(title):
     """Return a section with the public names of modules that no page documents."""
     pages = "".join(page.read_text(encoding="utf-8") for page in Path(__file__).parent.glob("reference/*.rst"))
-    rooms = [importlib.import_module(room) for room in re.findall(r'names\("([\w.]+)"', pages)]
-    listed = {name for room in rooms for name in getattr(room, "__all__", ())}
+    modules = [importlib.import_module(name) for name in re.findall(r'names\("([\w.]+)"', pages)]
+    documented = {name for one in modules for name in getattr(one, "__all__", ())}
     others = [
         _directive(home, name)
         for home, public in PUBLIC.items()
         if home != "tombola" and f'("{home}"' not in pages
         for name in public
-        if name not in listed
+        if name not in documented
     ]
     return "\n".join([title, "-" * len(title), "", *others]) if others else ""
 

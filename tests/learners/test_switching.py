@@ -137,7 +137,7 @@ def test_does_what_the_source_says(learner: Learner, twin: Callable[..., Any], p
 
 @pytest.mark.parametrize(("rows", "actions", "price"), [(3000, 2, 1.0), (2500, 3, 10.0)])
 def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) -> None:
-    """Without noise a few losses tell enough, but not for the index: it decides once the tracker is spent."""
+    """Without noise a few losses tell enough, but not for the index: it decides once the exploration budget is spent."""
     losses = np.full((rows, actions), 0.9)
     losses[:, 0] = 0.6
     follow(Thrifty(price), naive.Thrifty, {"price": price}, losses, after(rows, 0))

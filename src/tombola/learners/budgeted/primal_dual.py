@@ -48,7 +48,7 @@ class PrimalDual(BudgetedLearner):
 
     def init(self, terms: BudgetTerms) -> State:
         k, m, T = terms.actions, terms.resources, terms.horizon
-        rate = max(terms.rate, 1e-9)  # a budget of next to nothing never opens the tracker
+        rate = max(terms.rate, 1e-9)  # a budget of next to nothing never exceeds it
         state = State(
             rate=rate,
             primal_rate=math.sqrt(8 * math.log(k) / T) / (1 + 1 / rate),
