@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from tombola import _validate
 from tombola._formatting import option_text
 from tombola._parallel import parallel_map
-from tombola._play import log_spaced, resolve_budget, run_learner, workload_of
+from tombola._play import action_names, log_spaced, resolve_budget, run_learner, workload_of
 from tombola._types import Rounds, Seed
 from tombola.budget.budget import Budget, BudgetRun, Stop
 from tombola.budget.target import TargetRegret, target_regret
@@ -137,7 +137,7 @@ class Comparison:
         seeds = repetition_seeds(self.seed, max((first + count for first, count in blocks), default=0))
         cases = [(p, m) for p in range(len(self.pools)) for m in range(len(self.models))]
         pieces = [(*case, seeds[first + r]) for first, count in blocks for case in cases for r in range(count)]
-        names, bounds = _action_names(self.pools[0], self.budget_runs[0]), self._bounds()
+        names, bounds = action_names(self.pools[0], self.budget_runs[0]), self._bounds()
         # One decision per kernel, to compile or to interpret, for all repetitions and threads.
         workload = workload_of(self.pools, self.budget, len(self.models) * sum(count for _, count in blocks))
         task = partial(_repetition, self, workload)
@@ -242,11 +242,6 @@ def _pools(pool: Any) -> list[AnyPool]:
             "compare pools of the same size one by one."
         )
     return pools
-
-
-def _action_names(pool: AnyPool, budget_run: BudgetRun | None) -> tuple[str, ...]:
-    names = pool.actions if isinstance(pool, Pool) else ("0", "1")
-    return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
 
 def _models(orders: Orders) -> list[OrderModel]:

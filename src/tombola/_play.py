@@ -93,7 +93,15 @@ def play(
         mixed=mixed,
         full_feedback=feedback_type(learner).full_feedback,
         labels=np.zeros(0, np.int64) if isinstance(pool, Pool) else pool.labels[rows],
+        names=action_names(pool, budget_run),
+        ids=getattr(pool, "ids", None),
     )
+
+
+def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> tuple[str, ...]:
+    """Return the names of the actions, with an added null action as the last one."""
+    names = pool.actions if isinstance(pool, Pool) else ("0", "1")
+    return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
 
 def comparator_losses(learner: Any, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:

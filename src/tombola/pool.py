@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tombola._formatting import format_number
+from tombola._html import MAX_ROWS, HtmlTable, html_block
 from tombola._types import Floats, Rows
 from tombola.errors import PoolError
 
@@ -79,6 +81,14 @@ class Pool:
         resources = "" if self.costs is None else f", {self.costs.shape[2]} resources"
         features = "" if self.features is None else f", {self.features.shape[1]} features"
         return f"Pool({self.rows} rows, {self.k} actions{resources}{features})"
+
+    def _repr_html_(self) -> str:
+        ranked = np.argsort(self.totals, kind="stable")[:MAX_ROWS]
+        rows = [(self.actions[a], format_number(float(self.means[a]))) for a in ranked]
+        facts = [("rows", f"{self.rows:,}"), ("actions", f"{self.k:,}")]
+        facts += [] if self.costs is None else [("resources", f"{self.costs.shape[2]:,}")]
+        table = HtmlTable(("action", "mean loss"), rows, "Best actions first; lower losses are better.", total=self.k)
+        return html_block("Pool", facts, [table])
 
     def __len__(self) -> int:
         return self.rows

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import _statistics
+from tombola._formatting import format_estimate, format_number
+from tombola._html import HtmlTable, html_block, short_repr
 from tombola._statistics import Estimate
 from tombola._types import Floats, Rounds
 from tombola.budget.target import TargetRegret
@@ -244,8 +246,12 @@ class Runs:
         orders: Sequence[str] | None = None,
         learners: Sequence[str] | None = None,
         bound: bool = False,
+        size: tuple[float, float] | None = None,
     ) -> "Figure":
         """Draw `chart(...)` into Matplotlib axes or a new figure; return the figure.
+
+        A new figure displays in notebooks; `figure.save("regret.pdf")` writes it as PDF, SVG or PNG. `size` is its
+        width and height in inches.
 
         >>> from tombola import UCB2, compare, instances
         >>> runs = compare(instances.gap(100, 2, 0.2, seed=0), [UCB2()], ["random", "given"], repetitions=3, seed=1)
@@ -254,7 +260,47 @@ class Runs:
         """
         from tombola.report.figures import draw
 
-        return draw(self.chart(order, orders=orders, learners=learners, bound=bound), axes=ax)
+        return draw(self.chart(order, orders=orders, learners=learners, bound=bound), axes=ax, size=size)
+
+    def __repr__(self) -> str:
+        repetitions = max(cell.sums.shape[0] for cell in self.cells.values()) if self.cells else 0
+        learners, orders, horizons = self.learners, self.orders, self.horizons
+        rows = (
+            f"{horizons[0]} to {horizons[-1]} rows" if len(horizons) > 1 else f"{horizons[0] if horizons else 0} rows"
+        )
+        return short_repr(
+            f"Runs({len(learners)} learners x {repetitions} repetitions, {' and '.join(orders)} order, {rows}: "
+            f"{', '.join(learners)})"
+        )
+
+    def _repr_html_(self) -> str:
+        cases = [(horizon, order) for horizon in self.horizons for order in self.orders]
+        repetitions = max((cell.sums.shape[0] for cell in self.cells.values()), default=0)
+        facts = [("learners", f"{len(self.learners):,}"), ("repetitions", f"{repetitions:,}")]
+        if self.switching_price:
+            facts.append(("switching price", format_number(self.switching_price)))
+        notes = [
+            f"Regret: {self._regret_words()}, mean ± half of the 95 % interval. `plot()` draws it, `to_frame()` returns it."
+        ]
+        return html_block("Runs", facts, [self._html_table(*case) for case in cases], notes)
+
+    def _html_table(self, horizon: int, order: str) -> HtmlTable:
+        """Return the ranking of one horizon and order, with bounds if there are any."""
+        names = self.ranking(order, horizon)
+        bounds = {name: self.bounds.get(Entry(horizon, order, name)) for name in names}
+        columns = ("learner", "regret", "above the first", *(("proved bound",) if any(bounds.values()) else ()))
+        rows = []
+        for name in names:
+            above = "" if name == names[0] else format_estimate(self.difference(name, names[0], order, horizon))
+            bound = bounds[name]
+            row = (
+                name,
+                format_estimate(self.regret(name, order, horizon)),
+                above,
+                format_number(bound) if bound else "–",
+            )
+            rows.append(row[: len(columns)])
+        return HtmlTable(columns, rows, f"{order} order, {horizon:,} rows")
 
     def __str__(self) -> str:
         lines = []

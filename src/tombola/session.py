@@ -13,12 +13,14 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from weakref import WeakSet
 
 import numpy as np
 
 from tombola import _validate
+from tombola._formatting import format_number
+from tombola._html import HtmlTable, html_block, short_learner, short_repr
 from tombola._process_bound import ProcessBound
 from tombola._types import Floats, RngState, Seed
 from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop
@@ -28,6 +30,10 @@ from tombola.errors import SessionError
 from tombola.feedback import make_feedback_model
 from tombola.feedback.base import NEEDS_PLAN
 from tombola.rng import RngStreams
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Sessions of this process: a forked child must not issue the tickets of its parent again.
 _sessions: WeakSet["Session"] = WeakSet()
@@ -263,8 +269,50 @@ class Session(ProcessBound):
         actions = self.book.actions
         return int(np.count_nonzero(actions[1:] != actions[:-1]))
 
+    def plot(
+        self,
+        curve: Literal["shares", "loss"] = "shares",
+        *,
+        ax: "Axes | None" = None,
+        size: tuple[float, float] | None = None,
+    ) -> "Figure":
+        """Draw the share of each action, or the mean loss, over the rounds so far; return the figure.
+
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches.
+
+        >>> from tombola import UCB1
+        >>> session = Session(UCB1(), ["call", "write"], horizon=10, seed=0)
+        >>> _ = session.observe(session.act(), loss=0.5)
+        >>> [text.get_text() for text in session.plot().axes[0].texts]
+        ['call', 'write']
+        """
+        from tombola.persistence.session_page import plot_view
+        from tombola.persistence.session_status import TicketView
+
+        with self._lock:
+            view = TicketView(self, 0, frozenset(), frozenset())  # the chart has no seed
+        return plot_view(view, curve, axes=ax, size=size)
+
     def __repr__(self) -> str:
-        return f"Session({self.learner!r}, round {self.round} of {self.horizon}, {self.round - self.answered} pending)"
+        return short_repr(
+            f"Session({short_learner(self.learner)}, round {self.round} of {self.horizon}, "
+            f"{self.round - self.answered} pending)"
+        )
+
+    def _repr_html_(self) -> str:
+        answered = self.answered
+        facts = [
+            ("round", f"{self.round:,} of {self.horizon:,}"),
+            ("answered", f"{answered:,}"),
+            ("pending", f"{self.round - answered:,}"),
+        ]
+        facts += [("mean loss", format_number(self.loss / answered))] if answered else []
+        for number, (amount, left) in enumerate(zip(self.balance.amounts, self.balance.left, strict=True), 1):
+            which = f" of resource {number}" if len(self.balance.amounts) > 1 else ""
+            facts.append((f"left{which}", f"{format_number(left)} of {format_number(amount)}"))
+        plays = np.bincount(self.book.actions.astype(np.int64), minlength=len(self.names))
+        rows = [(name, f"{count:,}") for name, count in zip(self.names, plays.tolist(), strict=True)]
+        return html_block(f"Session of {short_learner(self.learner)}", facts, [HtmlTable(("action", "plays"), rows)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the configuration and all events to a file, atomically; `Session.load` restores the session."""

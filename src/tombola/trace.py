@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tombola._formatting import format_number
+from tombola._html import HtmlTable, html_block, short_learner, short_repr
 from tombola._types import Floats, Order, Rounds
 from tombola.budget.budget import NO_BALANCE, Balance
 from tombola.order import OrderModel
@@ -43,6 +45,8 @@ class Trace:
     balance: amounts, spent and reserved under a budget.
     full_feedback: whether the learner saw the losses of all actions.
     labels: true labels, for a labelled pool.
+    names: name of each action, an added null action included.
+    ids: id of each row of the pool, if it has ids.
     """
 
     learner: Any
@@ -61,6 +65,8 @@ class Trace:
     mixed: bool = False
     full_feedback: bool = False
     labels: Rounds = field(default_factory=lambda: np.zeros(0, np.int64))
+    names: tuple[str, ...] = ()
+    ids: tuple[Any, ...] | None = None
 
     @property
     def horizon(self) -> int:
@@ -151,7 +157,27 @@ class Trace:
             parts.append(f"left {self.balance.left}")
         else:
             parts.append(f"{self.switches} switches")
-        return f"Trace({self.learner!r}, {', '.join(parts)})"
+        return short_repr(f"Trace({short_learner(self.learner)}, {', '.join(parts)})")
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("order", str(self.order_model)),
+            ("rounds", f"{self.horizon:,}"),
+            ("loss", format_number(self.loss)),
+            ("regret", format_number(self.regret)),
+        ]
+        if self.labels.size:
+            facts.append(("mistakes", f"{self.mistakes:,}"))
+        else:
+            facts.append(("switches", f"{self.switches:,}"))
+        for number, (amount, left) in enumerate(zip(self.balance.amounts, self.balance.left, strict=True), 1):
+            which = f" of resource {number}" if len(self.balance.amounts) > 1 else ""
+            facts.append((f"left{which}", f"{format_number(left)} of {format_number(amount)}"))
+        names = self.names or tuple(map(str, range(self.plays.size)))
+        most = np.argsort(-self.plays, kind="stable")
+        rows = [(names[a], format_number(float(self.plays[a])), f"{self.plays[a] / self.horizon:.1%}") for a in most]
+        table = HtmlTable(("action", "plays", "share"), rows)
+        return html_block(f"Trace of {short_learner(self.learner)}", facts, [table])
 
 
 def best_action(pool: Pool, order: Order) -> Floats:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from tombola import _statistics
-from tombola._formatting import option_text
+from tombola._formatting import format_estimate, format_number, option_text
+from tombola._html import HtmlTable, html_block, short_repr
 from tombola._provenance import package_hash, source_hash
 from tombola._statistics import Estimate
 from tombola.advice.advise import Advice, advise, total_losses
@@ -154,6 +155,31 @@ class CompareReport:
         if target is not None:
             notes.append("regret is the cost above the cheapest mix plus twice the price of each loss above the target")
         return tuple(notes)
+
+    def __repr__(self) -> str:
+        return short_repr(
+            f"CompareReport({self.name!r}, {self.pool.rows} rows, {self.pool.k} actions, "
+            f"{len(self.runs.learners)} learners, advice {self.advice.learner!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        summary = self.summary
+        tables = []
+        for order, ranking in self.rankings.items():
+            rows = [
+                (
+                    "" if row.rank is None else str(row.rank),
+                    row.learner,
+                    format_number(row.mean_loss),
+                    format_estimate(row.regret),
+                    "" if row.above_first is None else format_estimate(row.above_first),
+                )
+                for row in ranking
+            ]
+            columns = ("rank", "learner", "mean loss", "regret", "above the first")
+            tables.append(HtmlTable(columns, rows, f"{order} order", total=len(rows)))
+        sentences = (summary.best, summary.advice, summary.gain, summary.precision, *summary.warnings, *self.notes)
+        return html_block(summary.table, [], tables, sentences)
 
     def to_dict(self) -> Json:
         """Return the report as plain data, for JSON."""

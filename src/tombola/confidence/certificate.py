@@ -7,13 +7,18 @@ each kind gets half of the level, so that the better one may be used; otherwise 
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tombola import _validate
+from tombola._html import HtmlTable, html_block, short_repr
 from tombola._types import Floats, Rounds
 from tombola.confidence.base import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +169,49 @@ class Certificate:
             "regret": self.regret if played else None,
             "worst_regret": self.worst_regret if played else None,
         }
+
+    def plot(self, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None) -> "Figure":
+        """Draw the interval of every action, the lowest mean first; return the figure.
+
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches.
+        """
+        from tombola.report.figures import draw_intervals
+
+        order = np.argsort(np.where(self.counts > 0, self.means, np.inf), kind="stable")
+        means = np.where(self.counts > 0, self.means, np.nan)[order]
+        names = [self.names[a] for a in order]
+        return draw_intervals(
+            names,
+            means,
+            self.lows[order],
+            self.highs[order],
+            x_label=f"mean loss, {100 * (1 - self.level):g} % intervals",
+            axes=ax,
+            size=size,
+        )
+
+    def __repr__(self) -> str:
+        best = self.best
+        return short_repr(
+            f"Certificate({len(self.names)} actions, {self.rounds} rows, level {self.level:g}, "
+            f"best {self.names[best]!r} within {self.within(best):.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        order = sorted(range(len(self.names)), key=self.within)
+        rows = [
+            (
+                self.names[a],
+                f"{int(self.counts[a]):,}",
+                f"{self.means[a]:.4g}" if self.counts[a] else "–",
+                f"{self.lows[a]:.4g} to {self.highs[a]:.4g}",
+                f"{self.within(a):.4g}",
+            )
+            for a in order
+        ]
+        table = HtmlTable(("action", "rows", "mean loss", "interval", "from the best, at most"), rows)
+        sentence = str(self)
+        return html_block("Certificate", [], [table], [f"{sentence[0].upper()}{sentence[1:]}."])
 
     def __str__(self) -> str:
         best = self.best

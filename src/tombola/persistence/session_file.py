@@ -20,12 +20,13 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from tombola import __version__, _validate
-from tombola._formatting import is_encodable
+from tombola._formatting import format_number, is_encodable
+from tombola._html import HtmlTable, html_block, short_learner, short_repr
 from tombola._process_bound import ProcessBound
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
@@ -55,6 +56,9 @@ from tombola.rng import RngStreams
 from tombola.session import Session
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from tombola.learners.base import Learner
     from tombola.persistence.session_status import Status, TicketView
 
@@ -354,8 +358,44 @@ class SessionFile(ProcessBound):
     ) -> None:
         self.close()
 
+    def plot(
+        self,
+        curve: Literal["shares", "loss"] = "shares",
+        *,
+        ax: "Axes | None" = None,
+        size: tuple[float, float] | None = None,
+    ) -> "Figure":
+        """Draw the share of each action, or the mean loss, over the rounds so far; see `Session.plot`."""
+        from tombola.persistence.session_page import plot_view
+
+        return plot_view(self.view(), curve, axes=ax, size=size)
+
     def __repr__(self) -> str:
-        return f"SessionFile({str(self.path)!r}, {self.learner!r}, {self.horizon} rows)"
+        return short_repr(f"SessionFile({self.path.name!r}, {short_learner(self.learner)}, {self.horizon} rows)")
+
+    def _repr_html_(self) -> str | None:
+        try:
+            now = self.status()
+        except SessionError:
+            return None  # a closed, moved or damaged file: a notebook then shows `__repr__`
+        facts = [
+            ("issued", f"{now.played:,} of {now.rows:,}"),
+            ("answered", f"{now.answered:,}"),
+            ("pending", f"{len(now.pending):,}"),
+        ]
+        rows = [
+            (
+                action.name,
+                f"{action.plays:,}",
+                f"{action.known:,}",
+                format_number(action.mean) if action.known else "–",
+                f"{action.low:.3g} to {action.high:.3g}",
+            )
+            for action in now.actions
+        ]
+        table = HtmlTable(("action", "plays", "answered", "mean loss", f"{1 - now.level:.0%} interval"), rows)
+        notes = [now.balance_text, f"{now.estimate[0].upper()}{now.estimate[1:]}." if now.answered else ""]
+        return html_block(f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes)
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:

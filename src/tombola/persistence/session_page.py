@@ -1,14 +1,19 @@
 """HTML page of a session file: progress, estimates of the actions, and charts."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tombola._types import Floats, Rounds
+from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart
+from tombola.report.figures import draw
 from tombola.report.page import drawing, render
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from tombola.persistence.session_file import SessionFile
     from tombola.persistence.session_status import ActionStatus, Status, TicketView
 
@@ -104,6 +109,23 @@ def _pending_counts(now: "Status") -> list[tuple[str, int, int]]:
         rounds.setdefault(assignment.action, []).append(assignment.round)
     most = sorted(rounds.items(), key=lambda item: -len(item[1]))
     return [(name, len(found), min(found)) for name, found in most[:LISTED_ACTIONS]]
+
+
+def plot_view(
+    view: "TicketView",
+    curve: Literal["shares", "loss"] = "shares",
+    *,
+    axes: "Axes | None" = None,
+    size: tuple[float, float] | None = None,
+) -> "Figure":
+    """Draw the share of each action, or the mean loss, over the rounds so far."""
+    charts = {"shares": share_chart, "loss": loss_chart}
+    if curve not in charts:
+        raise ParameterError(f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them.")
+    if not view.round or (curve == "loss" and not view.answered):
+        count = "ticket" if curve == "shares" else "outcome"
+        raise ParameterError(f"plot: expected a session with at least one {count}, got none; plot it later.")
+    return draw(charts[curve](view), axes=axes, size=size)
 
 
 def share_chart(view: "TicketView") -> Chart:

@@ -13,11 +13,12 @@ failed                 counts as loss 1, or ends the race (on_failure="stop")
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from tombola import _validate
+from tombola._html import short_repr
 from tombola._process_bound import ProcessBound
 from tombola._types import Floats
 from tombola.errors import ConflictError, FeedbackError
@@ -26,6 +27,10 @@ from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
 from tombola.racing.verdict import answer_of, is_proved, rows_remaining, verdict_of
 from tombola.rng import RngStreams
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Loss of a failed call.
 WORST_LOSS = 1.0
@@ -270,11 +275,33 @@ class Race(ProcessBound):
         """Estimated number of rows still needed; None before the first row."""
         return rows_remaining(self.rule)
 
+    def plot(
+        self,
+        curve: Literal["wealth", "survivors"] = "wealth",
+        *,
+        ax: "Axes | None" = None,
+        size: tuple[float, float] | None = None,
+    ) -> "Figure":
+        """Draw the wealth of the bets over rows, or the candidates left over calls; return the figure.
+
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches.
+        """
+        # The report is built on races.
+        from tombola.racing.report import plot_race
+
+        return plot_race(self, curve, axes=ax, size=size)
+
     def __repr__(self) -> str:
-        return (
+        state = f"answer {', '.join(self.answer)}" if self.proved else "finished" if self.done else "in progress"
+        return short_repr(
             f"Race({len(self.active)} of {len(self.candidates)} candidates, "
-            f"{self.rule.rows_seen} of {len(self.rows)} rows)"
+            f"{self.rule.rows_seen} of {len(self.rows)} rows, {state})"
         )
+
+    def _repr_html_(self) -> str:
+        from tombola.racing.report import race_html
+
+        return race_html(self)
 
     def _position(self, ticket: int) -> int:
         return (ticket - 1) // len(self.candidates)

@@ -2,19 +2,25 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from tombola import __version__
+from tombola._html import HtmlTable, html_block
 from tombola._types import Floats
+from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.options import hash_of_rows
 from tombola.racing.verdict import is_exact, is_within_only
 from tombola.report.chart import Band, Chart, Line
+from tombola.report.figures import draw
 from tombola.report.page import drawing, render
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from tombola.persistence.race_file import RaceFile
 
 # Wealth curves in the chart: more cannot be told apart by colour.
@@ -128,6 +134,33 @@ class RaceReport:
             shown=MAX_TABLE_ROWS,
             drawings=[drawing(f"race-{index}", chart) for index, chart in enumerate(charts)],
         )
+
+
+def race_html(race: Race) -> str:
+    """Return the race as an HTML fragment for notebooks."""
+    report = RaceReport.from_race(race)
+    rows = [
+        (one["name"], one["mean_loss"], one["rows"], "in the race" if one["active"] else f"behind {one['against']}")
+        for one in (_table_row(standing) for standing in report.standings)
+    ]
+    table = HtmlTable(("candidate", "mean loss", "rows", "state"), [tuple(map(str, row)) for row in rows])
+    return html_block(_title(race), _cards(report), [table], [f"{race.verdict}."])
+
+
+def plot_race(
+    race: Race,
+    curve: Literal["wealth", "survivors"] = "wealth",
+    *,
+    axes: "Axes | None" = None,
+    size: tuple[float, float] | None = None,
+) -> "Figure":
+    """Draw the wealth of the bets over rows, or the candidates left over calls."""
+    charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
+    if curve not in charts:
+        raise ParameterError(f"plot: expected curve='wealth' or curve='survivors', got {curve!r}; write one of them.")
+    if not race.rows_counted:
+        raise ParameterError("plot: expected a race with at least one row counted, got none; plot it later.")
+    return draw(charts[curve](RaceReport.from_race(race)), axes=axes, size=size)
 
 
 def _standings(race: Race) -> tuple[Standing, ...]:

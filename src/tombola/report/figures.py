@@ -1,24 +1,26 @@
-"""Figures: a chart to a picture, PNG or SVG, drawn by matplotlib."""
+"""Figures: charts drawn by Matplotlib, shown in notebooks, saved as PNG, SVG or PDF."""
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from tombola._files import make_folder, write_atomic
 from tombola._formatting import escape_control
 from tombola._types import Floats
+from tombola.errors import ParameterError
 from tombola.report.chart import Chart, Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
 
 # Okabe and Ito (2008): told apart by readers with any kind of colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
@@ -26,6 +28,15 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT, REFERENCE = "#222222", "#dddddd", "#767676"
 LONGEST = 48  # letters of a name beside a curve
 POINTS = 24  # a curve with more points than this has no markers
+# Width and height in inches: the text width of a page, and a notebook's column.
+DEFAULT_SIZE = (7.0, 4.4)
+# Inches per interval of `draw_intervals`, and for its axis and title.
+INTERVAL_HEIGHT, MARGIN_HEIGHT = 0.32, 1.1
+FORMATS = ("png", "svg", "pdf")
+# Characters of a label per inch of the figure's width.
+LABEL_LENGTH_PER_INCH = 7
+# Points between the baselines of two labels.
+LABEL_GAP = 15.0
 
 
 class Spot(NamedTuple):
@@ -36,13 +47,23 @@ class Spot(NamedTuple):
     text: str
 
 
-def draw(chart: Chart, *, titled: bool = True, axes: "Axes | None" = None) -> "Figure":
-    """Draw a chart, each curve named at its right end and a line upright at its top, into these axes or its own."""
-    axes = _new_axes() if axes is None else axes
-    chart = _named_short(chart)
+def draw(
+    chart: Chart, *, titled: bool = True, axes: "Axes | None" = None, size: tuple[float, float] | None = None
+) -> "Figure":
+    """Draw a chart into these axes, or a new figure; return the figure.
+
+    Each curve is labelled at its right end, a vertical line at its top. Labels follow their curves if the limits of the
+    axes change later, and make room for each other if several charts share the axes. `size` is in inches.
+    """
+    if axes is not None and size is not None:
+        raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
+    axes = _new_axes(size) if axes is None else axes
+    chart = _named_short(chart, _label_length(axes))
     for point in chart.points:
         axes.plot(point.x, point.y, color=REFERENCE, marker="o", markersize=3.5, linewidth=0)
-    for index, band in enumerate(chart.bands):
+    # A second chart in the same axes continues the colours of the first.
+    start = len(axes.collections)
+    for index, band in enumerate(chart.bands, start):
         colour = COLOURS[index % len(COLOURS)]
         low, high = (np.where(np.isfinite(edge), edge, band.middle) for edge in (band.low, band.high))
         axes.fill_between(band.x, low, high, color=colour, alpha=0.18, linewidth=0)
@@ -51,7 +72,7 @@ def draw(chart: Chart, *, titled: bool = True, axes: "Axes | None" = None) -> "F
     for index, line in enumerate(chart.lines):
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
         axes.plot(line.x, line.y, color=REFERENCE, linestyle=(0, dashes), linewidth=1.4)
-    _dress(axes, chart)
+    _dress(axes, chart, start)
     if titled:
         add_title(axes, chart)
     return cast("Figure", axes.figure)
@@ -62,41 +83,94 @@ def add_title(axes: "Axes", chart: Chart) -> None:
     axes.set_title(escape_control(chart.title), loc="left", fontsize=12, color=INK, parse_math=False)
 
 
-def _named_short(chart: Chart) -> Chart:
+def _label_length(axes: "Axes") -> int:
+    """Return the characters of a label: half of a small figure is left for the curves."""
+    figure: Any = axes.figure
+    # Part of a larger figure: it has no size of its own.
+    width = float(figure.get_size_inches()[0]) if hasattr(figure, "get_size_inches") else DEFAULT_SIZE[0]
+    return max(8, min(LONGEST, int(LABEL_LENGTH_PER_INCH * width)))
+
+
+def _short_name(name: str, length: int) -> str:
+    line = escape_control(name, line=True)
+    return line if len(line) <= length else line[: length - 3] + "..."
+
+
+def _named_short(chart: Chart, length: int) -> Chart:
     """Return the chart with names that fit beside a curve, and have no signs that cannot be drawn."""
-
-    def short(name: str) -> str:
-        line = escape_control(name, line=True)
-        return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
-
     return replace(
         chart,
         title=escape_control(chart.title),
-        bands=tuple(band._replace(name=short(band.name)) for band in chart.bands),
-        lines=tuple(line._replace(name=short(line.name)) for line in chart.lines),
+        bands=tuple(band._replace(name=_short_name(band.name, length)) for band in chart.bands),
+        lines=tuple(line._replace(name=_short_name(line.name, length)) for line in chart.lines),
     )
 
 
-def _new_axes() -> "Axes":
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def draw_intervals(
+    names: Sequence[str],
+    middles: Floats,
+    lows: Floats,
+    highs: Floats,
+    *,
+    x_label: str,
+    axes: "Axes | None" = None,
+    size: tuple[float, float] | None = None,
+) -> "Figure":
+    """Draw one horizontal interval per name, the first at the top; return the figure.
 
-    figure = Figure(figsize=(7, 4.4), layout="constrained")
+    A middle of NaN has no dot. `size` is in inches, and grows with the number of names if left out.
+    """
+    if axes is None:
+        axes = _new_axes(size or (DEFAULT_SIZE[0], MARGIN_HEIGHT + INTERVAL_HEIGHT * len(names)))
+    elif size is not None:
+        raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
+    heights = -np.arange(len(names), dtype=np.float64)
+    axes.hlines(heights, lows, highs, color=COLOURS[0], linewidth=2.2)
+    axes.plot(middles, heights, color=COLOURS[0], marker="o", markersize=5, linewidth=0)
+    axes.set_yticks(heights, [_short_name(name, _label_length(axes)) for name in names], parse_math=False)
+    axes.set_xlabel(x_label, color=INK, labelpad=8, parse_math=False)
+    axes.tick_params(which="both", colors=INK)
+    axes.grid(visible=True, axis="x", color=FAINT, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    return cast("Figure", axes.figure)
+
+
+def _new_axes(size: tuple[float, float] | None = None) -> "Axes":
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from tombola.report.display_figure import DisplayFigure
+
+    figure: DisplayFigure = DisplayFigure(figsize=_checked_size(size), layout="constrained")
     FigureCanvasAgg(figure)
     return figure.add_subplot()
 
 
+def _checked_size(size: tuple[float, float] | None) -> tuple[float, float]:
+    given: Any = DEFAULT_SIZE if size is None else size
+    try:
+        width, height = (float(side) for side in given)
+    except (TypeError, ValueError):
+        width = height = 0.0
+    # Matplotlib takes minutes for metres of paper; a size in pixels is the usual mistake.
+    if not (0 < width <= 100 and 0 < height <= 100):
+        raise ParameterError(f"plot: expected size as (width, height) in inches, got {size!r}; write size=(7, 4.4).")
+    return width, height
+
+
 def save(figure: "Figure", path: str | Path) -> Path:
-    """Write the figure; the ending of the path says whether as PNG or SVG."""
+    """Write the figure and return the path; the suffix selects PNG, SVG or PDF."""
     path = Path(path)
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in FORMATS:
+        raise ParameterError(f"save: expected a name that ends in .png, .svg or .pdf, got {path.name!r}; write x.pdf.")
     make_folder(path.parent)
-    write_atomic(path, _bytes(figure, path.suffix.lstrip(".")))
+    write_atomic(path, figure_bytes(figure, kind))
     return path
 
 
 def svg(figure: "Figure") -> str:
     """Return the figure as the text of an SVG element, with text as text."""
-    text = _bytes(figure, "svg").decode()
+    text = figure_bytes(figure, "svg").decode()
     return text[text.index("<svg") :]
 
 
@@ -148,18 +222,21 @@ def _without_remarks() -> Iterator[None]:
         yield
 
 
-def _bytes(figure: "Figure", kind: str) -> bytes:
+def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
+    """Return the figure as PNG, SVG or PDF; the same figure gives the same bytes."""
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tombola"}), _without_remarks():
-        figure.savefig(
-            buffer, format=kind, dpi=160 if kind == "png" else 72, metadata={"Date": None} if kind == "svg" else None
-        )
+    # Dates would make equal pictures different.
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    # Type 42 embeds TrueType fonts, which publishers require.
+    options: Any = {"svg.fonttype": "none", "svg.hashsalt": "tombola", "pdf.fonttype": 42}
+    with rc_context(options), _without_remarks():
+        figure.savefig(buffer, format=kind, dpi=dpi or (160 if kind == "png" else 72), metadata=metadata)
     return buffer.getvalue()
 
 
-def _dress(axes: "Axes", chart: Chart) -> None:
+def _dress(axes: "Axes", chart: Chart, start: int) -> None:
     from matplotlib.ticker import MaxNLocator
 
     if chart.log_x:
@@ -179,7 +256,7 @@ def _dress(axes: "Axes", chart: Chart) -> None:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands)]
+    curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands, start)]
     others = [line for line in chart.lines if not _is_upright(line)]
     _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE) for line in others)])
     for line in chart.lines:
@@ -222,24 +299,44 @@ def _name_upright(axes: "Axes", line: Line) -> None:
 
 def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> None:
     """Write each name at the right end of its curve, moved apart where they would overlap."""
+    from tombola.report.display_figure import LabelPlacer
+
+    before = len(_end_labels(axes))
+    for index, (name, _, y, colour) in enumerate(curves, before):
+        last = int(np.flatnonzero(np.isfinite(y))[-1])
+        # The anchor is a value of the curve, so that labels can be placed again for other limits.
+        axes.annotate(
+            name, (1, float(y[last])), xytext=(1.015, 0.5), xycoords=("axes fraction", "data"),
+            textcoords="axes fraction", color=colour, fontsize=9, va="center", annotation_clip=False, parse_math=False,
+            gid=f"end-{index}",
+        )  # fmt: skip
     with _without_remarks():
         axes.figure.canvas.draw()
-    height = axes.get_window_extent().height
+    place_labels(axes)
+    if not before:
+        axes.add_artist(LabelPlacer())
+
+
+def _end_labels(axes: "Axes") -> "list[Annotation]":
+    """Return the labels at the ends of curves, of all charts in these axes."""
+    found: list[Any] = [text for text in axes.texts if str(text.get_gid()).startswith("end-")]
+    return [label for label in found if label.get_gid() != "end-upright"]
+
+
+def place_labels(axes: "Axes") -> None:
+    """Put each label at the height of its curve's end, and move labels apart."""
     ends = []
-    for name, x, y, colour in curves:
-        last = int(np.flatnonzero(np.isfinite(y))[-1])
-        place = axes.transAxes.inverted().transform(axes.transData.transform((x[last], y[last])))
-        ends.append((float(place[1]), name, colour))
-    gap = 15.0 * axes.figure.dpi / 72 / height
-    for index, (level, name, colour) in enumerate(_apart(sorted(ends), gap)):
-        axes.annotate(
-            name, (1, level), xytext=(1.015, level), xycoords="axes fraction", textcoords="axes fraction",
-            color=colour, fontsize=9, va="center", annotation_clip=False, parse_math=False, gid=f"end-{index}",
-        )  # fmt: skip
+    for index, label in enumerate(_end_labels(axes)):
+        place = axes.transAxes.inverted().transform(axes.transData.transform((axes.get_xlim()[1], label.xy[1])))
+        ends.append((float(place[1]), index))
+    gap = LABEL_GAP * axes.figure.dpi / 72 / axes.get_window_extent().height
+    labels = _end_labels(axes)
+    for level, index in _apart(sorted(ends), gap):
+        labels[index].set_position((1.015, level))
 
 
-def _apart(ends: list[tuple[float, str, str]], gap: float) -> list[tuple[float, str, str]]:
-    """Move heights apart by at least `gap`, upwards first, and back down from the top where that leaves the picture."""
+def _apart(ends: list[tuple[float, int]], gap: float) -> list[tuple[float, int]]:
+    """Move heights apart by at least `gap`, upwards first, and down from the top where they would leave the axes."""
     levels = [end[0] for end in ends]
     for i in range(1, len(levels)):
         levels[i] = max(levels[i], levels[i - 1] + gap)
@@ -247,4 +344,4 @@ def _apart(ends: list[tuple[float, str, str]], gap: float) -> list[tuple[float, 
     for i in reversed(range(len(levels))):
         levels[i] = min(levels[i], top)
         top = levels[i] - gap
-    return [(level, name, colour) for level, (_, name, colour) in zip(levels, ends, strict=True)]
+    return [(level, index) for level, (_, index) in zip(levels, ends, strict=True)]

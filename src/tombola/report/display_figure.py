@@ -1,0 +1,58 @@
+"""A Matplotlib figure that notebooks show, without pyplot.
+
+IPython shows figures of Matplotlib only after pyplot was imported with its inline backend. A figure that was built
+without pyplot prints as text. This subclass renders itself.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tombola.report import figures
+
+# Pixels of the picture per point on the screen: sharp on screens with a high resolution.
+PIXEL_RATIO = 2
+# Points per inch on the screen.
+SCREEN_DPI = 80
+
+
+class DisplayFigure(Figure):
+    """A figure that displays in notebooks, and saves as PNG, SVG or PDF.
+
+    >>> from matplotlib.backends.backend_agg import FigureCanvasAgg
+    >>> figure = DisplayFigure(figsize=(3, 2))
+    >>> _ = FigureCanvasAgg(figure)
+    >>> picture, shown = figure._repr_png_()
+    >>> picture[1:4], shown
+    (b'PNG', {'width': 240, 'height': 160})
+    """
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
+        width, height = self.get_size_inches()
+        picture = figures.figure_bytes(self, "png", dpi=PIXEL_RATIO * SCREEN_DPI)
+        return picture, {"width": round(width * SCREEN_DPI), "height": round(height * SCREEN_DPI)}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the figure and return the path; the suffix selects PNG, SVG or PDF."""
+        return figures.save(self, path)
+
+
+class LabelPlacer(Artist):
+    """An invisible artist that places the labels of curves whenever their axes are drawn.
+
+    Limits and scales may change after a chart was drawn, for example when a bound is added.
+    """
+
+    # Below every other artist, so that it is drawn first.
+    zorder = -1000.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_in_layout(False)
+
+    def draw(self, renderer: Any) -> None:
+        if isinstance(self.axes, Axes):
+            figures.place_labels(self.axes)
