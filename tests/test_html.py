@@ -177,7 +177,7 @@ def test_plots_display_and_refuse_empty_objects(tmp_path: Path) -> None:
     certificate = MAKERS["certificate"](tmp_path)
     plots = [race().plot(), race().plot("survivors"), session().plot(), session().plot("loss"), file.plot()]
     for figure in [*plots, certificate.plot(size=(3, 2))]:
-        picture, _ = figure._repr_png_()  # type: ignore[attr-defined]
+        picture, _ = figure._repr_png_()
         assert picture.startswith(b"\x89PNG")
     labels = [label.get_text() for label in certificate.plot().axes[0].get_yticklabels()]
     assert labels[0].startswith("<script>"), "the lowest mean comes first"
