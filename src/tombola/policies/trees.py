@@ -41,6 +41,32 @@ class FlatTrees:
         return out
 
 
+    def sum_unseen(self, features: Any, unseen: Any) -> tuple[Floats, Floats]:
+        """Return for each row the sum of predictions by trees that did not draw it, and their number.
+
+        unseen: trees x rows, True where the tree did not draw the row.
+        """
+        rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
+        total, count = np.zeros((rows.shape[0], self.nodes.value.shape[1])), np.zeros(rows.shape[0])
+        arguments = (self.nodes, rows, np.ascontiguousarray(unseen, np.bool_), total, count)
+        compile_loop(walk_unseen, arguments)(*arguments)
+        return total, count
+
+
+def walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Floats) -> None:
+    """Add the leaf values of the trees that did not draw a row."""
+    for i in range(rows.shape[0]):
+        for tree in range(nodes.roots.size):
+            if unseen[tree, i]:
+                node = nodes.roots[tree]
+                while nodes.left[node] >= 0:
+                    below = rows[i, nodes.feature[node]] <= nodes.threshold[node]
+                    node = nodes.left[node] if below else nodes.right[node]
+                for j in range(total.shape[1]):
+                    total[i, j] += nodes.value[node, j]
+                count[i] += 1.0
+
+
 def walk_trees(nodes: Any, rows: Floats, out: Floats) -> None:
     """Add the leaf values of all trees for each row, and divide by the number of trees."""
     for i in range(rows.shape[0]):
