@@ -57,6 +57,7 @@ def compare_page(report: CompareReport, *, command: str) -> str:
         facts=_facts(report),
         rankings={order: [ranking_cells(row) for row in rows] for order, rows in report.rankings.items()},
         regret_definition=regret_definition(report),
+        routing=_routing_cells(report),
         pictures=[(one, drawing(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
         bars=mean_bars(means),
         ticks=[f"{end:.3g}" for end in axis_limits(means)],
@@ -78,6 +79,34 @@ def ranking_cells(row: RankingRow) -> dict[str, str]:
         "spent": ", ".join(format_number(cost) for cost in row.spent),
         "above_first": "" if row.above_first is None else format_estimate(row.above_first),
     }
+
+
+def _routing_cells(report: CompareReport) -> list[dict[str, str]]:
+    """Return the table of routing as text; empty without features."""
+    rows = () if report.routing is None else report.routing.rows
+    return [
+        {"name": row.name, "mean_loss": f"{row.mean_loss.value:.4f}",
+         "spent": "" if row.spent is None else format_number(row.spent.value)}
+        for row in rows
+    ]  # fmt: skip
+
+
+def _routing_picture(report: CompareReport) -> list[Picture]:
+    """Return the rows won by routing against the safe learner, over time."""
+    routing = report.routing
+    if routing is None or not routing.rounds.size:
+        return []
+    alt = "Rows won by routing against the safe learner"
+    band = Band("Routed, averaged", routing.rounds, *_statistics.mean_band(routing.won))
+    ends = np.array([1.0, float(report.pool.rows)])
+    floor = Line("promise", ends, np.full(2, -routing.risk))
+    caption = (
+        f"Averaged over the guard's draws; the mean over {routing.gain.repetitions} orders with its 95 % interval. The "
+        f"promise of the guard is the line at {-routing.risk:g}."
+    )
+    return [
+        Picture(alt, caption, Chart(alt, "round", "rows won", (band,), (floor,), log_x=False, log_y=False, alt=alt))
+    ]
 
 
 def _facts(report: CompareReport) -> list[tuple[str, str]]:
@@ -132,7 +161,7 @@ def charts(report: CompareReport) -> list[Picture]:
     if report.pool.rows > 1:
         caption = f"The share of each action in successive slices of the rounds, averaged over {count} repetitions."
         pictures.append(Picture(f"Actions of {learner}", caption, share_chart(report, learner, order)))
-    return [*pictures, *_budget_picture(report), *_cost_pictures(report, order)]
+    return [*pictures, *_routing_picture(report), *_budget_picture(report), *_cost_pictures(report, order)]
 
 
 def regret_definition(report: CompareReport) -> str:

@@ -13,6 +13,7 @@ from tombola._provenance import package_hash, source_hash
 from tombola._statistics import Estimate
 from tombola.advice.advise import Advice, advise, total_losses
 from tombola.advice.request import CompareRequest
+from tombola.advice.routing import Routing, run_routing, skip_reason
 from tombola.advice.text import RANDOM_ACTION, Summary, order_test_text, summarise
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import Optimum, optimum
@@ -56,6 +57,7 @@ class CompareReport:
     runs: Runs
     order_test: OrderVerdict
     n_cached: int = 0  # repetitions that were read from the cache
+    routing: Routing | None = None  # routing by features, if the table has any
 
     @property
     def pool(self) -> Pool:
@@ -152,6 +154,10 @@ class CompareReport:
             quantity = "the target" if target is not None else "the switching price"
             if any(" rescaled from [" in note for note in notes):
                 notes.append(f"{quantity} is in rescaled losses from 0 to 1, not in the unit of the table")
+        if self.pool.features is not None and (reason := skip_reason(self.table, self.request)) is not None:
+            notes.append(reason)
+        elif self.routing is not None and self.feedback != "full":
+            notes.append("routing sees whole rows after each round, the learners only the loss of the played action")
         if target is not None:
             notes.append("regret is the cost above the cheapest mix plus twice the price of each loss above the target")
         return tuple(notes)
@@ -216,6 +222,7 @@ class CompareReport:
                 "bound": self.bound,
             },
             "best_mix": self._mix_data(),
+            "routing": None if self.routing is None else self.routing.to_dict(),
             "notes": list(self.notes),
         }  # fmt: skip
 
@@ -255,7 +262,10 @@ def run_comparison(
     cache = None if cache_dir is None else ResultCache(cache_dir)
     runs, n_cached = play_cached(partial(comparison.play, workers=workers), request.repetitions, cache, key)
     order_test = check_order(pool, ORDER_TEST_LEVEL, seed=request.seed)
-    return CompareReport(name, table, request, runs, order_test, n_cached)
+    routing = None
+    if pool.features is not None and skip_reason(table, request) is None:
+        routing = run_routing(table, request, workers=workers)
+    return CompareReport(name, table, request, runs, order_test, n_cached, routing)
 
 
 def _row_data(row: RankingRow) -> Json:

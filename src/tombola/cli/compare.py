@@ -15,6 +15,7 @@ from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, w
 
 if TYPE_CHECKING:
     from tombola.advice import CompareReport
+    from tombola.advice.routing import Routing
 
 
 @with_table_options
@@ -120,9 +121,13 @@ def show_report(report: "CompareReport") -> None:
         show("Start a live session:")
         show(f"  {summary.command}", soft=True)
         show("")
+    if report.routing is not None:
+        show(f"{report.routing.sentence}\n{report.routing.detail}\n")
     for warning in summary.warnings:
         show(f"Warning: {warning}\n")
     show_rankings(report)
+    if report.routing is not None:
+        show_routing(report.routing)
     show(report.order_text)
     for note in report.notes:
         show(f"Note: {note}.")
@@ -148,6 +153,18 @@ def show_rankings(report: "CompareReport") -> None:
                 *spent, cells["above_first"] or "-",
             )  # fmt: skip
         show(table)
+
+
+def show_routing(routing: "Routing") -> None:
+    """Print the mean losses of routing and of its references."""
+    costs = ("costs",) if routing.rows[0].spent is not None else ()
+    table = new_table("routing by features", "mean\nloss", *costs)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in routing.rows:
+        spent = () if row.spent is None else (f"{row.spent.value:,.4g}",)
+        table.add_row(escape_control(row.name), f"{row.mean_loss.value:.4f}", *spent)
+    show(table)
 
 
 def write_page(report: "CompareReport", out: Path) -> None:

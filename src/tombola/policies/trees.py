@@ -40,7 +40,6 @@ class FlatTrees:
         loop(self.nodes, rows, out)
         return out
 
-
     def sum_unseen(self, features: Any, unseen: Any) -> tuple[Floats, Floats]:
         """Return for each row the sum of predictions by trees that did not draw it, and their number.
 

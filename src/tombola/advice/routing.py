@@ -1,0 +1,228 @@
+"""Routing by features in a comparison: the guarded router, and under a budget the program with routers.
+
+The answer is one of three sentences: route by features, features do not help, or the comparison with the best fixed mix
+at the same cost. The promise of the guard is about the loss averaged over its random draws, so the averaged and the
+realised figure are both shown.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tombola import _statistics
+from tombola._formatting import format_estimate, format_number, option_text
+from tombola._parallel import parallel_map
+from tombola._statistics import Estimate
+from tombola._types import Floats, Seed
+from tombola.budget.optimum import optimum
+from tombola.delay import RowDelays
+from tombola.policies.routed import Routed
+from tombola.policies.routed_lp import RoutedLP
+from tombola.pool import Pool
+from tombola.rng import repetition_seeds
+
+if TYPE_CHECKING:
+    from tombola.advice.request import CompareRequest
+    from tombola.readers.to_pool import Table
+
+# Training takes about a millisecond a row, so that routing has fewer repetitions than the learners; and enough for an
+# interval, since the answer depends on it.
+MIN_REPETITIONS, MAX_REPETITIONS = 5, 10
+# Points of the curve of rows won.
+CURVE_POINTS = 200
+
+
+class RoutingRow(NamedTuple):
+    """One line of the table: a name, the mean loss, and the total cost under a budget."""
+
+    name: str
+    mean_loss: Estimate
+    spent: Estimate | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Routing:
+    """Routing by features on a table, against the best fixed action or the best fixed mix.
+
+    policy: "Routed", or "RoutedLP" under a budget.
+    fixed: the name of the best fixed action, or the description of the best fixed mix.
+    gain: mean loss of that minus mean loss of routing (averaged over the guard's draws), paired over the orders.
+    share_of_gap: the part of the gap to the best action of every row that was closed.
+    against_safe: rows by which routing is worse than the safe learner, averaged over the guard's draws; None under a
+        budget.
+    rows: the table of losses; `rounds` and `won`: rows won against the safe learner so far, repetitions x points.
+    """
+
+    policy: str
+    fixed: str
+    gain: Estimate
+    share_of_gap: Estimate
+    against_safe: Estimate | None
+    rows: tuple[RoutingRow, ...]
+    rounds: Floats
+    won: Floats
+    risk: float
+    delay: int
+    budget: float | None
+    n_features: int
+
+    @cached_property
+    def helps(self) -> bool:
+        """Whether routing has less loss than the best fixed action or mix: the 95 % interval is above 0."""
+        return self.gain.low > 0
+
+    @cached_property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        if self.budget is not None:
+            routed = next(row for row in self.rows if row.name == self.policy)
+            cost = f"within the budget of {format_number(self.budget)}"
+            if self.helps:
+                return (
+                    f"Route by features: {cost} a mean loss of {format_estimate(routed.mean_loss)}, {self._gain_text} "
+                    "less than the best fixed mix at the same cost, known in advance."
+                )
+            return f"Features do not help here: the best fixed mix at the same cost ({self.fixed})."
+        if self.helps:
+            return (
+                f"Route by features: on this list {self._gain_text} less loss a row than always {self.fixed}; on average "
+                f"{self._average} at most {format_number(self.risk)} rows worse than not routing, whatever the features."
+            )
+        return f"Features do not help here: {self.fixed}."
+
+    @cached_property
+    def detail(self) -> str:
+        """The figures behind the answer, and the feedback that routing needs."""
+        count = self.gain.repetitions
+        share = f"{100 * self.share_of_gap.value:.0f} % of the gap to the best action of every row"
+        if self.budget is not None:
+            return (
+                f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders; the budget is never "
+                "exceeded. It sees whole rows with their costs after each round."
+            )
+        assert self.against_safe is not None
+        averaged, realised = (next(r for r in self.rows if r.name.endswith(end)) for end in ("averaged", "realised"))
+        worse = self.against_safe.value
+        return (
+            f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders. Mean loss averaged over "
+            f"the guard's draws {averaged.mean_loss.value:.4f}, realised {realised.mean_loss.value:.4f}; against the safe "
+            f"learner {format_number(abs(worse))} rows {'worse' if worse > 0 else 'better'} on average {self._average}. "
+            "It sees whole rows after each round."
+        )
+
+    @property
+    def _average(self) -> str:
+        # Theorem C3 holds on every order; with delay, C3' is about the mean over orders.
+        return "over the guard's draws and over orders" if self.delay else "over the guard's draws"
+
+    @property
+    def _gain_text(self) -> str:
+        return format_estimate(self.gain)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
+            "fixed": self.fixed, "features": self.n_features, "risk": self.risk if self.budget is None else None,
+            "gain": _data(self.gain), "share_of_gap": _data(self.share_of_gap), "rows_worse": _data(self.against_safe),
+            "repetitions": self.gain.repetitions,
+            "losses": {row.name: {"mean_loss": _data(row.mean_loss), "cost": _data(row.spent)} for row in self.rows},
+        }  # fmt: skip
+
+
+def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
+    """Return the reason why features are not used in this comparison; None if they are."""
+    if isinstance(request.delay(table), RowDelays):
+        return "features are not used: rows have delays of their own, and the guard needs a constant one"
+    if request.conditions.switching_price > 0:
+        return "features are not used: routing ignores the switching price"
+    if request.target is not None:
+        return f"features are not used with {option_text('target')}"
+    if len(request.amounts) > 1:
+        return "features are not used: routing has one budget only"
+    return None
+
+
+def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) -> Routing:
+    """Play the router on the orders of the comparison, and return the answer.
+
+    >>> import numpy as np
+    >>> from tombola.advice.default_learners import Conditions
+    >>> from tombola.advice.request import CompareRequest
+    >>> from tombola.readers.to_pool import Table
+    >>> side = np.arange(300) % 2
+    >>> pool = Pool(np.stack([side, 1 - side], axis=1), ["left", "right"], features=side)
+    >>> run_routing(Table(pool, None, []), CompareRequest(Conditions("full"))).helps
+    True
+    """
+    count = min(MAX_REPETITIONS, max(MIN_REPETITIONS, request.repetitions))
+    seeds = [(seed,) for seed in repetition_seeds(request.seed, count)]
+    one = _budgeted_run if request.amounts else _full_run
+    runs = list(parallel_map(partial(one, table.pool, request), seeds, workers=workers, label="routing by features"))
+    columns = {name: np.array([run[name] for run in runs]) for name in runs[0]}
+    return (_budgeted_routing if request.amounts else _full_routing)(table.pool, request, columns)
+
+
+def _full_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, Any]:
+    trace = Routed().play(pool, order=request.orders[0], delay=request.conditions.delay, seed=seed)
+    probabilities = trace.stakes.probabilities
+    won = np.cumsum(probabilities * (trace.safe_losses - trace.router_losses))
+    return {
+        "averaged": trace.expected_loss, "realised": trace.loss, "safe": trace.safe_loss, "router": trace.router_loss,
+        "fixed": float(trace.losses[:, pool.best].sum()), "oracle": float(trace.losses.min(axis=1).sum()),
+        "won": won[_curve_rounds(pool.rows) - 1],
+    }  # fmt: skip
+
+
+def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]) -> Routing:
+    router, name = Routed(), pool.actions[pool.best]
+    lines = {
+        "Routed, averaged": "averaged", "Routed, realised": "realised", "router without guard": "router",
+        f"safe: {type(router.safe).__name__}": "safe", f"always {name}": "fixed", "best action of every row": "oracle",
+    }  # fmt: skip
+    gap = np.maximum(runs["fixed"] - runs["oracle"], 1e-12)
+    return Routing(
+        "Routed", name, _statistics.mean((runs["fixed"] - runs["averaged"]) / pool.rows),
+        _statistics.mean((runs["fixed"] - runs["averaged"]) / gap),
+        _statistics.mean(runs["averaged"] - runs["safe"]),
+        tuple(RoutingRow(line, _statistics.mean(runs[key] / pool.rows)) for line, key in lines.items()),
+        _curve_rounds(pool.rows).astype(np.float64), runs["won"], router.risk, request.conditions.delay, None,
+        len(pool.feature_names),
+    )  # fmt: skip
+
+
+def _budgeted_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, Any]:
+    trace = RoutedLP().play(pool, budget=request.budget(pool), order=request.orders[0], seed=seed)
+    return {"loss": trace.loss, "spent": trace.spent}
+
+
+def _budgeted_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]) -> Routing:
+    from tombola.advice.text import mix_text
+
+    budget = request.budget(pool)
+    assert budget is not None
+    best = optimum(pool, budget)
+    mix = 1.0 - best.value
+    routed = _statistics.mean(runs["loss"] / pool.rows)
+    # The gap to losing nothing that any action can avoid; the oracle ignores the budget, so that the share is modest.
+    oracle = float(np.asarray(pool.losses).min(axis=1).mean())
+    gains = mix - runs["loss"] / pool.rows
+    exact = np.full(len(gains), mix)
+    return Routing(
+        "RoutedLP", mix_text(pool, best), _statistics.mean(gains), _statistics.mean(gains / max(mix - oracle, 1e-12)), None,
+        (
+            RoutingRow("RoutedLP", routed, _statistics.mean(runs["spent"])),
+            RoutingRow("best fixed mix", _statistics.mean(exact), _statistics.mean(0 * exact + pool.rows * best.cost[0])),
+        ),
+        np.zeros(0), np.zeros((len(gains), 0)), Routed().risk, 0, float(request.amounts[0]), len(pool.feature_names),
+    )  # fmt: skip
+
+
+def _curve_rounds(rows: int) -> Any:
+    return np.unique(np.linspace(1, rows, min(rows, CURVE_POINTS)).astype(np.int64))
+
+
+def _data(estimate: Estimate | None) -> dict[str, float] | None:
+    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}

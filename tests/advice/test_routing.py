@@ -1,0 +1,162 @@
+"""Routing by features in a comparison: the three answers, their figures, terminal, page and JSON."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import Pool
+from tombola.advice import CompareRequest, compare_page, run_comparison
+from tombola.advice.default_learners import Conditions
+from tombola.advice.routing import MAX_REPETITIONS, MIN_REPETITIONS, run_routing, skip_reason
+from tombola.cli.compare import show_report
+from tombola.policies import Ridge, Routed, RoutedLP
+from tombola.readers.to_pool import Table
+
+
+@pytest.fixture(autouse=True)
+def ridge_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trees take seconds without compiled kernels, and are tested with the policies."""
+    for name, policy in (("Routed", Routed), ("RoutedLP", RoutedLP)):
+        monkeypatch.setattr(f"tombola.advice.routing.{name}", lambda policy=policy: policy(models=(Ridge(),)))
+
+
+def table(rows: int = 300, *, useful: bool = True, costs: bool = False, seed: int = 0) -> Table:
+    """Two actions; the side decides which one is right, and the feature is the side or noise."""
+    rng = np.random.default_rng(seed)
+    side = rng.integers(0, 2, rows)
+    wrong = rng.random(rows) < 0.1
+    losses = np.stack([side ^ wrong, 1 - (side ^ wrong)], axis=1).astype(float)
+    losses[: rows // 5] = (0.0, 1.0)  # the first action is the best fixed one
+    features = (side if useful else rng.random(rows)).astype(float)
+    prices = np.tile([1.0, 2.0], (rows, 1)) if costs else None
+    return Table(Pool(losses, ["small", "large"], costs=prices, features=features, feature_names=["side"]), None, [])
+
+
+def request(feedback: str = "full", **others: Any) -> CompareRequest:
+    return CompareRequest(Conditions(feedback, others.pop("delay", 0)), repetitions=5, **others)
+
+
+def test_useful_features_are_recommended_with_the_promise() -> None:
+    routing = run_routing(table(), request())
+    assert routing.helps
+    assert routing.sentence.startswith("Route by features: on this list 0.")
+    assert "less loss a row than always small" in routing.sentence
+    assert "on average over the guard's draws at most 3 rows worse than not routing" in routing.sentence
+    assert "averaged over the guard's draws 0." in routing.detail
+    assert ", realised 0." in routing.detail
+
+
+def test_figures_are_those_of_the_traces() -> None:
+    one, asked = table(), request()
+    routing = run_routing(one, asked)
+    from tombola.rng import repetition_seeds
+
+    traces = [Routed(models=(Ridge(),)).play(one.pool, seed=seed) for seed in repetition_seeds(1, MIN_REPETITIONS)]
+    losses = {row.name: row.mean_loss.value for row in routing.rows}
+    assert losses["Routed, averaged"] == pytest.approx(np.mean([trace.expected_loss for trace in traces]) / 300)
+    assert losses["Routed, realised"] == pytest.approx(np.mean([trace.loss for trace in traces]) / 300)
+    assert losses["safe: FollowTheLeader"] == pytest.approx(np.mean([trace.safe_loss for trace in traces]) / 300)
+    assert losses["always small"] == pytest.approx(one.pool.means[0])
+    assert routing.gain.value == pytest.approx(losses["always small"] - losses["Routed, averaged"])
+    assert routing.share_of_gap.value == pytest.approx(np.mean([trace.share_of_gap for trace in traces]))
+    ends = [trace.safe_loss - trace.expected_loss for trace in traces]
+    assert routing.won[:, -1].tolist() == pytest.approx(ends)
+
+
+def test_noise_is_not_recommended_and_costs_at_most_risk() -> None:
+    routing = run_routing(table(useful=False), request())
+    assert not routing.helps
+    assert routing.sentence == "Features do not help here: small."
+    assert routing.against_safe is not None
+    assert routing.against_safe.value <= 3.0
+
+
+def test_budget_compares_with_the_best_fixed_mix_at_the_same_cost() -> None:
+    routing = run_routing(table(costs=True), request(amounts=(450.0,)))
+    assert routing.helps
+    assert "less than the best fixed mix at the same cost, known in advance" in routing.sentence
+    spent = next(row.spent for row in routing.rows if row.name == "RoutedLP")
+    assert spent is not None
+    assert spent.value <= 450.0
+    useless = run_routing(table(useful=False, costs=True), request(amounts=(450.0,)))
+    assert useless.sentence.startswith("Features do not help here: the best fixed mix at the same cost (")
+
+
+def test_delay_states_the_mean_over_orders() -> None:
+    """With delay the promise is about the mean over orders too (Theorem C3')."""
+    routing = run_routing(table(), request(delay=7))
+    assert "on average over the guard's draws and over orders at most 3 rows" in routing.sentence
+    none = run_routing(table(), request())
+    assert none.gain.value > routing.gain.value
+
+
+@pytest.mark.parametrize(
+    ("options", "delays", "reason"),
+    [
+        ({}, np.arange(300), "rows have delays of their own"),
+        ({"target": 0.3}, None, "features are not used with target"),
+        ({"amounts": (1.0, 2.0)}, None, "one budget only"),
+    ],
+)
+def test_conditions_without_routing_are_noted(options: dict[str, Any], delays: Any, reason: str) -> None:
+    given = table(costs=True)._replace(delays=delays)
+    assert reason in (skip_reason(given, request(**options)) or "")
+    assert skip_reason(table(), request()) is None
+
+
+def test_switching_price_is_noted_in_the_report() -> None:
+    report = run_comparison(table(60), CompareRequest(Conditions("full", 0, 2.0), repetitions=2))
+    assert report.routing is None
+    assert "features are not used: routing ignores the switching price" in report.notes
+
+
+def test_report_page_json_and_terminal_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    report = run_comparison(table(), request("bandit"))
+    assert report.routing is not None
+    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))["routing"]
+    assert data["sentence"] == report.routing.sentence
+    assert data["losses"]["Routed, averaged"]["mean_loss"]["value"] == report.routing.rows[0].mean_loss.value
+    page = compare_page(report, command="tombola compare").replace("&#39;", "'")
+    assert report.routing.sentence in page
+    assert "Rows won by routing against the safe learner" in page
+    show_report(report)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert report.routing.sentence in printed
+    assert "Routed, realised" in printed
+    assert "routing sees whole rows after each round, the learners only the loss of the played action" in report.notes
+
+
+def test_tables_without_features_have_no_routing() -> None:
+    plain = table(60)
+    report = run_comparison(plain._replace(pool=Pool(plain.pool.losses)), request())
+    assert report.routing is None
+    assert report.to_dict()["routing"] is None
+
+
+def test_repetitions_are_bounded() -> None:
+    """More would take minutes, fewer have no interval to decide by."""
+    for asked, played in ((1, MIN_REPETITIONS), (8, 8), (40, MAX_REPETITIONS)):
+        routing = run_routing(table(40), CompareRequest(Conditions("full"), repetitions=asked))
+        assert routing.gain.repetitions == played
+
+
+def test_compare_command_takes_features(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tombola.cli.app import app
+
+    pool = table().pool
+    lines = [
+        f"{int(a)},{int(b)},{f:g}" for (a, b), f in zip(pool.losses, np.ravel(np.asarray(pool.features)), strict=True)
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("small_loss,large_loss,side\n" + "\n".join(lines) + "\n")
+    app(
+        ["compare", str(path), "--features", "side", "--feedback", "full", "--repetitions", "2", "--json", "--fresh",
+         "--learners", "FollowTheLeader"],
+        standalone_mode=False,
+    )  # fmt: skip
+    data = json.loads(capsys.readouterr().out)
+    assert data["actions"] == ["small", "large"]
+    assert data["routing"]["helps"] is True
