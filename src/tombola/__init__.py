@@ -12,6 +12,7 @@ __version__ = "0.1.0.dev0"
 _MODULES = ("bounds", "budget", "classification", "confidence", "demo", "exact", "instances", "learners", "rng")
 _HOME = {
     "Budget": "budget.budget",
+    "Client": "service.client",
     "Exp3": "learners",
     "FixedAction": "learners",
     "FollowTheLeader": "learners",

@@ -1,0 +1,108 @@
+"""kill -9 of the server under load: no ticket lost, none doubled, the trace that of one process."""
+
+import os
+import random
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from service_cases import Server
+from tombola import Budget, Client, SessionFile
+from tombola.errors import ExhaustedError
+from tombola.learners.spec import parse_learner
+
+# Workers at the same time.
+WORKERS = 3
+
+
+def loss_of(id_: str, action: str) -> float:
+    """Return a loss that is a function of row and action."""
+    return random.Random(f"{id_} {action}").random()
+
+
+class Worker(threading.Thread):
+    """Request and record tickets until the list ends or the test stops."""
+
+    def __init__(self, url: str, stop: threading.Event) -> None:
+        super().__init__()
+        self.url, self.stopped = url, stop
+        self.received: list[int] = []
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            with Client(self.url, name="calls", patience=300) as client:
+                while not self.stopped.is_set():
+                    for ticket in client.next(2):
+                        self.received.append(ticket.round)
+                        client.record(ticket.round, loss=loss_of(ticket.id, ticket.action))
+        except ExhaustedError:
+            pass
+        except BaseException as error:
+            self.error = error
+
+
+def received(workers: list[Worker]) -> int:
+    """Return the number of tickets received so far."""
+    return sum(len(worker.received) for worker in workers)
+
+
+def serve_with_kills(path: Path, kills: int) -> list[Worker]:
+    """Kill the server at random times under load; return the workers."""
+    with Server(path) as server:
+        stop = threading.Event()
+        workers = [Worker(server.url, stop) for _ in range(WORKERS)]
+        for worker in workers:
+            worker.start()
+        rng = random.Random(kills)
+        for _ in range(kills):
+            # Kill amid requests, not while the workers wait for the server.
+            target, deadline = received(workers) + rng.randint(1, 12), time.monotonic() + 60
+            while received(workers) < target and time.monotonic() < deadline and any(w.is_alive() for w in workers):
+                time.sleep(0.001)
+            time.sleep(rng.uniform(0.0, 0.02))
+            server.stop(signal.SIGKILL)
+            server.start()
+        stop.set()
+        for worker in workers:
+            worker.join(300)
+            assert not worker.is_alive()
+            assert worker.error is None, worker.error
+    return workers
+
+
+def check_result(path: Path, workers: list[Worker]) -> int:
+    """Check that the file has exactly the tickets received, each with its outcome; return their number."""
+    tickets = [ticket for worker in workers for ticket in worker.received]
+    with SessionFile.open(path) as file:
+        # Opening replays every event: each ticket equals that of a learner in this process to the bit.
+        view = file.view()
+        assert sorted(tickets) == list(range(1, view.round + 1))
+        assert file.pending == []
+        for issued, loss in zip(view.tickets, view.outcomes, strict=True):
+            assignment = file.assignment(issued.round)
+            assert loss == loss_of(assignment.id, assignment.action)
+        if file.budget is not None:
+            balance = file.status().balance
+            assert all(s + r <= a for s, r, a in zip(balance.spent, balance.reserved, balance.amounts, strict=True))
+    return len(tickets)
+
+
+@pytest.mark.parametrize("budget", [False, True])
+def test_server_killed_under_load_loses_and_doubles_nothing(
+    tmp_path: Path, budget: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tombola.service.client.LONGEST_RETRY", 0.1)
+    kills = int(os.environ.get("TOMBOLA_SERVER_KILLS", "5"))
+    path = tmp_path / "calls.run"
+    ids = [f"row {number}" for number in range(100_000 if not budget else 5000)]
+    allowed = Budget(400.0, prices=[1.0, 0.0], null=1) if budget else None
+    learner = parse_learner("ThriftyLP" if budget else "UCB1")
+    SessionFile.start(path, ids, ["call", "letter"], learner, budget=allowed, seed=1).close()
+    workers = serve_with_kills(path, kills)
+    tickets = check_result(path, workers)
+    print(f"{kills} kills, {tickets} tickets, budget {budget}")
+    assert tickets > kills

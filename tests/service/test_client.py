@@ -1,0 +1,152 @@
+"""Client: the methods of SessionFile over HTTP; lost replies lose no ticket."""
+
+import math
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service_cases import Server, start_session
+from tombola import Client, SessionFile
+from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
+from tombola.persistence.session_events import Outcome
+from tombola.service.tokens import TokenStore
+
+
+class LossyTransport(httpx.HTTPTransport):
+    """Drop every third reply after the server has processed its request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        reply = super().handle_request(request)
+        self.count += 1
+        if self.count % 3 == 0:
+            reply.read()
+            raise httpx.ReadError("the reply was lost", request=request)
+        return reply
+
+
+class KeylessClient(Client):
+    """Fault: every attempt has a key of its own."""
+
+    def _send(self, method: str, path: str, body: object, headers: dict[str, str]) -> httpx.Response:
+        try:
+            return super()._send(method, path, body, headers)
+        except SessionError as error:
+            if "within" not in str(error):
+                raise
+            fresh = {name: self._new_key() if name == "idempotency-key" else headers[name] for name in headers}
+            return self._send(method, path, body, fresh)
+
+
+def play(client: Client) -> list[int]:
+    """Request and record tickets until the list ends; return the tickets received."""
+    received: list[int] = []
+    while True:
+        try:
+            tickets = client.next(2)
+        except ExhaustedError:
+            return received
+        for ticket in tickets:
+            received.append(ticket.round)
+            client.record(ticket.round, loss=0.25 if ticket.action == "call" else 0.75)
+
+
+def test_client_has_the_results_of_the_file(tmp_path: Path) -> None:
+    """The same calls over HTTP and in process give the same tickets and the same status."""
+    path, same = start_session(tmp_path / "calls.run"), start_session(tmp_path / "same.run")
+    with Server(path) as server, Client(server.url) as client, SessionFile.open(same) as file:
+        assert client.name == "calls"
+        assert client.next(4) == file.next(4)
+        outcomes = [Outcome(2, 0.5), Outcome(1, None, 0.75)]
+        assert client.record_all(outcomes) == file.record_all(outcomes) == 2
+        assert client.record(3, loss=1.0) is True
+        file.record(3, loss=1.0)
+        assert client.record(3, loss=1.0) is False
+        assert client.amend(3, loss=0.0) == file.amend(3, loss=0.0) == 1.0
+        assert client.cancel(4) is True
+        file.cancel(4)
+        assert client.next() == file.next()
+        assert client.pending == file.pending
+        assert client.assignment(5) == file.assignment(5)
+        assert client.columns(5) == {}
+        theirs = {name: value for name, value in client.status().items() if name != "paused"}
+        ours = {
+            k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in file.status().to_json().items()
+        }
+        assert {name: theirs[name] for name in ("played", "answered", "loss", "best", "regret")} == {
+            name: ours[name] for name in ("played", "answered", "loss", "best", "regret")
+        }
+        client.export(tmp_path / "out.csv")
+        assert len((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()) == 6
+        with pytest.raises(ConflictError, match="first answer stands"):
+            client.record(1, loss=1.0)
+        with pytest.raises(FeedbackError, match="loss"):
+            client.record(5, loss=3.0)
+        with pytest.raises(FeedbackError, match="finite"):
+            client.record(5, loss=float("nan"))
+        with pytest.raises(ParameterError, match="ending in"):
+            client.export(tmp_path / "out.xls")
+
+
+def test_idempotency_key_saves_lost_replies(tmp_path: Path) -> None:
+    path = start_session(tmp_path / "calls.run", rows=40)
+    with Server(path) as server:
+        transport = LossyTransport()
+        with Client(server.url, transport=transport) as client:
+            received = play(client)
+        assert transport.count > 60
+    assert received == list(range(1, 41))
+    with SessionFile.open(path) as file:
+        assert file.pending == []
+        assert file.status().answered == 40
+
+
+def test_fault_without_the_key_loses_tickets(tmp_path: Path) -> None:
+    """The test above must fail if the key is ignored: then tickets are issued that nobody received."""
+    path = start_session(tmp_path / "calls.run", rows=40)
+    with Server(path) as server, KeylessClient(server.url, patience=0.0, transport=LossyTransport()) as client:
+        received = play(client)
+    with SessionFile.open(path) as file:
+        lost = [ticket.round for ticket in file.pending]
+    assert lost
+    assert sorted(received + lost) == list(range(1, 41))
+
+
+def test_client_waits_for_a_restart(tmp_path: Path) -> None:
+    import threading
+
+    path = start_session(tmp_path / "calls.run")
+    with Server(path) as server, Client(server.url, name="calls") as client:
+        assert [ticket.round for ticket in client.next()] == [1]
+        server.stop(9)
+        starting = threading.Thread(target=server.start)
+        starting.start()
+        assert [ticket.round for ticket in client.next()] == [2]
+        starting.join()
+
+
+def test_client_gives_up_after_its_patience(tmp_path: Path) -> None:
+    client = Client("http://127.0.0.1:9", name="calls", patience=0.2)
+    with client, pytest.raises(SessionError, match="check that the server runs"):
+        client.next()
+
+
+def test_token_and_name_are_needed(tmp_path: Path) -> None:
+    paths = start_session(tmp_path / "a.run"), start_session(tmp_path / "b.run")
+    store = TokenStore(tmp_path / "my.tokens")
+    token = store.add("Ann", "admin")
+    with Server(*paths, "--tokens", tmp_path / "my.tokens") as server:
+        with Client(server.url) as client, pytest.raises(SessionError, match="valid token"):
+            client.overview()
+        with Client(server.url, token) as client:
+            assert client.overview()["you"] == {"name": "Ann", "role": "admin"}
+            with pytest.raises(ParameterError, match="name of a session"):
+                client.next()
+        with Client(server.url, token, "b") as client:
+            assert [ticket.round for ticket in client.next()] == [1]
+    with SessionFile.open(paths[0]) as file:
+        assert file.round == 0
