@@ -396,3 +396,30 @@ def test_max_cost_of_run(script: list[str], command: Callable[..., tuple[int, st
     code, text = command("run", "rows.txt", "--file", "r", *script, *arguments)
     assert code == 3
     assert json.loads(text)["cost"] <= 1.1
+
+
+@pytest.mark.usefixtures("plainly")
+def test_ranks_from_start_to_report(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    """Every command opens the file again, so the race is resumed before each row."""
+    names = ["--candidates", "high,middle,low"]
+    command("start", "rows.txt", *names, "--file", "r", "--question", "ranks", "--seed", "3")
+    assert "open: 3 of 3 ranks are not settled on these 60 rows" in command("status", "r")[1]
+    while calls := [Call(**call) for call in json.loads(command("next", "r", "--json")[1])]:
+        lines = ["ticket,loss", *(f"{call.ticket},{loss_of(call)}" for call in calls)]
+        (tmp_path / "answers.csv").write_text("\n".join(lines))
+        command("record", "r", "--csv", "answers.csv")
+    code, said = command("status", "r", "--exit-code")
+    assert code == 0
+    assert said.startswith("the order of 3 candidates on these 60 rows: low, middle and high, with probability 0.95")
+    assert [line.split()[:2] for line in said.splitlines()[-4:-1]] == [["1", "low"], ["2", "middle"], ["3", "high"]]
+    command("report", "r", "--out", "p.html")
+    assert "In order: low, middle, high" in (tmp_path / "p.html").read_text()
+
+
+@pytest.mark.usefixtures("plainly")
+def test_rank_of_one_candidate_in_a_run(script: list[str], command: Callable[..., tuple[int, str]]) -> None:
+    code, said = command(
+        "run", "rows.txt", "--file", "r", *script, "--question", "ranks", "--rank-of", "high", "--quiet"
+    )
+    assert code == 0
+    assert said.startswith("high has rank 2 of 2 candidates on these 60 rows, with probability 0.95 or more")

@@ -146,3 +146,24 @@ def test_malformed_settings_are_rejected(race: Any, tmp_path: Path, one_sentence
     with pytest.raises(SessionError) as caught:
         RaceFile.open(tmp_path / "my.race")
     one_sentence(caught.value)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("asked", [{}, {"top": 2}, {"candidate": "middle"}])
+def test_race_file_resumes_ranks(tmp_path: Path, asked: Any) -> None:
+    """After a restart in the middle the rank sets and the verdict are those of an uninterrupted race."""
+    whole = Race.restore(Settings(NAMES, seed=3, question="ranks", **asked), ROWS)
+    path = tmp_path / "r"
+    start_file(path, question="ranks", **asked).close()
+    while not whole.done:
+        with RaceFile.open(path) as file:
+            for call in file.calls():
+                file.record(call.ticket, loss=loss_of(call))
+                whole.calls(1)
+                whole.record(call.ticket, loss=loss_of(call))
+            assert file.race.rank_sets == whole.rank_sets
+    with RaceFile.open(path) as file:
+        assert file.race.verdict == whole.verdict
+        assert file.race.proved
+    with pytest.raises(SessionError, match="question"):
+        RaceFile.at(path, Settings(NAMES, seed=3), ROWS)

@@ -1,12 +1,14 @@
 """Settings of a race."""
 
+import json
 import math
 from typing import Any
 
 import pytest
 
 from tombola.errors import ParameterError
-from tombola.racing import Race
+from tombola.racing import Race, Settings
+from tombola.racing.ranks import Place, Ranks
 
 
 @pytest.mark.parametrize(
@@ -15,10 +17,34 @@ from tombola.racing import Race
         {"level": 0.0}, {"level": 1.0}, {"within": -0.1}, {"top": 0}, {"top": 2}, {"baseline": "c"}, {"seed": -1},
         {"population": 7}, {"max_calls": -1}, {"max_cost": math.nan}, {"on_failure": "skip"}, {"candidates": "aa"},
         {"rows": 0}, {"rows": ["x", "x"]}, {"candidates": []}, {"candidates": ["a"]},
-        {"max_call_cost": 1}, {"candidates": ["a", " "]}, {"max_calls": 2.5},
+        {"max_call_cost": 1}, {"question": "order"}, {"question": "ranks", "within": 0.1},
+        {"question": "ranks", "baseline": "a"}, {"candidate": "a"}, {"question": "ranks", "candidate": "c"},
+        {"question": "ranks", "candidate": "a", "top": 2, "candidates": "abc"}, {"candidates": ["a", " "]}, {"max_calls": 2.5},
     ],
 )  # fmt: skip
 def test_settings_reject_invalid_values(wrong: Any, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as error:
         Race(**{"candidates": "ab", "rows": 5, "seed": 0, **wrong})
     one_sentence(error.value)
+
+
+def test_settings_with_ranks_survive_json() -> None:
+    for asked in ({"top": 2}, {"candidate": "b"}):
+        settings = Settings(("a", "b", "c"), 1, question="ranks", **asked)
+        assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+
+
+def test_settings_from_files_without_a_question_ask_for_the_best() -> None:
+    data = Settings(("a", "b"), 1).to_json()
+    del data["question"], data["candidate"]
+    assert Settings.from_json(data).question == "best"
+
+
+def test_rule_of_ranks() -> None:
+    names = ("a", "b", "c")
+    whole, top = Settings(names, question="ranks").rule(9), Settings(names, question="ranks", top=2).rule(9)
+    place = Settings(names, question="ranks", candidate="c").rule(9)
+    assert isinstance(whole, Ranks)
+    assert isinstance(top, Ranks)
+    assert isinstance(place, Place)
+    assert (whole.top, top.top, place.candidate) == (3, 2, 2)

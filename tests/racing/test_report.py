@@ -98,3 +98,22 @@ def test_page_escapes_names(count: int) -> None:
     assert "<b>.race" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert page.count("<svg") == (2 if found.rows_counted else 0)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("asked", [{}, {"top": 2}, {"candidate": "b"}])
+def test_page_of_ranks(asked: Any) -> None:
+    running = Race("abc", 90, seed=1, question="ranks", **asked)
+    assert "Ranks" in RaceReport.from_race(running).to_html()
+    finished = answer_all(running, {"a": 0.0, "b": 0.5, "c": 1.0})
+    report = RaceReport.from_race(finished)
+    page = report.to_html()
+    assert page.count('class="bar sure"') == len(finished.rank_sets) == (1 if asked.get("candidate") else 3)
+    assert 'aria-label="b: ranks 2"' in page
+    assert "b has rank 2" in page if asked.get("candidate") else "In order: a, b" in page
+    assert "Wealth of the bet" not in page
+    ranks = {
+        one["name"]: one["ranks"] for one in json.loads(json.dumps(report.to_json(), allow_nan=False))["candidates"]
+    }
+    assert ranks["b"] == [2, 2]
+    assert (ranks["a"] is None) == bool(asked.get("candidate"))

@@ -7,8 +7,9 @@ import pytest
 
 from race_cases import answer_all
 from tombola.racing import Race
+from tombola.racing.ranks import Place, Ranks
 from tombola.racing.top import Top
-from tombola.racing.verdict import is_wrong
+from tombola.racing.verdict import is_exact, is_wrong
 
 
 def race_with_constant_difference(rows: int, by: float) -> Race:
@@ -85,3 +86,88 @@ def test_is_wrong_for_top() -> None:
     assert not is_wrong(rule, np.array([0.0, 100.0, 10.0]))
     assert not is_wrong(rule, np.array([0.0, 10.0, 10.0])), "of equals, each is among the best"
     assert is_wrong(rule, np.array([0.0, 9.0, 10.0]))
+
+
+STEPS = {"a": 0.0, "b": 0.4, "c": 0.7, "d": 1.0}
+
+
+@pytest.mark.usefixtures("plainly")
+def test_verdict_of_ranks() -> None:
+    race = Race("dcba", 400, seed=1, question="ranks")
+    assert race.verdict.startswith(
+        "open: 4 of 4 ranks are not settled on these 400 rows; ranks still possible: 1 to 4 d"
+    )
+    answer_all(race, STEPS)
+    assert race.verdict.startswith(
+        "the order of 4 candidates on these 400 rows: a, b, c and d, with probability 0.95 or more; "
+    )
+    assert race.answer == ("a", "b", "c", "d")
+    assert race.rank_sets == {"a": (1, 1), "b": (2, 2), "c": (3, 3), "d": (4, 4)}
+    assert (race.proved, race.leader, race.active) == (True, "a", ())
+    assert race.rows_counted < 400
+    assert {one.against for one in race.dropped} == {""}
+
+
+@pytest.mark.usefixtures("plainly")
+def test_verdict_of_first_ranks_needs_fewer_calls() -> None:
+    close = {"a": 0.0, "b": 0.4, "c": 0.7, "d": 0.75}
+    first = answer_all(Race("dcba", 400, seed=1, question="ranks", top=2), close)
+    assert first.verdict.startswith("the first 2 in order of 4 candidates on these 400 rows: a and b, with probability")
+    assert first.rank_sets["c"] == (3, 4)
+    assert first.calls_made < answer_all(Race("dcba", 400, seed=1, question="ranks"), close).calls_made
+
+
+@pytest.mark.usefixtures("plainly")
+def test_verdict_of_place() -> None:
+    race = Race("dcba", 400, seed=1, question="ranks", candidate="b")
+    assert race.verdict.startswith("open: b has a rank from 1 to 4 of 4 candidates on these 400 rows, with probability")
+    answer_all(race, STEPS)
+    assert race.verdict.startswith("b has rank 2 of 4 candidates on these 400 rows, with probability 0.95 or more; ")
+    assert (race.proved, race.answer, race.rank_sets) == (True, ("b",), {"b": (2, 2)})
+    assert race.rows_counted < 400
+
+
+@pytest.mark.usefixtures("plainly")
+def test_verdict_of_ranks_with_ties() -> None:
+    race = answer_all(Race("abc", 4, seed=1, question="ranks"), {"a": 0.5, "b": 0.5, "c": 0.6})
+    assert (race.proved, race.done) == (None, True)
+    assert race.verdict.startswith("not separable on this list: 2 of 3 ranks are not settled on these 4 rows; ")
+    assert "1 to 2 a, 1 to 2 b and 3 c, for certain: the whole table is known" in race.verdict
+
+
+@pytest.mark.usefixtures("plainly")
+def test_verdict_of_ranks_is_not_certain_after_a_wrong_early_decision() -> None:
+    """b before a was decided early; the totals of the full table contradict it."""
+    rule = Ranks(2, 4, 4, 0.05)
+    rule.state.total_loss[:] = [1.0, 2.0]
+    rule.state.rows_seen[0] = 4.0
+    assert is_exact(rule)
+    rule.state.settled[1, 0] = 1.0
+    assert not is_exact(rule)
+
+
+def test_is_wrong_of_ranks() -> None:
+    rule = Ranks(3, 9, 9, 0.05)
+    assert not is_wrong(rule, np.array([3.0, 2.0, 1.0]))
+    rule.state.settled[0, 1] = 1.0
+    assert is_wrong(rule, np.array([3.0, 2.0, 1.0]))
+    assert not is_wrong(rule, np.array([1.0, 2.0, 1.0]))
+    assert not is_wrong(rule, np.array([1.0, 1.0, 1.0]))
+    rule.state.settled[2, 1] = 1.0
+    assert is_wrong(rule, np.array([1.0, 1.0, 1.0])), "the order of tied candidates is the order of the file"
+
+
+def test_is_wrong_of_place() -> None:
+    rule = Place(3, 9, 9, 0.05, candidate=1)
+    rule.state.rule_values[:] = [2.0, 0.0, 2.0]
+    assert not is_wrong(rule, np.array([1.0, 2.0, 3.0]))
+    assert not is_wrong(rule, np.array([1.0, 1.0, 1.0]))
+    assert is_wrong(rule, np.array([1.0, 3.0, 2.0]))
+
+
+@pytest.mark.usefixtures("plainly")
+def test_contradiction_of_place_is_reported() -> None:
+    race = Race("abc", 9, seed=1, question="ranks", candidate="b")
+    race.rule.state.rule_values[:] = [3.0, 0.0, 2.0]
+    assert race.verdict.startswith("contradiction: the rank of b was proved above 2 and below 3")
+    assert race.proved is None

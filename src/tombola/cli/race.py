@@ -15,10 +15,12 @@ import typer
 from tombola._formatting import escape_control
 from tombola.cli.options import CORES, Json, Seeds, Workers, split_commas
 from tombola.cli.printing import new_table, print_error, show
-from tombola.cli.race_options import MakeSettings, with_race_options
+from tombola.cli.race_options import MakeSettings, Question, RankOf, with_race_options
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tombola.persistence.race_file import RaceFile
     from tombola.racing import Plan, Race, SubprocessEvaluator
     from tombola.racing.report import RaceReport
@@ -60,6 +62,8 @@ def plan_(
     ] = 0.0,
     top: Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)] = 1,
     baseline: Annotated[str, typer.Option(help="Gate: are the others better than this candidate?")] = "",
+    question: Question = "best",
+    rank_of: RankOf = "",
     shuffles: Annotated[int, typer.Option(help="Number of simulated races, each in its own order.", min=1)] = 200,
     rescale: Rescale = False,  # noqa: FBT002 - a flag
     missing: Missing = "error",
@@ -74,9 +78,10 @@ def plan_(
     name = "standard input" if table == "-" else Path(table).name
     read = read_table(table, rescale=rescale, missing=missing, **table_options)
     pool, notes = read.pool, read.notes
+    asked: Any = {"question": question, "candidate": rank_of or None}
     plans = plan(
         pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top,
-        baseline=baseline or None, shuffles=shuffles, workers=workers,
+        baseline=baseline or None, **asked, shuffles=shuffles, workers=workers,
     )  # fmt: skip
     if as_json:
         facts = {
@@ -333,6 +338,29 @@ def _exit_code(race: "Race") -> int:
 def _show_report(report: "RaceReport", file: Path) -> None:
     race = report.race
     show(f"{race.verdict}; seed {race.settings.seed}", soft=True)
+    if race.rank_sets:
+        show(_rank_table(report))
+    else:
+        show(_standings_table(report))
+    if race.pending:
+        show(f"{len(race.pending)} calls wait for an answer; list them:")
+        show(f"  tombola race next {file} --again", soft=True)
+
+
+def _rank_table(report: "RaceReport") -> "Table":
+    """Return the rank sets as a table, best ranks first."""
+    from tombola.racing.verdict import rank_text
+
+    table = new_table("ranks", "candidate", "mean loss", "rows")
+    for column in (0, 2, 3):
+        table.columns[column].justify = "right"
+    for one in report.standings:
+        ranks = rank_text(one.ranks) if one.ranks else "–"
+        table.add_row(ranks, escape_control(one.name), f"{one.mean_loss:.4g}" if one.rows else "–", f"{one.rows:,}")
+    return table
+
+
+def _standings_table(report: "RaceReport") -> "Table":
     table = new_table("candidate", "mean loss", "rows", "dropped after", "against", "wealth")
     for column in (1, 2, 3, 5):
         table.columns[column].justify = "right"
@@ -343,10 +371,7 @@ def _show_report(report: "RaceReport", file: Path) -> None:
         table.add_row(
             escape_control(one.name), mean, f"{one.rows:,}", dropped, escape_control(one.against) or "–", wealth
         )
-    show(table)
-    if race.pending:
-        show(f"{len(race.pending)} calls wait for an answer; list them:")
-        show(f"  tombola race next {file} --again", soft=True)
+    return table
 
 
 def _to_loss(within: float, low: float, high: float) -> float:

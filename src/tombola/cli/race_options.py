@@ -30,6 +30,10 @@ MaxCost = Annotated[float | None, typer.Option(help="Cap on the total cost; call
 MaxCallCost = Annotated[
     float | None, typer.Option(help="Largest cost of one call, for --max-cost. Default: the largest so far.", min=0)
 ]
+Question = Annotated[
+    str, typer.Option(help="best, or ranks: the order of all, of the first TOP, or the rank of --rank-of.")
+]
+RankOf = Annotated[str, typer.Option(help="With --question ranks: ask only for the rank of this candidate.")]
 OnFailure = Annotated[str, typer.Option(help="worst: a failed call counts as loss 1; stop: it ends the race.")]
 
 
@@ -44,6 +48,8 @@ def make_settings(
     max_cost: MaxCost = None,
     max_call_cost: MaxCallCost = None,
     on_failure: OnFailure = "worst",
+    question: Question = "best",
+    rank_of: RankOf = "",
 ) -> MakeSettings:
     """Return a function from candidate names to `Settings` with these options."""
 
@@ -53,6 +59,7 @@ def make_settings(
         population = math.inf if future else None
         limits: Any = {
             "max_calls": max_calls, "max_cost": max_cost, "max_call_cost": max_call_cost, "on_failure": on_failure,
+            "question": question, "candidate": rank_of or None,
         }  # fmt: skip
         return Settings(tuple(candidates), seed, level, within, top, baseline or None, population, **limits)
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from tombola.engine.compiler import Workload
 from tombola.order import draw_order
 from tombola.pool import Pool
 from tombola.racing.options import Settings
-from tombola.racing.verdict import answer_of, is_proved, is_wrong
+from tombola.racing.ranks import Place
+from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
 from tombola.rng import RngStreams, repetition_seeds
 
 # Quantiles of the range that holds 90 % of the shuffles.
@@ -93,6 +94,8 @@ def plan(
     within: float = 0.0,
     top: int = 1,
     baseline: str | None = None,
+    question: Literal["best", "ranks"] = "best",
+    candidate: str | None = None,
     shuffles: int = 200,
     workers: int = 1,
 ) -> list[Plan]:
@@ -101,7 +104,7 @@ def plan(
     pool      the table of losses
     seed      seed of the shuffles
     levels    error probabilities to compare
-    within, top, baseline   the question, as in `Settings`
+    within, top, baseline, question, candidate   the question, as in `Settings`
     shuffles  number of simulated races per level
     workers   threads
 
@@ -112,11 +115,11 @@ def plan(
     """
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
     table, orders = np.ascontiguousarray(pool.losses), repetition_seeds(seed, count)
-    question = Settings(pool.actions, 0, within=within, top=top, baseline=baseline)
+    asked = Settings(pool.actions, 0, within=within, top=top, baseline=baseline, question=question, candidate=candidate)
     workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
     plans = []
     for level in levels:
-        settings = replace(question, level=level)
+        settings = replace(asked, level=level)
         pieces = [(settings, table, pool.totals, one, workload) for one in orders]
         outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {level:g}")
         plans.append(Plan(settings, pool.rows, tuple(outcomes)))
@@ -128,4 +131,7 @@ def _simulate(settings: Settings, table: Rows, totals: Floats, seed: Seed, workl
     with workload.active():
         calls = rule.play(table, draw_order("random", len(table), RngStreams(seed).order()))
     answer = tuple(settings.candidates[a] for a in answer_of(rule))
+    if isinstance(rule, Place):
+        # The candidate is known beforehand; its rank is the answer.
+        answer = (f"{answer[0]}: rank {rank_text(rule.rank_set())}",)
     return SimulatedRace(calls, rule.rows_seen, answer, is_proved(rule) is not None, is_wrong(rule, totals))

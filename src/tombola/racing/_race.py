@@ -25,6 +25,7 @@ from tombola.errors import ConflictError, FeedbackError
 from tombola.order import draw_order
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
+from tombola.racing.ranks import Place, Ranks
 from tombola.racing.verdict import answer_of, is_proved, rows_remaining, verdict_of
 from tombola.rng import RngStreams
 
@@ -184,7 +185,13 @@ class Race(ProcessBound):
         gone = sorted((int(state.drop_row[a]), a) for a in range(len(self.candidates)) if not self._active[a])
         names = self.candidates
         return [
-            Dropped(names[a], row, names[int(state.dropped_against[a])], float(state.wealth_at_drop[a]))
+            # `Ranks` drops against the whole field, encoded as -1.
+            Dropped(
+                names[a],
+                row,
+                names[o] if (o := int(state.dropped_against[a])) >= 0 else "",
+                float(state.wealth_at_drop[a]),
+            )
             for row, a in gone
         ]
 
@@ -251,6 +258,23 @@ class Race(ProcessBound):
         for row, (active, values) in enumerate(self._wealth_rows):
             history[row, active] = values
         return history
+
+    @property
+    def rank_sets(self) -> dict[str, tuple[int, int]]:
+        """First and last possible rank by candidate, with question="ranks"; else empty.
+
+        With probability at least 1 - level all rank sets hold simultaneously, after every row.
+
+        >>> race = Race(["a", "b"], rows=1, question="ranks", seed=1)
+        >>> race.rank_sets
+        {'a': (1, 2), 'b': (1, 2)}
+        """
+        if isinstance(self.rule, Ranks):
+            return {
+                name: (int(low), int(high))
+                for name, (low, high) in zip(self.candidates, self.rule.rank_sets(), strict=True)
+            }
+        return {self.candidates[self.rule.candidate]: self.rule.rank_set()} if isinstance(self.rule, Place) else {}
 
     @property
     def answer(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from tombola.errors import ParameterError
 from tombola.racing.best import Best
 from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate
+from tombola.racing.ranks import Place, Ranks
 from tombola.racing.top import Top
 from tombola.racing.within import Within
 
@@ -34,6 +35,8 @@ class RaceOptions(TypedDict, total=False):
     max_cost: float | None
     max_call_cost: float | None
     on_failure: Literal["worst", "stop"]
+    question: Literal["best", "ranks"]
+    candidate: str | None
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class Settings:
                     and the first call is issued alone, because no cost is known yet. Then the cap holds as long as no
                     call in flight costs more than every call before it.
     on_failure      "worst": a failed call counts as loss 1; "stop": it ends the race
+    question        "best", or "ranks": the order of all candidates, or of the first `top` if top > 1
+    candidate       with question="ranks": ask only for the rank of this candidate
     """
 
     candidates: tuple[str, ...]
@@ -67,6 +72,8 @@ class Settings:
     max_cost: float | None = None
     max_call_cost: float | None = None
     on_failure: Literal["worst", "stop"] = "worst"
+    question: Literal["best", "ranks"] = "best"
+    candidate: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "candidates", distinct_names("candidates", self.candidates))
@@ -106,6 +113,19 @@ class Settings:
             _reject("top", "used without within and baseline", "one of them too", f"Race(..., top={self.top})")
         if self.baseline is not None and self.baseline not in self.candidates:
             _reject("baseline", f"one of {', '.join(self.candidates)}", self.baseline, f"{self.candidates[0]!r}")
+        if self.question not in ("best", "ranks"):
+            _reject("question", "'best' or 'ranks'", self.question, "question='ranks'")
+        if self.question == "ranks" and (self.within > 0 or self.baseline is not None):
+            _reject("question", "'best' with within or baseline", self.question, "Race(..., question='ranks') alone")
+        if self.candidate is not None:
+            self._check_candidate(self.candidate)
+
+    def _check_candidate(self, name: str) -> None:
+        if self.question != "ranks" or self.top > 1:
+            given = f"question={self.question!r} and top={self.top}"
+            _reject("candidate", "used with question='ranks' and without top", given, "question='ranks' beside it")
+        if name not in self.candidates:
+            _reject("candidate", f"one of {', '.join(self.candidates)}", name, f"{self.candidates[0]!r}")
 
     def with_seed(self) -> "Settings":
         """Return the settings with a seed: the given one, or a random one."""
@@ -116,6 +136,10 @@ class Settings:
         size = rows if self.population is None else self.population
         common: dict[str, Any] = {"candidates": len(self.candidates), "rows": rows, "population": size}
         common["level"] = self.level
+        if self.candidate is not None:
+            return Place(**common, candidate=self.candidates.index(self.candidate))
+        if self.question == "ranks":
+            return Ranks(**common, top=self.top if self.top > 1 else 0)
         if self.baseline is not None:
             return Gate(**common, baseline=self.candidates.index(self.baseline), margin=self.within)
         if self.top > 1:

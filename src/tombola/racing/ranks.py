@@ -51,12 +51,23 @@ class Ranks(Elimination):
 
     def open_questions(self) -> list[OpenQuestion]:
         """Return the open comparisons of neighbours by mean loss: the slowest ones."""
-        k, order = self.candidates, np.argsort(self.state.total_loss, kind="stable")
-        open_pairs = [(a, b) for a, b in pairwise(order) if not (self.before[a, b] or self.before[b, a])]
+        # Totals of dropped candidates are over fewer rows, so only active ones are compared.
+        order = sorted(self.active, key=lambda a: float(self.state.total_loss[a]))
+        before, first = self.before, self.rank_sets()[:, 0]
         return [
-            OpenQuestion(self.gap(a, b), self.variance(int(b) * k + int(a)), self.state.threshold)
-            for a, b in open_pairs
+            OpenQuestion(self.gap(a, b), self.variance(b * self.candidates + a), self.state.threshold)
+            for a, b in pairwise(order)
+            if not (before[a, b] or before[b, a]) and first[a] <= self.top
         ]
+
+    @property
+    def leader(self) -> int:
+        """The candidate with the smallest first rank; among these the smallest mean loss."""
+        state, first = self.state, self.rank_sets()[:, 0]
+        rows = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
+        return min(
+            range(self.candidates), key=lambda a: (int(first[a]), float(state.total_loss[a] / max(rows[a], 1.0)))
+        )
 
     @staticmethod
     def step(state: State, losses: Floats) -> None:
@@ -176,9 +187,16 @@ class Place(Elimination):
         """Return the first and the last rank that the candidate may have."""
         return int(self.state.rule_values[0]), int(self.state.rule_values[-1]) if self.candidates > 1 else 1
 
+    @property
+    def is_contradictory(self) -> bool:
+        """Whether both bounds were proved past each other; probability at most `level`."""
+        first, last = self.rank_set()
+        return first > last
+
     def open_questions(self) -> list[OpenQuestion]:
-        a, threshold = self.candidate, self.state.threshold
-        return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in self.active if b != a]
+        a, threshold, evidence = self.candidate, self.state.threshold, self.state.settled.max(axis=0)
+        undecided = [b for b in self.active if b != a and evidence[b] < threshold]
+        return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in undecided]
 
     @staticmethod
     def step(state: State, losses: Floats) -> None:

@@ -12,7 +12,7 @@ from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.options import hash_of_rows
-from tombola.racing.verdict import is_exact, is_within_only
+from tombola.racing.verdict import is_exact, is_within_only, rank_text
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw
 from tombola.report.page import drawing, render
@@ -29,12 +29,14 @@ MAX_CURVES = 6
 POINTS_PER_CURVE = 160
 # Candidates in the table before the rest is folded away.
 MAX_TABLE_ROWS = 12
+# Rank sets in the picture before the rest is folded away.
+MAX_RANK_BARS = 60
 # Lower end of the logarithmic wealth axis.
 MIN_PLOTTED_WEALTH = 1e-4
 
 
 class Standing(NamedTuple):
-    """A candidate: mean loss, rows; if dropped, the opponent and the wealth."""
+    """A candidate: mean loss, rows; if dropped, opponent and wealth; its rank set."""
 
     name: str
     mean_loss: float
@@ -42,6 +44,7 @@ class Standing(NamedTuple):
     active: bool
     against: str
     wealth: float
+    ranks: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +125,9 @@ class RaceReport:
 
     def to_html(self) -> str:
         """Return the HTML page."""
-        charts = [_wealth_chart(self), _survivor_chart(self)] if self.race.rows_counted else []
+        # Ranks have one wealth per pair: no curve per candidate.
+        curves = [] if self.race.rank_sets else [_wealth_chart(self)]
+        charts = [*curves, _survivor_chart(self)] if self.race.rows_counted else []
         return render(
             "race.html",
             title=_title(self.race),
@@ -132,6 +137,8 @@ class RaceReport:
             cards=_cards(self),
             lines=[_table_row(one) for one in self.standings],
             shown=MAX_TABLE_ROWS,
+            ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
+            ranks_shown=MAX_RANK_BARS,
             drawings=[drawing(f"race-{index}", chart) for index, chart in enumerate(charts)],
         )
 
@@ -171,7 +178,13 @@ def _standings(race: Race) -> tuple[Standing, ...]:
         Standing(one.candidate, means[one.candidate], one.row, active=False, against=one.against, wealth=one.wealth)
         for one in race.dropped
     ]
-    return (*active, *reversed(dropped))
+    if not (sets := race.rank_sets):
+        return (*active, *reversed(dropped))
+    # Candidates without a rank set, with settings.candidate, come last.
+    unranked = (len(race.candidates) + 1,) * 2
+    ranked_by = sorted([*active, *dropped], key=lambda one: (*sets.get(one.name, unranked), one.mean_loss))
+    # A settled rank rests on many pairs, so there is no single wealth to show.
+    return tuple(one._replace(ranks=sets.get(one.name), wealth=math.nan) for one in ranked_by)
 
 
 def _to_json(one: Standing) -> dict[str, Any]:
@@ -181,10 +194,24 @@ def _to_json(one: Standing) -> dict[str, Any]:
     return {**one._asdict(), "mean_loss": mean, "wealth": wealth, "against": one.against or None}
 
 
+def _rank_bar(race: Race, one: Standing) -> dict[str, str | float | bool]:
+    """Return the bar of a rank set; positions in percent of the width."""
+    first, last = one.ranks or (1, len(race.candidates))
+    # A contradiction (Place.is_contradictory) leaves no rank; the verdict reports it.
+    k, width = len(race.candidates), max(last - first + 1, 0)
+    return {
+        "name": one.name, "ranks": rank_text((first, last)), "sure": first == last, "new_group": False,
+        "mean": f"{one.mean_loss:.4g}", "left": round(100 * (first - 1) / k, 2), "width": round(100 * width / k, 2),
+    }  # fmt: skip
+
+
 def _title(race: Race) -> str:
+    if race.proved and race.settings.candidate is not None:
+        return f"{race.settings.candidate} has rank {race.rank_sets[race.settings.candidate][0]}"
     if race.proved and race.settings.baseline is None:
         more = f" and {len(race.answer) - 3} more" if len(race.answer) > 3 else ""
         claim = f"Within {race.settings.within:g} of the best" if is_within_only(race) else "The best"
+        claim = "In order" if race.rank_sets else claim
         return f"{claim}: {', '.join(race.answer[:3])}{more}"
     if race.settings.baseline is not None and race.proved is not None:
         return "The gate is passed" if race.proved else "The gate is not passed"
@@ -218,7 +245,7 @@ def _table_row(one: Standing) -> dict[str, str | bool]:
         "rows": f"{one.rows:,}",
         "drop_row": "in the race" if one.active else f"{one.rows:,}",
         "against": one.against or "–",
-        "wealth": "–" if one.active else wealth,
+        "wealth": "–" if math.isnan(one.wealth) else wealth,
     }
 
 

@@ -9,6 +9,7 @@ from tombola._types import Floats
 from tombola.racing.bets import MAX_LOSS_SHARE, ROUNDING_SLACK
 from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate, holds_on_list
+from tombola.racing.ranks import Place, Ranks
 from tombola.racing.top import Top
 from tombola.racing.within import Within
 
@@ -17,12 +18,18 @@ if TYPE_CHECKING:
 
 # Longest list of names that a sentence spells out.
 MAX_NAMES = 6
+# The same for an order: its first ranks are the answer.
+MAX_RANKED = 10
 
 
 def answer_of(rule: Elimination) -> list[int]:
     """Return the answer; while the question is open, the possible answers."""
     if isinstance(rule, Gate):
         return [c for c, passed in rule.decisions.items() if passed]
+    if isinstance(rule, Place):
+        return [rule.candidate]
+    if isinstance(rule, Ranks):
+        return _possible_top(rule)
     if isinstance(rule, Within) and rule.chosen is not None:
         return [rule.chosen]
     if rule.rows_seen == rule.population:
@@ -39,8 +46,21 @@ def is_proved(rule: Elimination) -> bool | None:
         if not all(decisions.values()):
             return False
         return True if len(decisions) == rule.candidates - 1 else None
+    if isinstance(rule, Place):
+        first, last = rule.rank_set()
+        return True if first == last else None
+    if isinstance(rule, Ranks):
+        sets = rule.rank_sets()[_possible_top(rule)]
+        return True if (sets[:, 0] == sets[:, 1]).all() else None
     target = rule.top if isinstance(rule, Top) else 1
     return True if rule.done and len(answer_of(rule)) <= target else None
+
+
+def _possible_top(rule: Ranks) -> list[int]:
+    """Return the candidates that may be among the first `top`, in order of their rank sets."""
+    first, last = rule.rank_sets().T
+    possible = [a for a in range(rule.candidates) if first[a] <= rule.top]
+    return sorted(possible, key=lambda a: (first[a], last[a]))
 
 
 def _smallest_totals(rule: Elimination, count: int) -> list[int]:
@@ -67,6 +87,13 @@ def is_wrong(rule: Elimination, totals: Floats) -> bool:
             passed != holds_on_list(float(leads[c]), rule.margin, rule.rows) for c, passed in rule.decisions.items()
         )
     slack = ROUNDING_SLACK * rule.rows
+    if isinstance(rule, Place | Ranks):
+        # The order that the rank sets cover: by total loss, ties in file order.
+        ahead = _true_order(totals, slack)
+        if isinstance(rule, Ranks):
+            return bool((rule.before & ~ahead).any())
+        first, last = rule.rank_set()
+        return not first <= 1 + int(ahead[:, rule.candidate].sum()) <= last
     if isinstance(rule, Top):
         inside = answer_of(rule)
         outside = [a for a in range(rule.candidates) if a not in inside]
@@ -76,6 +103,14 @@ def is_wrong(rule: Elimination, totals: Floats) -> bool:
     if is_proved(rule):
         return any(totals[a] > best + allowed + slack for a in answer_of(rule))
     return bool(min(totals[a] for a in answer_of(rule)) > best + allowed + slack)
+
+
+def _true_order(totals: Floats, slack: float) -> "np.typing.NDArray[np.bool_]":
+    """Return where a comes before b by total loss, ties in file order, shape (k, k)."""
+    k = len(totals)
+    difference = totals[:, None] - totals[None, :]
+    in_file = np.arange(k)[:, None] < np.arange(k)[None, :]
+    return np.asarray((difference < -slack) | ((np.abs(difference) <= slack) & in_file))
 
 
 def rows_remaining(rule: Elimination) -> int | None:
@@ -107,6 +142,9 @@ def _rows_for(rule: Elimination, edge: float, variance: float, threshold: float)
 def is_exact(rule: Elimination) -> bool:
     """Return whether all rows were counted without a drop before the last one."""
     early = any(0 < row < rule.population for row in rule.state.drop_row)
+    # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must agree with them.
+    if rule.rows_seen == rule.population and isinstance(rule, Place | Ranks):
+        return not early and not is_wrong(rule, rule.state.total_loss)
     return rule.rows_seen == rule.population and not early and not isinstance(rule, Gate)
 
 
@@ -122,6 +160,10 @@ def verdict_of(race: "Race") -> str:
         return f"stopped, undecided: {call.candidate} failed on row {call.row}; {_effort(race)}"
     if isinstance(race.rule, Gate):
         return f"{_gate_text(race, race.rule)}; {_effort(race)}"
+    if isinstance(race.rule, Place):
+        return f"{_place_text(race, race.rule)}; {_effort(race)}"
+    if isinstance(race.rule, Ranks):
+        return f"{_ranks_text(race, race.rule)}; {_effort(race)}"
     return f"{_proved_text(race) if race.proved else _open_text(race)}; {_effort(race)}"
 
 
@@ -151,6 +193,49 @@ def _open_text(race: "Race") -> str:
     if race.rows_counted == len(race.rows):
         return f"not separable on this list: {words}"
     return f"{'undecided' if race.done else 'open'}: {words}"
+
+
+def _ranks_text(race: "Race", rule: Ranks) -> str:
+    whole = rule.top == rule.candidates
+    if race.proved:
+        scope = "the order" if whole else f"the first {rule.top} in order"
+        return f"{scope} of {_candidates(race)}: {_join(race.answer, MAX_RANKED)}{_confidence(race)}"
+    sets = race.rank_sets
+    texts = tuple(f"{rank_text(sets[name])} {name}" for name in race.answer)
+    open_ranks = sum(first != last for first, last in sets.values())
+    words = (
+        f"{open_ranks} of {len(race.candidates)} ranks are not settled{_scope(race)}; ranks still possible: "
+        f"{_join(texts, MAX_RANKED)}{_confidence(race)}"
+    )
+    return f"{_open_prefix(race)}: {words}"
+
+
+def _place_text(race: "Race", rule: Place) -> str:
+    name, ranks = race.candidates[rule.candidate], rule.rank_set()
+    if rule.is_contradictory:
+        return (
+            f"contradiction: the rank of {name} was proved above {ranks[0] - 1} and below {ranks[1] + 1}, which happens "
+            f"with probability {race.settings.level:g} or less; start again with another seed"
+        )
+    if race.proved:
+        return f"{name} has rank {ranks[0]} of {_candidates(race)}{_confidence(race)}"
+    return f"{_open_prefix(race)}: {name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(race)}{_confidence(race)}"
+
+
+def _open_prefix(race: "Race") -> str:
+    if race.rows_counted == len(race.rows):
+        return "not separable on this list"
+    return "undecided" if race.done else "open"
+
+
+def rank_text(ranks: tuple[int, int]) -> str:
+    """Return a rank set as text.
+
+    >>> rank_text((2, 2)), rank_text((2, 5))
+    ('2', '2 to 5')
+    """
+    first, last = ranks
+    return f"{first}" if first == last else f"{first} to {last}"
 
 
 def _gate_text(race: "Race", gate: Gate) -> str:
@@ -208,7 +293,7 @@ def _effort(race: "Race") -> str:
     return f"{race.rows_counted:,} rows, {calls:,} calls{failed}{spent}, {saved:,} saved ({share:.0%})"
 
 
-def _join(names: tuple[str, ...]) -> str:
-    if len(names) > MAX_NAMES:
-        return f"{', '.join(names[: MAX_NAMES - 1])} and {len(names) - MAX_NAMES + 1} more"
+def _join(names: tuple[str, ...], most: int = MAX_NAMES) -> str:
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "none"
