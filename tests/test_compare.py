@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -246,3 +247,30 @@ def test_relabelling_under_a_budget() -> None:
     pool = Pool(np.eye(3)[[0, 1, 2] * 3], costs=np.full((9, 3), 0.5))
     runs = compare(pool, {"first": FirstListed()}, repetitions=12, budget=Budget(100.0, null="add"), seed=0)
     assert len({tuple(plays) for plays in runs.cell("first").plays[:, :3].tolist()}) > 1
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.usefixtures("plainly")
+def test_frames_keep_names_and_take_kind(library: str) -> None:
+    """Scores read as losses would name the worst action as the best."""
+    columns = {"weak": [0.0, 0.25] * 10, "strong": [1.0, 0.75] * 10}
+    module = __import__(library)
+    frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    if not hasattr(frame, "__array__"):
+        pytest.skip("tables of this version are not arrays")
+    runs = compare(frame, [FollowTheLeader()], repetitions=2, kind="scores", seed=0)
+    assert runs.actions == ("weak", "strong")
+    assert runs.cell("FollowTheLeader").plays[:, 1].tolist() > runs.cell("FollowTheLeader").plays[:, 0].tolist()
+    same = compare(Pool(frame, kind="scores"), [FollowTheLeader()], repetitions=2, seed=0)
+    assert runs.regrets("FollowTheLeader").tolist() == same.regrets("FollowTheLeader").tolist()
+    with pytest.raises(PoolError, match="expected kind='losses'"):
+        compare(frame, [FollowTheLeader()], repetitions=2, seed=0)
+    with pytest.raises(PoolError, match="which has losses already"):
+        compare(Pool(frame, kind="scores"), [FollowTheLeader()], repetitions=2, kind="scores", seed=0)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_frames_of_different_sizes() -> None:
+    pandas: Any = import_module("pandas")
+    frames = [pandas.DataFrame(np.random.default_rng(0).random((rows, 2)), columns=["a", "b"]) for rows in (5, 9)]
+    assert compare(frames, [FollowTheLeader()], repetitions=2, kind="losses", seed=0).horizons == [5, 9]

@@ -1,6 +1,7 @@
 """Play and its trace: seeds, kinds of arrays, switches, and the regret as each input model defines it."""
 
 import math
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
 from tombola._play import log_spaced
 from tombola._types import Floats
-from tombola.errors import ParameterError
+from tombola.errors import ParameterError, PoolError
 from tombola.learners import Uniform
 from tombola.trace import Trace, best_action, best_each_round
 
@@ -194,3 +195,17 @@ def test_marks_begin_at_1_rise_and_end_at_the_horizon(horizon: int) -> None:
     assert (marks[0], marks[-1]) == (1, horizon)
     assert (np.diff(marks) > 0).all()
     assert len(marks) <= 12 * math.log10(horizon) + 3
+
+
+@pytest.mark.usefixtures("plainly")
+def test_frame_keeps_names_and_index() -> None:
+    pandas: Any = import_module("pandas")
+    frame = pandas.DataFrame({"weak": [0.0, 0.25], "strong": [1.0, 0.75]}, index=["Ann", "Bob"])
+    trace = play(FollowTheLeader(), frame, order="given", kind="scores", seed=0)
+    assert trace.loss == pytest.approx(1.0 + 0.25), "the first of equals, then the higher score"
+    shown = trace.to_frame()
+    assert shown["row"].tolist() == ["Ann", "Bob"]
+    assert shown["action"].tolist() == ["weak", "strong"]
+    assert shown["loss"].sum() == pytest.approx(trace.loss)
+    with pytest.raises(PoolError, match="expected kind='losses'"):
+        play(FollowTheLeader(), frame, seed=0)

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import InitVar, dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from tombola.engine.compiler import Workload
 from tombola.errors import ParameterError
 from tombola.feedback import feedback_type
 from tombola.order import ORDER_MODELS, OrderLike, OrderModel, as_order_model, random_order
-from tombola.pool import Pool, as_pool
+from tombola.pool import Pool, as_pool, is_frame
 from tombola.rng import RngStreams, repetition_seeds
 from tombola.runs import Cell, Entry, Runs, slice_ends
 
@@ -32,6 +32,7 @@ PoolLike: TypeAlias = AnyPool | ArrayLike
 LearnerLike: TypeAlias = Any  # a learner, or a function of the horizon that returns one
 Learners: TypeAlias = Mapping[str, LearnerLike] | Sequence[LearnerLike] | LearnerLike
 Orders: TypeAlias = Sequence[OrderLike] | OrderLike
+Kind: TypeAlias = Literal["losses", "scores"]
 
 
 def compare(
@@ -48,11 +49,12 @@ def compare(
     relabel: bool = True,
     marks: Sequence[int] | None = None,
     workers: int = 1,
+    kind: Kind | None = None,
     seed: Seed,
 ) -> Runs:
     """Play every learner on the same orders of the pool, and return all runs.
 
-    - `pool`: a pool, an array of losses, or several pools of different sizes.
+    - `pool`: a pool, an array of losses, a data frame, which needs `kind`, or several of them of different sizes.
     - `learners`: learners, or functions of the horizon that return one; a dict gives them names.
     - `orders`: input models "random", "iid" or "given", or several of them.
     - `repetitions`, `first`: number of repetitions, and index of the first; `first=40` continues 40 repetitions.
@@ -65,6 +67,7 @@ def compare(
     - `marks`: rounds at which sums are recorded, besides the end and every fortieth of the rounds; about twelve per
       power of ten if left out.
     - `workers`: number of threads; the result does not depend on it.
+    - `kind`: "losses" (lower is better) or "scores" (higher is better), for arrays and data frames.
     - `seed`: the only source of randomness.
 
     >>> from tombola import FollowTheLeader
@@ -78,7 +81,7 @@ def compare(
     workers = _validate.integer("compare", "workers", workers, least=1)
     comparison = Comparison(
         pool, learners, orders, delay=delay, switching_price=switching_price, budget=budget, stop=stop, relabel=relabel,
-        marks=marks, seed=seed,
+        marks=marks, kind=kind, seed=seed,
     )  # fmt: skip
     (runs,) = comparison.play([(first, count)], workers=workers)
     return runs
@@ -95,6 +98,7 @@ class Comparison:
     pool: InitVar[PoolLike | Sequence[AnyPool]]
     learners: InitVar[Learners]
     orders: InitVar[Orders] = "random"
+    kind: InitVar[Kind | None] = field(default=None, kw_only=True)
     delay: DelayLike | RowDelays = 0
     switching_price: float = 0.0
     budget: Budget | None = None
@@ -108,8 +112,10 @@ class Comparison:
     budget_runs: Sequence[BudgetRun | None] = field(init=False)
     target_regrets: Mapping[int, TargetRegret] = field(init=False)
 
-    def __post_init__(self, pool: PoolLike | Sequence[AnyPool], learners: Learners, orders: Orders) -> None:
-        pools = _pools(pool)
+    def __post_init__(
+        self, pool: PoolLike | Sequence[AnyPool], learners: Learners, orders: Orders, kind: Kind | None
+    ) -> None:
+        pools = _pools(pool, kind)
         price = _validate.real("compare", "switching_price", self.switching_price, least=0)
         budget_runs = [resolve_budget(one, self.budget, self.stop, best=True) for one in pools]
         marks = self.marks and tuple(_validate.integer("compare", "marks", mark, least=1) for mark in self.marks)
@@ -233,9 +239,11 @@ def _collect(entries: Sequence[Entry], results: Iterable[list[Cell]], count: int
     return cells
 
 
-def _pools(pool: Any) -> list[AnyPool]:
-    several = isinstance(pool, list | tuple) and all(isinstance(one, Pool | LabelledPool | np.ndarray) for one in pool)
-    pools: list[AnyPool] = [as_pool(one) for one in (pool if several else [pool])]
+def _pools(pool: Any, kind: Kind | None) -> list[AnyPool]:
+    several = isinstance(pool, list | tuple) and all(
+        isinstance(one, Pool | LabelledPool | np.ndarray) or is_frame(one) for one in pool
+    )
+    pools: list[AnyPool] = [as_pool(one, kind=kind) for one in (pool if several else [pool])]
     if len({p.rows for p in pools}) != len(pools) or not pools:
         raise ParameterError(
             f"compare: expected one pool, or pools with different numbers of rows, got {[p.rows for p in pools]} rows; "

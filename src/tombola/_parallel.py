@@ -2,10 +2,13 @@
 
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from tombola._progress import NotebookLine, in_notebook
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -14,6 +17,8 @@ Result = TypeVar("Result")
 
 # Work of less than a second needs no bar; after a second without a sign of life people press Ctrl-C.
 BAR_DELAY_SECONDS = 0.8
+# Seconds between two updates in a notebook, each of which is a message to the browser.
+NOTEBOOK_INTERVAL = 0.2
 
 
 def parallel_map(
@@ -68,6 +73,9 @@ def is_interactive() -> bool:
 
 
 def _with_progress(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
+    if in_notebook():
+        yield from _with_notebook_line(results, total, label)
+        return
     if not is_interactive():
         yield from results
         return
@@ -75,6 +83,27 @@ def _with_progress(results: Iterable[Result], total: int, label: str) -> Generat
         for result in results:
             advance()
             yield result
+
+
+def _with_notebook_line(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
+    """Yield results, with a line below the cell from the delay of the bar on."""
+    line = NotebookLine()
+    timer = threading.Timer(BAR_DELAY_SECONDS, line.update, (f"{label}: compiling (once on this machine)",))
+    timer.daemon = True
+    start = shown = time.monotonic()
+    timer.start()
+    try:
+        for done, result in enumerate(results, 1):
+            timer.cancel()
+            now = time.monotonic()
+            if now - start > BAR_DELAY_SECONDS and now - shown > NOTEBOOK_INTERVAL:
+                shown = now
+                line.update(f"{label}: {done:,} of {total:,}")
+            yield result
+    finally:
+        timer.cancel()
+        timer.join()
+        line.stop()
 
 
 @contextmanager

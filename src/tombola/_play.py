@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,12 +40,13 @@ def play(
     budget: Budget | None = None,
     stop: Stop = "fits",
     mixed: bool = False,
+    kind: Literal["losses", "scores"] | None = None,
     seed: Seed,
 ) -> Trace:
     """Play a learner over the rows of a pool and return the trace.
 
     learner: a learner; on a labelled pool, a learner of labels.
-    pool: a pool, or an array of losses with one column per action.
+    pool: a pool, an array of losses with one column per action, or a data frame, which needs `kind`.
     order: "random", "iid", "given", or an array of row indices.
     delay: rounds between a play and its feedback: one number, one per round, or `RowDelays`.
     switching_price: loss added to the regret for each change of the action.
@@ -54,6 +55,7 @@ def play(
     stop: "fits" plays any action with a worst cost that fits; "strict" is the paper's rule: only the null action once
         less than one largest cost of a resource is left.
     mixed: fluid play as in the paper: every action is played with its share of the mix.
+    kind: "losses" (lower is better) or "scores" (higher is better), for an array or a data frame.
     seed: seed of the order and of the learner.
 
     >>> from tombola import FollowTheLeader
@@ -68,7 +70,7 @@ def play(
     (4.0, 0.0, (False,))
     """
     price = _validate.real("play", "switching_price", switching_price, least=0)
-    pool = cast("Pool | LabelledPool", as_pool(pool))
+    pool = cast("Pool | LabelledPool", as_pool(pool, kind=kind))
     budget_run = resolve_budget(pool, budget, stop, mixed=mixed)
     streams, model = RngStreams(seed), as_order_model(order)
     with workload_of([pool], budget).active():

@@ -171,6 +171,10 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
     if is_frame(given) or isinstance(given, np.ndarray | list | tuple):
         return Pool(given, kind=kind)
     if hasattr(given, "rows") and hasattr(given, "__len__"):
+        if kind == "scores":
+            raise PoolError(
+                "Pool: expected no kind='scores' with a pool, which has losses already, got it; leave it out."
+            )
         return given
     raise PoolError(
         f"Pool: expected a pool, or an array of losses with a column for each action, got {type(given).__name__}; "
@@ -192,8 +196,14 @@ def _frame_labels(frame: Any, kind: str | None) -> tuple[list[str], list[Any] | 
         )
     # Arrow has the columns themselves in `columns`.
     names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    return names, frame_index(frame)
+
+
+def frame_index(frame: Any) -> list[Any] | None:
+    """Return the index of a frame or series of pandas as a list; None if it only counts rows, or if there is none."""
     index = getattr(frame, "index", None)
-    return names, None if index is None or type(index).__name__ == "RangeIndex" else list(index)
+    # Lists have a method of this name.
+    return None if index is None or callable(index) or type(index).__name__ == "RangeIndex" else list(index)
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tombola import _statistics
 from tombola._formatting import format_estimate, format_number
+from tombola._frames import to_frame
 from tombola._html import HtmlTable, html_block, short_repr
 from tombola._statistics import Estimate
 from tombola._types import Floats, Rounds
@@ -172,14 +173,7 @@ class Runs:
 
     def to_frame(self) -> Any:
         """Return `columns()` as a data frame: pandas if it is installed, else polars."""
-        for library in ("pandas", "polars"):
-            try:
-                return __import__(library).DataFrame(self.columns())
-            except ImportError:
-                continue
-        raise ParameterError(
-            "Runs.to_frame: expected pandas or polars, got neither; install one of them, or use Runs.columns()."
-        )
+        return to_frame("Runs", self.columns())
 
     def chart(
         self,

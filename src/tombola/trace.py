@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tombola._formatting import format_number
+from tombola._frames import to_frame
 from tombola._html import HtmlTable, html_block, short_learner, short_repr
 from tombola._types import Floats, Order, Rounds
 from tombola.budget.budget import NO_BALANCE, Balance
@@ -143,6 +144,32 @@ class Trace:
     def mistakes(self) -> int:
         """The number of wrong predictions, where labels are predicted."""
         return int(np.count_nonzero(self.losses)) if self.labels.size else 0
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the rounds as columns: round, row, action by name, loss and loss of the comparator.
+
+        `row` is the id of the row, or its index if the pool has no ids.
+
+        >>> from tombola import FixedAction, Pool, play
+        >>> pool = Pool([[0.0, 1.0], [0.5, 0.0]], actions=["call", "write"], ids=["Ann", "Bob"])
+        >>> trace = play(FixedAction(0), pool, order="given", seed=0)
+        >>> trace.columns()["row"], trace.columns()["action"]
+        (['Ann', 'Bob'], ['call', 'call'])
+        """
+        rows = self.order.tolist()
+        actions = self.actions.tolist()
+        return {
+            "round": list(range(1, self.horizon + 1)),
+            "row": rows if self.ids is None else [self.ids[row] for row in rows],
+            # Fluid play has no single action in a round.
+            "action": [self.names[a] if self.names and a >= 0 else a for a in actions],
+            "loss": self.losses.tolist(),
+            "comparator_loss": self.comparator_losses.tolist(),
+        }
+
+    def to_frame(self) -> Any:
+        """Return `columns()` as a data frame: pandas if it is installed, else polars."""
+        return to_frame("Trace", self.columns())
 
     def __repr__(self) -> str:
         parts = [

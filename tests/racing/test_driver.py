@@ -91,6 +91,92 @@ def test_race_inside_running_loop() -> None:
     assert asyncio.run(notebook()).answer == ("low",)
 
 
+def test_await_runs_calls_on_the_running_loop() -> None:
+    """Clients of language models belong to the loop on which they were made."""
+    loops = []
+
+    async def later(candidate: float, row: int) -> float:
+        loops.append(asyncio.get_running_loop())
+        await asyncio.sleep(0)
+        return candidate
+
+    async def notebook() -> Any:
+        loops.append(asyncio.get_running_loop())
+        return await race({"low": 0.1, "high": 0.9}, range(200), later, seed=1)
+
+    found = asyncio.run(notebook())
+    assert found.answer == ("low",)
+    assert len(loops) > 10
+    assert len(set(map(id, loops))) == 1
+    assert found.dropped == race({"low": 0.1, "high": 0.9}, range(200), later, seed=1).dropped
+
+
+def test_plain_evaluate_can_be_awaited() -> None:
+    async def notebook() -> Any:
+        return await race({"low": 0.1, "high": 0.9}, range(200), lambda candidate, row: candidate, seed=1)
+
+    assert asyncio.run(notebook()).answer == ("low",)
+
+
+def test_race_without_await_in_running_loop_names_the_fix() -> None:
+    calls = []
+
+    async def later(candidate: str, row: int) -> float:
+        calls.append(row)
+        return 0.5
+
+    async def notebook() -> Any:
+        pending = race(["a", "b"], range(20), later, seed=1)
+        assert "write await race(...)" in repr(pending)
+        assert not hasattr(pending, "_repr_html_")
+        return pending.answer
+
+    with pytest.raises(SessionError, match=r"got \.answer of a race that has not started; write await race") as caught:
+        asyncio.run(notebook())
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    assert not calls
+
+
+def test_cancelled_await_stays_cancelled() -> None:
+    async def stuck(candidate: str, row: int) -> float:
+        await asyncio.sleep(60)
+        return 0.5
+
+    async def notebook() -> None:
+        await asyncio.wait_for(race(["a", "b"], range(20), stuck, seed=1), 0.05)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(notebook())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_rows_of_a_frame_keep_their_index(library: str) -> None:
+    columns: dict[str, list[Any]] = {"question": [f"q{i}" for i in range(60)], "answer": [i % 2 for i in range(60)]}
+    frame = import_module(library).DataFrame(columns)
+    ids = [str(i) for i in range(60)]
+    if library == "pandas":
+        ids = [f"row {i}" for i in range(60)]
+        frame.index = ids
+    asked = []
+
+    def evaluate(candidate: int, row: Any) -> float:
+        asked.append((row["question"], int(row["answer"])))
+        return float(candidate != 1)
+
+    found = race({"zero": 0, "one": 1}, frame, evaluate, seed=1, workers=1)
+    assert list(found.rows) == ids
+    assert set(asked) <= set(zip(columns["question"], columns["answer"], strict=True))
+    assert found.answer == ("one",)
+
+
+def test_rows_of_a_series_keep_their_index() -> None:
+    pandas: Any = import_module("pandas")
+    series = pandas.Series(["what?", "why?", "who?"] * 20, index=[f"row {i}" for i in range(60)])
+    found = race({"zero": 0.0, "one": 1.0}, series, lambda candidate, row: candidate * row.endswith("?"), seed=1)
+    assert list(found.rows) == list(series.index)
+    assert found.answer == ("zero",)
+
+
 def test_costs_and_failures() -> None:
     def fragile(candidate: str, row: str) -> tuple[float, float]:
         if candidate == "shy" and row.endswith("7"):

@@ -11,7 +11,7 @@ failed                 counts as loss 1, or ends the race (on_failure="stop")
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -298,6 +298,11 @@ class Race(ProcessBound):
     def rows_remaining(self) -> int | None:
         """Estimated number of rows still needed; None before the first row."""
         return rows_remaining(self.rule)
+
+    def __await__(self) -> Generator[Any, None, "Race"]:
+        """Return the race itself, so that `await race(...)` works with and without a running event loop."""
+        return self
+        yield  # a generator function, as awaitables must be
 
     def plot(
         self,

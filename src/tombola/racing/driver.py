@@ -11,16 +11,18 @@ import inspect
 import os
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
 from tombola._parallel import is_interactive
+from tombola._progress import NotebookLine, in_notebook
 from tombola.errors import FeedbackError, SessionError
+from tombola.pool import frame_index, is_frame
 from tombola.racing._race import Race
 from tombola.racing.events import Call, Event, EventSink
 from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
@@ -58,14 +60,17 @@ def race(
     """Find the best candidate on the rows with few calls of `evaluate`.
 
     candidates   the objects passed to `evaluate`, or a mapping from names to them
-    rows         the objects passed to `evaluate` as rows
+    rows         the objects passed to `evaluate` as rows: a list, or a data frame or series, whose index names the rows
     evaluate     evaluate(candidate, row), plain or async; returns a loss in [0, 1], or (loss, cost). If it raises, the
                  call has failed
     workers      calls in flight at a time
     log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
                  answers to are not made again
-    progress     show a progress line on a terminal
+    progress     show a progress line on a terminal or in a notebook
     options      level, within, top, baseline, seed, limits, ...: see `Settings`
+
+    Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls
+    then run on that loop, which its clients and connections belong to.
 
     >>> table = {"low": 0.2, "high": 0.7}
     >>> finished = race(table, range(500), lambda p, row: float(hash((p, row)) % 10 < 10 * p), seed=1)
@@ -78,17 +83,19 @@ def race(
     pairs = candidates.items() if isinstance(candidates, Mapping) else ((one, one) for one in candidates)
     by_name = {str(name): one for name, one in pairs}
     names = distinct_names("candidates", list(candidates))
-    ids = [str(row) for row in rows] if all(isinstance(row, str) for row in rows) else list(map(str, range(len(rows))))
+    ids, row_at = _rows_by_position(rows)
     settings, sink = open_log(log, Settings(names, **options), ids)
     driver = Driver(Race.restore(settings, ids, sink.replay()), sink, Progress(show=progress))
-    # A pandas series is indexed by label; `iloc` indexes it by position.
-    by_position = getattr(rows, "iloc", rows)
 
     def ask(call: Call) -> Any:
-        return evaluate(by_name[call.candidate], by_position[call.row_index])
+        return evaluate(by_name[call.candidate], row_at(call.row_index))
 
     count = _validate.integer("race", "workers", workers, least=1)
     if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(getattr(evaluate, "__call__", None)):  # noqa: B004
+        if _loop_is_running():
+            # A thread with a loop of its own would break clients that belong to the running one.
+            pending: Any = PendingRace(driver, ask, count)
+            return cast("Race", pending)
         _run_to_end(driver, driver.drive(ask, count))
     else:
         with ThreadPoolExecutor(count) as pool:
@@ -125,16 +132,76 @@ def run_race_file(
     return driver.race
 
 
-def _run_to_end(driver: "Driver", work: Any) -> None:
-    """Run a coroutine, also where an event loop is running, as in a notebook."""
-    try:
+class PendingRace:
+    """A race that `await` runs on the event loop that is running.
+
+    Everything else raises an error that names the fix.
+    """
+
+    def __init__(self, driver: "Driver", ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
+        self._driver, self._ask, self._workers = driver, ask, workers
+
+    def __await__(self) -> Generator[Any, None, Race]:
+        return self._run().__await__()
+
+    async def _run(self) -> Race:
         try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            asyncio.run(work)
-        else:
+            await self._driver.drive(self._ask, self._workers)
+        except KeyboardInterrupt:
+            raise Interrupted(self._driver.race, self._driver.log) from None
+        return self._driver.race
+
+    def __repr__(self) -> str:
+        return "race: not started, because an event loop is running here; write await race(...)."
+
+    def __getattr__(self, name: str) -> Any:
+        # Protocols of IPython, copy and pickle ask for optional attributes.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise SessionError(
+            f"race: expected await where an event loop is running, got .{name} of a race that has not started; "
+            "write await race(...)."
+        )
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _rows_by_position(rows: Any) -> tuple[list[str], Callable[[int], Any]]:
+    """Return the names of the rows, and a function from positions to rows.
+
+    The index of a frame names its rows, and so does an index of texts of a series; else texts name themselves, and all
+    others are numbered.
+    """
+    if is_frame(rows):
+        index = frame_index(rows)
+        names = map(str, range(len(rows)) if index is None else index)
+        by_position = getattr(rows, "iloc", None)
+        # Rows of polars are dicts: its `row` with names.
+        return list(names), by_position.__getitem__ if by_position is not None else lambda at: rows.row(at, named=True)
+    index = frame_index(rows)
+    # Numbers are what a filter or a shuffle left of the numbering; texts are names.
+    if index is not None and all(isinstance(name, str) for name in index):
+        return index, rows.iloc.__getitem__
+    # A pandas series is indexed by label; `iloc` indexes it by position.
+    pick = getattr(rows, "iloc", rows).__getitem__
+    texts = all(isinstance(row, str) for row in rows)
+    return ([str(row) for row in rows] if texts else list(map(str, range(len(rows))))), pick
+
+
+def _run_to_end(driver: "Driver", work: Any) -> None:
+    """Run a coroutine to its end, in a thread if an event loop is running here."""
+    try:
+        if _loop_is_running():
             with ThreadPoolExecutor(1) as other:
                 other.submit(asyncio.run, work).result()
+        else:
+            asyncio.run(work)
     except KeyboardInterrupt:
         raise Interrupted(driver.race, driver.log) from None
 
@@ -201,15 +268,18 @@ class Driver:
 
 
 class Progress:
-    """Progress of a race: a live line on a terminal, else a line per row to `log`."""
+    """Progress of a race: a live line on a terminal or in a notebook, else a line per row to `log`."""
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
-        self._live, self._log = show and is_interactive(), log
+        self._notebook = show and log is None and in_notebook()
+        self._live, self._log = show and (is_interactive() or self._notebook), log
         self._status: Any = None
         self._last_time, self._last_row = 0.0, 0
 
     def __enter__(self) -> "Progress":
-        if self._live:
+        if self._notebook:
+            self._status = NotebookLine()
+        elif self._live:
             from rich.console import Console
 
             self._status = Console(stderr=True).status("the race starts")

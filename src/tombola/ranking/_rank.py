@@ -95,7 +95,8 @@ def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple
             f"rank: expected kind='losses' (lower is better) or kind='scores' (higher is better), got {kind!r}; "
             "write one of them."
         )
-    columns = names if names is not None else getattr(table, "columns", None)
+    # Arrow has the columns themselves in `columns`.
+    columns = names if names is not None else getattr(table, "column_names", getattr(table, "columns", None))
     values = np.asarray(table, np.float64)
     if values.ndim != 2 or values.shape[0] == 0 or values.shape[1] < 2:
         raise ParameterError(

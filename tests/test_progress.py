@@ -1,0 +1,66 @@
+"""Progress in a notebook: one line, updated in place, removed at the end."""
+
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tombola import _parallel, race
+from tombola._parallel import parallel_map
+from tombola._progress import in_notebook
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Return the texts that a notebook would show, with the call that shows them."""
+    lines: list[tuple[str, str]] = []
+
+    class Handle:
+        def display(self, data: Any, raw: bool) -> None:
+            lines.append(("display", data["text/plain"]))
+
+        def update(self, data: Any, raw: bool) -> None:
+            lines.append(("update", data["text/plain"]))
+
+    shell = SimpleNamespace(kernel=object())
+    module = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(DisplayHandle=Handle))
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    monkeypatch.setitem(sys.modules, "IPython.display", module.display)
+    return lines
+
+
+def test_terminal_ipython_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not in_notebook()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace()))
+    assert not in_notebook()
+
+
+def test_parallel_map_shows_one_line(shown: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_parallel, "BAR_DELAY_SECONDS", 0.02)
+    monkeypatch.setattr(_parallel, "NOTEBOOK_INTERVAL", 0.0)
+
+    def slow(number: int) -> int:
+        time.sleep(0.1)
+        return number
+
+    assert list(parallel_map(slow, [(1,), (2,), (3,)], workers=1, label="repetitions")) == [1, 2, 3]
+    assert shown[0] == ("display", "repetitions: compiling (once on this machine)")
+    assert shown[1:] == [("update", f"repetitions: {done} of 3") for done in (1, 2, 3)] + [("update", "")]
+
+
+def test_quick_work_shows_nothing(shown: list[tuple[str, str]]) -> None:
+    assert list(parallel_map(pow, [(1, 2), (2, 2)], workers=1, label="squares")) == [1, 4]
+    assert shown == []
+
+
+def test_race_shows_one_line(shown: list[tuple[str, str]]) -> None:
+    race(["a", "b"], range(30), lambda name, row: float(name == "b"), seed=1)
+    kinds = [kind for kind, _ in shown]
+    assert kinds.count("display") == 1
+    assert "in the race" in shown[0][1]
+    assert shown[-1] == ("update", "")
+    shown.clear()
+    race(["a", "b"], range(30), lambda name, row: float(name == "b"), seed=1, progress=False)
+    assert shown == []
