@@ -40,10 +40,17 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
         ("mind <it>",),
     )
     report = SimpleNamespace(
-        summary=summary, order_test=SimpleNamespace(refuted=True), order_text="not random", notes=("a <note>",)
+        summary=summary,
+        order_test=SimpleNamespace(refuted=True),
+        order_text="not random",
+        notes=("a <note>",),
+        routing=SimpleNamespace(
+            sentence="Features <do> not help here: a.", detail="A detail.", gain=SimpleNamespace(repetitions=5)
+        ),
     )
     return render(
         "compare.html", title="Which <learner>?", lead="A lead", report=report, facts=[("rows", "100")],
+        routing=[{"name": "always <a>", "mean_loss": "0.5000", "spent": ""}],
         rankings={"random": rows, "given": rows}, regret_definition="loss",
         pictures=[(one, drawing(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)], bars=mean_bars(means),
         ticks=["0", "1"], command="tombola compare x.csv",
