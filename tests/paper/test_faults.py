@@ -33,7 +33,11 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
     ],
     "constraints": [{"T": 2**16, "pool": "flipping", "plays": 5}],
     "impossibility": [{"T": 8, "plays": 0}, *({"T": T, "plays": 10} for T in (256, 1024, 4096))],
-    "switching": [{"T": T, "gap": gap, "plays": 60} for T in (2**10, 2**11, 2**12) for gap in (0.5, 8.0, 16.0)],
+    "switching": [
+        *({"T": T, "gap": gap, "plays": 60} for T in (2**10, 2**11, 2**12) for gap in (0.5, 8.0, 16.0)),
+        *({"T": 1024, "learner": name, "plays": 12} for name in ("faithful", "Serfling elimination")),
+        {"T": 3 * 2**18, "learner": "faithful", "plays": 0},
+    ],
     "random-walk": [{"T": 2**i, "walks": 60} for i in (8, 9, 10, 11)],
     "uniform-convergence": [{"n": 7, "T": 14, "plays": 1000}, *({"n": n, "T": 256, "plays": 100} for n in (16, 128))],
     "classification": [*({"T": T, "plays": 40} for T in (256, 1024)), {"T": 100, "plays": 0}],
@@ -41,9 +45,12 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
     "de-finetti": [{"k": k, "n": share * k} for k in (2, 100) for share in (10, 100, 1000)],
     "concentration": [{"N": N} for N in (1, 2, 7, 30)],
     "errata": [{"number": number} for number in (1, 2, 4, 41)],
-    "frugal-ucb": [{"pool": pool, "T": 2**12, "k": 2, "plays": 20} for pool in ("clear", "constant")],
-    "late-elimination": [{"k": 2, "d": 1024, "plays": 5}],
-    "bandit-repair": [{"T": 512, "plays": 15}],
+    "frugal-ucb": [
+        *({"pool": pool, "T": 2**12, "k": 2, "plays": 20} for pool in ("clear", "constant")),
+        *({"pool": "twin", "T": 512, "k": k, "plays": 6} for k in (2, 5)),
+    ],
+    "late-elimination": [{"k": 2, "d": 1024, "plays": 5}, {"k": 2, "d": 100, "T": 1024}],
+    "bandit-repair": [{"T": 512, "plays": 15}, {"T": 48, "plays": 0}],
     "deviations": [{"N": N} for N in (6, 12)],
     "empirical-lp": [{"T": 2**14, "pool": pool, "way": mode, "plays": 12} for pool in POOLS for mode in PLAY_MODES],
     "minimax": [{"T": 20, "learner": "any"}, *({"T": 10, "learner": name} for name in LEARNERS)],
@@ -51,6 +58,7 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
 KINDS = {kind.name: kind for kind in CLAIMS}
 # Half a minute of compilation each: left to full runs, and to `tombola reproduce --inject-faults`.
 SLOW = ("constraints", "classification")
+SLOW_SOURCE_FAULTS = (*SLOW, "switching", "frugal-ucb", "random-walk", "late-elimination", "bandit-repair")
 CLAIM_CASES = [pytest.param(name, marks=[pytest.mark.full] if name in SLOW else []) for name in KINDS]
 FAULT_CASES = [
     pytest.param(name, fault, marks=[pytest.mark.full] if name in SLOW else [], id=f"{name} - {fault}")
@@ -58,7 +66,7 @@ FAULT_CASES = [
     for fault in KINDS[name]().faults()
 ]
 SOURCE_FAULT_CASES = [
-    pytest.param(name, fault, marks=[pytest.mark.full] if name in SLOW else [], id=f"{name} - {fault}")
+    pytest.param(name, fault, marks=[pytest.mark.full] if name in SLOW_SOURCE_FAULTS else [], id=f"{name} - {fault}")
     for name in KINDS
     for fault in KINDS[name]().source_faults()
 ]

@@ -8,8 +8,10 @@ import pytest
 
 from tombola import Pool, play
 from tombola.learners import (
+    UCB1,
     FrugalUCB,
     Hedge,
+    OptimisticSimulation,
     SerflingElimination,
     SimulationSuccessiveElimination,
     SuccessiveElimination,
@@ -18,6 +20,7 @@ from tombola.learners.base import Learner
 from tombola.paper.source_faults import SourceFault, injected
 from tombola.paper.twins import (
     FrugalUCBTwin,
+    OptimisticSimulationTwin,
     SerflingEliminationTwin,
     SimulationEliminationTwin,
     SuccessiveEliminationTwin,
@@ -25,6 +28,7 @@ from tombola.paper.twins import (
     hedge_regret,
     rounds_agreed,
 )
+from tombola.rng import RngStreams
 
 TWINS: dict[str, tuple[Learner, Callable[[int, int], Twin]]] = {
     "successive": (SuccessiveElimination(), SuccessiveEliminationTwin),
@@ -79,3 +83,14 @@ def test_hedge_regret_is_that_of_hedge() -> None:
         assert hedge_regret(rows, rate, delay) == pytest.approx(trace.expected_regret, abs=1e-9)
         if delay < 50:
             assert hedge_regret(rows, 1.1 * rate, delay) != pytest.approx(trace.expected_regret, abs=1e-4)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_optimistic_simulation_plays_as_its_twin() -> None:
+    learner, rows = OptimisticSimulation(UCB1()), noisy_rows(40, 3, seed=2)
+    assert (
+        rounds_agreed(learner, rows, OptimisticSimulationTwin(3, 40, UCB1(), RngStreams(5).learner(learner)), seed=5)
+        == 40
+    )
+    other = OptimisticSimulationTwin(3, 40, UCB1(), RngStreams(6).learner(learner))
+    assert rounds_agreed(learner, rows, other, seed=5) < 40, "another generator simulates other rounds"

@@ -11,9 +11,10 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from tombola._play import play
-from tombola._types import Floats
+from tombola._types import Floats, RngState, Seed
 from tombola.learners.base import Learner
 from tombola.pool import Pool
+from tombola.rng import integers, uniform
 
 # Indices that differ by less may be ordered either way: kl is flat at its minimum, so q is known to half the digits.
 TIE = 1e-7
@@ -153,6 +154,46 @@ class FrugalUCBTwin(Twin):
         super().act(action)
 
 
+class OptimisticSimulationTwin(Twin):
+    """A fresh base in every round, on draws from the losses known at the counts 1, 2, 3, 5, 8, .., lowered to the index.
+
+    It uses a copy of the learner's random generator, so that simulated rounds are the same.
+    """
+
+    def __init__(self, k: int, T: int, base: Learner, rng: RngState) -> None:
+        super().__init__(k, T)
+        self.base, self.rng = base, rng
+        self.losses: dict[int, list[float]] = {a: [] for a in range(k)}
+
+    def observe(self, action: int, loss: float) -> None:
+        super().observe(action, loss)
+        self.losses[action].append(loss)
+
+    def known(self, a: int) -> list[float]:
+        """Return the losses of an action up to the last count of the list."""
+        count = 1
+        while count + math.ceil(count / 2) <= len(self.losses[a]):
+            count += math.ceil(count / 2)
+        return self.losses[a][:count]
+
+    def allowed(self) -> set[int]:
+        untried = [a for a in range(self.k) if not self.losses[a]]
+        if untried:
+            return {min(untried)}
+        remaining, length = self.T - len(self.plays), 2 ** int(math.log2(len(self.plays) + 1))
+        known = {a: self.known(a) for a in range(self.k)}
+        means = {a: math.fsum(losses) / len(losses) for a, losses in known.items()}
+        indices = {a: lower_index(means[a], len(known[a]), remaining, self.k, self.T) for a in known}
+        state, action = self.base.init(self.k, length), 0
+        with np.errstate(over="ignore"):  # 64-bit words of the generator wrap around
+            for _ in range(integers(self.rng, length) + 1):
+                action, probability = self.base.act(state, self.rng)
+                keep = uniform(self.rng) * means[action] < indices[action]
+                loss = known[action][integers(self.rng, len(known[action]))] if keep else 0.0
+                self.base.observe(state, action, probability, loss)
+        return {action}
+
+
 def lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> float:
     """Return the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), by bisection.
 
@@ -175,7 +216,7 @@ def binary_divergence(p: float, q: float) -> float:
     return math.fsum(x * math.log(x / y) for x, y in parts if x > 0)
 
 
-def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0) -> int:
+def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, seed: Seed = 0) -> int:
     """Return the number of rounds, from the first one on, in which a learner plays as its twin allows.
 
     `losses` are the rows in the order of play. The learner agrees in full if the result is the number of rows.
@@ -184,7 +225,7 @@ def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0) 
     >>> rounds_agreed(SuccessiveElimination(), np.array([[1.0, 0.0]] * 100), SuccessiveEliminationTwin(2, 100))
     100
     """
-    actions = play(learner, Pool(losses), order="given", delay=delay, seed=0).actions
+    actions = play(learner, Pool(losses), order="given", delay=delay, seed=seed).actions
     for t, action in enumerate(actions.tolist()):
         if t > delay:
             earlier = int(actions[t - delay - 1])

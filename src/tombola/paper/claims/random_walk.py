@@ -21,12 +21,17 @@ from tombola.order import OrderLike
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.extensions.frugal import NO_OPTIMISM, NO_PRICE
+from tombola.paper.source_faults import SourceFault
+from tombola.paper.twins import FrugalUCBTwin, rounds_agreed
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # The learner with a proved rate, and the standard deviation of the rescaled walk.
 FRUGAL, SPREAD = "FrugalUCB", 0.25
+# Walks compared with the twin, and their longest horizon: the twin is slow.
+TWIN_WALKS, TWIN_ROUNDS = 6, 512
 LEARNERS: dict[str, Learner] = {
     FRUGAL: FrugalUCB(),
     "BatchedExp3": BatchedExp3(),
@@ -69,7 +74,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     Limits: from the theorems for FrugalUCB: in given order its slope in T is at least that of T^(2/3) / log T,
         shuffled at most that of √(T ln T) (regression); and for every learner, that it loses more in given order
         than FrugalUCB shuffled, at the level of luck (the theorem bounds what a learner loses, not its slope at
-        these horizons, so the slopes of the others are shown and not judged)
+        these horizons, so the slopes of the others are shown and not judged); FrugalUCB against its twin, in every round
     """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
@@ -89,8 +94,17 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
                 for name in self.learners:
                     regret, switches = float(runs.regrets(name)[0]), int(runs.cell(name).sums[0, -1, SWITCHES])
                     about = {"T": unit["T"], "order": kind, "learner": name, "play": play}
-                    rows.append({**about, "regret": regret, "switches": switches})
+                    rows.append({**about, "regret": regret, "switches": switches, "differs": False})
+            if play < TWIN_WALKS and unit["T"] <= TWIN_ROUNDS:
+                rows[-1] = {**rows[-1], "differs": self._differs(pool, child)}
         return rows
+
+    def _differs(self, pool: Pool, seed: Seed) -> bool:
+        """Return whether FrugalUCB differs from its twin on a walk, as listed or shuffled."""
+        listed = np.asarray(pool.losses, dtype=np.float64)
+        orders = (listed, np.random.default_rng(seed).permutation(listed))
+        T, k = listed.shape
+        return any(rounds_agreed(self.learners[FRUGAL], losses, FrugalUCBTwin(k, T)) < T for losses in orders)
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
@@ -99,6 +113,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
             pvalues.slope_at_least(at, _regrets(rows, FRUGAL, "given"), lower),
             pvalues.slope_at_most(at, _regrets(rows, FRUGAL, "random"), upper),
         ]
+        checks.append(pvalues.exact(not any(row["differs"] for row in rows)))
         gains = {name: _gains(rows, name) for name in self.learners}
         checks += [pvalues.exact(pvalues.mean_at_most(gain, 0.0) <= self.alpha) for gain in gains.values()]
         slopes = [slope(rows, "T", "regret", order=order, learner=FRUGAL) for order in ("given", "random")]
@@ -133,6 +148,9 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
                 "walk": lambda T, seed: Pool(np.repeat(walk_of(T, seed).losses[:, :1], 2, axis=1))
             },
         }
+
+    def source_faults(self) -> dict[str, SourceFault]:
+        return {"FrugalUCB without optimism": NO_OPTIMISM, "FrugalUCB without its price": NO_PRICE}
 
 
 def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:

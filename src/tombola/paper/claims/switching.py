@@ -1,11 +1,14 @@
 """Theorem 4.9 (L622): elimination in blocks has regret and switches of order sqrt(k T) up to logarithms.
 
 Gaps shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each learner is tested against its own
-guarantee: SerflingElimination against its bound, its switches, and the probability of dropping the best action; the
-paper's elimination, which drops nothing at these horizons, against its exact regret. In given order the pools show the
-losses of the best action first, so that elimination without a shuffle drops it.
+guarantee: SerflingElimination against its bound at delta = 1/T, which has no term linear in T, its switches, and the
+probability of dropping the best action; the paper's elimination, which drops nothing at these horizons, against its exact
+regret. In given order the pools show the losses of the best action first, so that elimination without a shuffle drops
+it. The bound is many times the regret. So the learners are compared with twins round by round, and the paper's one on
+constant losses at a horizon at which it drops an action.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +17,7 @@ import numpy as np
 
 from tombola import bounds, instances
 from tombola._compare import compare
+from tombola._play import play
 from tombola._types import Seed
 from tombola.bounds.switching import elimination_counts
 from tombola.confidence.intervals import serfling_radius
@@ -25,18 +29,30 @@ from tombola.order import OrderLike
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.source_faults import SourceFault
+from tombola.paper.twins import (
+    SerflingEliminationTwin,
+    SimulationEliminationTwin,
+    Twin,
+    agrees,
+    rounds_agreed,
+)
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
-# Failure probability of SerflingElimination, and gaps in units of 1/sqrt(T).
-DELTA, GAPS = 0.1, (0.5, 8.0, 16.0)
+# Gaps in units of 1/sqrt(T); the rounds of comparisons with twins; the horizon at which the paper's one drops.
+GAPS, TWIN_ROUNDS, LONG = (0.5, 8.0, 16.0), 1024, 3 * 2**18
 TIGHT = "Serfling elimination"
 WORDS = ("√(k T log³ T)", "√(k T log T)")
 LEARNERS: dict[str, Learner] = {
     "faithful": SimulationSuccessiveElimination(),
-    TIGHT: SerflingElimination(delta=DELTA),
+    TIGHT: SerflingElimination(),
     "UCB2": UCB2(),
     "FrugalUCB": FrugalUCB(),
+}
+TWINS: dict[str, Callable[[int, int], Twin]] = {
+    "faithful": SimulationEliminationTwin,
+    TIGHT: SerflingEliminationTwin,
 }
 
 
@@ -71,6 +87,32 @@ def faithful_regret(T: int, gap: float) -> float:
     return ones / 2 + bounds.simulation_elimination_switches(T, 2)
 
 
+def faithful_plays(T: int) -> int:
+    """Return the plays of the worse of two actions with constant losses 1 and 0 by the paper's elimination.
+
+    Half of each block 2^i, until 2 e_i < 1 with e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
+
+    >>> faithful_plays(2**19), faithful_plays(3 * 2**18)
+    (262144, 262144)
+    """
+    block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < 2**i)
+    return min(2**block, T // 2)
+
+
+def bound_formula(T: int) -> float:
+    """Return the bound for two actions at delta = 1/T: 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
+
+    >>> bound_formula(2**16) == bounds.elimination(2**16, 2)
+    True
+    """
+    twin = SerflingEliminationTwin(2, T)
+    depth, counts = twin.depth, [twin.count]
+    while 2 * math.ceil(1.5 * counts[-1]) < T:
+        counts.append(math.ceil(1.5 * counts[-1]))
+    regret = math.sqrt(32 * T * depth) + 4 * depth + 2 + math.pi / 4 * math.sqrt(T) + 1
+    return min(float(T), regret) + min(T - 1, len(counts) + 1)
+
+
 @dataclass(frozen=True)
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Regret plus switches on pools with two actions and gaps of 1/2, 8 and 16 over sqrt(T).
@@ -81,9 +123,10 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     Meaning: Each change of action (another model, another tool) costs as much as a loss of 1. Playing in long blocks
         keeps switches few. The printed radius is too wide to drop any action at usual horizons; radii for finite
         lists are valid too, and drop actions early.
-    Limits: from the theorem: the bound of Serfling elimination at δ = 0.1, its slope in T and its switches; the
-        best action dropped in 10 % of the plays at most (binomial); the exact regret of the faithful one
-        (Student, two sides)
+    Limits: from the theorem: the bound of Serfling elimination at δ = 1/T, which is more than ten times the regret, so the
+        verdict rests on its formula, its slope in T, and its switches; the best action dropped with probability 1/T at
+        most (binomial); the exact regret of the faithful one (Student, two sides), also where it drops an action;
+        both eliminations against twins, in every round
     """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
@@ -93,9 +136,13 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
     def units(self, *, full: bool) -> list[Unit]:
         powers = range(12, 19) if full else (12, 14, 16)
-        return [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in GAPS]
+        rates: list[Unit] = [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in GAPS]
+        twins = [{"T": TWIN_ROUNDS, "learner": name, "plays": 12} for name in TWINS]
+        return [*rates, *twins, {"T": LONG, "learner": "faithful", "plays": 0}]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        if "gap" not in unit:
+            return self._exact_rows(unit, seed)
         T, count = unit["T"], unit["plays"]
         pool = listed(T, unit["gap"] / T**0.5, seed)
         runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
@@ -108,14 +155,34 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
                 rows.append({**about, **worse})
         return rows
 
+    def _exact_rows(self, unit: Unit, seed: Seed) -> list[Row]:
+        """Return values of one learner with their exact ones: rounds that agree with the twin, or plays of action 0."""
+        T, name, count = unit["T"], unit["learner"], unit["plays"]
+        about = {"gap": None, "T": T, "learner": name}
+        if count == 0:
+            trace = play(self.learners[name], Pool(np.tile([1.0, 0.0], (T, 1))), order="given", seed=seed)
+            return [{**about, "play": 0, "value": int(trace.plays[0]), "exact": faithful_plays(T)}]
+        generator = np.random.default_rng(seed)
+        found: list[Row] = []
+        # Many gaps, since decisions are far apart: a radius that is off by a tenth changes some of them.
+        for r, gap in enumerate(np.linspace(0.1, 0.5, count)):
+            losses = generator.permutation(np.asarray(listed(T, float(gap), seed).losses, dtype=np.float64))
+            agreed = rounds_agreed(self.learners[name], losses, TWINS[name](2, T))
+            found.append({**about, "play": r, "value": agreed, "exact": T})
+        return found
+
     def verdict(self, rows: Rows) -> Verdict:
+        computed, rows = [[row for row in rows if (row["gap"] is None) == kind] for kind in (True, False)]
         at = levels(rows, "T")
         settings = [(T, gap) for T in at for gap in levels(rows, "gap")]
         checks = [check for T, gap in settings for check in self._checks(rows, T, gap)]
         hard = {gap: [select(rows, "regret", T=T, gap=gap, learner=TIGHT) for T in at] for gap in levels(rows, "gap")}
-        rate = [self.bound(T, 2, delta=DELTA) for T in at]
+        rate = [self.bound(T, 2) for T in at]
         checks += [pvalues.slope_at_most(at, regrets, rate) for regrets in hard.values()]
-        checks += [pvalues.binomial_tail(*_dropped(rows, gap), DELTA) for gap in hard]
+        checks += [pvalues.binomial_tail(*_dropped(rows, T), 1 / T) for T in at]
+        checks += [pvalues.exact(agrees(bound, bound_formula(T))) for T, bound in zip(at, rate, strict=True)]
+        differ = sum(row["value"] != row["exact"] for row in computed)
+        checks.append(pvalues.exact(differ == 0))
         widest = levels(rows, "gap")[-1]
         improved = float(select(rows, "regret", T=at[-1], gap=widest, learner=TIGHT).mean())
         wide = float(select(rows, "regret", T=at[-1], gap=widest, learner="faithful").mean())
@@ -123,30 +190,31 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             float(regrets.mean()) / bound for many in hard.values() for regrets, bound in zip(many, rate, strict=True)
         )
         slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=TIGHT).value:.2f}" for gap in hard)
-        lost, plays = np.sum([_dropped(rows, gap) for gap in hard], axis=0)
+        lost, plays = np.sum([_dropped(rows, T) for T in at], axis=0)
         measured = (
             f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, "
             f"gap {widest:g}/√T: {improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); "
-            f"best dropped in {lost} of {plays} plays"
+            f"best dropped in {lost} of {plays} plays; {differ} of {len(computed)} plays differ from exact values"
         )
         return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
 
     def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
         tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == TIGHT]
-        most = bounds.elimination_switches(T, 2, DELTA)
+        most = bounds.elimination_switches(T, 2)
         faithful: dict[str, Any] = {"T": T, "gap": gap, "learner": "faithful"}
         made = select(rows, "switches", **faithful)
         return [
-            pvalues.mean_at_most(select(tight, "regret"), self.bound(T, 2, delta=DELTA)),
+            pvalues.mean_at_most(select(tight, "regret"), self.bound(T, 2)),
             pvalues.exact(float(select(tight, "switches").max()) <= most),
             pvalues.exact(bool((made == bounds.simulation_elimination_switches(T, 2)).all())),
             pvalues.mean_equals(select(rows, "regret", **faithful), faithful_regret(T, gap / T**0.5)),
         ]
 
     def chart(self, rows: Rows) -> Chart:
+        rows = [row for row in rows if row["gap"] is not None]
         widest = levels(rows, "gap")[-1]
         curves: dict[str, Callable[[int], float]] = {
-            "bound of Serfling elimination": lambda T: self.bound(T, 2, delta=DELTA),
+            "bound of Serfling elimination": lambda T: self.bound(T, 2),
             "nothing learned": lambda T: faithful_regret(T, widest / T**0.5),
         }
         return Chart(
@@ -162,10 +230,26 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "0.3 of the radius": {"learners": {**self.learners, TIGHT: Narrow(delta=DELTA)}},
+            "0.3 of the radius": {"learners": {**self.learners, TIGHT: Narrow()}},
             "switches not counted": {"price": 0.0},
             "a learner that switches often": {"learners": {**self.learners, TIGHT: UCB1()}},
-            "a twentieth of the bound": {"bound": lambda *size, **options: self.bound(*size, **options) / 20},
+            "a twentieth of the bound": {"bound": lambda *size: self.bound(*size) / 20},
+        }
+
+    def source_faults(self) -> dict[str, SourceFault]:
+        serfling, faithful = "learners.switching.serfling_elimination", "learners.switching.simulation_elimination"
+        radius = "confidence.intervals:serfling_radius"
+        return {
+            "half of Serfling's radius": SourceFault(radius, "min(1.0, math.sqrt(", "min(1.0, 0.5 * math.sqrt("),
+            "Hoeffding in place of Serfling": SourceFault(
+                f"{serfling}:SerflingElimination.radius", "state.population", "1e300"
+            ),
+            "(ln T)^½ in the paper's radius": SourceFault(
+                f"{faithful}:SimulationSuccessiveElimination.init", "1.5)", "0.5)"
+            ),
+            "elimination bound / 40": SourceFault(
+                "bounds.switching:elimination", "capped(regret +", "capped(regret / 40 +"
+            ),
         }
 
 
@@ -175,11 +259,11 @@ def drops_best(row: Row) -> bool:
     >>> drops_best({"T": 1000, "worse": 500}), drops_best({"T": 1000, "worse": 900})
     (False, True)
     """
-    last = elimination_counts(row["T"], 2, DELTA)[-1]
+    last = elimination_counts(row["T"], 2)[-1]
     return bool(row["worse"] > max(-(-3 * last // 2), row["T"] - last))
 
 
-def _dropped(rows: Rows, gap: float) -> tuple[int, int]:
-    """Return the number of plays that dropped the best action, and of all plays, with this gap."""
-    tight = [row for row in rows if row["learner"] == TIGHT and row["gap"] == gap]
+def _dropped(rows: Rows, T: int) -> tuple[int, int]:
+    """Return the number of plays that dropped the best action, and of all plays, at this horizon."""
+    tight = [row for row in rows if row["learner"] == TIGHT and row["T"] == T]
     return sum(drops_best(row) for row in tight), len(tight)

@@ -14,12 +14,18 @@ from tombola.learners.base import Learner
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select, unchanged
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.pvalues import exact, mean_at_most
+from tombola.paper.source_faults import SourceFault
+from tombola.paper.twins import FrugalUCBTwin, rounds_agreed
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
 # Gaps of the pools; -1 stands for the hard gap 2 sqrt(k/T).
 GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
 PRICE = 1.0
+# Rounds of comparisons with the twin.
+TWIN_ROUNDS = 512
+NO_OPTIMISM = SourceFault("learners.switching.frugal_ucb:index", "return kl", "return mean + 0.0 * kl")
+NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = times", "toll = 0.0 * times")
 
 
 def frugal_ucb_learner(T: int) -> Learner:
@@ -56,7 +62,8 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         ln T), without the logarithm under the root that the paper has to the power 3.
     Meaning: If switching has a price, this learner switches a few dozen times in a hundred thousand rows, and still
         finds the best action at the optimal rate, up to a constant.
-    Limits: the bounds of the theorem, as computed
+    Limits: the bounds of the theorem, as computed; they are more than ten times the regret, so every round is also
+        compared with a twin: the index by bisection, the price and the blocks from their formulas
     """
 
     learner: Callable[[int], Learner] = frugal_ucb_learner
@@ -65,10 +72,15 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**12, 2**14, 2**16, 2**18), 100) if full else ((2**12, 2**14), 10)
-        return [{"pool": pool, "T": T, "k": k, "plays": plays} for pool in GAPS for T in horizons for k in (2, 5)]
+        twins: list[Unit] = [{"pool": "twin", "T": TWIN_ROUNDS, "k": k, "plays": 6} for k in (2, 5)]
+        return twins + [
+            {"pool": pool, "T": T, "k": k, "plays": plays} for pool in GAPS for T in horizons for k in (2, 5)
+        ]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, k = unit["T"], unit["k"]
+        if unit["pool"] == "twin":
+            return self._twin_rows(unit, seed)
         gap = GAPS[unit["pool"]] if GAPS[unit["pool"]] >= 0 else 2 * (k / T) ** 0.5
         runs = compare(
             trap(T, k, gap, best=k - 1 if unit["pool"] == "constant" else 0),
@@ -86,8 +98,21 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
             for r, (regret, switches) in enumerate(zip(regrets, cell.sums[:, -1, SWITCHES], strict=True))
         ]
 
+    def _twin_rows(self, unit: Unit, seed: Seed) -> list[Row]:
+        """Return the rounds that agree with the twin, on noisy losses with half the actions nearly best."""
+        T, k, generator = unit["T"], unit["k"], np.random.default_rng(seed)
+        means = np.where(np.arange(k) % 2, 0.5, 0.5 + 2 * (k / T) ** 0.5)
+        found: list[Row] = []
+        for r in range(unit["plays"]):
+            losses = (generator.random((T, k)) < means).astype(np.float64)
+            agreed = rounds_agreed(self.learner(T), losses, FrugalUCBTwin(k, T, PRICE))
+            found.append({"pool": "twin", "T": T, "k": k, "play": r, "regret": T - agreed, "switches": 0})
+        return found
+
     def verdict(self, rows: Rows) -> Verdict:
-        probabilities, shares, switches = [], [], []
+        differ = int(select(rows, "regret", pool="twin").astype(bool).sum())
+        rows = [row for row in rows if row["pool"] != "twin"]
+        probabilities, shares, switches = [exact(differ == 0)], [], []
         for pool, T, k in sorted({(row["pool"], row["T"], row["k"]) for row in rows}):
             limit = self.bound(bounds.frugal_ucb(T, k, PRICE))
             values = select(rows, "regret", pool=pool, T=T, k=k)
@@ -96,9 +121,11 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
             shares.append(float(values.mean()) / limit)
             switches.append(most)
         measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches"
+        measured += f"; {differ} plays differ from the twin"
         return self.verdict_from(probabilities, measured, "C √(kT) + O(price k ln T)")
 
     def chart(self, rows: Rows) -> Chart:
+        rows = [row for row in rows if row["pool"] != "twin"]
         pools = [pool for pool in GAPS if any(row["pool"] == pool for row in rows)]
         return Chart(
             title=self.title,
@@ -115,4 +142,11 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
             "all actions in turn, for ever": {"learner": lambda T: ExploreThenCommit(rounds=T)},
             "a new draw in every round": {"learner": exp3_learner},
             "bound divided by 50": {"bound": lambda bound: bound / 50},
+        }
+
+    def source_faults(self) -> dict[str, SourceFault]:
+        return {
+            "no optimism": NO_OPTIMISM,
+            "no price in the index": NO_PRICE,
+            "no price in the blocks": SourceFault("bounds.frugal:frugal_block", "min(STRETCH", "min(0 * STRETCH"),
         }

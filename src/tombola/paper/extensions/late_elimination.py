@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from tombola import bounds
 from tombola._play import play
 from tombola._types import Seed
@@ -11,13 +13,26 @@ from tombola.learners import SuccessiveElimination
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select, unchanged
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.frugal import trap
-from tombola.paper.pvalues import mean_at_most
+from tombola.paper.pvalues import exact, mean_at_most
+from tombola.paper.source_faults import SourceFault
+from tombola.paper.twins import SuccessiveEliminationTwin, agrees, rounds_agreed
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Gap large enough that all other actions are dropped early.
 GAP = 0.8
 T = 2**13
+TWIN_ROUNDS = 1024
+
+
+def bound_formula(k: int, d: int) -> float:
+    """Return the bound: sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift, at most T.
+
+    >>> agrees(bound_formula(5, 256), bounds.successive_elimination(T, 5, 256))
+    True
+    """
+    drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
+    return min(float(T), math.sqrt(32 * (k - 1) * T * math.log(T)) + 2 * (k - 1) + 2 * k / T**2 + d * share(k) + drift)
 
 
 def share(k: int) -> float:
@@ -37,7 +52,8 @@ class LateElimination(
         1/k) more, each round of it weighed with the gap.
     Meaning: With delayed losses, play the remaining candidates in turn: they share the wasted rounds, and with two
         candidates a delay of d rounds costs d/2, once.
-    Limits: the bound; and for what delay adds, gap × (d (H_k − 1) + 3 (k − 1)), measured in pairs
+    Limits: the bound, and its formula; for the cost of the delay, gap × (d (H_k − 1) + 3 (k − 1)), measured in pairs;
+        every round with and without delay against a twin
     """
 
     order: str = "random"
@@ -46,10 +62,17 @@ class LateElimination(
     weight: float = 1.0
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"k": k, "d": d, "plays": 200 if full else 20} for k in (2, 5) for d in (256, 1024)]
+        twins: list[Unit] = [{"k": k, "d": d, "T": TWIN_ROUNDS} for k in (2, 5) for d in (0, 100)]
+        return twins + [{"k": k, "d": d, "plays": 200 if full else 20} for k in (2, 5) for d in (256, 1024)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         k, d = unit["k"], unit["d"]
+        if "T" in unit:
+            losses = np.random.default_rng(seed).permutation(
+                np.asarray(trap(unit["T"], k, GAP).losses, dtype=np.float64)
+            )
+            agreed = rounds_agreed(SuccessiveElimination(), losses, SuccessiveEliminationTwin(k, unit["T"]), d)
+            return [{"k": k, "d": d, "play": None, "differs": agreed < unit["T"]}]
         pool = trap(T, k, GAP)
         found: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
@@ -61,17 +84,22 @@ class LateElimination(
         return found
 
     def verdict(self, rows: Rows) -> Verdict:
-        probabilities, shares = [], []
+        differ = sum(row["differs"] for row in rows if row["play"] is None)
+        rows = [row for row in rows if row["play"] is not None]
+        probabilities, shares = [exact(differ == 0)], []
         for k, d in sorted({(row["k"], row["d"]) for row in rows}):
             regrets, prompt = select(rows, "regret", k=k, d=d), select(rows, "prompt", k=k, d=d)
             allowed = self.weight * GAP * (d * share(k) + 3 * (k - 1))
             limit = self.bound(bounds.successive_elimination(T, k, d))
+            # The regret is a small share of the bound, and cannot tell it from a part of it.
+            probabilities.append(exact(agrees(limit, bound_formula(k, d))))
             probabilities += [mean_at_most(regrets, limit), mean_at_most(regrets - prompt, allowed)]
             shares.append(f"{float((regrets - prompt).mean()) / allowed:.2f} (k = {k}, d = {d})")
-        measured = f"delay adds {', '.join(shares)} of its bound"
+        measured = f"delay adds {', '.join(shares)} of its bound; {differ} plays differ from the twin"
         return self.verdict_from(probabilities, measured, "d (1/2 + .. + 1/k)")
 
     def chart(self, rows: Rows) -> Chart:
+        rows = [row for row in rows if row["play"] is not None]
         return Chart(
             title=self.title,
             x_label="delay d",
@@ -87,4 +115,13 @@ class LateElimination(
             "answers twice as late": {"late": lambda d: 2 * d},
             "half of the delay's share": {"weight": 0.5},
             "bound divided by 20": {"bound": lambda bound: bound / 20},
+        }
+
+    def source_faults(self) -> dict[str, SourceFault]:
+        learner = "learners.bandit.successive_elimination:SuccessiveElimination.init"
+        return {
+            "half of the radius": SourceFault(learner, "math.sqrt(2 *", "math.sqrt(0.5 *"),
+            "bound / 40": SourceFault(
+                "bounds.bandit:successive_elimination_iid", "capped(bound,", "capped(bound / 40,"
+            ),
         }
