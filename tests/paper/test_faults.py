@@ -19,7 +19,10 @@ from tombola.paper.source_faults import injected
 from tombola.report.figures import draw, save
 
 SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
-    "birthday": [{"T": T, "plays": 400} for T in (4, 16, 256)],
+    "birthday": [
+        *({"T": T, "plays": 400} for T in (4, 16, 256)),
+        *({"T": 64, "plays": 400, "law": law} for law in ("half on one", "rising")),
+    ],
     "separation": [{"T": T, "plays": 80} for T in (256, 1024)],
     "repair": [{"T": T, "plays": 100} for T in (256, 1024)],
     "delay-lemma": [{"schedule": name, "T": T, "d": d} for name in ("lemma", "paper") for T in (2, 64) for d in (0, 3)],
@@ -31,7 +34,7 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
         *({"pool": "split", "T": 2**12, "d": d, "plays": 20} for d in (1, 10)),
         *({"pool": "hard", "T": 2**i, "d": 4, "plays": 16} for i in (7, 9, 11)),
     ],
-    "constraints": [{"T": 2**16, "pool": "flipping", "plays": 5}],
+    "constraints": [{"T": 2**16, "pool": "flipping", "plays": 5}, *({"m": m, "d": 7} for m in (1, 2))],
     "impossibility": [{"T": 8, "plays": 0}, *({"T": T, "plays": 10} for T in (256, 1024, 4096))],
     "switching": [
         *({"T": T, "gap": gap, "plays": 60} for T in (2**10, 2**11, 2**12) for gap in (0.5, 8.0, 16.0)),

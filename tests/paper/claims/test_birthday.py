@@ -1,5 +1,6 @@
 """Claim `birthday`: the mean of the stopping time, by the definition and by simulation."""
 
+import itertools
 import math
 from fractions import Fraction
 from itertools import pairwise
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from tombola import bounds
+from tombola.paper.claims.birthday import mean_of_law, partitions
 
 
 def test_mean_is_within_the_bound_up_to_5000() -> None:
@@ -44,3 +46,23 @@ def test_mean_of_a_million_simulations() -> None:
     tau = np.concatenate(taus)
     assert tau.size == 1_000_000
     assert abs(tau.mean() - bounds.birthday_mean(T)) < 4 * tau.std() / 1000
+
+
+@pytest.mark.parametrize("T", [1, 2, 5, 9])
+def test_mean_of_the_uniform_law_is_the_mean_of_the_lemma(T: int) -> None:
+    assert float(mean_of_law([1] * T)) == pytest.approx(bounds.birthday_mean(T), rel=1e-14)
+
+
+def test_mean_of_a_law_by_enumeration() -> None:
+    """All 3^4 sequences of draws with weights 1, 2, 3; the fourth draw always repeats one."""
+    weights, mean = [1, 2, 3], Fraction(0)
+    for draws in itertools.product(range(3), repeat=4):
+        tau = next(t for t in range(2, 5) if len(set(draws[:t])) < t)
+        mean += tau * math.prod(Fraction(weights[i], 6) for i in draws)
+    assert mean_of_law(weights) == mean
+
+
+def test_partitions_are_all_decreasing_lists() -> None:
+    found = list(partitions(6, 3))
+    assert len({*map(tuple, found)}) == len(found) == 7
+    assert all(sum(law) == 6 and sorted(law, reverse=True) == law for law in found)

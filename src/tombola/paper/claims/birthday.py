@@ -1,11 +1,14 @@
 """Lemma 3.1 (L215): the birthday test stops early on i.i.d. input, E[tau] <= 2 sqrt(T).
 
 The lemma is stated for large T and holds for every T (erratum 4). The expectation is a finite sum, computed exactly
-here, and estimated by playing the test on i.i.d. draws.
+here, and estimated by playing the test on i.i.d. draws. The lemma is about all i.i.d. laws on the T losses. The uniform law
+has the largest mean: exactly, over all laws with probabilities j/12, and two other laws are played.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -22,9 +25,48 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# Denominator of the laws that are enumerated, and the numbers of losses, which divide it.
+DENOMINATOR, FEW_LOSSES = 12, (2, 3, 4, 6)
+UNIFORM = "uniform"
+# Weights of the T losses; the uniform law is played at all horizons, the others at one.
+LAWS: dict[str, Callable[[int], list[int]]] = {
+    UNIFORM: lambda T: [1] * T,
+    "half on one": lambda T: [T - 1] + [1] * (T - 1),
+    "rising": lambda T: list(range(1, T + 1)),
+}
+
+
+def mean_of_law(weights: list[int]) -> Fraction:
+    """Return E[tau] for draws with these weights: the sum over n of P(the first n draws differ) = n! e_n(p).
+
+    e_n is the elementary symmetric polynomial.
+
+    >>> mean_of_law([1, 1]), mean_of_law([2, 0]), float(mean_of_law([1] * 16)) == bounds.birthday_mean(16)
+    (Fraction(5, 2), Fraction(2, 1), True)
+    """
+    symmetric = [Fraction(1)] + [Fraction(0)] * len(weights)
+    for weight in weights:
+        for n in range(len(weights), 0, -1):
+            symmetric[n] += symmetric[n - 1] * Fraction(weight, sum(weights))
+    return sum((math.factorial(n) * value for n, value in enumerate(symmetric)), Fraction(0))
+
+
+def partitions(total: int, parts: int, largest: int | None = None) -> Iterator[list[int]]:
+    """Yield all ways to write `total` as a decreasing list of this many integers, 0 or more.
+
+    >>> list(partitions(3, 2))
+    [[3, 0], [2, 1]]
+    """
+    most = total if largest is None else min(total, largest)
+    if parts == 1:
+        yield from [[total]] if total <= most else []
+        return
+    for first in range(most, -1, -1):
+        yield from ([first, *rest] for rest in partitions(total - first, parts - 1, first))
+
 
 @dataclass(frozen=True)
-class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound")):
+class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound", "law_mean")):
     """E[tau] <= 2 sqrt(T), exact and measured.
 
     Title: The birthday lemma
@@ -33,40 +75,56 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     Meaning: Draw from T different rows with replacement, and some row soon repeats, like birthdays in a classroom.
         A learner can use this to detect i.i.d. draws. In a shuffled list every row comes once.
     Limits: from the theorem: the exact mean, a finite sum, is at most 2 √T; plays must have that mean (Student,
-        two sides)
+        two sides), also with two laws that are not uniform; no law with probabilities j/12 has a larger mean than the
+        uniform one (rational numbers)
     """
 
     test: Callable[[int], Learner] = BirthdayTest
     order: OrderLike = "iid"
     mean: Callable[[int], float] = bounds.birthday_mean
     bound: Callable[[int], float] = bounds.birthday
+    law_mean: Callable[[list[int]], Fraction] = mean_of_law
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]
+        uniform: list[Unit] = [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]
+        return uniform + [{"T": 64, "plays": 4000 if full else 400, "law": law} for law in LAWS if law != UNIFORM]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        T = unit["T"]
-        rows = repeated_pool(T)
+        T, law = unit["T"], unit.get("law", UNIFORM)
+        rows = repeated_pool(T, LAWS[law](T))
         taus = (
             stopping_round(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"])
         )
-        return [{"T": T, "play": r, "tau": tau} for r, tau in enumerate(taus)]
+        return [{"T": T, "law": law, "play": r, "tau": tau} for r, tau in enumerate(taus)]
 
     def verdict(self, rows: Rows) -> Verdict:
-        at = levels(rows, "T")
+        at = levels(rows, "T", law=UNIFORM)
         worst = max(self.mean(T) / self.bound(T) for T in at)
-        agree = [pvalues.mean_equals(select(rows, "tau", T=T), self.mean(T)) for T in at]
+        agree = [pvalues.mean_equals(select(rows, "tau", T=T, law=UNIFORM), self.mean(T)) for T in at]
+        for T, law in sorted({(row["T"], row["law"]) for row in rows if row["law"] != UNIFORM}):
+            exact_mean = float(self.law_mean(LAWS[law](T)))
+            agree.append(pvalues.mean_equals(select(rows, "tau", T=T, law=law), exact_mean))
+        maximisers = {T: self._maximisers(T) for T in FEW_LOSSES}
+        even = [found == [[DENOMINATOR // T] * T] for T, found in maximisers.items()]
+        even += [pvalues.ROUNDING > abs(float(self.law_mean([1] * T)) - self.mean(T)) for T in FEW_LOSSES]
         words = "differ from it" if self.any_rejected(agree) else "agree with it"
-        measured = f"exact mean at most {worst:.2f} of 2 √T; plays {words}"
-        return self.verdict_from([*agree, pvalues.exact(worst <= 1)], measured, "2 √T")
+        measured = f"exact mean at most {worst:.2f} of 2 √T; plays {words}; the uniform law is the only "
+        measured += f"maximiser for {sum(even[: len(FEW_LOSSES)])} of {len(FEW_LOSSES)} numbers of losses"
+        return self.verdict_from([*agree, pvalues.exact(all(even)), pvalues.exact(worst <= 1)], measured, "2 √T")
+
+    def _maximisers(self, T: int) -> list[list[int]]:
+        """Return the laws on T losses with the largest mean, among all with probabilities j/12."""
+        means = [(self.law_mean(law), law) for law in partitions(DENOMINATOR, T)]
+        largest = max(mean for mean, _ in means)
+        return [law for mean, law in means if mean == largest]
 
     def chart(self, rows: Rows) -> Chart:
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="round in which the test stops",
-            bands=(mean_band(rows, "measured", "T", "tau"),),
-            lines=reference_lines(levels(rows, "T"), {"2 √T": self.bound, "exact": self.mean}),
+            bands=(mean_band(rows, "measured", "T", "tau", law=UNIFORM),),
+            lines=reference_lines(levels(rows, "T", law=UNIFORM), {"2 √T": self.bound, "exact": self.mean}),
             alt="The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.",
         )
 
@@ -78,16 +136,19 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
             "draws without replacement": {"order": "random"},
             "the mean as printed": {"mean": lambda T: self.mean(T) - 1},
             "the bound 1.25 √T": {"bound": lambda T: 1.25 * T**0.5},
+            "the first repetition not counted": {"law_mean": lambda law: mean_of_law(law) - 1},
+            "every law taken for uniform": {"law_mean": lambda law: mean_of_law([1] * len(law))},
         }
 
 
-def repeated_pool(T: int) -> Pool:
-    """Return the birthday pool four times over: the same distribution, and enough rounds to stop.
+def repeated_pool(T: int, weights: list[int] | None = None) -> Pool:
+    """Return the rows of the birthday pool with these weights, four times or more: enough rounds to stop.
 
     >>> repeated_pool(2).losses[:, 0].tolist()
     [0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]
     """
-    return Pool(np.tile(instances.birthday(T).losses, (4, 1)))
+    rows = np.repeat(instances.birthday(T).losses, [1] * T if weights is None else weights, axis=0)
+    return Pool(np.tile(rows, (4, 1)))
 
 
 def stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:

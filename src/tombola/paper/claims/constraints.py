@@ -4,12 +4,18 @@ Each learner is tested against the bound of its own parameters, at horizons wher
 doing nothing. The bounds hold with probability 1 - delta, so plays that miss them are counted. A play ended by the
 stop rule is a miss too, since the margin should prevent it. On the second pool the better action alternates between
 blocks of the list: irrelevant in random order, misleading in given order.
+
+The bounds are several times the regret, so three values are compared with exact ones. Spending is added up in rational
+numbers, with several resources, several rates, delayed feedback, and costs that are no multiples of a tick. The
+first round of BudgetSimulation that is not null follows from its margin, and grows like 1/rho^2. In its last block it
+spends at most its reduced rate, up to the deviation of the theorem.
 """
 
 import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +30,17 @@ from tombola.order import OrderLike
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
 from tombola.paper.curves import mean_band
+from tombola.paper.source_faults import SourceFault
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Budget per round, failure probability of the bounds, and actions of the pools.
 RATE, DELTA, ACTIONS = 0.8, 0.05, 3
+# Resources and delays of the exact comparisons; rates of those of the first play, and their rounds.
+RESOURCES, DELAYS, RATES, EXACT_ROUNDS = (1, 2, 5), (0, 7), (0.8, 0.4), 2**14
+# Rounds in which a mix may happen to have neither rewards nor costs.
+SILENT_ROUNDS = 16
 WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
@@ -54,6 +65,78 @@ class AlwaysNull(BudgetedLearner):
     @staticmethod
     def observe(state: NullState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         pass
+
+
+class PlayState(NamedTuple):
+    """Index of the action played."""
+
+    action: float
+
+
+@dataclass(frozen=True)
+class AlwaysPlay(BudgetedLearner):
+    """Always play one action, until the budget ends it."""
+
+    action: int = 1
+
+    def init(self, terms: BudgetTerms) -> PlayState:
+        return PlayState(float(self.action))
+
+    @staticmethod
+    def mix(state: PlayState, mix: Floats) -> None:
+        for action in range(mix.size):
+            mix[action] = 1.0 if action == int(state.action) else 0.0
+
+    @staticmethod
+    def observe(state: PlayState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        pass
+
+
+def affordable_plays(resources: int, delay: int) -> tuple[int, int]:
+    """Return the plays made and affordable if every play costs 0.1, 0.2, .. and the amounts are 10, 20, ..
+
+    The affordable number is computed in rational numbers: the float 0.1 is a little more than a tenth.
+
+    >>> affordable_plays(2, delay=7)
+    (99, 99)
+    """
+    costs = [0.1 * (j + 1) for j in range(resources)]
+    amounts = [10.0 * (j + 1) for j in range(resources)]
+    table = np.zeros((200, 2, resources))
+    table[:, 1] = costs
+    pool = Pool.from_rewards(np.tile([0.0, 1.0], (200, 1)), costs=table)
+    trace = play(AlwaysPlay(), pool, "given", delay, budget=Budget(amounts, null=0), seed=0)
+    exact = min(Fraction(amount) // Fraction(cost) for amount, cost in zip(amounts, costs, strict=True))
+    return int(np.count_nonzero(trace.actions)), int(exact)
+
+
+def several_resources(T: int, m: int, seed: Seed) -> Pool:
+    """Return `three_actions` with m resources: independent 0/1 costs of the same means."""
+    first, *others = (three_actions(T, seed=child) for child in repetition_seeds(seed, m))
+    return Pool(first.losses, costs=np.concatenate([pool.costs for pool in (first, *others)], axis=2))
+
+
+def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -> int:
+    """Return the first round of BudgetSimulation that is not null.
+
+    It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
+
+    >>> first_play_formula(2**16, 1, 0.8, 2.0, 0), first_play_formula(2**16, 1, 0.8, 3.0, 0)
+    (2049, 4097)
+    """
+    needed = 24 * margin**2 * math.log(m * ACTIONS * math.log2(T) / DELTA) / rate**2
+    block = math.ceil(math.log2(needed))
+    return int(2**block + 1 + (block + 1) * delay)
+
+
+def first_play(play_rewards: Floats, costs: Floats) -> int:
+    """Return the first round with a reward or a cost; 0 if there is none.
+
+    >>> first_play(np.array([0.0, 0.0, 1.0]), np.zeros((3, 1)))
+    3
+    """
+    active = (play_rewards != 0) | (costs != 0).any(axis=1)
+    return int(np.argmax(active)) + 1 if active.any() else 0
 
 
 def flipping(T: int, *, seed: Seed) -> Pool:
@@ -89,6 +172,7 @@ BOUNDS: dict[str, Callable[[int], float]] = {
     "margin 3": faithful_bound(3.0),
     "Serfling LP": lambda T: bounds.serfling_lp(T, ACTIONS, 1, RATE, DELTA),
 }
+MARGINS = {"as printed": 2.0, "margin 3": 3.0}
 # Learners with a margin that should keep the stop rule from ending the play.
 UNSTOPPED = ("margin 3", "Serfling LP")
 
@@ -108,6 +192,8 @@ def budget_play(
         trace = play(learner, pool, order, budget=budget, seed=seed, **how)
     over = math.fsum([*trace.costs[:, 0].tolist(), -amount]) > 0  # fsum: the sign is exact
     result = {"most": trace.comparator_reward, "regret": float(trace.regret)}
+    half = float(trace.costs[pool.rows // 2 :, 0].mean())  # the last block of BudgetSimulation
+    result |= {"first": first_play(trace.rewards, trace.costs), "last": half}
     return result | {"overspent": over, "stopped": bool(trace.balance.left[0] < 1)}
 
 
@@ -123,7 +209,9 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         plays the null action for a long time first; solving the linear program of the rows seen, again and again,
         with the budget left, loses almost nothing.
     Limits: from the theorem: each learner's own bound, below T OPT at these horizons, is missed by at most 5 % of the
-        plays, as is the stop (binomial); no play overspends
+        plays, as is the stop (binomial); no play overspends, and every affordable play is made (rational numbers; 1, 2
+        and 5 resources, with delay); the exact first play of Simulation, of order 1/ρ²; in its last block it spends its
+        reduced rate, up to ε of the theorem
     """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
@@ -133,9 +221,12 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**16: 40, 2**18: 20, 2**20: 10} if full else {2**16: 10}
-        return [{"T": T, "pool": pool, "plays": plays} for T, plays in sizes.items() for pool in POOLS]
+        exact: list[Unit] = [{"m": m, "d": d} for m in RESOURCES for d in DELAYS]
+        return exact + [{"T": T, "pool": pool, "plays": plays} for T, plays in sizes.items() for pool in POOLS]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        if "m" in unit:
+            return exact_rows(unit["m"], unit["d"], seed)
         T = unit["T"]
         rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
@@ -147,26 +238,31 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
+        computed, rows = [[row for row in rows if (row["pool"] is None) == kind] for kind in (True, False)]
+        differ = sum(not 0 <= row["value"] - row["exact"] <= row["slack"] for row in computed)
         over = sum(bool(row["overspent"]) for row in rows)
         settings = sorted({(row["T"], row["pool"], row["learner"]) for row in rows if row["learner"] in self.bounds})
-        checks, shares = [pvalues.exact(over == 0)], []
+        checks, shares = [pvalues.exact(over == 0), pvalues.exact(differ == 0)], []
         for T, pool, name in settings:
             where = {"T": T, "pool": pool, "learner": name}
             regrets, bound = select(rows, "regret", **where), self.bounds[name](T)
             checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
             checks.append(pvalues.exact(bound < float(select(rows, "most", **where).min())))
             shares.append(float(regrets.mean()) / bound)
+            if name in MARGINS:
+                checks += _block_checks(rows, where, MARGINS[name])
             if name in UNSTOPPED:
                 checks.append(pvalues.binomial_tail(int(select(rows, "stopped", **where).sum()), regrets.size, DELTA))
         last = levels(rows, "T")[-1]
         lost = {name: 100 * _share(rows, name, last) for name in self.learners}
         measured = (
-            f"{over} of {len(rows)} runs overspent; regret at most {max(shares):.2f} of the bounds; "
+            f"{over} of {len(rows)} runs overspent; {differ} of {len(computed)} exact values differ; regret at most {max(shares):.2f} of the bounds; "
             f"T = {last} loses, of T OPT: " + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
         )
         return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
+        rows = [row for row in rows if row["pool"] is not None]
         shares = [{**row, "share": 100 * (1 - row["regret"] / row["most"])} for row in rows]
         return Chart(
             title=self.title,
@@ -185,6 +281,45 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
             "half as much again to spend": {"overdraft": 1.5},
             "a tenth of the bounds": {"bounds": {name: _tenth(bound) for name, bound in self.bounds.items()}},
         }
+
+    def source_faults(self) -> dict[str, SourceFault]:
+        plan = "learners.reductions.budget_simulation:BudgetSimulation.plan"
+        return {
+            "reservations forgotten": SourceFault(
+                "budget.tracker:draw_and_reserve", "= reserved[j] if fits else 0.0", "= 0.0"
+            ),
+            "costs rounded down": SourceFault("budget.tracker:to_ticks", "np.ceil(", "np.floor("),
+            "Simulation with margin 0": SourceFault(plan, "- self.margin *", "- 0.0 *"),
+            "trained with the whole rate": SourceFault(plan, "rate, int(state.null)", "state.rate, int(state.null)"),
+        }
+
+
+def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
+    """Return computed values with their exact ones: the plays afforded, and the first plays of Simulation."""
+    made, affordable = affordable_plays(m, d)
+    about = {"pool": None, "learner": "", "m": m, "d": d}
+    found: list[Row] = [{**about, "rate": 0.0, "value": made, "exact": affordable, "slack": 0}]
+    T, learner = EXACT_ROUNDS, BudgetSimulation(delta=DELTA, delay=d)
+    pool = several_resources(T, m, seed)
+    for rate in RATES:
+        budget = Budget([rate * T] * m, worst=1.0, null=0)
+        trace = play(learner, pool, "random", d, budget=budget, stop="strict", mixed=True, seed=seed)
+        value, exact = first_play(trace.rewards, trace.costs), first_play_formula(T, m, rate, learner.margin, d)
+        found.append({**about, "rate": rate, "value": value, "exact": exact, "slack": SILENT_ROUNDS})
+    return found
+
+
+def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[float]:
+    """Return the p-values of the first play, and of spending the reduced rate in the last block up to epsilon."""
+    T = where["T"]
+    first, last = select(rows, "first", **where), select(rows, "last", **where)
+    epsilon = math.sqrt(12 / T * math.log(ACTIONS * math.log2(T) / DELTA))
+    late = first - first_play_formula(T, 1, RATE, margin, 0)
+    far = int((np.abs(last - (RATE - margin * epsilon)) > epsilon).sum())
+    return [
+        pvalues.exact(bool(((late >= 0) & (late <= SILENT_ROUNDS)).all())),
+        pvalues.binomial_tail(far, last.size, DELTA),
+    ]
 
 
 def _share(rows: Rows, learner: str, T: int) -> float:

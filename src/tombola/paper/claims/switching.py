@@ -96,7 +96,7 @@ def faithful_plays(T: int) -> int:
     (262144, 262144)
     """
     block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < 2**i)
-    return min(2**block, T // 2)
+    return int(min(2**block, T // 2))
 
 
 def bound_formula(T: int) -> float:
