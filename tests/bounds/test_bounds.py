@@ -1,4 +1,4 @@
-"""Bounds: every learner that claims one is held to it, exactly on all small pools, and broken bounds are caught."""
+"""Bounds: exactly on all small pools where they are below T, else their terms; broken bounds are caught."""
 
 import itertools
 import math
@@ -61,6 +61,13 @@ PROMPT: list[Learner] = [
 DRAWN: list[Learner] = [Exp3(), TsallisInf()]
 
 
+# Learners with a bound below T at some of the small sizes; that of the others is T there, which no pool can exceed.
+SMALL: list[Learner] = [*LATE[:7], Exp3()]
+LARGER: list[Learner] = [*LATE[:7], ExploreThenCommit()]
+# Bandit learners with a bound on bad plays plus the drift, whose actions depend on the losses within four rounds.
+DRIFTING: list[Learner] = [*PROMPT[:5], ExploreThenCommit(rounds=1), Thrifty(price=0.0)]
+
+
 def kinds(k: int) -> list[tuple[float, ...]]:
     """Return all rows of zeros and ones."""
     return list(itertools.product([0.0, 1.0], repeat=k))
@@ -80,20 +87,47 @@ def closest(learner: Learner, k: int, horizons: range, share: float = 1.0) -> fl
     return found
 
 
-@pytest.mark.parametrize("learner", [*LATE, *PROMPT, *DRAWN], ids=repr)
+@pytest.mark.parametrize("learner", SMALL, ids=repr)
 def test_no_small_pool_has_more_regret_than_the_bound(learner: Learner) -> None:
     """All 0/1 pools with two actions up to T = 4, and with three up to T = 3, and all delays: exact."""
     assert closest(learner, 2, range(1, 5)) <= 1 + ROUNDING
     assert closest(learner, 3, range(1, 4)) <= 1 + ROUNDING
-    assert learner.bound(1, 5) == 0
+    assert any((learner.bound(2, T) or T) < T for T in range(1, 5)), "a bound of T cannot be exceeded"
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("learner", [*LATE, *PROMPT], ids=repr)
+@pytest.mark.parametrize("learner", LARGER, ids=repr)
 def test_no_larger_pool_has_more_regret_than_the_bound(learner: Learner) -> None:
     """The same up to T = 8 with two actions and T = 5 with three."""
     assert closest(learner, 2, range(5, 9)) <= 1 + ROUNDING
     assert closest(learner, 3, range(4, 6)) <= 1 + ROUNDING
+    assert any((learner.bound(2, T) or T) < T for T in range(5, 9))
+
+
+@pytest.mark.parametrize("learner", [*LATE, *PROMPT, *DRAWN], ids=repr)
+def test_bound_of_one_action_is_zero(learner: Learner) -> None:
+    assert learner.bound(1, 5) == 0
+
+
+def exact_drift(learner: Learner, rows: tuple[tuple[float, ...], ...]) -> float:
+    """Return the mean over all orders of the loss beyond the pool means of the actions played."""
+    means = np.mean(rows, axis=0)
+    orders = sorted({*itertools.permutations(rows)})  # equally likely, with or without equal rows
+    traces = [play(learner, Pool(order), order="given", seed=0) for order in orders]
+    return math.fsum(float(trace.losses.sum() - means[trace.actions].sum()) for trace in traces) / len(orders)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("learner", DRIFTING, ids=repr)
+def test_drift_of_bandit_learners_on_all_small_pools(learner: Learner) -> None:
+    """The term of their bounds that is not capped: at most (pi/4) sqrt(T) on all 0/1 pools of four rows.
+
+    The actions depend on the rows seen, so the remaining rows differ from the pool, and the drift is positive.
+    """
+    pools = itertools.combinations_with_replacement(kinds(2), 4)
+    drifts = [exact_drift(learner, pool) for pool in pools]
+    assert max(drifts) <= bounds.drift(4, 2) + ROUNDING
+    assert max(drifts) > bounds.drift(4, 2) / 20
 
 
 @pytest.mark.parametrize("learner", [Hedge(), HedgeAnytime(), FollowTheLeader()], ids=repr)
