@@ -71,14 +71,14 @@ def csv_cell_matches(written: str, name: str) -> bool:
     return written.strip() in ("", name.strip(), csv_cell(name).strip())
 
 
-def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
     """Format rows as CSV, safe to open in a spreadsheet.
 
     >>> csv_text([["a", "=b"], [1, None]]).splitlines()
     ["a,'=b", '1,']
     """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n", delimiter=delimiter)
     for row in rows:
         writer.writerow([csv_cell(value) if isinstance(value, str) else value for value in row])
     return text.getvalue()

@@ -35,7 +35,7 @@ def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
     assert session("next", "r", "--count", "2").startswith("ticket 1: play a on p")
     (third,) = json.loads(session("next", "r", "--json"))
     assert third["ticket"] == 3
-    assert session("record", "r", "3", "--reward", "0.25") == "1 recorded\n"
+    assert session("record", "r", "3", "--score", "0.25") == "1 recorded\n"
     (tmp_path / "o.csv").write_text(f"id,loss\n{third['id']},0.75\n")
     assert session("record", "r", "--csv", "o.csv") == "0 recorded, 1 known before\n"
     assert json.loads(session("record", "r", "1", "--loss", "0.5", "--json")) == {"recorded": 1, "known before": 0}
@@ -74,7 +74,7 @@ def test_record_full_feedback(session: Callable[..., str]) -> None:
         ("1",),
         ("--csv", "none.csv"),
         ("1", "--loss", "0.5", "--csv", "x.csv"),
-        ("1", "--loss", "0.5", "--rewards"),
+        ("1", "--loss", "0.5", "--scores"),
         (),
         ("1", "--loss", "x"),
         ("9", "--loss", "0"),
@@ -136,7 +136,7 @@ def test_short_session_loads_no_compiler(
     session("start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--out", "r", "--seed", "3")
     code = (
         "import sys; from tombola.cli.session import next_, record; from pathlib import Path; "
-        "next_(Path('r'), 2); record(Path('r'), 1, '0.5', '', None); print('numba' in sys.modules)"
+        "next_(Path('r'), 2); record(Path('r'), 1, '0.5'); print('numba' in sys.modules)"
     )
     done = run_python("-c", code, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "False", done.stdout + done.stderr
@@ -161,3 +161,89 @@ def test_record_checks_id_and_action(
     assert session("record", "r", "--csv", "o.csv") == "2 recorded\n"
     session("export", "r", "--out", "all.csv")
     assert session("record", "r", "--csv", "all.csv") == "0 recorded, 2 known before\n"
+
+
+def excel(path: Path, *rows: list[Any]) -> None:
+    book = import_module("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+
+
+@pytest.mark.parametrize("name", ["list.xlsx", "list.csv"])
+def test_daily_work_from_a_spreadsheet(name: str, session: Callable[..., str], tmp_path: Path) -> None:
+    """From an Excel list to recorded outcomes: own columns, yes and no, one blank outcome."""
+    rows: list[list[Any]] = [["Name", "Kunde_ID", "Ort"], *([f"Müller {i}", 100 + i, "Köln"] for i in range(9))]
+    if name == "list.xlsx":
+        excel(tmp_path / name, *rows)
+    else:
+        text = "\r\n".join(";".join(map(str, row)) for row in rows)
+        (tmp_path / name).write_bytes(text.encode("cp1252"))
+    started = session("start", name, "--actions", "call,write", "--out", "r", "--seed", "3", "--scores")
+    assert "ids: column Kunde_ID" in started
+    assert "tombola session next r --count 9 --out today.csv" in started
+    said = session("next", "r", "--count", "4", "--out", "today.csv")
+    assert said.splitlines()[-1] == "  tombola session record r --csv today.csv"
+    content = (tmp_path / "today.csv").read_bytes()
+    assert content.startswith("\ufeff".encode())
+    mark = ";" if name == "list.csv" else ","
+    lines = content.decode("utf-8-sig").splitlines()
+    assert lines[0] == mark.join(["Name", "Kunde_ID", "Ort", "ticket", "action", "outcome"])
+    assert len(lines) == 5
+    filled = [line + word for line, word in zip(lines[1:], ("yes", "no", "", "1"), strict=True)]
+    (tmp_path / "today.csv").write_bytes("\r\n".join([lines[0], *filled]).encode("cp1252"))
+    assert session("record", "r", "--csv", "today.csv") == "3 recorded\n"
+    assert session("record", "r", "--csv", "today.csv") == "0 recorded, 3 known before\n"
+    now = json.loads(session("status", "r", "--json"))
+    assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.0, [3])
+    session("next", "r", "--again", "--out", "open.xlsx")
+    book = import_module("openpyxl").load_workbook(tmp_path / "open.xlsx")
+    assert [cell.value for cell in book.active[2]][3] == "3"
+    assert book.active.max_row == 2
+
+
+def test_record_needs_a_direction(
+    session: Callable[..., str], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--out", "r", "--seed", "3")
+    session("next", "r", "--out", "t.csv")
+    (tmp_path / "t.csv").write_text((tmp_path / "t.csv").read_text().rstrip("\n") + "yes\n")
+    with pytest.raises(TombolaError) as refused:
+        session("record", "r", "--csv", "t.csv")
+    assert "add --scores, or --losses" in one_sentence(refused.value)
+    assert session("record", "r", "--csv", "t.csv", "--losses") == "1 recorded\n"
+    assert json.loads(session("status", "r", "--json"))["loss"] == 1.0
+
+
+def test_record_rejects_the_other_direction(
+    session: Callable[..., str], tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--out", "r", "--seed", "3", "--scores")
+    session("next", "r")
+    (tmp_path / "o.csv").write_text("ticket,loss\n1,1\n")
+    with pytest.raises(TombolaError) as refused:
+        session("record", "r", "--csv", "o.csv")
+    one_sentence(refused.value)
+    (tmp_path / "o.csv").write_text("ticket,outcome\n1,1\n")
+    with pytest.raises(TombolaError) as refused:
+        session("record", "r", "--csv", "o.csv", "--losses")
+    one_sentence(refused.value)
+
+
+def test_record_in_the_unit_of_the_outcomes(session: Callable[..., str], tmp_path: Path) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--out", "r", "--seed", "3", "--scores", "--range", "0,10")
+    session("next", "r", "--count", "3")
+    assert session("record", "r", "1", "--score", "7,5") == "1 recorded\n"
+    (tmp_path / "o.csv").write_text('ticket,Umsatz\n2,"2,5"\n3,4\n')
+    assert session("record", "r", "--csv", "o.csv", "--outcome", "Umsatz") == "2 recorded\n"
+    assert json.loads(session("status", "r", "--json"))["loss"] == pytest.approx(0.25 + 0.75 + 0.6)
+    assert session("amend", "r", "1", "--score", "5") == "ticket 1 amended; its loss was 0.25 before\n"
+
+
+def test_next_keeps_a_filled_list(session: Callable[..., str], tmp_path: Path) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--out", "r", "--seed", "3")
+    (tmp_path / "today.csv").write_text("outcomes of yesterday")
+    for out in ("today.csv", "today.doc", "r"):
+        with pytest.raises(TombolaError):
+            session("next", "r", "--out", out)
+    assert json.loads(session("status", "r", "--json"))["played"] == 0, "no ticket is issued"

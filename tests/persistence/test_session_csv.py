@@ -1,50 +1,101 @@
-"""Tables of row ids and outcomes."""
+"""Tables of outcomes, and the daily list."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tombola.errors import TableError
-from tombola.persistence import Outcome
-from tombola.persistence.session_csv import read_ids, read_outcomes
-
-
-def test_read_ids(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    def ids(name: str, content: bytes | str, column: str | None = None) -> list[str]:
-        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_ids(tmp_path / name, column)
-
-    assert ids("a.csv", "x,id\n1, p \n2,q\n\n") == ["p", "q"]
-    assert ids("a.csv", 'name,age\n"Ann, B",3\n', "name") == ["Ann, B"]
-    assert ids("a.tsv", "id\tx\np,q\t1\n") == ["p,q"]
-    assert ids("a.txt", '\ufeffid\nsay "x\nq\n') == ['say "x', "q"]
-    assert ids("a.txt", "p\n\n q \n \n") == ["p", "q"], "blank lines are no rows"
-    bad: list[tuple[str, bytes | str]] = [
-        ("b.csv", ""), ("b.csv", "id\n"), ("b.csv", "1\n2\n"), ("b.csv", "id,x\n1\n"), ("b.csv", "id,x\n,1\n"),
-        ("b.csv", "id,row\n1,2\n"), ("b.csv", b"\x89PNG\r\n\xff\0"), ("b.csv", "id\n" + "x" * (1 << 21)),
-        ("b.csv", "id\n\0\n"), ("b.txt", "\n"),
-    ]  # fmt: skip
-    for name, content in bad:
-        with pytest.raises(TableError) as refused:
-            ids(name, content)
-        one_sentence(refused.value)
-    with pytest.raises(TableError, match="call it") as refused:  # its header was taken for a row
-        ids("b.txt", "id,x\n1,2\n", "id")
-    one_sentence(refused.value)
+from tombola import UCB1
+from tombola.errors import FeedbackError, SessionError, TableError
+from tombola.persistence import Outcome, SessionFile
+from tombola.persistence.session_csv import OutcomeUnit, check_daily_list, read_outcomes, write_daily_list
+from tombola.readers.cells import read_cells
 
 
 def test_read_outcomes(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    def outcomes(content: str, feedback: str = "bandit", *, rewards: bool = False) -> list[Outcome]:
+    def outcomes(content: str, feedback: str = "bandit", unit: OutcomeUnit | None = None) -> list[tuple[int, Any]]:
         (tmp_path / "o.csv").write_text(content)
         actions = ("a", "b") if feedback == "full" else None
-        return read_outcomes(tmp_path / "o.csv", actions, {"x": 3, "y": 1}.__getitem__, rewards=rewards)
+        read = read_outcomes(
+            tmp_path / "o.csv", actions, {"x": 3, "y": 1}.__getitem__, unit=None if unit is None else lambda _: unit
+        )
+        return [(one.round, one.loss) for one in read]
 
-    assert outcomes("ticket,loss\n2,0.5\n9,\n1,1\n") == [Outcome(2, "0.5"), Outcome(1, "1")]
-    assert outcomes("reward,id\n0.5,x\n0.25,y\n") == [Outcome(3, None, "0.5"), Outcome(1, None, "0.25")]
-    assert outcomes("id,b,a\nx,0,1\ny,,\n", "full") == [Outcome(3, ["1", "0"])]
-    assert outcomes("id,b,a\nx,0,1\n", "full", rewards=True) == [Outcome(3, None, ["1", "0"])]
-    for bad in ("ticket\n1\n", "loss\n1\n", "ticket,loss\nx,1\n", "ticket,loss,reward\n1,1,0\n", "ticket,loss\n-1,1\n"):
+    assert outcomes("ticket,loss\n2,0.5\n9,\n1,1\n") == [(2, 0.5), (1, 1.0)]
+    assert outcomes("score,id\n0.5,x\n0.25,y\n") == [(3, 0.5), (1, 0.75)]
+    assert outcomes("id,b,a\nx,0,1\ny,,\n", "full") == [(3, [1.0, 0.0])]
+    assert outcomes("id,b,a\nx,0,1\n", "full", OutcomeUnit("scores")) == [(3, [0.0, 1.0])]
+    assert outcomes("Ticket;Outcome\n2;7,5\n3;nein\n".replace("nein", "10"), unit=OutcomeUnit("scores", 0, 10)) == [
+        (2, 0.25),
+        (3, 0.0),
+    ]
+    for bad in ("ticket\n1\n", "loss\n1\n", "ticket,loss\nx,1\n", "ticket,loss,score\n1,1,0\n", "ticket,loss\n-1,1\n"):
         with pytest.raises(TableError) as refused:
             outcomes(bad)
         one_sentence(refused.value)
+
+
+def test_outcome_errors_name_the_line(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    for cell in ("maybe", "1.5", "-0.1", "1_0", "inf"):
+        (tmp_path / "o.csv").write_text(f"ticket,outcome\n1,yes\n\n2,{cell}\n")
+        with pytest.raises(TableError) as refused:
+            read_outcomes(tmp_path / "o.csv", None, int, unit=lambda _: OutcomeUnit("scores"))
+        assert "o.csv, line 4" in one_sentence(refused.value)
+
+
+def test_outcome_with_ambiguous_comma_is_rejected() -> None:
+    assert OutcomeUnit("losses", 0, 10_000).loss("1,234") is None
+    assert OutcomeUnit("losses", 0, 2).loss("1,234") == pytest.approx(0.617)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_daily_list_round_trip(suffix: str, tmp_path: Path) -> None:
+    """The daily list has the list's own columns; filled in by a spreadsheet, it is recorded as it is."""
+    columns = {"phone": ["0049", "=1+1", "x"], "customer": ["Änn", "Bob", "Cem"], "action": ["p", "q", "r"]}
+    with SessionFile.start(
+        tmp_path / "r", columns["customer"], ["call", "write"], UCB1(), seed=1, columns=columns, id_column="customer",
+        delimiter=";",
+    ) as file:  # fmt: skip
+        file.interpreted = True
+        tasks = file.next(2)
+        write_daily_list(file, tasks, tmp_path / f"today{suffix}")
+        table = read_cells(tmp_path / f"today{suffix}")
+        assert table.names == ("phone", "customer", "list:action", "ticket", "action", "outcome")
+        for task, row in zip(tasks, table.rows, strict=True):
+            at = columns["customer"].index(task.id)
+            phone = columns["phone"][at]
+            assert row[0] in (phone, f"'{phone}")
+            assert row[1:] == (task.id, columns["action"][at], str(task.round), task.action, "")
+        filled = tmp_path / "filled.csv"
+        lines = [";".join(table.names), *(";".join([*row[:-1], "yes"]) for row in table.rows)]
+        filled.write_bytes("\r\n".join(lines).encode("cp1252"))
+        outcomes = read_outcomes(
+            filled, None, file.round_of, assignment=file.assignment, unit=lambda _: OutcomeUnit("scores"),
+            id_column=file.id_column, own_columns=file.columns,
+        )  # fmt: skip
+        assert [one.loss for one in outcomes] == [0.0, 0.0]
+        assert file.record_all(outcomes) == 2
+        with pytest.raises(TableError, match="nothing is overwritten"):
+            check_daily_list(tmp_path / f"today{suffix}")
+
+
+def test_recorded_conflict_names_the_line(tmp_path: Path) -> None:
+    with SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=1) as file:
+        file.interpreted = True
+        file.next(2)
+        file.record(2, loss=1.0)
+        with pytest.raises(FeedbackError, match=r"^t.csv, line 3: ticket 2 has been answered"):
+            file.record_all([Outcome(1, 0.0, source="t.csv, line 2"), Outcome(2, 0.0, source="t.csv, line 3")])
+        assert len(file.pending) == 1, "all or none"
+
+
+def test_changed_cell_of_the_list_is_damage(tmp_path: Path) -> None:
+    columns = {"id": ["x", "y"], "phone": ["1", "2"]}
+    SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=1, columns=columns).close()
+    with closing(sqlite3.connect(tmp_path / "r")) as db, db:
+        db.execute("UPDATE pool SET cells = '[\"3\"]' WHERE place = 1")
+    with SessionFile.open(tmp_path / "r") as file, pytest.raises(SessionError, match="row 1 has changed"):
+        file.next(1)

@@ -209,7 +209,8 @@ BAD_TEXTS: dict[str | bytes, str] = {
     'a,b\n"0,1\n' + "0,1\n" * 60_000: "expected a text table",
     gzip.compress(b"a,b\n0,1\n" * 99, mtime=0)[:-20]: "expected a text table",
     b"\x1f\x8b and no more": "expected a text table",
-    "a,b\n0,1\nM\u00fcnchen,1\n".encode("latin-1"): "expected a text table in UTF-8",
+    "a,b\n0,1\nM\u00fcnchen,1\n".encode("latin-1"): "got 'M\u00fcnchen'",
+    b"a,b\n0,1\nM\x81nchen,1\n": "expected a text table in UTF-8",
     "a,b\n0,1\n".encode("utf-16")[:-1]: "expected a text table in UTF-8",
     b"PK\x03\x04\x14\x00\x06\x00\x08": "expected a text table",
 }

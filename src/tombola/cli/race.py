@@ -17,6 +17,7 @@ from tombola.cli.options import CORES, Json, Seeds, Workers, split_commas
 from tombola.cli.printing import new_table, print_error, show
 from tombola.cli.race_options import MakeSettings, Question, RankOf, with_race_options
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
+from tombola.cli.session import ID_HELP, LIST_HELP
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,8 +34,8 @@ MAX_ANSWERS = 3
 
 File = Annotated[Path, typer.Argument(help="The race file.")]
 NewFile = Annotated[Path, typer.Option(help="The race file.")]
-RowsFile = Annotated[Path, typer.Argument(help="The rows: CSV or TSV with a column id, or .txt with one row per line.")]
-Column = Annotated[str, typer.Option(help="The column with the row ids, if it is not called id.")]
+RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
+Column = Annotated[str, typer.Option("--id", "--column", help=ID_HELP)]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -108,9 +109,9 @@ def start(
     """Shuffle a list of rows and start a race on it; you make the calls."""
     from tombola.cli.session import names_in
     from tombola.persistence.race_file import RaceFile
-    from tombola.persistence.session_csv import read_ids
+    from tombola.readers.cells import read_row_list
 
-    with RaceFile.start(file, settings(names_in(candidates)), read_ids(rows, column or None)) as race_file:
+    with RaceFile.start(file, settings(names_in(candidates)), read_row_list(rows, column or None).ids) as race_file:
         count, chosen = len(race_file.rows), race_file.settings
     if as_json:
         typer.echo(json.dumps({"file": str(file), "rows": count, "race": chosen.to_json()}))
@@ -254,10 +255,10 @@ def run(
     from tombola._files import write_atomic
     from tombola.cli.options import check_page
     from tombola.persistence.race_file import RaceFile
-    from tombola.persistence.session_csv import read_ids
     from tombola.racing import SubprocessEvaluator
     from tombola.racing.driver import run_race_file
     from tombola.racing.report import RaceReport
+    from tombola.readers.cells import read_row_list
 
     check_page(out, str(rows), str(file))
     commands = _commands(candidate)
@@ -267,7 +268,7 @@ def run(
     if cap is not None and chosen.max_cost is not None and chosen.max_call_cost is None:
         # With --loss seconds the cost is the run time, and the cap bounds it.
         chosen = replace(chosen, max_call_cost=cap)
-    with RaceFile.at(file, chosen, read_ids(rows, column or None), _stored(evaluator)) as race_file:
+    with RaceFile.at(file, chosen, read_row_list(rows, column or None).ids, _stored(evaluator)) as race_file:
         now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else print_error)
         found = RaceReport.from_file(race_file, now)
     if out is not None:

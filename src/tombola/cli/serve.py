@@ -64,19 +64,14 @@ def serve(
 
 
 def read_columns(table: Path, column: str = "") -> dict[str, dict[str, str]]:
-    """Return the cells of each row of a CSV or TSV table by its id, without the id itself."""
-    from tombola.persistence.session_csv import ID_COLUMNS, read_ids
-    from tombola.readers.formats.delimited import text_table
+    """Return the cells of each row of a list by its id, without the id itself and blank cells."""
+    from tombola.readers.cells import read_row_list
 
-    ids = read_ids(table, column or None)
-    if table.suffix.lower() == ".txt":
-        return {}
-    header, rows, _ = text_table(table)
-    cells = [row for _, row in rows if any(cell.strip() for cell in row)]
-    shown = [place for place, name in enumerate(header) if name not in ((column,) if column else ID_COLUMNS)]
+    listed = read_row_list(table, column or None)
     return {
-        id_: {header[place]: row[place].strip() for place in shown if row[place].strip()}
-        for id_, row in zip(ids, cells, strict=True)
+        id_: {name: cell for name, cell in zip(listed.columns, row, strict=True) if cell and name != listed.id_column}
+        for id_, row in zip(listed.ids, listed.cells, strict=True)
+        if len(listed.columns) > 1
     }
 
 
@@ -84,14 +79,18 @@ def _start_session(path: Path, table: Path | None, actions: str, learner: str, c
     from tombola.cli.session import names_in
     from tombola.errors import ParameterError
     from tombola.learners.spec import parse_learner
-    from tombola.persistence.session_csv import read_ids
     from tombola.persistence.session_file import SessionFile
+    from tombola.readers.cells import read_row_list
 
     if table is None:
         raise ParameterError(f"serve: expected the rows of the new session {path}, got none; add --list rows.csv.")
-    ids = read_ids(table, column or None)
-    SessionFile.start(path, ids, names_in(actions), parse_learner(learner or "Thrifty")).close()
-    show(f"{path}: started with {len(ids)} rows in random order", soft=True)
+    listed = read_row_list(table, column or None)
+    SessionFile.start(
+        path, listed.ids, names_in(actions), parse_learner(learner or "Thrifty"),
+        columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
+        id_column=listed.id_column, delimiter=listed.delimiter,
+    ).close()  # fmt: skip
+    show(f"{path}: started with {len(listed.ids)} rows in random order", soft=True)
 
 
 def _add_token(store: "TokenStore", text: str) -> None:

@@ -10,9 +10,11 @@ from tombola._formatting import escape_control
 from tombola.cli.printing import new_table, show
 
 if TYPE_CHECKING:
+    from tombola.persistence.session_csv import OutcomeUnit
     from tombola.persistence.session_events import Losses
     from tombola.persistence.session_file import Assignment, SessionFile
     from tombola.persistence.session_status import Status
+    from tombola.readers.names import Kind
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,20 +23,32 @@ app = typer.Typer(
     help="Run a learner on your own list of rows: start, next, record.",
 )
 
+# Rows of a working day in the command that `start` suggests.
+DAILY_ROWS = 300
+
 File = Annotated[Path, typer.Argument(help="The session file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Range = Annotated[
+    str, typer.Option("--range", help="The smallest and the largest possible outcome, such as 0,10; 0,1 if left out.")
+]
+LIST_HELP = "The list: Excel, CSV, TSV or any table that describe reads, or .txt with one id per line."
+ID_HELP = "The column with the ids of the rows. Default: id, or the only column with a usual name for ids."
 
 
 @app.command()
 def start(
-    table: Annotated[Path, typer.Argument(help="The rows: CSV or TSV with a column id, or .txt with one id per line.")],
+    table: Annotated[Path, typer.Argument(help=LIST_HELP)],
     actions: Annotated[str, typer.Option(help="Names of the actions, separated by commas; quote a name with a comma.")],
     out: Annotated[Path, typer.Option(help="The session file to write; an existing file is never overwritten.")],
     learner: Annotated[
         str,
         typer.Option(help="For example UCB2 or 'Exp3(rate=0.1)'. Default: Thrifty; with a budget ThriftyLP."),
     ] = "",
-    column: Annotated[str, typer.Option(help="The column with the ids. Default: id.")] = "",
+    id_column: Annotated[str, typer.Option("--id", "--column", help=ID_HELP)] = "",
+    sheet: Annotated[str, typer.Option(help="The sheet of an Excel file.")] = "",
+    losses: Annotated[bool, typer.Option("--losses", help="Outcomes: lower is better.")] = False,  # noqa: FBT002
+    scores: Annotated[bool, typer.Option("--scores", help="Outcomes: higher is better; yes is good.")] = False,  # noqa: FBT002
+    limits: Range = "",
     budget: Annotated[
         list[float] | None, typer.Option(help="Amount that may be spent; repeat for each resource.")
     ] = None,
@@ -61,14 +75,19 @@ def start(
     """Shuffle a list of rows and start a session on it."""
     from tombola.cli.budget_options import budget_named
     from tombola.learners.spec import parse_learner
-    from tombola.persistence.session_csv import read_ids
     from tombola.persistence.session_file import SessionFile
+    from tombola.readers.cells import read_row_list
 
     names = names_in(actions)
     allowed = budget_named(names, budget or [], worst or [], prices or [], null, target)
     chosen = parse_learner(learner or ("Thrifty" if allowed is None else "ThriftyLP"))
-    ids = read_ids(table, column or None)
-    with SessionFile.start(out, ids, names, chosen, budget=allowed, seed=seed) as session:
+    listed = read_row_list(table, id_column or None, sheet or None)
+    with SessionFile.start(
+        out, listed.ids, names, chosen, budget=allowed, seed=seed,
+        columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
+        id_column=listed.id_column, kind=_kind(losses=losses, scores=scores), range=_limits(limits, (0.0, 1.0)),
+        delimiter=listed.delimiter,
+    ) as session:  # fmt: skip
         rows, learner_text, seed = session.horizon, repr(session.learner), session.seed
         facts = {"file": str(out), "rows": rows, "actions": names, "learner": learner_text, "seed": seed}
         if as_json:
@@ -77,20 +96,40 @@ def start(
             show(f"{out}: {rows} rows in random order (seed {seed}), {learner_text} on {', '.join(names)}", soft=True)
             if budget:
                 show(f"spends at most {', '.join(f'{amount:g}' for amount in budget)}", soft=True)
-            show(f"next: tombola session next {out}", soft=True)
+            for note in listed.notes:
+                show(f"note: {note}", soft=True)
+            show(f"ids: column {listed.id_column}", soft=True)
+            show("The list for the first day:")
+            show(f"  tombola session next {out} --count {min(rows, DAILY_ROWS)} --out today.csv", soft=True)
 
 
 @app.command("next")
 def next_(
     file: File,
     count: Annotated[int, typer.Option(help="Number of tickets; fewer if fewer rows are left.", min=1)] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the tickets to .csv or .xlsx, with the list's own columns and a blank outcome."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="List the pending tickets again; issue none.")] = False,  # noqa: FBT002
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Issue tickets: print which action to play on which row."""
+    """Issue tickets: print which action to play on which row, or write a list to work through."""
+    from tombola.persistence.session_csv import check_daily_list, write_daily_list
+
     with _open(file) as session:
-        assignments = session.next(count)
+        if out is not None:
+            check_daily_list(out, file)
+        assignments = session.pending if again else session.next(count)
+        if out is not None:
+            write_daily_list(session, assignments, out)
     if as_json:
         typer.echo(json.dumps([assignment.to_json() for assignment in assignments]))
+    elif out is not None:
+        show(f"{out}: {len(assignments)} tickets. Fill in the column outcome, then record it:", soft=True)
+        show(f"  tombola session record {file} --csv {out}{_missing_direction(session)}", soft=True)
+    elif not assignments:
+        show("no ticket is pending")
     else:
         for assignment in assignments:
             show(f"ticket {assignment.round}: {_instruction(session, assignment)}", soft=True)
@@ -101,16 +140,22 @@ def record(
     file: File,
     ticket: Annotated[int | None, typer.Argument(help="Number of the ticket; not with --csv.")] = None,
     loss: Annotated[
-        str, typer.Option(help="Loss in [0, 1]; with full feedback one per action, separated by commas.")
+        str, typer.Option(help="Loss: lower is better; with full feedback one per action, separated by commas.")
     ] = "",
-    reward: Annotated[str, typer.Option(help="1 - loss, instead of --loss.")] = "",
+    score: Annotated[str, typer.Option(help="Score: higher is better; instead of --loss.")] = "",
     cost: Annotated[
         list[float] | None, typer.Option(help="Under a budget: the cost; repeat for each resource.")
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option(help="Table of outcomes: columns ticket (or id), loss (or reward), and cost.")
+        Path | None,
+        typer.Option(
+            help="Table of outcomes, also Excel: columns ticket (or ids), outcome (or loss, score), and cost."
+        ),
     ] = None,
-    rewards: Annotated[bool, typer.Option("--rewards", help="The numbers in the table are rewards.")] = False,  # noqa: FBT002
+    outcome: Annotated[str, typer.Option(help="The column of outcomes in the table, if it has another name.")] = "",
+    losses: Annotated[bool, typer.Option("--losses", help="Table: lower is better.")] = False,  # noqa: FBT002
+    scores: Annotated[bool, typer.Option("--scores", help="Table: higher is better; yes is good.")] = False,  # noqa: FBT002
+    limits: Range = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Record the outcome of a ticket, or a table of outcomes; repeating one is harmless."""
@@ -118,12 +163,12 @@ def record(
     from tombola.persistence.session_csv import cost_columns, read_outcomes
     from tombola.persistence.session_events import Outcome
 
-    # --rewards belongs to --csv; the other options to a single ticket.
-    misplaced = rewards if csv is None else bool(loss or reward or cost)
+    # These options belong to --csv; the others to a single ticket.
+    misplaced = bool(losses or scores or outcome) if csv is None else bool(loss or score or cost)
     if (ticket is None) == (csv is None) or misplaced:
         raise FeedbackError(
-            "session record: expected either a ticket with its loss, or a table of them, got both or neither; "
-            "write record FILE 17 --loss 0.25 (or --reward 0.75), or record FILE --csv outcomes.csv."
+            "session record: expected either a ticket with its loss or score, or a table of outcomes, got both or "
+            "neither; write record FILE 17 --loss 0.25 (or --score 0.75), or record FILE --csv today.csv."
         )
     with _open(file) as session:
         full = session.feedback_model.full_feedback
@@ -134,15 +179,21 @@ def record(
                 session.round_of,
                 assignment=session.assignment,
                 costs=cost_columns(session.budget),
-                rewards=rewards,
+                unit=lambda name: _column_unit(session, name, _kind(losses=losses, scores=scores), limits),
+                outcome=outcome,
+                id_column=session.id_column,
+                own_columns=session.columns,
             )
         else:
-            outcomes = [Outcome(ticket or 0, _numbers(loss, full=full), _numbers(reward, full=full), cost or None)]
+            value = _loss("session record", session, loss, score, limits)
+            outcomes = [Outcome(ticket or 0, value, None, cost or None)]
         new = session.record_all(outcomes)
     if as_json:
         typer.echo(json.dumps({"recorded": new, "known before": len(outcomes) - new}))
-    else:
-        typer.echo(f"{new} recorded" + (f", {len(outcomes) - new} known before" if new < len(outcomes) else ""))
+        return
+    show(f"{new} recorded" + (f", {len(outcomes) - new} known before" if new < len(outcomes) else ""))
+    if csv is not None and not outcomes:
+        show(f"{csv}: every outcome is blank; fill in the column, or name another with --outcome.", soft=True)
 
 
 @app.command()
@@ -150,13 +201,13 @@ def amend(
     file: File,
     ticket: Annotated[int, typer.Argument(help="Number of the ticket with the wrong outcome.", min=1)],
     loss: Annotated[str, typer.Option(help="The correct loss, as for record.")] = "",
-    reward: Annotated[str, typer.Option(help="The correct reward, as for record.")] = "",
+    score: Annotated[str, typer.Option(help="The correct score, as for record.")] = "",
+    limits: Range = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Replace a wrong outcome; the old one stays in the log, and the learner replays everything."""
     with _open(file) as session:
-        full = session.feedback_model.full_feedback
-        before = session.amend(ticket, loss=_numbers(loss, full=full), reward=_numbers(reward, full=full))
+        before = session.amend(ticket, loss=_loss("session amend", session, loss, score, limits))
     if as_json:
         typer.echo(json.dumps({"ticket": ticket, "loss before": before}))
     else:
@@ -261,10 +312,69 @@ def _instruction(session: "SessionFile", assignment: "Assignment") -> str:
     return f"play {assignment.action} on {assignment.id}"
 
 
-def _numbers(text: str, *, full: bool) -> str | list[str] | None:
-    if not text:
-        return None
-    return [cell.strip() for cell in text.split(",")] if full or "," in text else text
+def _kind(*, losses: bool, scores: bool) -> "Kind | None":
+    from tombola.errors import ParameterError
+
+    if losses and scores:
+        raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
+    return "losses" if losses else "scores" if scores else None
+
+
+def _limits(text: str, default: tuple[float, float]) -> tuple[float, float]:
+    from tombola.cli.units import parse_range
+
+    return parse_range(text) if text else default
+
+
+def _column_unit(session: "SessionFile", name: str, given: "Kind | None", limits: str) -> "OutcomeUnit":
+    """Return the unit of a column of outcomes; raise if its direction is not stated, or stated twice."""
+    from tombola.errors import TableError
+    from tombola.persistence.session_csv import OutcomeUnit
+    from tombola.readers.names import direction_of
+
+    by_name = direction_of([name])[0]
+    stated = [kind for kind in (given, session.kind, by_name) if kind is not None]
+    if not stated:
+        raise TableError(
+            f"session record: expected losses (lower is better) or scores (higher is better, yes is good), got a column "
+            f"called {name!r}, which can be either; add --scores, or --losses."
+        )
+    # An option that differs from the name of the column is an explicit choice; the session's direction is fixed.
+    if session.kind is not None and set(stated) != {session.kind}:
+        raise TableError(
+            f"session record: expected {session.kind}, as stated when the session was started, got {stated[0]} "
+            f"in column {name!r}; leave out the option, or rename the column to outcome."
+            if given is not None
+            else f"session record: expected {session.kind}, as stated when the session was started, got a column called "
+            f"{name!r}; rename it to outcome if it has {session.kind}."
+        )
+    return OutcomeUnit(stated[0], *_limits(limits, session.range))
+
+
+def _missing_direction(session: "SessionFile") -> str:
+    return "" if session.kind is not None else " --scores"
+
+
+def _loss(owner: str, session: "SessionFile", loss: str, score: str, limits: str) -> "float | list[float]":
+    """Return the loss that --loss or --score states, in [0, 1]; a list with full feedback."""
+    from tombola.errors import FeedbackError
+    from tombola.persistence.session_csv import OutcomeUnit
+
+    if bool(loss) == bool(score):
+        given = "both" if loss else "neither"
+        raise FeedbackError(f"{owner}: expected a loss or a score, got {given}; write --loss 0.25, or --score 0.75.")
+    unit = OutcomeUnit("scores" if score else "losses", *_limits(limits, session.range))
+    full = session.feedback_model.full_feedback
+    cells = [cell.strip() for cell in (loss or score).split(",")] if full else [loss or score]
+    found = [unit.loss(cell) for cell in cells]
+    wrong = next((cell for cell, value in zip(cells, found, strict=True) if value is None), None)
+    if wrong is not None:
+        raise FeedbackError(
+            f"{owner}: expected yes, no or a number from {unit.low:g} to {unit.high:g}, got {wrong!r}; repair it, or "
+            "give the range of the numbers with --range LOW,HIGH."
+        )
+    numbers = [value for value in found if value is not None]
+    return numbers if full else numbers[0]
 
 
 def _format_losses(losses: "Losses") -> str:

@@ -3,7 +3,7 @@
 A file has three tables:
 
 about    the configuration as JSON values, its digest, and the number and digest of the last event
-pool     the row ids with their place, counted from 1
+pool     the row ids with their place, counted from 1, and the cells of the list's own columns (JSON)
 events   number (counted from 1), kind, key (the ticket), value (JSON) and digest
 
 Every event carries a digest of itself and of the digest before it, and so does every row id. Reading verifies the chain,
@@ -30,6 +30,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, NamedTuple
@@ -39,7 +40,7 @@ from tombola.errors import MALFORMED_DATA_ERRORS, SessionError, TombolaError
 
 # Identifies the file type: SQLite stores both numbers in the file header.
 APPLICATION_ID = int.from_bytes(b"tomb", "big")
-FORMAT = 3
+FORMAT = 4
 # Seconds to wait for the lock of another process.
 LOCK_TIMEOUT = 60.0
 # Row ids requested in one query; SQLite limits the number of parameters.
@@ -49,7 +50,8 @@ EVENTS_PER_CHUNK = 1000
 
 SCHEMA = {
     "about": "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "pool": "CREATE TABLE pool (place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, digest BLOB NOT NULL)",
+    "pool": "CREATE TABLE pool (place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cells TEXT NOT NULL, "
+    "digest BLOB NOT NULL)",
     "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key INTEGER NOT NULL, "
     "value TEXT NOT NULL, digest BLOB NOT NULL)",
 }
@@ -95,7 +97,13 @@ class EventLog:
 
     @classmethod
     def create(
-        cls, path: Path, owner: str, about: Mapping[str, Any], ids: Iterable[str], views: Sequence[str] = ()
+        cls,
+        path: Path,
+        owner: str,
+        about: Mapping[str, Any],
+        ids: Iterable[str],
+        views: Sequence[str] = (),
+        cells: Iterable[Sequence[str]] | None = None,
     ) -> "EventLog":
         """Create the file atomically; an existing file is never overwritten.
 
@@ -104,13 +112,14 @@ class EventLog:
         - `about`: the configuration, plain data; `kind` names the type of the log.
         - `ids`: row ids in their order.
         - `views`: SQL of views for people who open the file with other programs.
+        - `cells`: for each row, the texts of the list's own columns.
         """
         log = cls(path, owner, "rwc")
         with log._closed_on_error():
             with log._transaction("IMMEDIATE"):
                 if log._rows("SELECT name FROM sqlite_master"):
                     raise SessionError(f"{owner}: {path} exists already, nothing is overwritten; take another name.")
-                log._write_start(about, ids, views)
+                log._write_start(about, ids, views, repeat(()) if cells is None else cells)
             log._read_start()
         return log
 
@@ -224,6 +233,15 @@ class EventLog:
 
     def ids_of(self, places: Sequence[int]) -> Iterator[str]:
         """Return the row ids at these places, counted from 1."""
+        return (id_ for id_, _ in self._pool_at(places))
+
+    def cells_of(self, places: Sequence[int]) -> Iterator[list[str]]:
+        """Return the cells of the list's own columns at these places, counted from 1."""
+        for _, text in self._pool_at(places):
+            with self.malformed_as_damage():
+                yield [str(cell) for cell in json.loads(text)]
+
+    def _pool_at(self, places: Sequence[int]) -> Iterator[tuple[str, str]]:
         for first in range(0, len(places), IDS_PER_QUERY):
             chunk = places[first : first + IDS_PER_QUERY]
             # The digest of a row covers the digest of the row before it.
@@ -233,7 +251,7 @@ class EventLog:
             for place in chunk:
                 if place not in found or (place > 1 and place - 1 not in found):
                     raise self.damage(f"row {place} is missing")
-                yield self._checked_id(found[place - 1][2] if place > 1 else b"", found[place])
+                yield self._checked_row(found[place - 1][3] if place > 1 else b"", found[place])
 
     def ids(self) -> Iterator[str]:
         """Return all row ids in their order."""
@@ -241,8 +259,8 @@ class EventLog:
         for place, row in enumerate(self._connection.execute("SELECT * FROM pool ORDER BY place"), start=1):
             if row[0] != place:
                 raise self.damage(f"row {place} is missing")
-            yield self._checked_id(digest, row)
-            digest = row[2]
+            yield self._checked_row(digest, row)[0]
+            digest = row[3]
         if place != self.length or digest.hex() != self.about["rows_digest"]:
             raise self.damage("the list of rows has changed")
 
@@ -264,12 +282,14 @@ class EventLog:
         """Return the error for a damaged file."""
         return SessionError(f"{self.owner}: {self.path} is damaged ({reason}); take a backup of it, or start anew.")
 
-    def _write_start(self, about: Mapping[str, Any], ids: Iterable[str], views: Sequence[str]) -> None:
+    def _write_start(
+        self, about: Mapping[str, Any], ids: Iterable[str], views: Sequence[str], cells: Iterable[Sequence[str]]
+    ) -> None:
         for statement in (*SCHEMA.values(), *views):
             self._connection.execute(statement)
-        rows = list(_linked_ids(ids))
-        self._connection.executemany("INSERT INTO pool VALUES (?, ?, ?)", rows)
-        configuration = {**about, "rows": len(rows), "rows_digest": rows[-1][2].hex()}
+        rows = list(_linked_rows(ids, cells))
+        self._connection.executemany("INSERT INTO pool VALUES (?, ?, ?, ?)", rows)
+        configuration = {**about, "rows": len(rows), "rows_digest": rows[-1][3].hex()}
         texts = [(name, _encode_json(value)) for name, value in configuration.items()]
         self._connection.executemany("INSERT INTO about VALUES (?, ?)", texts)
         start = Position(0, _link(b"", *sorted(texts, key=repr)))
@@ -343,10 +363,10 @@ class EventLog:
         found = self._rows("SELECT digest FROM events WHERE number = ?", number)
         return found[0][0] if found else None
 
-    def _checked_id(self, before: Any, row: Sequence[Any]) -> str:
-        if row[2] != _link(before, *row[:2]):
+    def _checked_row(self, before: Any, row: Sequence[Any]) -> tuple[str, str]:
+        if row[3] != _link(before, *row[:3]):
             raise self.damage(f"row {row[0]} has changed")
-        return str(row[1])
+        return str(row[1]), str(row[2])
 
     @contextmanager
     def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
@@ -393,11 +413,13 @@ class EventLog:
 _encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-def _linked_ids(ids: Iterable[str]) -> Iterator[tuple[int, str, bytes]]:
+def _linked_rows(ids: Iterable[str], cells: Iterable[Sequence[str]]) -> Iterator[tuple[int, str, str, bytes]]:
     digest = b""
-    for place, id_ in enumerate(ids, start=1):
-        digest = _link(digest, place, id_)
-        yield place, id_, digest
+    # Without columns of its own, a list has endlessly many empty rows of cells.
+    for place, (id_, row) in enumerate(zip(ids, cells, strict=False), start=1):
+        text = _encode_json(list(row))
+        digest = _link(digest, place, id_, text)
+        yield place, id_, text, digest
 
 
 def _link(before: Any, *cells: Any) -> bytes:

@@ -7,7 +7,7 @@ from tombola._formatting import csv_cell_matches
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing.events import Event
-from tombola.readers.formats.delimited import text_table
+from tombola.readers.cells import read_cells
 
 # Values of the column `failed`, in lower case; pandas writes 1.0 and 0.0.
 FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
@@ -15,13 +15,14 @@ NOT_FAILED_VALUES = ("", "0", "0.0", "false", "no")
 
 
 def read_answers(path: Path, file: RaceFile) -> list[Event]:
-    """Return the answers in a CSV or TSV file.
+    """Return the answers in a table: CSV, Excel, or any format that `read_table` reads.
 
     Columns: ticket, or candidate and row; loss or score (1 - loss); optionally cost and failed. A row with neither
     loss, score nor failed has no answer yet and is skipped.
     """
-    header, rows, _ = text_table(path)
-    columns = {name.strip().lower(): position for position, name in enumerate(header)}
+    table = read_cells(path)
+    header = table.names
+    columns = {name.lower(): position for position, name in enumerate(header)}
     by_name = "ticket" not in columns
     if (by_name and not {"candidate", "row"} <= set(columns)) or not ({"loss", "score"} & set(columns)):
         raise TableError(
@@ -30,8 +31,8 @@ def read_answers(path: Path, file: RaceFile) -> list[Event]:
         )
     tickets, race = file.tickets() if by_name else {}, file.race
     answers = []
-    for line, cells in rows:
-        values = {name: cells[position].strip() for name, position in columns.items()}
+    for line, cells in zip(table.lines, table.rows, strict=True):
+        values = {name: cells[position] for name, position in columns.items()}
         loss, failed = _loss(path, line, values), _failed(path, line, values.get("failed", ""))
         if loss is None and not failed:
             continue

@@ -1,51 +1,39 @@
-"""Tables of a session file: read row ids and outcomes from CSV or TSV, export tickets to CSV or Parquet."""
+"""Tables of a session file: the daily list, outcomes in any format, export of tickets to CSV or Parquet."""
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from tombola._files import atomic_writer
-from tombola._formatting import csv_cell_matches, csv_text
+from tombola._files import atomic_writer, check_output_path, write_atomic
+from tombola._formatting import csv_cell_matches, csv_text, join_names
 from tombola._types import Floats, Rounds
 from tombola.budget.budget import Budget
-from tombola.errors import TableError
+from tombola.errors import FeedbackError, TableError
 from tombola.persistence.session_events import Outcome
-from tombola.readers.formats.delimited import text_lines, text_table
+from tombola.readers.cells import CellTable, read_cells
+from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, parse_cell
+from tombola.readers.names import Kind
 
 if TYPE_CHECKING:
     from tombola.persistence.session_file import Assignment, SessionFile
 
 # Accepted names of the id column.
 ID_COLUMNS = ("id", "ids", "row")
+# Names of the column of outcomes.
+OUTCOME_COLUMNS = ("outcome", "loss", "score")
+# Larger numbers are not exact in float64.
+MAX_TICKET = 1 << 53
 # Tickets converted to text at a time: bounds the memory of an export.
 TICKETS_PER_CHUNK = 20_000
 
 Columns = list[list[Any]]
-
-
-def read_ids(path: Path, column: str | None = None) -> list[str]:
-    """Return the ids in a CSV or TSV table (the column called id, or `column`), or the lines of a .txt file."""
-    if path.suffix.lower() == ".txt":
-        if column is not None:
-            raise TableError(
-                f"{path}: expected a table for --column {column}, got a .txt, which has one row a line; call it .csv."
-            )
-        lines = [line.strip() for line in text_lines(path) if line.strip()]
-        ids = lines[1:] if lines and lines[0].lower() in ID_COLUMNS else lines
-    else:
-        header, rows = _read_table(path)
-        place = _column(path, header, (column,) if column else ID_COLUMNS, "--column NAME")
-        ids = [row[place].strip() for row in rows]
-    if not ids or not all(ids):
-        raise TableError(f"{path}: expected an id in every row, got none or an empty one; fill it in.")
-    return ids
 
 
 def cost_columns(budget: Budget | None) -> tuple[str, ...]:
@@ -58,6 +46,34 @@ def cost_columns(budget: Budget | None) -> tuple[str, ...]:
     return ("cost",) if resources == 1 else tuple(f"cost:{number}" for number in range(1, resources + 1))
 
 
+class OutcomeUnit(NamedTuple):
+    """The unit of outcomes in a table: direction, smallest and largest value.
+
+    >>> OutcomeUnit("scores", 0, 10).loss("7,5"), OutcomeUnit("scores").loss("yes"), OutcomeUnit("losses").loss("?!")
+    (0.25, 0.0, None)
+    """
+
+    kind: Kind
+    low: float = 0.0
+    high: float = 1.0
+
+    def loss(self, text: str) -> float | None:
+        """Convert a cell to a loss in [0, 1]; None if it is not a value of this unit.
+
+        Yes and no stand for the largest and the smallest value.
+        """
+        word = BOOLEANS.get(text.strip().lower())
+        number, notation = parse_cell(text)
+        if word is not None:
+            number = self.low + word * (self.high - self.low)
+        # 1,234 may also be 1234: it is a value only if that is too large.
+        if notation == AMBIGUOUS_COMMA and float(text.replace(",", "")) <= self.high:
+            return None
+        if number is None or not self.low <= number <= self.high:
+            return None
+        return (self.high - number if self.kind == "scores" else number - self.low) / (self.high - self.low)
+
+
 def read_outcomes(
     path: Path,
     actions: tuple[str, ...] | None,
@@ -65,39 +81,95 @@ def read_outcomes(
     *,
     assignment: "Callable[[int], Assignment] | None" = None,
     costs: tuple[str, ...] = (),
-    rewards: bool = False,
+    unit: "Callable[[str], OutcomeUnit] | None" = None,
+    outcome: str = "",
+    id_column: str = "id",
+    own_columns: Sequence[str] = (),
 ) -> list[Outcome]:
-    """Return the outcomes in a CSV or TSV table; rows with blank numbers are skipped.
+    """Return the outcomes in a table; rows with a blank outcome are skipped.
 
-    - `path`: a table with a column `ticket` or `id`, and numbers in a column `loss` or `reward`.
+    - `path`: a table with a column `ticket` or ids, and outcomes in a column `outcome`, `loss` or `score`.
     - `actions`: with full feedback: the names of the actions, one column each.
     - `round_of`: returns the ticket of an id.
-    - `assignment`: returns the ticket with a number; columns `id` and `action` must agree with it.
+    - `assignment`: returns the ticket with a number; columns of ids and `action` must agree with it.
     - `costs`: names of the cost columns, read if present.
-    - `rewards`: whether the numbers are rewards.
+    - `unit`: returns the unit of a column by its name. Default: losses in [0, 1], scores in the column `score`.
+    - `outcome`: the column of outcomes, if it has another name.
+    - `id_column`, `own_columns`: the columns of the list itself, which hold no outcomes.
     """
-    header, rows = _read_table(path)
-    key = _column(path, header, ("ticket",) if "ticket" in header else ID_COLUMNS, "a header such as ticket,loss")
+    table = read_cells(path)
+    header = [name if name in own_columns else name.lower() for name in table.names]
+    keys = ("ticket",) if "ticket" in header else (id_column,) if id_column in header else ID_COLUMNS
+    key = _column(table, header, keys, "a header such as ticket,loss")
     if actions is not None:
-        places = [_column(path, header, (action,), "a column for every action") for action in actions]
+        places = [_column(table, list(table.names), (action,), "a column for every action") for action in actions]
     else:
-        places = [_column(path, header, ("loss", "reward"), "a header such as ticket,loss")]
-        rewards = rewards or header[places[0]] == "reward"
+        places = [_outcome_place(table, header, outcome, own_columns)]
+    units = [(unit or _default_unit)(table.names[place]) for place in places]
     cost_places = (
-        [_column(path, header, (name,), "a column for each resource") for name in costs] if {*costs} & {*header} else []
+        [_column(table, header, (name,), "a column for each resource") for name in costs]
+        if {*costs} & {*header}
+        else []
     )
-    checked = {name for name in ("id", "action") if header.count(name) == 1 and name not in (actions or ())}
+    names = {"id": id_column if id_column in header else "id", "action": "action"}
+    checked = {
+        field: header.index(name)
+        for field, name in names.items()
+        if header.count(name) == 1 and name not in (actions or ())
+    }
     outcomes = []
-    for row in rows:
-        cells = [row[place].strip() for place in places]
-        cost = [row[place].strip() for place in cost_places] or None
-        if any(cells):
-            round_ = _ticket(path, row[key]) if header[key] == "ticket" else round_of(row[key].strip())
-            if checked and assignment is not None:
-                _check_agreement(path, {name: row[header.index(name)] for name in checked}, assignment(round_))
-            value = cells if actions is not None else cells[0]
-            outcomes.append(Outcome(round_, None, value, cost) if rewards else Outcome(round_, value, None, cost))
+    for line, row in zip(table.lines, table.rows, strict=True):
+        cells = [row[place] for place in places]
+        if not any(cells):
+            continue
+        source = f"{path}, line {line}"
+        round_ = _ticket(source, row[key]) if header[key] == "ticket" else _round_of(source, round_of, row[key])
+        if checked and assignment is not None:
+            _check_agreement(source, {field: row[at] for field, at in checked.items()}, assignment, round_)
+        losses = [_loss(source, table.names[place], one, row[place]) for place, one in zip(places, units, strict=True)]
+        cost = [row[place] for place in cost_places] or None
+        outcomes.append(Outcome(round_, losses if actions is not None else losses[0], None, cost, source))
     return outcomes
+
+
+def daily_list(file: "SessionFile", assignments: "Sequence[Assignment]") -> list[list[str]]:
+    """Return the rows of tickets as cells: the list's own columns, ticket, action, and a blank outcome.
+
+    The first line has the names. A column of the list that is called ticket or action gets the prefix `list:`; one
+    called outcome is used for the outcomes.
+    """
+    own = [f"list:{name}" if name.lower() in ("ticket", "action") else name for name in file.columns]
+    blank = [] if any(name.lower() == "outcome" for name in own) else ["outcome"]
+    lines = [[*own, "ticket", "action", *blank]]
+    for task, row in zip(assignments, file.rows_of(assignments), strict=True):
+        lines.append([*row, str(task.round), task.action, *("" for _ in blank)])
+    return lines
+
+
+def write_daily_list(file: "SessionFile", assignments: "Sequence[Assignment]", path: Path) -> None:
+    """Write the rows of tickets to a .csv or .xlsx table, to be filled in and recorded.
+
+    CSV has a byte order mark, without which Excel misreads letters outside ASCII, and the delimiter of the list.
+    """
+    check_daily_list(path, file.path)
+    lines = daily_list(file, assignments)
+    if path.suffix.lower() == ".csv":
+        text = csv_text(lines, delimiter=file.delimiter)
+        write_atomic(path, text.encode("utf-8-sig", errors="backslashreplace"), file.path)
+    else:
+        _write_excel(path, lines, file.path)
+
+
+def check_daily_list(path: Path, *inputs: Path) -> None:
+    """Raise if a daily list cannot be written: before tickets are issued for it."""
+    if path.suffix.lower() not in (".csv", ".xlsx"):
+        raise TableError(f"next: expected a table that ends in .csv or .xlsx, got {path}; write --out today.csv.")
+    if path.exists():
+        # It may hold outcomes that are not recorded yet.
+        raise TableError(f"next: {path} exists already, nothing is overwritten; take another name.")
+    if path.suffix.lower() == ".xlsx":
+        _openpyxl()
+    check_output_path(path, *inputs)
 
 
 def export(file: "SessionFile", path: Path) -> int:
@@ -176,34 +248,95 @@ def _write_parquet(out: BinaryIO, types: dict[str, str], chunks: Iterator[Column
     return rows
 
 
-def _check_agreement(path: Path, written: dict[str, str], assignment: "Assignment") -> None:
+def _write_excel(path: Path, lines: list[list[str]], *inputs: Path) -> None:
+    workbook = _openpyxl().Workbook()
+    sheet = workbook.active
+    for line, cells in enumerate(lines, start=1):
+        for column, text in enumerate(cells, start=1):
+            cell = sheet.cell(line, column)
+            # Text stays text: Excel must not evaluate a name that starts with =.
+            cell.value, cell.data_type = text or None, "s" if text else "n"
+    with atomic_writer(path, *inputs) as out:
+        workbook.save(out)
+
+
+def _openpyxl() -> Any:
+    try:
+        return import_module("openpyxl")
+    except ImportError:
+        raise TableError(
+            "next: an Excel file needs the package openpyxl, found none; write pip install 'tombola[excel]', or take "
+            "CSV."
+        ) from None
+
+
+def _check_agreement(
+    source: str, written: dict[str, str], assignment: "Callable[[int], Assignment]", round_: int
+) -> None:
     """Reject an outcome whose id or action differs from its ticket's."""
+    try:
+        task = assignment(round_)
+    except FeedbackError as error:
+        raise FeedbackError(f"{source}: {str(error).partition(': ')[2]}") from None
     for name, text in written.items():
-        expected = getattr(assignment, name)
+        expected = getattr(task, name)
         if not csv_cell_matches(text, expected):
             raise TableError(
-                f"{path}: expected the {name} {expected!r} for ticket {assignment.round}, got {text.strip()!r}; record "
+                f"{source}: expected the {name} {expected!r} for ticket {round_}, got {text.strip()!r}; record "
                 f"the outcome of the ticket as `next` returned it, or leave out the column {name}."
             )
 
 
-def _column(path: Path, header: list[str], names: tuple[str, ...], advice: str) -> int:
+def _outcome_place(table: CellTable, header: list[str], outcome: str, own_columns: Sequence[str]) -> int:
+    """Return the column of outcomes: the named one, or the only one with a usual name that is not blank."""
+    if outcome:
+        return _column(table, header, (outcome if outcome in header else outcome.lower(),), "--outcome NAME")
+    own = {name.lower() for name in own_columns} - {"outcome"}
+    found = [place for place, name in enumerate(header) if name.lower() in OUTCOME_COLUMNS and name.lower() not in own]
+    filled = [place for place in found if any(row[place] for row in table.rows)]
+    if len(filled or found) != 1:
+        raise TableError(
+            f"{table.source}: expected one column with outcomes, called outcome, loss or score, got the columns "
+            f"{join_names(table.names, limit=20)}; name the column, such as --outcome {table.names[-1]!r}."
+        )
+    return (filled or found)[0]
+
+
+def _default_unit(name: str) -> OutcomeUnit:
+    return OutcomeUnit("scores" if name.lower() == "score" else "losses")
+
+
+def _loss(source: str, name: str, unit: OutcomeUnit, cell: str) -> float:
+    loss = unit.loss(cell)
+    if loss is None:
+        raise TableError(
+            f"{source}: expected yes, no or a number from {unit.low:g} to {unit.high:g} in column {name}, got "
+            f"{cell!r}; repair it, leave the cell blank while the outcome is open, or give the range of the numbers "
+            "with --range LOW,HIGH."
+        )
+    return loss
+
+
+def _column(table: CellTable, header: list[str], names: tuple[str, ...], advice: str) -> int:
     found = [place for place, name in enumerate(header) if name in names]
     if len(found) != 1:
-        expected, got = " or ".join(names), ", ".join(header[:20])
-        raise TableError(f"{path}: expected one column called {expected}, got the columns {got}; write {advice}.")
+        expected, got = " or ".join(names), join_names(table.names, limit=20)
+        raise TableError(
+            f"{table.source}: expected one column called {expected}, got the columns {got}; write {advice}."
+        )
     return found[0]
 
 
-def _ticket(path: Path, text: str) -> int:
-    if not (text.strip().isdecimal() and len(text) < 20):
-        raise TableError(f"{path}: expected the number of a ticket, got {text!r}; take the one that `next` returned.")
-    return int(text)
+def _ticket(source: str, text: str) -> int:
+    # Spreadsheets write 17 as 17.0 or 17,0.
+    number = parse_cell(text).number
+    if number is None or not (number.is_integer() and 0 < number < MAX_TICKET):
+        raise TableError(f"{source}: expected the number of a ticket, got {text!r}; take the one that `next` returned.")
+    return int(number)
 
 
-def _read_table(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows without blank lines."""
-    header, rows, _ = text_table(path)
-    if not header:
-        raise TableError(f"{path}: expected a header and rows, got an empty file; add them.")
-    return header, [row for _, row in rows if any(cell.strip() for cell in row)]
+def _round_of(source: str, round_of: Callable[[str], int], id_: str) -> int:
+    try:
+        return round_of(id_)
+    except FeedbackError as error:
+        raise FeedbackError(f"{source}: {str(error).partition(': ')[2]}") from None

@@ -26,13 +26,14 @@ class Outcome(NamedTuple):
     """Feedback for a ticket, as given to `SessionFile.record_all`.
 
     Either `loss` or `reward` (1 - loss): one number, or one per action with full feedback. Under a budget also the
-    `cost`, one number per resource, unless it is on the price list.
+    `cost`, one number per resource, unless it is on the price list. `source` names the line of a table in messages.
     """
 
     round: int
     loss: Any = None
     reward: Any = None
     cost: Any = None
+    source: str = ""
 
 
 class ReplayError(ValueError):

@@ -16,7 +16,7 @@ import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -52,6 +52,7 @@ from tombola.persistence.session_events import (
     replay_ticket,
     ticket_value,
 )
+from tombola.readers.names import Kind
 from tombola.rng import RngStreams
 from tombola.session import Session
 
@@ -120,6 +121,11 @@ class SessionFile(ProcessBound):
         self._log, self.learner = log, learner
         self.names = tuple(str(name) for name in log.about["actions"])
         self.horizon, self.seed = log.length, int(log.about["seed"])
+        self.columns = tuple(str(name) for name in log.about["columns"])
+        self.id_column, self.delimiter = str(log.about["id_column"]), str(log.about["delimiter"])
+        kind, low, high = log.about["outcome"]
+        self.kind: Kind | None = kind if kind in ("losses", "scores") else None
+        self.range = float(low), float(high)
         budget = log.about.get("budget")
         self.budget = None if budget is None else Budget(*budget)
         # Set by commands: short logs are replayed without loading the compiler.
@@ -141,6 +147,11 @@ class SessionFile(ProcessBound):
         *,
         budget: Budget | None = None,
         seed: int | None = None,
+        columns: Mapping[str, Sequence[str]] | None = None,
+        id_column: str = "id",
+        kind: Kind | None = None,
+        range: tuple[float, float] = (0.0, 1.0),
+        delimiter: str = ",",
     ) -> "SessionFile":
         """Shuffle the rows and write a new file; an existing file is never overwritten.
 
@@ -150,6 +161,11 @@ class SessionFile(ProcessBound):
         - `learner`: any learner but one of labels.
         - `budget`: for a learner with a budget: amounts with worst costs, or prices.
         - `seed`: determines the order of the rows and the learner's random choices; drawn and stored if None.
+        - `columns`: the list's own columns, one text per row, for the daily list.
+        - `id_column`: the name of the column of ids.
+        - `kind`: "losses" or "scores": the direction of outcomes on the command line.
+        - `range`: the smallest and the largest possible outcome on the command line.
+        - `delimiter`: separates the columns of the daily list.
         """
         rows, names = [str(id_) for id_ in ids], [str(name) for name in actions]
         if seed is None:
@@ -160,7 +176,15 @@ class SessionFile(ProcessBound):
         check_names("SessionFile.start", "actions", names)
         with interpreted():
             _new_session(learner, names, len(rows), budget, seed)  # rejects a bad configuration before a file exists
-        order = [rows[row] for row in draw_order("random", len(rows), RngStreams(seed).order())]
+        own = {str(name): [str(cell) for cell in cells] for name, cells in (columns or {}).items()}
+        if wrong := next((name for name, cells in own.items() if len(cells) != len(rows)), None):
+            raise ParameterError(
+                f"SessionFile.start: expected {len(rows)} cells in column {wrong!r}, got {len(own[wrong])}; give one "
+                "for each row."
+            )
+        order = draw_order("random", len(rows), RngStreams(seed).order()).tolist()
+        # The ids are stored once, in the pool itself.
+        stored = [cells for name, cells in own.items() if name != id_column]
         about = {
             "kind": "session",
             "tombola": __version__,
@@ -168,8 +192,14 @@ class SessionFile(ProcessBound):
             "actions": names,
             "budget": None if budget is None else budget.to_json(),
             "seed": seed,
+            "columns": list(own if id_column in own else [id_column, *own]),
+            "id_column": id_column,
+            "outcome": [kind, *map(float, range)],
+            "delimiter": delimiter,
         }
-        return cls(EventLog.create(Path(path), "SessionFile", about, order, VIEWS), learner)
+        cells = ([column[row] for column in stored] for row in order)
+        ids_in_order = [rows[row] for row in order]
+        return cls(EventLog.create(Path(path), "SessionFile", about, ids_in_order, VIEWS, cells), learner)
 
     @classmethod
     def open(cls, path: str | Path, learner: "Learner | None" = None) -> "SessionFile":
@@ -245,7 +275,7 @@ class SessionFile(ProcessBound):
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Record many outcomes, all or none; return how many are new."""
         with self._writing() as session:
-            return sum([self._record(session, outcome) for outcome in outcomes])
+            return sum([self._record_from(session, outcome) for outcome in outcomes])
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
         """Replace a wrong outcome and return its old losses; the learner replays everything with the new one.
@@ -317,6 +347,15 @@ class SessionFile(ProcessBound):
         with self._reading() as session:
             number = self._issued(session, "SessionFile.assignment", round)
             return self._assignments([session.book.ticket(number)])[0]
+
+    def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
+        """Return the rows of the list that the tickets are for, with the list's own columns in their order."""
+        with self._locked(), self._log.reading():
+            cells = [iter(row) for row in self._log.cells_of([task.round for task in assignments])]
+        return [
+            tuple(task.id if name == self.id_column else next(row, "") for name in self.columns)
+            for task, row in zip(assignments, cells, strict=True)
+        ]
 
     def status(self, level: float = 0.05) -> "Status":
         """Return progress and estimates; all confidence intervals hold with probability 1 - `level`."""
@@ -529,6 +568,15 @@ class SessionFile(ProcessBound):
         if ticket.action >= self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback:
             self._record(session, Outcome(ticket.round))
         return ticket
+
+    def _record_from(self, session: Session, outcome: Outcome) -> bool:
+        """Record an outcome; an error names the line of a table that it is from."""
+        try:
+            return self._record(session, outcome)
+        except FeedbackError as error:
+            if not outcome.source:
+                raise
+            raise FeedbackError(f"{outcome.source}: {str(error).partition(': ')[2]}") from None
 
     def _record(self, session: Session, outcome: Outcome) -> bool:
         round_ = self._issued(session, "SessionFile.record", outcome.round)

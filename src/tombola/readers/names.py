@@ -87,7 +87,16 @@ def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
 
 def is_id_name(name: str) -> bool:
     """Return whether the name is usual for a column of ids."""
-    return name.strip().lower() in (*IDS, *_WEAK_IDS, "") or "id" in _end_words(name)
+    return name.strip().lower() in (*IDS, *_WEAK_IDS, "") or has_id_word(name)
+
+
+def has_id_word(name: str) -> bool:
+    """Return whether the first or last word of a name is id.
+
+    >>> has_id_word("Customer ID"), has_id_word("name")
+    (True, False)
+    """
+    return "id" in _end_words(name)
 
 
 def is_group_name(name: str) -> bool:

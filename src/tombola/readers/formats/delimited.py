@@ -1,13 +1,15 @@
 """Delimited text: CSV and TSV, also gzipped, read in chunks of bounded size."""
 
+import codecs
 import csv
 import gzip
 import io
 from array import array
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 from zlib import error as zlib_error
 
 import numpy as np
@@ -33,19 +35,24 @@ MAX_LINE_LENGTH = 1 << 22
 # Rows converted at a time, and characters in all their cells.
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 1 << 24
+# Excel's encoding of "CSV" in western Europe and America.
+WINDOWS_ENCODING = "cp1252"
+# Bytes decoded at a time to find the encoding.
+ENCODING_CHUNK = 1 << 20
 
 
 class TextTable(NamedTuple):
-    """A text table before parsing: header, rows with line numbers, notes."""
+    """A text table before parsing: header, rows with line numbers, notes, delimiter."""
 
     header: list[str]
     rows: Iterator[tuple[int, list[str]]]
     notes: list[str]
+    delimiter: str = ","
 
 
 def read_text(path: Path, options: ReadOptions) -> Columns:
     """Read a text table; text is kept only of possible ids, actions and groups."""
-    header, rows, notes = _with_header(path, text_table(path), options)
+    header, rows, notes, _ = _with_header(path, text_table(path), options)
     keeps_text = _text_columns(options)
     builders = [ColumnBuilder(name, keep_texts=keeps_text(index, name)) for index, name in enumerate(header)]
     numbers, blank = array("q"), 0
@@ -69,8 +76,11 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
 
 def text_table(path: Path) -> TextTable:
     """Open a text table; rows are read lazily, and must be as wide as the header."""
-    lines = text_lines(path)
+    encoding = text_encoding(path)
+    lines = text_lines(path, encoding)
     above, first, notes = _skip_comments(lines)
+    if encoding == WINDOWS_ENCODING:
+        notes = [*notes, "not in UTF-8: read as Windows text (cp1252); if names look wrong, save as CSV UTF-8"]
     delimiter, delimiter_notes = _delimiter(path, first)
     # Excel accepts a first line such as sep=; which names the delimiter.
     if first.lower().startswith("sep=") and len(first.strip()) == 5:
@@ -80,19 +90,14 @@ def text_table(path: Path) -> TextTable:
         header = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
         raise _not_text(path, str(error)) from None
-    return TextTable(header, _rows(path, reader, len(header), above), [*notes, *delimiter_notes])
+    return TextTable(header, _rows(path, reader, len(header), above), [*notes, *delimiter_notes], delimiter)
 
 
-def text_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a text file in UTF-8 or UTF-16, gzipped or not."""
-    check_file(path)
+def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
+    """Yield the lines of a text file, gzipped or not; by default in UTF-8 or UTF-16."""
     try:
-        with path.open("rb") as raw:
-            zipped = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            binary = gzip.GzipFile(fileobj=raw) if zipped else raw
-            # Excel writes "Unicode text" in UTF-16, and a byte order mark before UTF-8.
-            encoding = "utf-16" if raw.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        with _open_bytes(path) as (binary, is_utf16):
+            encoding = encoding or ("utf-16" if is_utf16 else "utf-8-sig")
             with io.TextIOWrapper(binary, encoding=encoding, newline="") as file:
                 yield from _bounded_lines(path, file)
     except UnicodeDecodeError as error:
@@ -101,9 +106,45 @@ def text_lines(path: Path) -> Iterator[str]:
         raise _not_text(path, str(error).rstrip(".")) from None
 
 
+def text_encoding(path: Path) -> str:
+    """Return the encoding of a text table: UTF-8, UTF-16, or Windows text.
+
+    Excel writes "CSV" in the encoding of Windows, cp1252. It is used only if no character outside ASCII is valid UTF-8
+    up to the first invalid byte: otherwise the file is UTF-8 with a damaged place, and is rejected.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    ascii_so_far = True
+    try:
+        with _open_bytes(path) as (binary, is_utf16):
+            if is_utf16:
+                return "utf-16"
+            while chunk := binary.read(ENCODING_CHUNK):
+                # A byte order mark announces UTF-8, so that an invalid byte is damage.
+                ascii_so_far = decoder.decode(chunk).isascii() and ascii_so_far
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        if ascii_so_far and error.object[: error.start].isascii():
+            return WINDOWS_ENCODING
+    except (EOFError, OSError, zlib_error) as error:
+        raise _not_text(path, str(error).rstrip(".")) from None
+    return "utf-8-sig"
+
+
+@contextmanager
+def _open_bytes(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
+    """Open a file, unpacked if it is gzipped; return also whether it is in UTF-16."""
+    check_file(path)
+    with path.open("rb") as raw:
+        zipped = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        # Excel writes "Unicode text" in UTF-16, and a byte order mark before UTF-8.
+        is_utf16 = raw.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
+        yield cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if zipped else raw, is_utf16
+
+
 def _with_header(path: Path, table: TextTable, options: ReadOptions) -> TextTable:
     """Return the table with checked names; without a header the columns are numbered."""
-    header, rows, notes = table
+    header, rows, notes, _ = table
     if options.header is False:
         names = [str(column) for column in range(len(header))]
         return TextTable(names, chain([(1, header)], rows), [*notes, "no header: columns are numbered from 0"])

@@ -1,0 +1,135 @@
+"""Tables as cells of text: work lists and tables of outcomes, in every format that `read_table` reads."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tombola._formatting import join_names
+from tombola.errors import TableError
+from tombola.readers.columns import Columns, check_unique_names
+from tombola.readers.formats import read_file, suffix_of
+from tombola.readers.formats.delimited import text_encoding, text_lines, text_table
+from tombola.readers.names import IDS, has_id_word, is_id_name
+from tombola.readers.options import ReadOptions
+
+# Suffixes of text tables, whose cells are kept exactly as they are.
+TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".dat")
+# Names of the only column of a list without other columns.
+ID_HEADERS = ("id", "ids", "row")
+
+
+class CellTable(NamedTuple):
+    """A table as text: names of the columns, cells, and the line of each row.
+
+    `delimiter` separates the columns of a text table. `notes` are remarks for the user.
+    """
+
+    source: str
+    names: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    lines: list[int]
+    delimiter: str = ","
+    notes: tuple[str, ...] = ()
+
+
+class RowList(NamedTuple):
+    """A work list: the ids of its rows, and its own columns in their order, ids included.
+
+    >>> RowList("customer", ("Ann",), ("phone", "customer"), (("555", "Ann"),)).columns
+    ('phone', 'customer')
+    """
+
+    id_column: str
+    ids: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    delimiter: str = ","
+    notes: tuple[str, ...] = ()
+
+
+def read_cells(path: Path, sheet: str | None = None) -> CellTable:
+    """Read a table as text; blank lines are left out."""
+    if path.exists() and suffix_of(path) not in (*TEXT_SUFFIXES, ".txt"):
+        return _from_columns(path, sheet)
+    table = text_table(path)
+    found = [(line, tuple(cell.strip() for cell in row)) for line, row in table.rows if any(map(str.strip, row))]
+    if not table.header:
+        raise TableError(f"{path}: expected a header and rows, got an empty file; add them.")
+    lines, rows = [line for line, _ in found], [row for _, row in found]
+    return CellTable(str(path), tuple(table.header), rows, lines, table.delimiter, tuple(table.notes))
+
+
+def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
+    """Read a work list; a .txt file may have one id per line.
+
+    path: a table in any format that `read_table` reads.
+    id_column: the column with the ids. Default: the one called id, else the only one with a usual name for ids.
+    sheet: the sheet of an Excel file.
+    """
+    if path.suffix.lower() == ".txt":
+        return _read_lines(path, id_column)
+    table = read_cells(path, sheet)
+    check_unique_names(table.source, table.names)
+    place = _id_place(table, id_column)
+    blank = next((line for line, row in zip(table.lines, table.rows, strict=True) if not row[place]), None)
+    if not table.rows or blank is not None:
+        where = "no rows" if blank is None else f"an empty cell in line {blank}"
+        raise TableError(
+            f"{table.source}: expected an id in every row of column {table.names[place]!r}, got {where}; fill it in."
+        )
+    _check_distinct(table, place)
+    ids = tuple(row[place] for row in table.rows)
+    return RowList(table.names[place], ids, table.names, tuple(table.rows), table.delimiter, table.notes)
+
+
+def _read_lines(path: Path, id_column: str | None) -> RowList:
+    if id_column is not None:
+        raise TableError(
+            f"{path}: expected a table for --id {id_column}, got a .txt, which has one row a line; call it .csv."
+        )
+    lines = [line.strip() for line in text_lines(path, text_encoding(path)) if line.strip()]
+    ids = tuple(lines[1:] if lines and lines[0].lower() in ID_HEADERS else lines)
+    if not ids:
+        raise TableError(f"{path}: expected an id in every line, got an empty file; write one id per line.")
+    return RowList("id", ids, ("id",), tuple((id_,) for id_ in ids))
+
+
+def _id_place(table: CellTable, id_column: str | None) -> int:
+    lower = [name.lower() for name in table.names]
+    if id_column is not None:
+        found = [place for place, name in enumerate(table.names) if name == id_column]
+        found = found or [place for place, name in enumerate(lower) if name == id_column.lower()]
+    else:
+        # The surest names first: a list with columns customer_id and name has its ids in the first of them.
+        found = [place for place, name in enumerate(lower) if name in IDS]
+        found = found or [place for place, name in enumerate(lower) if has_id_word(name)]
+        found = found or [place for place, name in enumerate(lower) if name and is_id_name(name)]
+    if len(found) != 1:
+        expected = f"a column called {id_column}" if id_column is not None else "one column with the ids"
+        example = next((table.names[place] for place in found), table.names[0])
+        raise TableError(
+            f"{table.source}: expected {expected}, got the columns {join_names(table.names, limit=20)}; name the "
+            f"column, such as --id {example!r}."
+        )
+    return found[0]
+
+
+def _check_distinct(table: CellTable, place: int) -> None:
+    seen: dict[str, int] = {}
+    for line, row in zip(table.lines, table.rows, strict=True):
+        if row[place] in seen:
+            raise TableError(
+                f"{table.source}: ids must be different, got {row[place]!r} in lines {seen[row[place]]} and {line}; "
+                "leave out one of them, or name another column with --id."
+            )
+        seen[row[place]] = line
+
+
+def _from_columns(path: Path, sheet: str | None) -> CellTable:
+    read = read_file(str(path), ReadOptions(sheet=sheet))
+    if not isinstance(read, Columns):
+        raise TableError(f"{path}: expected a list with named columns, got an array; save the list as CSV or Excel.")
+    texts: list[Sequence[str]] = [column.labels for column in read.columns]
+    rows = [tuple(row) for row in zip(*texts, strict=True)]
+    lines = range(2, len(rows) + 2) if read.lines is None else read.lines.tolist()
+    return CellTable(read.source, tuple(column.name for column in read.columns), rows, list(lines), notes=read.notes)
