@@ -251,12 +251,19 @@ def status(
     file: File,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print progress, pending tickets, and the estimates of the actions."""
+    """Print in plain words how it goes and how sure that is, then the details."""
+    from tombola.cli.session_text import status_lines
+    from tombola.cli.units import Units
+
     with _open(file) as session:
-        now = session.status()
+        now, units = session.status(), Units(*session.range, scores=session.kind == "scores")
+    lines = status_lines(now, units, str(file))
     if as_json:
-        typer.echo(json.dumps(now.to_json()))
+        typer.echo(json.dumps({**now.to_json(), "text": lines}))
     else:
+        for line in lines:
+            show(line, soft=True)
+        show("")
         _print_status(now)
 
 

@@ -1,0 +1,85 @@
+"""`tombola session status` in plain words: progress, leader, confidence, pending tickets, next step."""
+
+from typing import TYPE_CHECKING
+
+from tombola._formatting import format_number
+
+if TYPE_CHECKING:
+    from tombola.cli.units import Units
+    from tombola.persistence.session_status import ActionStatus, Status
+
+
+def status_lines(now: "Status", units: "Units", file: str) -> list[str]:
+    """Return the status as sentences; a command to copy is on a line of its own, indented.
+
+    now: the status.
+    units: the unit of the outcomes, for means and differences.
+    file: the session file, for the commands.
+    """
+    return [
+        *_progress(now),
+        *_leader(now, units),
+        *_confidence(now, units),
+        *_pending(now, file),
+        *_next_step(now, file),
+    ]
+
+
+def _progress(now: "Status") -> list[str]:
+    share = 100 * now.answered / now.rows
+    parts = [f"{now.answered:,} of {now.rows:,} rows have an outcome ({share:.0f} %)"]
+    parts += [f"{len(now.pending):,} are pending"] if now.pending else []
+    parts += [f"{now.cancelled:,} were cancelled"] if now.cancelled else []
+    parts += [f"{now.rows - now.played:,} are left" if now.played < now.rows else "none is left"]
+    return ["Done: " + ", ".join(parts) + "."]
+
+
+def _leader(now: "Status", units: "Units") -> list[str]:
+    known = sorted((action for action in now.actions if action.known), key=lambda action: action.mean)
+    leader = next((action for action in known if action.name == now.best), None)
+    if leader is None:
+        return ["Ahead: no action yet; record outcomes first."]
+    others = [action for action in known if action.name != leader.name]
+    behind = f"; next: {_mean_text(others[0], units)}" if others else "; the other actions have no outcome yet"
+    return [f"Ahead: {_mean_text(leader, units)}{behind if len(now.actions) > 1 else ''}."]
+
+
+def _mean_text(action: "ActionStatus", units: "Units") -> str:
+    word = "score" if units.scores else "loss"
+    outcomes = "1 outcome" if action.known == 1 else f"{action.known:,} outcomes"
+    return f"{action.name}, mean {word} {format_number(units.number(action.mean))} in {outcomes}"
+
+
+def _confidence(now: "Status", units: "Units") -> list[str]:
+    share = f"{100 * (1 - now.level):g} %"
+    if not now.answered or len(now.actions) < 2:
+        return []
+    if now.within <= 0.0:
+        return [f"Sure: at {share} confidence {now.best} is the best action on this list."]
+    gap = format_number(units.gap(now.within))
+    return [f"Not sure yet: at {share} confidence another action may be better than {now.best} by up to {gap} per row."]
+
+
+def _pending(now: "Status", file: str) -> list[str]:
+    if not now.pending:
+        return []
+    first = now.pending[0]
+    count = "1 ticket waits" if len(now.pending) == 1 else f"{len(now.pending):,} tickets wait"
+    return [
+        f"Pending: {count} for an outcome, the oldest is ticket {first.round} ({first.action} on {first.id}). "
+        "Write them to a table again:",
+        f"  tombola session next {file} --again --out pending.csv",
+        "If its outcome will never be known, cancel it; if the action failed, record the worst outcome instead:",
+        f"  tombola session cancel {file} {first.round}",
+    ]
+
+
+def _next_step(now: "Status", file: str) -> list[str]:
+    if now.played < now.rows:
+        return [
+            "Next: take more rows:",
+            f"  tombola session next {file} --count {min(now.rows - now.played, 300)} --out next.csv",
+        ]
+    if now.pending:
+        return ["Next: record the pending outcomes."]
+    return ["Next: all rows are done; write the report:", f"  tombola session report {file} --out report.html"]
