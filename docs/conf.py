@@ -15,7 +15,10 @@ project = "tombola"
 author = "The tombola authors"
 version = release = tombola.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+# myst_nb includes myst_parser, and shows notebooks.
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+# Outputs are stored in the notebooks; a test executes them.
+nb_execution_mode = "off"
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "tombola"
