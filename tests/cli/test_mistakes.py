@@ -1,0 +1,127 @@
+"""Ordinary mistakes on the command line: each gives one sentence with a fix, exit status 2, and no traceback."""
+
+import shlex
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tombola.cli.app import main
+
+FILES = {
+    "table.csv": "id,a,b\nx,0,1\ny,1,0\n",
+    "list.csv": "id,town\nx,Rome\ny,Bonn\nz,Oslo\n",
+    "twice.csv": "id,town\nx,Rome\nx,Bonn\n",
+    "noid.csv": "town,age\nRome,3\n",
+    "blank.csv": "id,town\nx,Rome\n,Bonn\n",
+    "empty.csv": "",
+    "ragged.csv": "id,a,b\nx,0\n",
+    "words.csv": "id,a_loss,b_loss\nx,0,good\n",
+    "large.csv": "id,a_loss,b_loss\nx,0,7\n",
+    "hole.csv": "id,a_loss,b_loss\nx,0,\ny,0,1\n",
+    "one.csv": "id,a_loss\nx,0\n",
+    "fake.xlsx": "not a workbook",
+    "notes.docx": "PK\x03\x04 word/document.xml",
+    "maybe.csv": "ticket,outcome\n1,maybe\n",
+    "points.csv": "ticket,score\n1,75\n",
+    "unissued.csv": "ticket,loss\n3,1\n",
+    "stranger.csv": "id,loss\nqqq,1\n",
+    "half.csv": "ticket,loss\n1.5,1\n",
+    "bare.csv": "ticket,result\n1,1\n",
+    "undirected.csv": "ticket,outcome\n1,1\n",
+}
+# The wrong command, and a part of the sentence that it must print.
+MISTAKES = {
+    "describe missing.csv": "missing.csv",
+    "describe .": "a folder",
+    "describe empty.csv": "got 0 lines",
+    "describe ragged.csv": "line 2",
+    "describe fake.xlsx": "Excel",
+    "describe notes.docx": "ends in",
+    "compare table.csv": "--scores",
+    "compare table.csv --scores --losses": "leave one of them out",
+    "compare table.csv --losses --range 10,0": "--range 0,100",
+    "compare words.csv": "'good'",
+    "compare large.csv": "--range",
+    "compare hole.csv": "--missing",
+    "compare one.csv": "two actions",
+    "compare table.csv --losses --learners UCB9": "UCB9",
+    "compare table.csv --losses --actions 'c*'": "c*",
+    "compare table.csv --losses --out page.pdf": ".html",
+    "race plan table.csv --losses --level 5": "--level 0.05",
+    "race plan table.csv --losses --within 3": "--within",
+    "race plan table.csv --losses --baseline z": "baseline",
+    "race start list.csv --candidates a,a --file new.race": "different names",
+    "race start list.csv --candidates a --file new.race": "candidates",
+    "race start noid.csv --candidates a,b --file new.race": "--id",
+    "race status missing.race": "check the path",
+    "race status calls.run": "tombola session",
+    "session start missing.csv --actions a,b --out new.run": "missing.csv",
+    "session start list.csv --actions a,b --out calls.run": "take another name",
+    "session start list.csv --actions a,a --out new.run": "rename them",
+    "session start list.csv --actions a,b --learner UCB9 --out new.run": "UCB9",
+    "session start list.csv --actions a,b --id phone --out new.run": "--id",
+    "session start twice.csv --actions a,b --out new.run": "lines 2 and 3",
+    "session start noid.csv --actions a,b --out new.run": "--id",
+    "session start blank.csv --actions a,b --out new.run": "line 3",
+    "session start list.csv --actions a,b --losses --scores --out new.run": "leave one of them out",
+    "session next table.csv": "not a file of tombola",
+    "session next calls.run --out today.doc": "--out today.csv",
+    "session next calls.run --out list.csv": "nothing is overwritten",
+    "session record calls.run 1": "--score 0.75",
+    "session record calls.run 1 --loss 0.5 --score 0.5": "got both",
+    "session record calls.run 1 --loss 75": "--range",
+    "session record calls.run 3 --loss 1": "issued",
+    "session record calls.run --csv maybe.csv --scores": "maybe.csv, line 2",
+    "session record calls.run --csv points.csv": "--range",
+    "session record calls.run --csv unissued.csv": "unissued.csv, line 2",
+    "session record calls.run --csv stranger.csv": "stranger.csv, line 2",
+    "session record calls.run --csv half.csv": "half.csv, line 2",
+    "session record calls.run --csv bare.csv": "--outcome 'result'",
+    "session record calls.run --csv undirected.csv": "--scores, or --losses",
+    "session cancel calls.run 3": "issued",
+    "session report calls.run --out page.txt": ".html",
+}
+
+
+@pytest.fixture
+def tombola(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
+    monkeypatch.chdir(tmp_path)
+    # `main` belongs to a process of its own: it sets handlers.
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr("tombola.cli.app._discard_output", lambda: None)
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+
+    def run(command: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["tombola", *shlex.split(command)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0)
+
+    return run
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("command", MISTAKES)
+def test_mistake_gives_one_sentence_with_a_fix(
+    command: str,
+    tombola: Callable[[str], int],
+    capsys: pytest.CaptureFixture[str],
+    one_sentence: Callable[[object], str],
+) -> None:
+    assert tombola("session start list.csv --actions a,b --learner UCB1 --seed 1 --out calls.run") == 0
+    assert tombola("session next calls.run --count 2") == 0
+    capsys.readouterr()
+    assert tombola(command) == 2
+    said = capsys.readouterr()
+    assert "Traceback" not in said.out + said.err
+    assert MISTAKES[command] in one_sentence(said.err.removesuffix("\n"))
+
+
+def test_there_are_forty_mistakes() -> None:
+    assert len(MISTAKES) >= 40
