@@ -268,6 +268,11 @@ class SessionFile(ProcessBound):
         with self._reading():
             return list(self._leases.by_request.values())
 
+    def lease_of_ticket(self) -> dict[int, Lease]:
+        """Return the last lease of each leased ticket."""
+        with self._reading():
+            return dict(self._leases.by_ticket)
+
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; return whether it is new. It is on the disk when this returns."""
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1

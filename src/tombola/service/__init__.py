@@ -5,6 +5,7 @@
 | `app` | the ASGI application: routes, authorisation, headers, logs |
 | `hosted` | one open file with its writer thread |
 | `endpoints` | the JSON API under /v1 |
+| `pages` | pages for people, rendered on the server |
 | `parsing` | bodies and parameters of requests, checked |
 | `problems` | errors as problem+json |
 | `tokens` | tokens with roles, stored as hashes |

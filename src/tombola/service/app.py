@@ -5,7 +5,7 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_file import SessionFile
 from tombola.service import endpoints
 from tombola.service.hosted import Hosted
+from tombola.service.pages import COOKIE, page_routes
 from tombola.service.problems import ProblemError, problem_from
 from tombola.service.tokens import LOCAL, Identity, TokenStore
 
@@ -33,7 +34,6 @@ MAX_WRONG_TOKENS = 10
 WRONG_TOKEN_SECONDS = 60.0
 # Addresses remembered with their wrong tokens: bounds the memory under attack.
 MAX_ADDRESSES = 10_000
-COOKIE = "tombola-token"
 # Host names of requests to a service without tokens; another name means DNS rebinding by a web site.
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -42,7 +42,8 @@ SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    # With no-referrer, browsers would send "Origin: null" with our own forms.
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
@@ -111,16 +112,17 @@ class Service:
         except TombolaError as error:
             raise problem_from(error, self.tokens.path) from None
 
-    def identify(self, request: Request) -> Identity:
-        """Return the owner of the token of a request; 401 if there is none, 429 after many wrong ones."""
+    def identify(self, request: Request, token: str | None = None) -> Identity:
+        """Return the owner of a token, or of that of the request; 401 if it is unknown, 429 after many wrong ones."""
         try:
             n_tokens = len(self.tokens)
         except TombolaError as error:
             raise problem_from(error, self.tokens.path) from None
         if not n_tokens:
             return LOCAL
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        token = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
+        if token is None:
+            scheme, _, given = request.headers.get("authorization", "").partition(" ")
+            token = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
         found = self.tokens.find(token) if token else None
         if found is not None:
             return found
@@ -188,7 +190,7 @@ class Service:
             )
 
 
-def create_app(service: Service, routes: Iterable[Route] = ()) -> ASGIApp:
+def create_app(service: Service) -> ASGIApp:
     """Return the ASGI application of a service."""
     table = [Route(path, service.endpoint(role, handler), methods=[method]) for method, path, role, handler in API]
 
@@ -199,7 +201,7 @@ def create_app(service: Service, routes: Iterable[Route] = ()) -> ASGIApp:
             hosted.close()
 
     handlers: Any = {ProblemError: _problem_reply, HTTPException: _http_reply}
-    app = Starlette(routes=[*table, *routes], exception_handlers=handlers, lifespan=lifespan)
+    app = Starlette(routes=[*table, *page_routes(service)], exception_handlers=handlers, lifespan=lifespan)
     # A path with a slash too many is unknown: a redirect would repeat it in a header.
     app.router.redirect_slashes = False
     return HeadersAndLog(app)
