@@ -1,9 +1,9 @@
-"""Install what was built in an empty environment outside the repository, and use it as a stranger would.
+"""Install the wheel and the sdist in an empty environment, and try them as a new user would.
 
     python .ci/smoke.py dist [--python python3.13] [--constraints lower.txt]
 
-The wheel is installed with its dependencies and tried in full, also where neither the package nor a home can be
-written; then the sdist takes its place, and must give the same answers.
+The wheel is tried in full, also where neither the package nor a home directory is writable. Then the sdist replaces it and
+must give the same answers.
 """
 
 import argparse
@@ -31,7 +31,7 @@ print(tombola.__version__)
 
 def main() -> None:
     """Try the wheel, then the sdist."""
-    parser = argparse.ArgumentParser(description="Try what was built in an empty environment.")
+    parser = argparse.ArgumentParser(description="Try the built files in an empty environment.")
     parser.add_argument("dist", type=Path)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--constraints", type=Path, default=ROOT / "constraints.txt")
@@ -40,7 +40,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        here = Stranger(folder, options.python)
+        here = Environment(folder, options.python)
         here.install("-c", str(options.constraints.resolve()), str(wheel))
         answers = here.run("python", "-c", ANSWERS, str(ROOT))
         try_commands(here)
@@ -50,7 +50,7 @@ def main() -> None:
         print(f"{here.run('python', '--version').strip()}: {wheel.name} and {sdist.name} are good")
 
 
-class Stranger:
+class Environment:
     """A folder with an empty environment."""
 
     def __init__(self, folder: Path, python: str) -> None:
@@ -62,7 +62,7 @@ class Stranger:
         self.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", *what)
 
     def run(self, program: str, *arguments: str, status: int = 0, **more: object) -> str:
-        """Run a program of the environment, and return what it prints."""
+        """Run a program of the environment and return its output."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NUMBA"))}
         environment.update(more.pop("environment", {}))  # type: ignore[call-overload]
         done = subprocess.run(
@@ -73,23 +73,24 @@ class Stranger:
         return str(done.stdout + done.stderr)
 
 
-def try_commands(here: Stranger) -> None:
-    """Go through the command line: help, a table with its page, a live run with its page, a bound, bad input."""
+def try_commands(here: Environment) -> None:
+    """Try the command line: help, a table with its page, a session with its page, ranks, bad input."""
     (here.folder / "table.csv").write_text("a,b\n" + "0,1\n1,0\n0.5,0.25\n" * 10)
     (here.folder / "ids.csv").write_text("id\nx\ny\nz\n")
     assert "compare" in here.run("tombola", "--help")
-    here.run("tombola", "compare", "table.csv", "--learners", "UCB1", "--repetitions", "3", "--out", "page.html")
+    here.run("tombola", "compare", "table.csv", "--losses", "--learners", "UCB1", "--repetitions", "3", "--out", "page.html")
     assert "</html>" in (here.folder / "page.html").read_text(encoding="utf-8")
     here.run("tombola", "session", "start", "ids.csv", "--actions", "a,b", "--out", "calls.run", "--seed", "1")
     here.run("tombola", "session", "next", "calls.run")
     here.run("tombola", "session", "record", "calls.run", "1", "--loss", "0.5")
     here.run("tombola", "session", "report", "calls.run", "--out", "run.html")
     assert "</html>" in (here.folder / "run.html").read_text(encoding="utf-8")
-    assert float(here.run("tombola", "bound", "simulation", "--T", "65536", "--k", "2", "--d", "10")) > 0
+    assert "Read as losses" in here.run("tombola", "rank", "table.csv", "--losses")
+    assert "--scores" in here.run("tombola", "rank", "table.csv", status=2)
     assert "absent.csv" in here.run("tombola", "compare", "absent.csv", status=2)
 
 
-def try_read_only(here: Stranger) -> None:
+def try_read_only(here: Environment) -> None:
     """Play as a user who owns nothing, has no home, and cannot write the package (root can always, so be nobody)."""
     python = os.path.realpath(here.folder / "venv/bin/python")
     open_to_all = all(folder.stat().st_mode & 0o005 == 0o005 for folder in Path(python).parents)
