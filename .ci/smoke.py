@@ -78,7 +78,9 @@ def try_commands(here: Environment) -> None:
     (here.folder / "table.csv").write_text("a,b\n" + "0,1\n1,0\n0.5,0.25\n" * 10)
     (here.folder / "ids.csv").write_text("id\nx\ny\nz\n")
     assert "compare" in here.run("tombola", "--help")
-    here.run("tombola", "compare", "table.csv", "--losses", "--learners", "UCB1", "--repetitions", "3", "--out", "page.html")
+    here.run(
+        "tombola", "compare", "table.csv", "--losses", "--learners", "UCB1", "--repetitions", "3", "--out", "page.html"
+    )
     assert "</html>" in (here.folder / "page.html").read_text(encoding="utf-8")
     here.run("tombola", "session", "start", "ids.csv", "--actions", "a,b", "--out", "calls.run", "--seed", "1")
     here.run("tombola", "session", "next", "calls.run")

@@ -13,7 +13,7 @@ from tombola.advice.page import ActionMean, Picture, mean_bars
 from tombola.advice.text import Summary
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw, svg
-from tombola.report.page import drawing, render
+from tombola.report.page import draw_for_page, render
 
 
 def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
@@ -52,7 +52,7 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
         "compare.html", title="Which <learner>?", lead="A lead", report=report, facts=[("rows", "100")],
         routing=[{"name": "always <a>", "mean_loss": "0.5000", "spent": ""}],
         rankings={"random": rows, "given": rows}, regret_definition="loss",
-        pictures=[(one, drawing(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)], bars=mean_bars(means),
+        pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)], bars=mean_bars(means),
         ticks=["0", "1"], command="tombola compare x.csv",
     )  # fmt: skip
 

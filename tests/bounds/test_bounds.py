@@ -9,7 +9,7 @@ import pytest
 from tombola import Pool, bounds, learners, play
 from tombola.bounds.budget import lp_blocks, lp_margin, lp_radius
 from tombola.bounds.common import harmonic, sum_of_inverse_roots
-from tombola.bounds.frugal import frugal_block, frugal_counts, too_little, too_much
+from tombola.bounds.frugal import frugal_block, frugal_counts, index_overshoot, index_shortfall
 from tombola.bounds.switching import _radius
 from tombola.bounds.ucb2 import ucb2_counts
 from tombola.exact import random_order, worst_pool
@@ -313,8 +313,8 @@ def naive_frugal(T: int, k: int, block: int, s: float, parts: int = 2) -> tuple[
 )
 def test_the_bound_of_frugal_ucb_is_the_sum_of_its_theorem(T: int, k: int, block: int, s: float) -> None:
     A, B = naive_frugal(T, k, block, s)
-    assert A * 0.999 <= too_little(T, k, block, s) <= 1.04 * A + 1
-    assert too_much(T, k, block, s) == pytest.approx(B)
+    assert A * 0.999 <= index_shortfall(T, k, block, s) <= 1.04 * A + 1
+    assert index_overshoot(T, k, block, s) == pytest.approx(B)
     assert all(later - n == max(block, math.ceil(n / 2)) for n, later in itertools.pairwise(frugal_counts(T, block)))
 
 
@@ -322,9 +322,9 @@ def test_the_bound_of_frugal_ucb_is_the_sum_of_its_theorem(T: int, k: int, block
 def test_the_bound_of_thrifty_is_the_sum_of_its_theorem(T: int, k: int) -> None:
     """BudgetTracker, first plays, A and B on the list that grows by eighths, drift, tolls and switches, each by a plain sum."""
     A, B = naive_frugal(T, k, 1, 0.7, parts=8)
-    assert A * 0.999 <= too_little(T, k, 1, 0.7, 8) <= 1.04 * A + 1
-    assert too_much(T, k, 1, 0.7, 8) == pytest.approx(B)
-    indices = k - 1 + too_little(T, k, 1, 0.7, 8) + B + bounds.drift(T, k)
+    assert A * 0.999 <= index_shortfall(T, k, 1, 0.7, 8) <= 1.04 * A + 1
+    assert index_overshoot(T, k, 1, 0.7, 8) == pytest.approx(B)
+    indices = k - 1 + index_shortfall(T, k, 1, 0.7, 8) + B + bounds.drift(T, k)
     assert bounds.thrifty_exploration_budget(T, k) == pytest.approx(indices)
     G = [n for n in frugal_counts(T, 1, 8) if n < T / k]
     blocks = k * (len(G) + 1) - 1  # of all actions at a count just above those of the list that are below T/k
@@ -360,7 +360,7 @@ def test_the_constant_of_frugal_ucb() -> None:
     for scale, constant in ((1.0, 8.1), (1.5, 6.9), (2.0, 6.8)):
         for T, k, block in itertools.product((2**6, 2**10, 2**14, 2**18), (2, 10, 1000), (1, 16)):
             if k < T:
-                total = too_little(T, k, block, scale) + too_much(T, k, block, scale)
+                total = index_shortfall(T, k, block, scale) + index_overshoot(T, k, block, scale)
                 assert total <= constant * math.sqrt(k * T)
 
 

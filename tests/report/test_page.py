@@ -10,7 +10,7 @@ from browser import needs_browser
 from conftest import HANGS
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.claims_page import ClaimEntry, claims_page
-from tombola.report.page import drawing
+from tombola.report.page import draw_for_page
 
 
 def chart(name: str = "measured") -> Chart:
@@ -23,7 +23,7 @@ def entry(name: str, outcome: str) -> ClaimEntry:
     return ClaimEntry(
         name, f"Title of {name}", "Theorem 9", "A <b>statement</b> & more", "What it means.", outcome, "holds",
         "slope 0.5", "√T", "", f"tombola reproduce --claims {name}",
-        (drawing(f"{name}-0", chart()),),
+        (draw_for_page(f"{name}-0", chart()),),
     )  # fmt: skip
 
 
@@ -40,13 +40,13 @@ def test_everything_that_came_in_is_escaped_and_nothing_is_loaded_from_elsewhere
     assert "<b>statement</b>" not in text
     assert "A &lt;title&gt;" in text
     assert not [part for part in text.split('"') if part.startswith(("http://", "https://", "//"))]
-    evil = drawing("x", chart('</script><img src="x">'))
+    evil = draw_for_page("x", chart('</script><img src="x">'))
     assert "</script>" not in evil.spots
     assert "<img" not in evil.svg
 
 
 def test_drawings_take_their_colours_from_the_page_and_keep_their_identifiers_apart() -> None:
-    one, two = drawing("one", chart()), drawing("two", chart())
+    one, two = draw_for_page("one", chart()), draw_for_page("two", chart())
     assert "var(--c0)" in one.svg
     assert "#0072b2" not in one.svg.lower()
     assert 'id="one-' in one.svg

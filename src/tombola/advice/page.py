@@ -10,7 +10,7 @@ from tombola.advice.report import CompareReport, RankingRow
 from tombola.budget.optimum import frontier, mean_costs
 from tombola.pool import Pool
 from tombola.report.chart import Band, Chart, Line, Point
-from tombola.report.page import drawing, render
+from tombola.report.page import draw_for_page, render
 
 MAX_CURVES = 8
 MAX_NAME_LENGTH = 26
@@ -58,7 +58,7 @@ def compare_page(report: CompareReport, *, command: str) -> str:
         rankings={order: [ranking_cells(row) for row in rows] for order, rows in report.rankings.items()},
         regret_definition=regret_definition(report),
         routing=_routing_cells(report),
-        pictures=[(one, drawing(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
+        pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
         bars=mean_bars(means),
         ticks=[f"{end:.3g}" for end in axis_limits(means)],
         command=command,

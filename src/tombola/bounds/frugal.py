@@ -113,15 +113,18 @@ def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, p
     """
     if actions == 1:
         return 0.0
-    promises = too_little(horizon, actions, block, scale, parts) + too_much(horizon, actions, block, scale, parts)
+    promises = index_shortfall(horizon, actions, block, scale, parts) + index_overshoot(
+        horizon, actions, block, scale, parts
+    )
     return (actions - 1) * block + promises + drift(horizon, actions)
 
 
 @lru_cache(maxsize=256)
-def too_little(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
-    """Bound the total shortfall of the best action's index over R = 1..T rounds left.
+def index_shortfall(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
+    """Bound the total shortfall of the best action's index below its mean, over R = 1..T rounds left.
 
-    That mean falls in R, so it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R up to the next.
+    block: the shortest stretch of plays; scale: the constant of the index; parts: the steps of the list of counts.
+    The mean shortfall falls in R, so it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R up to the next.
     """
     marks = [1]
     while marks[-1] < horizon:
@@ -151,7 +154,7 @@ def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float)
     return high + math.sqrt(math.pi) / 2 * math.fsum(tails)
 
 
-def too_much(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
+def index_overshoot(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
     """Bound the total excess of the worse actions' indices over their blocks."""
     counts = np.array(frugal_counts(horizon, block, parts), dtype=np.float64)
     if counts.size == 0:

@@ -14,7 +14,7 @@ from tombola.paper.runner import RunOptions, run_claims
 from tombola.persistence.result_cache import ResultCache
 from tombola.report.claims_page import ClaimEntry, FaultEntry, claims_page
 from tombola.report.figures import add_title, draw, save
-from tombola.report.page import Drawing, drawing
+from tombola.report.page import Drawing, draw_for_page
 
 TITLE = "Online learning in random order, measured"
 LEAD = (
@@ -79,7 +79,7 @@ def _draw(result: ClaimResult, out: Path) -> Drawing:
     claim = result.claim
     chart = claim.chart(result.rows)
     figure = draw(chart, titled=False)
-    drawn = drawing(f"{claim.name}-0", chart, figure)
+    drawn = draw_for_page(f"{claim.name}-0", chart, figure)
     add_title(figure.axes[0], chart)
     for suffix in (".png", ".svg"):
         save(figure, out / f"{claim.name}{suffix}")

@@ -15,7 +15,12 @@ from tombola.persistence.result_cache import ResultCache, result_key
 
 
 class RunOptions(NamedTuple):
-    """Sizes (`full`: for publication), the seed of all units, and the number of workers."""
+    """Options of a reproduction.
+
+    full: use the large sizes of a publication instead of the quick ones.
+    seed: seed of all units; a unit is one independent piece of work of a claim.
+    workers: number of threads.
+    """
 
     full: bool
     seed: int

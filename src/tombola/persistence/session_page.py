@@ -8,7 +8,7 @@ from tombola._types import Floats, Rounds
 from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart
 from tombola.report.figures import draw
-from tombola.report.page import drawing, render
+from tombola.report.page import draw_for_page, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def session_page(file: "SessionFile") -> str:
         strips=[_strip(action, low, high, best=action.name == now.best) for action in now.actions],
         pending_counts=_pending_counts(now),
         listed=LISTED_TICKETS,
-        drawings=[drawing(f"run-{index}", chart) for index, chart in enumerate(charts)],
+        drawings=[draw_for_page(f"run-{index}", chart) for index, chart in enumerate(charts)],
     )
 
 

@@ -15,7 +15,7 @@ from tombola.racing.options import hash_of_rows
 from tombola.racing.verdict import is_exact, is_within_only, rank_text
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw
-from tombola.report.page import drawing, render
+from tombola.report.page import draw_for_page, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +139,7 @@ class RaceReport:
             shown=MAX_TABLE_ROWS,
             ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
             ranks_shown=MAX_RANK_BARS,
-            drawings=[drawing(f"race-{index}", chart) for index, chart in enumerate(charts)],
+            drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
         )
 
 

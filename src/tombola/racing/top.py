@@ -81,7 +81,7 @@ def mean_of_smallest(state: Any, b: int) -> float:
 
 
 def drop_beaten(state: Any, leader: int) -> None:
-    """Drop candidates at the threshold, largest wealth first, down to m."""
+    """Drop candidates with a wealth of m / level or more, largest first, until m are left."""
     while n_active(state) > state.rule_parameter:
         worst = -1
         for b in range(state.current_wealth.size):

@@ -63,7 +63,7 @@ class Within(Elimination):
 
 
 def update_accounts(state: Any, losses: Floats) -> None:
-    """Update the accounts for candidates within the tolerance of the leader."""
+    """Bet on this row in all accounts for candidates within the tolerance of the leader."""
     leader, _ = best_two(state)
     for a in range(losses.size):
         close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.margin
@@ -92,7 +92,7 @@ def account(k: int, a: int, b: int) -> int:
 
 
 def close_accounts(state: Any) -> None:
-    """Redistribute the accounts for candidates dropped in this row."""
+    """Move the deposits for candidates dropped in this row to the accounts for those left."""
     for a in range(state.total_loss.size):
         if state.drop_row[a] == state.rows_seen[0]:
             for b in range(state.total_loss.size):

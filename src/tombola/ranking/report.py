@@ -130,7 +130,10 @@ class Ranking:
         return high - loss * (high - low) if self.kind == "scores" else low + loss * (high - low)
 
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
-        """Return the interval of the mean of a candidate in the unit of the table."""
+        """Return the interval of the mean of a candidate, by its index, in the unit of the table.
+
+        It holds for this candidate alone with probability 1 - level of the reading; the first reading by default.
+        """
         one = self.reading(reading)
         ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))
         return ends[0], ends[1]
@@ -161,9 +164,9 @@ class Ranking:
             "candidates": rows,
         }  # fmt: skip
 
-    def lines(self, one: Reading, most: int | None = None) -> list[str]:
-        """Return the table of one reading as lines of text."""
-        shown = self.order()[:most]
+    def lines(self, reading: Reading, max_candidates: int | None = None) -> list[str]:
+        """Return the table of one reading as lines of text, best candidates first."""
+        one, shown = reading, self.order()[:max_candidates]
         width = min(32, max(len("candidate"), *(len(self.names[a]) for a in shown)))
         word = "score" if self.kind == "scores" else "loss"
         found = [f"{'ranks':>9}  {'candidate':<{width}}  {'mean ' + word:>10}  {'interval':>19}"]

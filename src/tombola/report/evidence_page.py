@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tombola.report.chart import Chart
-from tombola.report.page import drawing, render
+from tombola.report.page import draw_for_page, render
 
 
 class TextTable(NamedTuple):
@@ -50,5 +50,5 @@ class EvidencePage(NamedTuple):
 
 def render_evidence(page: EvidencePage) -> str:
     """Return the HTML of the page."""
-    drawings = [(figure, drawing(f"evidence-{i}", figure.chart)) for i, figure in enumerate(page.figures)]
+    drawings = [(figure, draw_for_page(f"evidence-{i}", figure.chart)) for i, figure in enumerate(page.figures)]
     return render("evidence.html", page=page, figures=drawings, title=page.title, lead=page.lead)

@@ -44,7 +44,7 @@ def render(template: str, **values: object) -> str:
     return environment.get_template(template).render(palette=_palette(), **values)
 
 
-def drawing(name: str, chart: Chart, figure: "Figure | None" = None) -> Drawing:
+def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Drawing:
     """Draw a chart for a page: colours by name, so that light and dark both work, and identifiers of its own."""
     figure = draw(chart, titled=False) if figure is None else figure
     text = svg(figure)

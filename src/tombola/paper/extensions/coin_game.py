@@ -79,11 +79,17 @@ def minimax_regret(T: int) -> float:
 
 
 def leader(T: int) -> Floats:
-    """Return follow the leader as x, with equal probabilities at ties."""
+    """Return the probabilities of action 1 by follow the leader, ties at 1/2.
+
+    Entries are ordered as in `hedge`.
+    """
     return np.array([0.5 + 0.5 * np.sign(n - 2 * s) for n in range(T) for s in range(n + 1)])
 
 
 def hedge(T: int) -> Floats:
-    """Return Hedge with its tuned rate as x."""
+    """Return the probabilities of action 1 by Hedge with its tuned rate, as a vector.
+
+    Entry n (n + 1) / 2 + s belongs to the state after n rounds in which action 1 lost s times.
+    """
     rate = math.sqrt(8 * math.log(2) / T)
     return np.array([1 / (1 + math.exp(rate * (2 * s - n))) for n in range(T) for s in range(n + 1)])

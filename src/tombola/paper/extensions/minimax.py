@@ -31,8 +31,8 @@ def in_random_order(learner: Learner, T: int) -> float:
     return worst_pool(learner, KINDS, T)[0]
 
 
-def in_the_worst_order(learner: Learner, T: int) -> float:
-    """Return the largest regret over all orders."""
+def worst_order_regret(learner: Learner, T: int) -> float:
+    """Return the largest regret of a learner over all lists of T rows in the worst order."""
     return worst_case(learner, KINDS, T).adversarial
 
 
@@ -93,7 +93,7 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"worst": in_the_worst_order},
+            "no shuffle": {"worst": worst_order_regret},
             "bound divided by 2": {"bound": lambda bound: bound / 2},
             "the better action is known": {"pools": lambda T: range(T // 2)},
             "hardly any learning": {"learners": dict.fromkeys(LEARNERS, Hedge(rate=1e-6))},
