@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
     from tombola.racing import Plan, Race, SubprocessEvaluator
     from tombola.racing.report import RaceReport
+    from tombola.racing.run_times import RunTimes
 
 EXIT_REFUTED, EXIT_UNDECIDED = 1, 3
 # Share of all calls above which `plan` suggests --within.
@@ -196,10 +197,13 @@ def status(
 
     with _open(file) as race_file:
         report = RaceReport.from_file(race_file)
+        times = _run_times(race_file)
     if as_json:
-        typer.echo(json.dumps(report.to_json(), allow_nan=False))
+        known = {"run_times": [_without_nan(one._asdict()) for one in times]} if times else {}
+        typer.echo(json.dumps({**report.to_json(), **known}, allow_nan=False))
     else:
         _show_report(report, file)
+        _show_run_times(times)
     if exit_code:
         raise typer.Exit(_exit_code(report.race))
 
@@ -373,6 +377,32 @@ def _standings_table(report: "RaceReport") -> "Table":
             escape_control(one.name), mean, f"{one.rows:,}", dropped, escape_control(one.against) or "–", wealth
         )
     return table
+
+
+def _run_times(file: "RaceFile") -> "list[RunTimes]":
+    """Return the run times of a race on seconds; empty for other races."""
+    from tombola.racing.run_times import run_times
+
+    cap = file.evaluator_config.get("cap")
+    return [] if cap is None else run_times(file.race, file.events, float(cap))
+
+
+def _show_run_times(times: "list[RunTimes]") -> None:
+    if not times:
+        return
+    table = new_table("candidate", "calls", "seconds", "timeouts", "failed", "PAR10")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in times:
+        par10 = f"{one.par10:.4g}" if one.calls else "–"
+        counts = (f"{one.calls:,}", f"{one.seconds:,.4g}", f"{one.timeouts:,}", f"{one.failures:,}", par10)
+        table.add_row(escape_control(one.name), *counts)
+    show(table)
+    show("PAR10: mean seconds; a timeout or failure counts ten time limits. Candidates were run on different rows.")
+
+
+def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(one, float) and math.isnan(one) else one for name, one in values.items()}
 
 
 def _to_loss(within: float, low: float, high: float) -> float:
