@@ -22,6 +22,7 @@ from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.options import Settings, distinct_names
+from tombola.racing.predictions import SideInformation
 
 # For people who open the file with SQLite tools.
 VIEWS = (
@@ -60,6 +61,8 @@ class RaceFile(ProcessBound):
             self.rows = tuple(log.ids())
         try:
             self.settings = Settings.from_json(log.about["race"]).with_seed()
+            stored = log.about.get("side_information")
+            self.side = SideInformation.from_json(stored, len(self.rows), len(self.settings.candidates))
         except MALFORMED_DATA_ERRORS as error:
             reason = " ".join(str(error).split())
             raise SessionError(
@@ -75,10 +78,11 @@ class RaceFile(ProcessBound):
         settings: Settings,
         rows: Sequence[Any],
         evaluator_config: dict[str, Any] | None = None,
+        side: SideInformation | None = None,
     ) -> "RaceFile":
         """Create a new file; an existing one is never overwritten.
 
-        `evaluator_config` records how calls are made.
+        `evaluator_config` records how calls are made, `side` the answers on file. Both are fixed from here on.
         """
         names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
@@ -90,6 +94,8 @@ class RaceFile(ProcessBound):
         about = {
             "kind": "race", "tombola": __version__, "race": settings.to_json(), "evaluator": evaluator_config,
         }  # fmt: skip
+        if side is not None and (stored := side.to_json()) is not None:
+            about["side_information"] = stored
         return cls(EventLog.create(Path(path), "Race", about, names, VIEWS))
 
     @classmethod
@@ -109,18 +115,22 @@ class RaceFile(ProcessBound):
         settings: Settings,
         rows: Sequence[Any],
         evaluator_config: dict[str, Any] | None = None,
+        side: SideInformation | None = None,
     ) -> "RaceFile":
         """Open the file of this race, or start it; SessionError if it is another race.
 
         Settings without a seed accept the seed of the file.
         """
         if not Path(path).exists():
-            return cls.start(path, settings, rows, evaluator_config)
+            return cls.start(path, settings, rows, evaluator_config, side)
         file = cls.open(path)
         if settings.seed is None:
             settings = replace(settings, seed=file.settings.seed)
         given = {**settings.to_json(), "rows": distinct_names("rows", rows), **(evaluator_config or {})}
         stored = {**file.settings.to_json(), "rows": file.rows, **file.evaluator_config}
+        side = side or SideInformation.of(settings.candidates, given["rows"])
+        # Other evidence is another race: the digest covers all of it.
+        given["answers on file"], stored["answers on file"] = side.digest, file.side.digest
         different = [name for name in {**given, **stored} if given.get(name) != stored.get(name)]
         if different:
             file.close()
@@ -247,7 +257,7 @@ class RaceFile(ProcessBound):
     def _current_race(self) -> Race:
         """Return the race after all events read so far; it is built on first use."""
         if self._race is None:
-            self._race = Race.restore(self.settings, self.rows, self._events)
+            self._race = Race.restore(self.settings, self.rows, self._events, self.side)
         return self._race
 
     def _write(self, event: Event) -> None:
@@ -287,13 +297,16 @@ def is_race_event(stored: LogEvent) -> bool:
 
 
 def open_log(
-    given: EventSink | str | PathLike[str] | None, settings: Settings, rows: Sequence[str]
+    given: EventSink | str | PathLike[str] | None,
+    settings: Settings,
+    rows: Sequence[str],
+    side: SideInformation | None = None,
 ) -> tuple[Settings, EventSink]:
     """Return the settings with a seed, and the event log of a race.
 
     A log is used as given, a path opens or starts a race file, None keeps events in memory.
     """
     if isinstance(given, str | PathLike):
-        file = RaceFile.at(given, settings, rows)
+        file = RaceFile.at(given, settings, rows, side=side)
         return file.settings, file
     return settings.with_seed(), MemoryLog() if given is None else given

@@ -11,9 +11,11 @@ from tombola import _validate
 from tombola._parallel import parallel_map
 from tombola._types import Floats, Rows, Seed
 from tombola.engine.compiler import Workload
+from tombola.errors import ParameterError
 from tombola.order import draw_order
 from tombola.pool import Pool
 from tombola.racing.options import Settings
+from tombola.racing.predictions import SideInformation, play_on_file
 from tombola.racing.ranks import Place
 from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
 from tombola.rng import RngStreams, repetition_seeds
@@ -98,6 +100,7 @@ def plan(
     candidate: str | None = None,
     shuffles: int = 200,
     workers: int = 1,
+    known: Any = None,
 ) -> list[Plan]:
     """Simulate races on a finished table: one plan per level, same shuffles.
 
@@ -107,6 +110,7 @@ def plan(
     within, top, baseline, question, candidate   the question, as in `Settings`
     shuffles  number of simulated races per level
     workers   threads
+    known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k)
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
     >>> [one] = plan(pool, seed=1, shuffles=20)
@@ -116,20 +120,43 @@ def plan(
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
     table, orders = np.ascontiguousarray(pool.losses), repetition_seeds(seed, count)
     asked = Settings(pool.actions, 0, within=within, top=top, baseline=baseline, question=question, candidate=candidate)
+    side = _side_of(pool, known)
     workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
     plans = []
     for level in levels:
         settings = replace(asked, level=level)
-        pieces = [(settings, table, pool.totals, one, workload) for one in orders]
+        pieces = [(settings, table, pool.totals, one, workload, side) for one in orders]
         outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {level:g}")
         plans.append(Plan(settings, pool.rows, tuple(outcomes)))
     return plans
 
 
-def _simulate(settings: Settings, table: Rows, totals: Floats, seed: Seed, workload: Workload) -> SimulatedRace:
-    rule = settings.rule(len(table))
+def _side_of(pool: Pool, known: Any) -> SideInformation | None:
+    """Return the cells of a finished table that are taken as known; None if there are none."""
+    if known is None:
+        return None
+    if all(isinstance(one, str) for one in known):
+        cells: Any = np.broadcast_to([name in known for name in pool.actions], pool.losses.shape)
+        missing = [name for name in known if name not in pool.actions]
+        if missing:
+            raise ParameterError(
+                f"plan: known must be among {', '.join(pool.actions[:6])}, got {missing[0]!r}; use a column name."
+            )
+    else:
+        cells = np.asarray(known, bool)
+        if cells.shape != pool.losses.shape:
+            raise ParameterError(
+                f"plan: known must have the shape of the table, {pool.losses.shape}, got {cells.shape}; mark each cell."
+            )
+    return SideInformation(np.where(cells, pool.losses, np.nan))
+
+
+def _simulate(
+    settings: Settings, table: Rows, totals: Floats, seed: Seed, workload: Workload, side: SideInformation | None
+) -> SimulatedRace:
+    rule, order = settings.rule(len(table)), draw_order("random", len(table), RngStreams(seed).order())
     with workload.active():
-        calls = rule.play(table, draw_order("random", len(table), RngStreams(seed).order()))
+        calls = rule.play(table, order) if side is None else play_on_file(rule, side, table, order)
     answer = tuple(settings.candidates[a] for a in answer_of(rule))
     if isinstance(rule, Place):
         # The candidate is known beforehand; its rank is the answer.

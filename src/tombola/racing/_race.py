@@ -8,6 +8,7 @@ a different answer     FeedbackError; the first answer stands
 no answer              the race waits, and `pending` lists the call. A row is never skipped: a candidate that fails to
                        answer exactly where it would be wrong would look better than it is
 failed                 counts as loss 1, or ends the race (on_failure="stop")
+known                  an answer on file is never asked; it counts when its row comes up, in shuffled order
 """
 
 import math
@@ -25,6 +26,7 @@ from tombola.errors import ConflictError, FeedbackError
 from tombola.order import draw_order
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
+from tombola.racing.predictions import RowsLeft, SideInformation
 from tombola.racing.ranks import Place, Ranks
 from tombola.racing.verdict import answer_of, is_proved, rows_remaining, verdict_of
 from tombola.rng import RngStreams
@@ -45,6 +47,8 @@ class Race(ProcessBound):
     The best candidate is ever dropped with probability at most `level`.
     `rows` are the names of the rows, or their number. The race shuffles them. Options and questions: see `Settings`.
     When `max_calls` or `max_cost` is reached, no more calls are issued, and `answer` lists the remaining candidates.
+    `known` has answers on file, for any set of cells that was fixed before the race: a table (rows, k) with NaN where
+    unknown, or a mapping from candidates to answers. They cost no call.
 
     >>> race = Race(["small", "large"], rows=1000, seed=1)
     >>> while not race.done:
@@ -52,34 +56,48 @@ class Race(ProcessBound):
     ...         _ = race.record(call, loss=0.9 if call.candidate == "small" else 0.1)
     >>> race.answer, race.calls_made < 60
     (('large',), True)
+    >>> race = Race(["old", "new"], rows=["x", "y"], known={"old": [0.5, 0.1]}, seed=1)
+    >>> sorted((call.candidate, call.row) for call in race.calls(4))
+    [('new', 'x'), ('new', 'y')]
     """
 
     _alternative = "Race.restore(settings, rows, events) there"
 
     @accepts_race_options
-    def __init__(self, candidates: Sequence[str], rows: int | Sequence[Any], **options: Unpack[RaceOptions]) -> None:
-        self._begin(Settings(tuple(candidates), **options), rows)
+    def __init__(
+        self, candidates: Sequence[str], rows: int | Sequence[Any], *, known: Any = None, **options: Unpack[RaceOptions]
+    ) -> None:
+        settings, names = Settings(tuple(candidates), **options), row_names(rows)
+        self._begin(settings, names, SideInformation.of(settings.candidates, names, known))
 
     @classmethod
-    def restore(cls, settings: Settings, rows: int | Sequence[Any], events: Iterable[Event] = ()) -> "Race":
-        """Return a race with these settings and rows, after applying the events in order."""
-        race = cls.__new__(cls)
-        race._begin(settings, rows)
+    def restore(
+        cls,
+        settings: Settings,
+        rows: int | Sequence[Any],
+        events: Iterable[Event] = (),
+        side: SideInformation | None = None,
+    ) -> "Race":
+        """Return a race with these settings, rows and answers on file, after applying the events in order."""
+        race, names = cls.__new__(cls), row_names(rows)
+        race._begin(settings, names, side or SideInformation.of(settings.candidates, names))
         for event in events:
             race.apply(event)
         return race
 
-    def _begin(self, settings: Settings, rows: int | Sequence[Any]) -> None:
+    def _begin(self, settings: Settings, rows: tuple[str, ...], side: SideInformation) -> None:
         self._bind_to_process()
         self.settings = settings = settings.with_seed()
         self.candidates = settings.candidates
-        names: Any = rows if hasattr(rows, "__len__") else range(_validate.integer("Race", "rows", rows, least=1))
-        self.rows = distinct_names("rows", names)
+        self.rows, self.side = rows, side
         self._n_cells = len(self.rows) * len(self.candidates)
         self.rule = settings.rule(len(self.rows))
         shuffle = RngStreams(settings.seed or 0).order()
         self._order = draw_order("random", len(self.rows), shuffle).tolist()
         self._row = np.zeros(len(self.candidates))
+        self._is_known = ~np.isnan(side.known)
+        self._n_known = int(self._is_known.sum())
+        self._rows_left = RowsLeft(side) if self._n_known else None
         # Wealth of the active candidates after each row counted: one number per answer used.
         self._wealth_rows: list[tuple[list[int], Floats]] = []
         # Answers and unanswered calls by ticket. Ticket t stands for cell t - 1 of the shuffled table, row by row.
@@ -90,6 +108,7 @@ class Race(ProcessBound):
         self._failures = 0
         self._failed_call: Call | None = None
         self._await_row()
+        self._count_rows()
 
     def calls(self, count: int | None = None) -> list[Call]:
         """Issue the next `count` calls, or all that the next row needs.
@@ -125,6 +144,11 @@ class Race(ProcessBound):
     def apply(self, event: Event) -> None:
         """Apply a logged event: issue its call if necessary, record its answer."""
         ticket = self._check_ticket(event.ticket)
+        if self._n_known and self._is_on_file(ticket):
+            raise FeedbackError(
+                f"Race: expected events of unknown cells, got one of ticket {ticket}, whose answer is on file; "
+                "use the log of this race."
+            )
         with self._locked():
             if not self._is_issued(ticket):
                 self._issue(ticket)
@@ -207,8 +231,13 @@ class Race(ProcessBound):
 
     @property
     def calls_saved(self) -> int:
-        """The number of cells of the whole table that were not evaluated."""
-        return self._n_cells - self.calls_made
+        """The number of cells of the table that were neither evaluated nor on file."""
+        return self._n_cells - self._n_known - self.calls_made
+
+    @property
+    def calls_on_file(self) -> int:
+        """The number of cells of the table whose answers were known before the race."""
+        return self._n_known
 
     @property
     def calls_answered(self) -> int:
@@ -341,10 +370,15 @@ class Race(ProcessBound):
     def _upcoming(self) -> Iterator[int]:
         """Yield the tickets to issue next, without those of dropped candidates."""
         while self._next_ticket <= self._n_cells and not (self.rule.done or self._failed_call):
-            if self._is_useful(self._next_ticket) and not self._is_issued(self._next_ticket):
+            ticket = self._next_ticket
+            if self._is_useful(ticket) and not (self._is_issued(ticket) or self._is_on_file(ticket)):
                 yield self._next_ticket
             else:
                 self._next_ticket += 1
+
+    def _is_on_file(self, ticket: int) -> bool:
+        position, candidate = divmod(ticket - 1, len(self.candidates))
+        return bool(self._is_known[self._order[position], candidate])
 
     def _is_issued(self, ticket: int) -> bool:
         return ticket in self._answers or ticket in self._pending
@@ -390,8 +424,7 @@ class Race(ProcessBound):
         if event.failed and self.settings.on_failure == "stop":
             self._failed_call = self._failed_call or call
         self._awaited.discard(event.ticket)
-        while not (self._awaited or self.rule.done or self._failed_call):
-            self._count_row()
+        self._count_rows()
 
     def _add_cost(self, cost: float) -> None:
         """Add a cost by Neumaier summation.
@@ -404,22 +437,39 @@ class Race(ProcessBound):
         self._cost = total
         self._largest_cost = max(self._largest_cost, cost)
 
+    def _count_rows(self) -> None:
+        while not (self._awaited or self.rule.done or self._failed_call):
+            self._count_row()
+
     def _count_row(self) -> None:
-        first = self.rule.rows_seen * len(self.candidates) + 1
+        first, row = self.rule.rows_seen * len(self.candidates) + 1, self._order[self.rule.rows_seen]
         active = [a for a, is_active in enumerate(self._active) if is_active]
         for a in active:
-            loss = self._answers[first + a].loss
-            self._row[a] = WORST_LOSS if loss is None else loss
+            self._row[a] = self.side.known[row, a] if self._is_known[row, a] else self._recorded_loss(first + a)
+        if self._rows_left is not None:
+            self._rows_left.begin_row(self.rule.state, row)
         self.rule.update(self._row)
         self._wealth_rows.append((active, self.rule.state.current_wealth[active]))
         self._await_row()
+
+    def _recorded_loss(self, ticket: int) -> float:
+        loss = self._answers[ticket].loss
+        return WORST_LOSS if loss is None else loss
 
     def _await_row(self) -> None:
         """Update the active candidates and the tickets that the next row still needs."""
         first = self.rule.rows_seen * len(self.candidates) + 1
         self._active = (self.rule.state.active > 0).tolist()
-        needed = [first + a for a, active in enumerate(self._active) if active]
-        self._awaited = {ticket for ticket in needed if ticket not in self._answers and ticket <= self._n_cells}
+        needed = [first + a for a, active in enumerate(self._active) if active and first <= self._n_cells]
+        self._awaited = {
+            ticket for ticket in needed if not (ticket in self._answers or (self._n_known and self._is_on_file(ticket)))
+        }
+
+
+def row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
+    """Return the names of the rows; a number n stands for the names 0 to n - 1."""
+    names: Any = rows if hasattr(rows, "__len__") else range(_validate.integer("Race", "rows", rows, least=1))
+    return distinct_names("rows", names)
 
 
 def conflicting_answer(before: Event, event: Event) -> ConflictError:

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.bets import is_impossible, update_wealth
+from tombola.racing.bets import is_refuted, update_wealth
 from tombola.racing.elimination import Elimination, OpenQuestion, State, best_two, count_row, drop, finish
 
 
@@ -58,10 +58,26 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
 
 
 def drop_hopeless(state: Any) -> None:
-    """Drop the candidates that can no longer catch up with the leader."""
-    leader, _ = best_two(state)
+    """Drop the candidates that can no longer catch up with the one of the smallest possible total."""
+    leader = smallest_bound(state)
     for b in range(state.total_loss.size):
-        if state.active[b] > 0.0 and is_impossible(
-            state.total_loss[b] - state.total_loss[leader], 0.0, state.population, state.rows_seen[0]
+        if (
+            b != leader
+            and state.active[b] > 0.0
+            and is_refuted(state, b, leader, state.total_loss[b] - state.total_loss[leader], 0.0, state.rows_seen[0])
         ):
             drop(state, b, leader, math.inf)
+
+
+def smallest_bound(state: Any) -> int:
+    """Return the active candidate whose largest possible total is smallest.
+
+    Without known answers it is the leader.
+    """
+    found = -1
+    for a in range(state.total_loss.size):
+        if state.active[a] > 0.0 and (
+            found < 0 or state.total_loss[a] - state.known_gain[a] < state.total_loss[found] - state.known_gain[found]
+        ):
+            found = a
+    return found

@@ -83,6 +83,18 @@ def total_wealth(wealth: Any) -> float:
     return amount
 
 
+def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen: float) -> bool:
+    """Return whether the rows left cannot make "L(b) - L(o) <= shift" true.
+
+    `lead` is the sum of the differences over `rows_seen` rows, the current one included. Unknown losses of b count as
+    0 and those of o as 1; known ones count as they are.
+    """
+    if state.population == math.inf:
+        return False
+    most = state.population - rows_seen - state.known_gain[o] - state.known_loss[b]
+    return bool(lead - state.population * shift > most + ROUNDING_SLACK * state.population)
+
+
 def is_impossible(lead: float, shift: float, population: float, rows_seen: float) -> bool:
     """Return whether the remaining rows cannot make the null true, even with d = -1."""
     if population == math.inf:

@@ -26,6 +26,7 @@ from tombola.pool import frame_index, is_frame
 from tombola.racing._race import Race
 from tombola.racing.events import Call, Event, EventSink
 from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
+from tombola.racing.predictions import SideInformation
 
 if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
@@ -55,6 +56,7 @@ def race(
     workers: int = 8,
     log: EventSink | str | os.PathLike[str] | None = None,
     progress: bool = True,
+    known: Any = None,
     **options: Unpack[RaceOptions],
 ) -> Race:
     """Find the best candidate on the rows with few calls of `evaluate`.
@@ -67,6 +69,7 @@ def race(
     log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
                  answers to are not made again
     progress     show a progress line on a terminal or in a notebook
+    known        answers on file, as in `Race`; they cost no call
     options      level, within, top, baseline, seed, limits, ...: see `Settings`
 
     Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls
@@ -84,8 +87,9 @@ def race(
     by_name = {str(name): one for name, one in pairs}
     names = distinct_names("candidates", list(candidates))
     ids, row_at = _rows_by_position(rows)
-    settings, sink = open_log(log, Settings(names, **options), ids)
-    driver = Driver(Race.restore(settings, ids, sink.replay()), sink, Progress(show=progress))
+    side = SideInformation.of(names, ids, known)
+    settings, sink = open_log(log, Settings(names, **options), ids, side)
+    driver = Driver(Race.restore(settings, ids, sink.replay(), side), sink, Progress(show=progress))
 
     def ask(call: Call) -> Any:
         return evaluate(by_name[call.candidate], row_at(call.row_index))
@@ -125,7 +129,9 @@ def run_race_file(
 
     with _run_lock(file.path):
         driver = Driver(
-            Race.restore(file.settings, file.rows, file.replay()), file, Progress(show=log is not None, log=log)
+            Race.restore(file.settings, file.rows, file.replay(), file.side),
+            file,
+            Progress(show=log is not None, log=log),
         )
         with contextlib.suppress(TimeoutError):
             asyncio.run(asyncio.wait_for(driver.drive(ask, workers), max_seconds))
@@ -305,7 +311,7 @@ class Progress:
 
 def progress_line(race: Race) -> str:
     """Return rows, active candidates, leader, calls and rows remaining in one line."""
-    share = race.calls_saved / (race.calls_made + race.calls_saved)
+    share = race.calls_saved / max(race.calls_made + race.calls_saved, 1)
     leader = race.leader
     leading = f", {leader} leads with {race.mean_losses[leader]:.4g}" if leader is not None else ""
     more = race.rows_remaining

@@ -36,6 +36,7 @@ class State(NamedTuple):
     settled, deposit  (pairs, k) accounts of `Within`
     decision          (k,) `Gate`: 1 statement proved, -1 refuted, 0 open; `Within`: 1 for the chosen candidate
     lead              (k,) `Gate`: total loss of the baseline minus that of the candidate
+    known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
     rule_values       (k,) `Top`: workspace; `Place`: first and last possible rank at both ends
     rows, population  length of the list, and of the population (may be infinite)
     threshold         wealth at which a bet decides
@@ -59,6 +60,8 @@ class State(NamedTuple):
     decision: Floats
     lead: Floats
     rule_values: Floats
+    known_loss: Floats
+    known_gain: Floats
     rows: float
     population: float
     threshold: float
@@ -106,6 +109,7 @@ class Elimination(ABC):
             wealth=np.tile(STRATEGY_WEIGHTS, (bettors, 1)), squared_residuals=np.zeros(bettors),
             n_bets=np.zeros(bettors),
             settled=np.zeros((pairs, k)), deposit=np.zeros((pairs, k)), decision=zeros, lead=zeros, rule_values=zeros,
+            known_loss=zeros, known_gain=zeros,
             rows=self.rows, population=self.population, threshold=threshold, margin=margin,
             rule_parameter=rule_parameter,
         )  # fmt: skip
@@ -125,9 +129,13 @@ class Elimination(ABC):
         with expected_rounds(self.rows, len(self.state.wealth)):
             return compile_loop(update_row, (self._memory, self._row), **self._kernels)
 
+    def reset(self) -> None:
+        """Return to the state before the first row."""
+        self._memory[:] = self._initial
+
     def play(self, table: Rows, order: Order) -> int:
         """Reset, run a whole race on a loss table (rows, k), and return its calls."""
-        self._memory[:] = self._initial
+        self.reset()
         rows = table.view()
         # Pools are read-only. A writeable array has another type and would be compiled again.
         rows.flags.writeable = False

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.bets import ROUNDING_SLACK, is_impossible, update_wealth
+from tombola.racing.bets import ROUNDING_SLACK, is_refuted, update_wealth
 from tombola.racing.elimination import Elimination, OpenQuestion, State, count_row, drop
 
 
@@ -83,9 +83,9 @@ def decide(state: Any, c: int, base: int, d: float) -> None:
         update_wealth(state, k + c, -lead, -d, state.margin),
     )
     state.lead[c] = lead + d
-    if is_impossible(lead + d, -state.margin, state.population, seen):
+    if is_refuted(state, base, c, lead + d, -state.margin, seen):
         pro = math.inf
-    if is_impossible(-lead - d, state.margin, state.population, seen):
+    if is_refuted(state, c, base, -lead - d, state.margin, seen):
         contra = math.inf
     state.current_wealth[c] = max(pro, contra)
     if pro >= state.threshold or contra >= state.threshold:

@@ -114,6 +114,7 @@ class RaceReport:
             "rows_counted": race.rows_counted,
             "calls": race.calls_made,
             "calls_saved": race.calls_saved,
+            **({"calls_on_file": race.calls_on_file} if race.calls_on_file else {}),
             "failures": race.failures,
             "cost": race.cost,
             "cost_saved_estimate": self.cost_saved,
@@ -220,7 +221,7 @@ def _title(race: Race) -> str:
 
 def _cards(report: RaceReport) -> list[tuple[str, str]]:
     race = report.race
-    share = race.calls_saved / (race.calls_made + race.calls_saved)
+    share = race.calls_saved / max(race.calls_made + race.calls_saved, 1)
     cards = [
         ("candidates", f"{len(race.candidates):,}"),
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
@@ -228,6 +229,8 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
         ("calls saved", f"{race.calls_saved:,} ({share:.0%})"),
         ("error probability", "0: certain" if is_exact(race.rule) else f"at most {race.settings.level:.2g}"),
     ]
+    if race.calls_on_file:
+        cards.append(("answers on file", f"{race.calls_on_file:,}"))
     if race.cost:
         cards.append(("cost", f"{race.cost:,.6g}"))
         cards.append(("cost saved, estimate", f"{report.cost_saved:,.6g}"))

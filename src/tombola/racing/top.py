@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.bets import is_impossible, total_wealth, update_wealth
+from tombola.racing.bets import is_refuted, total_wealth, update_wealth
 from tombola.racing.elimination import Elimination, OpenQuestion, State, best_two, count_row, drop, finish, n_active
 
 
@@ -58,7 +58,7 @@ def update_pairs(state: Any, losses: Floats) -> None:
             if a != b and state.active[a] > 0.0 and state.active[b] > 0.0:
                 lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
                 update_wealth(state, a * k + b, lead, d, 0.0)
-                if is_impossible(lead + d, 0.0, state.population, state.rows_seen[0] + 1.0):
+                if is_refuted(state, b, a, lead + d, 0.0, state.rows_seen[0] + 1.0):
                     state.wealth[a * k + b, 0] = math.inf
 
 

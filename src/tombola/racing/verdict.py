@@ -287,10 +287,11 @@ def _confidence(race: "Race") -> str:
 
 def _effort(race: "Race") -> str:
     calls, saved = race.calls_made, race.calls_saved
-    share = saved / (calls + saved)
+    share = saved / max(calls + saved, 1)
+    on_file = f", {race.calls_on_file:,} on file" if race.calls_on_file else ""
     spent = f", cost {race.cost:.6g}" if race.cost else ""
     failed = f", {race.failures:,} failed" if race.failures else ""
-    return f"{race.rows_counted:,} rows, {calls:,} calls{failed}{spent}, {saved:,} saved ({share:.0%})"
+    return f"{race.rows_counted:,} rows, {calls:,} calls{failed}{spent}{on_file}, {saved:,} saved ({share:.0%})"
 
 
 def _join(names: tuple[str, ...], most: int = MAX_NAMES) -> str:

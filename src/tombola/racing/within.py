@@ -11,7 +11,7 @@ from typing import Any
 
 from tombola._types import Floats
 from tombola.racing.best import bet_and_drop
-from tombola.racing.bets import STRATEGY_WEIGHTS, is_impossible, total_wealth, update_wealth
+from tombola.racing.bets import STRATEGY_WEIGHTS, is_refuted, total_wealth, update_wealth
 from tombola.racing.elimination import Elimination, OpenQuestion, State, best_two, finish
 
 
@@ -78,7 +78,7 @@ def bet_on(state: Any, losses: Floats, a: int) -> None:
         if b != a and state.active[b] > 0.0:
             lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
             wealth = update_wealth(state, account(k, a, b), lead, d, -state.margin)
-            certain = is_impossible(lead + d, -state.margin, state.population, state.rows_seen[0] + 1.0)
+            certain = is_refuted(state, b, a, lead + d, -state.margin, state.rows_seen[0] + 1.0)
             if wealth >= state.threshold or certain:
                 state.settled[a, b] = 1.0
 

@@ -1,0 +1,244 @@
+"""Races with answers on file: naive twin, guarantees over all orders, injected faults, race files."""
+
+import math
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import known as naive
+from race_cases import LOSSES, NAMES, ROWS, loss_of, loss_tables
+from tombola.errors import FeedbackError, ParameterError, SessionError
+from tombola.persistence.race_file import RaceFile
+from tombola.pool import Pool
+from tombola.racing import Event, Race, Settings, plan, race
+from tombola.racing.elimination import Elimination
+from tombola.racing.gate import Gate
+from tombola.racing.predictions import SideInformation, play_on_file
+from tombola.racing.verdict import is_wrong
+
+pytestmark = pytest.mark.usefixtures("plainly")
+
+
+def side_of(table: Any, cells: Any) -> SideInformation:
+    return SideInformation(np.where(cells, table, math.nan))
+
+
+def random_cells(rng: Any, N: int, k: int) -> Any:
+    """Return a random set of known cells: nothing, single cells, whole columns, or both."""
+    return (rng.random((N, k)) < rng.choice([0.0, 0.3, 0.7])) | (rng.random(k) < rng.choice([0.0, 0.5]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(loss_tables(9), st.sampled_from([0.05, 0.3, 0.9]), st.integers(0, 10**6))
+def test_best_with_known_cells_matches_naive(table: list[list[float]], level: float, seed: int) -> None:
+    values = np.array(table)
+    if values.shape[1] > 1:
+        cells = random_cells(np.random.default_rng(seed), *values.shape)
+        rule = Settings(tuple("abcd"[: values.shape[1]]), level=level).rule(len(values))
+        calls = play_on_file(rule, side_of(values, cells), values, np.arange(len(values), dtype=np.uint32))
+        history, expected = naive.best(table, cells, level)
+        assert (rule.active, rule.rows_seen, calls) == (history[-1], len(history), expected)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"within": 0.2}, {"top": 2}, {"baseline": "b"}, {"baseline": "a", "within": 0.1}]
+)
+def test_race_with_nothing_on_file_is_unchanged(options: Any) -> None:
+    """Also to the bit: the wealth after every row is equal."""
+    table = np.random.default_rng(5).random((80, 3)) * [0.6, 0.8, 1.0]
+    order = np.random.default_rng(6).permutation(80).astype(np.uint32)
+    rule, other = (Settings(tuple("abc"), level=0.3, **options).rule(80) for _ in range(2))
+    calls = rule.play(table, order)
+    assert play_on_file(other, SideInformation(np.full((80, 3), math.nan)), table, order) == calls
+    for one, two in zip(rule.state, other.state, strict=True):
+        assert np.array_equal(one, two)
+
+
+QUESTIONS: list[Any] = [{}, {"within": 0.2}, {"top": 2}, {"baseline": "a"}, {"baseline": "b", "within": 0.1}]
+
+
+def worst_over_orders(rule: Elimination, table: Any, cells: Any) -> tuple[float, float]:
+    """Return P(wrong answer), and the largest expected wealth against a best candidate (`Best` only)."""
+    orders = [np.array(order, np.uint32) for order in permutations(range(len(table)))]
+    totals, wrong, wealth = table.sum(axis=0), 0, np.zeros(table.shape[1])
+    best = totals <= totals.min() + 1e-9
+    for order in orders:
+        play_on_file(rule, side_of(table, cells), table, order)
+        wrong += is_wrong(rule, totals)
+        wealth += rule.state.current_wealth
+        # The best candidate is never dropped as certainly beaten.
+        assert isinstance(rule, Gate) or not np.isinf(rule.state.wealth_at_drop[best]).any()
+    return wrong / len(orders), float(wealth[best].max()) / len(orders)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(("N", "k"), [(3, 3), (4, 3), (5, 2)])
+def test_guarantees_with_known_cells_exactly(N: int, k: int, question: Any) -> None:
+    """All orders of random small pools with random known cells: error and expected wealth."""
+    if question.get("top", 1) >= k:
+        pytest.skip("as many as there are")
+    rng = np.random.default_rng([N, k, len(str(question))])
+    for level in (0.2, 0.6):
+        for _ in range(4):
+            table, cells = rng.integers(0, 3, (N, k)) / 2, random_cells(rng, N, k)
+            rule = Settings(tuple("abc"[:k]), level=level, **question).rule(N)
+            error, wealth = worst_over_orders(rule, table, cells)
+            assert error <= level
+            if not question:
+                assert wealth <= 1.0 + 1e-12
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_guarantees_with_known_cells_exactly_larger(question: Any) -> None:
+    rng = np.random.default_rng(len(str(question)))
+    for level in (0.2, 0.6):
+        for _ in range(6):
+            table, cells = rng.integers(0, 3, (6, 3)) / 2, random_cells(rng, 6, 3)
+            rule = Settings(tuple("abc"), level=level, **question).rule(6)
+            error, wealth = worst_over_orders(rule, table, cells)
+            assert error <= level
+            assert question or wealth <= 1.0 + 1e-12
+
+
+def test_fault_known_rows_first_is_detected() -> None:
+    """A tie in which one candidate loses the rows on file: asking these first breaks the bound on the wealth."""
+    table = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3)
+    cells = np.zeros((6, 2), bool)
+    cells[:3] = True
+    rule = Settings(("a", "b"), level=1e-6).rule(6)
+    wealth, count = 0.0, 0
+    for order in permutations(range(6)):
+        known_first = np.array(sorted(order, key=lambda row: not cells[row].any()), np.uint32)
+        rule.reset()
+        for row in known_first[:3]:
+            rule.update(table[row])
+        wealth, count = wealth + rule.state.current_wealth[0], count + 1
+    assert wealth / count > 2.0
+    assert worst_over_orders(rule, table, cells)[1] <= 1.0 + 1e-12
+
+
+def test_fault_known_rest_of_current_row_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums that still have the current row count it twice: a best candidate is dropped as certainly beaten."""
+    from tombola.racing import predictions
+
+    table = np.array([[0.6, 0.1], [0.0, 0.9], [0.0, 0.0]])
+    cells = np.array([[True, False]] * 3)
+
+    def stale(self: Any, state: Any, row: int) -> None:
+        state.known_loss[:] = self._known.sum(axis=0)
+        state.known_gain[:] = 0.0
+
+    rule = Settings(("a", "b"), level=1e-6).rule(3)
+    assert worst_over_orders(rule, table, cells)[0] == 0.0
+    monkeypatch.setattr(predictions.RowsLeft, "begin_row", stale)
+    wrong = 0
+    for order in permutations(range(3)):
+        play_on_file(rule, side_of(table, cells), table, np.array(order, np.uint32))
+        wrong += is_wrong(rule, table.sum(axis=0))
+    assert wrong > 0
+
+
+def test_known_total_drops_candidate_early() -> None:
+    """b has 6 more on file than a can reach in all: certain after the first row, at any level."""
+    table = np.array([[0.0, 1.0]] * 10)
+    known = {"b": table[:, 1], "a": [0.0] * 5 + [None] * 5}
+    one = Race(["a", "b"], 10, known=known, seed=1, level=1e-300)
+    while not one.done:
+        for call in one.calls():
+            one.record(call, loss=0.0)
+    assert one.rows_counted <= 2
+    assert math.isinf(one.dropped[0].wealth)
+
+
+def test_race_asks_only_unknown_cells() -> None:
+    cells = random_cells(np.random.default_rng(4), *LOSSES.shape)
+    cells[7], cells[:, 2] = True, True
+    one = Race(NAMES, ROWS, known=np.where(cells, LOSSES, math.nan), seed=3, level=1e-9)
+    asked = set()
+    while not one.done:
+        for call in one.calls(4):
+            asked.add((call.row_index, NAMES.index(call.candidate)))
+            one.record(call, loss=loss_of(call))
+    assert not any(cells[cell] for cell in asked)
+    assert one.calls_made == len(asked)
+    assert one.calls_on_file == cells.sum()
+    assert one.calls_made + one.calls_saved + one.calls_on_file == LOSSES.size
+    assert one.answer == ("low",)
+    assert "on file" in one.verdict
+
+
+def test_evidence_equals_race_without_file() -> None:
+    """Known answers save calls; the wealth after each row is the same, until certainty ends the race."""
+    plain = race(NAMES, ROWS, lambda name, row: LOSSES[ROWS.index(row), NAMES.index(name)], seed=3, workers=1)
+    known = {"middle": LOSSES[:, 1]}
+    other = race(NAMES, ROWS, lambda n, row: LOSSES[ROWS.index(row), NAMES.index(n)], seed=3, workers=1, known=known)
+    rows = other.rows_counted
+    assert np.array_equal(other.wealth, plain.wealth[:rows], equal_nan=True)
+    assert other.calls_made < plain.calls_made
+
+
+def test_all_known_takes_no_call() -> None:
+    one = Race(NAMES, ROWS, known=LOSSES, seed=3)
+    assert one.done
+    assert one.answer == ("low",)
+    assert (one.calls(), one.calls_made, one.calls_saved) == ([], 0, 0)
+
+
+def test_known_answers_are_stored_with_the_race(tmp_path: Path) -> None:
+    """A file knows its answers on file; the same race with other ones is refused."""
+    settings, cells = Settings(NAMES, seed=3), random_cells(np.random.default_rng(2), *LOSSES.shape)
+    side = side_of(LOSSES, cells)
+    with RaceFile.start(tmp_path / "a.race", settings, ROWS, side=side) as file:
+        for call in file.calls(20):
+            file.record(call.ticket, loss=loss_of(call))
+        wealth = file.race.wealth
+    with RaceFile.open(tmp_path / "a.race") as file:
+        assert file.side.digest == side.digest
+        assert np.array_equal(file.race.wealth, wealth, equal_nan=True)
+        while not file.race.done:
+            for call in file.calls():
+                assert not cells[call.row_index, NAMES.index(call.candidate)]
+                file.record(call.ticket, loss=loss_of(call))
+        assert file.race.answer == ("low",)
+    RaceFile.at(tmp_path / "a.race", settings, ROWS, side=side).close()
+    for other in (None, side_of(LOSSES, ~cells)):
+        with pytest.raises(SessionError, match="answers on file"):
+            RaceFile.at(tmp_path / "a.race", settings, ROWS, side=other)
+
+
+def test_event_of_known_cell_is_rejected() -> None:
+    one = Race(NAMES, ROWS, known={"low": LOSSES[:, 0]}, seed=3)
+    with pytest.raises(FeedbackError, match="on file"):
+        one.apply(Event("answer", 1, 0.5))
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"none": [0.5] * 60},
+        {"low": [0.5]},
+        {"low": {"row 99": 0.5}},
+        {"low": [2.0] * 60},
+        [[0.5] * 3],
+        {"low": "x" * 60},
+    ],
+)
+def test_bad_known_answers_are_rejected(known: Any, one_sentence: Any) -> None:
+    with pytest.raises(ParameterError, match="known") as error:
+        Race(NAMES, ROWS, known=known)
+    one_sentence(error.value)
+
+
+def test_plan_with_known_column_takes_fewer_calls() -> None:
+    pool = Pool(LOSSES, actions=NAMES)
+    [plain], [other] = plan(pool, seed=1, shuffles=10), plan(pool, seed=1, shuffles=10, known=["low"])
+    assert other.answers == plain.answers
+    assert other.calls < plain.calls
+    with pytest.raises(ParameterError, match="known"):
+        plan(pool, seed=1, known=["none"])
