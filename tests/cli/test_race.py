@@ -423,3 +423,42 @@ def test_rank_of_one_candidate_in_a_run(script: list[str], command: Callable[...
     )
     assert code == 0
     assert said.startswith("high has rank 2 of 2 candidates on these 60 rows, with probability 0.95 or more")
+
+
+def test_start_with_known_answers(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    """A known column takes no call; the limit printed by `start` and the calls issued agree."""
+    (tmp_path / "known.csv").write_text("id,low\n" + "\n".join(f"{row},0.0" for row in ROWS[:-1]) + f"\n{ROWS[-1]},\n")
+    told = command(
+        "start", "rows.txt", "--candidates", "low,high", "--file", "r", "--known", "known.csv", "--level", "0.001"
+    )
+    assert "at most 61 calls" in told[1]
+    calls = [Call(**call) for call in json.loads(command("next", "r", "--count", "200", "--json")[1])]
+    assert len(calls) == 61
+    assert [call.row for call in calls if call.candidate == "low"] == [ROWS[-1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("low\n0.5", "one column called id"),
+        ("id,none\nrow 1,0.5", "each known candidate"),
+        ("id,low\nrow 99,0.5", "not in the list"),
+        ("id,low\nrow 1,0.5\nrow 1,0.5", "second time"),
+        ("id,low\nrow 1,3", r"loss in \[0, 1\]"),
+    ],
+)
+def test_malformed_known_answers_are_rejected(
+    command: Callable[..., tuple[int, str]], tmp_path: Path, text: str, problem: str
+) -> None:
+    (tmp_path / "known.csv").write_text(text)
+    with pytest.raises(TombolaError, match=problem):
+        command("start", "rows.txt", "--candidates", "low,high", "--file", "r", "--known", "known.csv")
+
+
+def test_plan_with_known_answers(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    rows = [(f"r{number}", number % 5 / 10, number % 7 / 10 + 0.3) for number in range(60)]
+    (tmp_path / "losses.csv").write_text("id,a,b\n" + "\n".join(f"{row},{a},{b}" for row, a, b in rows))
+    (tmp_path / "known.csv").write_text("id,a\n" + "\n".join(f"{row},{a}" for row, a, _ in rows))
+    arguments = ("plan", "losses.csv", "--losses", "--shuffles", "5", "--workers", "1", "--json")
+    plain, known = (json.loads(command(*arguments, *more)[1])["races"][0] for more in ((), ("--known", "known.csv")))
+    assert 2 * known["calls"] == plain["calls"]

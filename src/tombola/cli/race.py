@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tombola.persistence.race_file import RaceFile
+    from tombola.pool import Pool
     from tombola.racing import Plan, Race, SubprocessEvaluator
+    from tombola.racing.predictions import SideInformation
     from tombola.racing.report import RaceReport
     from tombola.racing.run_times import RunTimes
 
@@ -36,6 +38,9 @@ MAX_ANSWERS = 3
 File = Annotated[Path, typer.Argument(help="The race file.")]
 NewFile = Annotated[Path, typer.Option(help="The race file.")]
 RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
+Known = Annotated[
+    Path | None, typer.Option(help="Answers on file: CSV with a column id and losses of some candidates; no calls.")
+]
 Column = Annotated[str, typer.Option("--id", "--column", help=ID_HELP)]
 
 app = typer.Typer(
@@ -69,6 +74,7 @@ def plan_(
     shuffles: Annotated[int, typer.Option(help="Number of simulated races, each in its own order.", min=1)] = 200,
     rescale: Rescale = False,  # noqa: FBT002 - a flag
     missing: Missing = "error",
+    known: Known = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
     workers: Workers = CORES,
@@ -83,7 +89,7 @@ def plan_(
     asked: Any = {"question": question, "candidate": rank_of or None}
     plans = plan(
         pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top,
-        baseline=baseline or None, **asked, shuffles=shuffles, workers=workers,
+        baseline=baseline or None, **asked, shuffles=shuffles, workers=workers, known=_known_cells(known, pool),
     )  # fmt: skip
     if as_json:
         facts = {
@@ -105,6 +111,7 @@ def start(
     candidates: Annotated[str, typer.Option(help="Names, comma-separated; quote a name that has a comma.")],
     file: NewFile,
     column: Column = "",
+    known: Known = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Shuffle a list of rows and start a race on it; you make the calls."""
@@ -112,13 +119,15 @@ def start(
     from tombola.persistence.race_file import RaceFile
     from tombola.readers.cells import read_row_list
 
-    with RaceFile.start(file, settings(names_in(candidates)), read_row_list(rows, column or None).ids) as race_file:
-        count, chosen = len(race_file.rows), race_file.settings
+    ids, asked = list(read_row_list(rows, column or None).ids), settings(names_in(candidates))
+    side = _side_information(known, asked.candidates, ids, column)
+    with RaceFile.start(file, asked, ids, side=side) as race_file:
+        count, chosen, on_file = len(race_file.rows), race_file.settings, race_file.race.calls_on_file
     if as_json:
         typer.echo(json.dumps({"file": str(file), "rows": count, "race": chosen.to_json()}))
     else:
         k, order = len(chosen.candidates), f"in random order (seed {chosen.seed})"
-        show(f"{file}: {k} candidates on {count:,} rows {order}, at most {k * count:,} calls")
+        show(f"{file}: {k} candidates on {count:,} rows {order}, at most {k * count - on_file:,} calls")
         show("The next calls to make:")
         show(f"  tombola race next {file}", soft=True)
 
@@ -251,6 +260,7 @@ def run(
     shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,  # noqa: FBT002
     max_seconds: Annotated[float | None, typer.Option(help="Time limit of this run; run again to continue.")] = None,
     column: Column = "",
+    known: Known = None,
     out: Annotated[Path | None, typer.Option(help="A page to write, such as race.html.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,  # noqa: FBT002 - a flag
     as_json: Json = False,  # noqa: FBT002 - a flag
@@ -272,7 +282,9 @@ def run(
     if cap is not None and chosen.max_cost is not None and chosen.max_call_cost is None:
         # With --loss seconds the cost is the run time, and the cap bounds it.
         chosen = replace(chosen, max_call_cost=cap)
-    with RaceFile.at(file, chosen, read_row_list(rows, column or None).ids, _stored(evaluator)) as race_file:
+    ids = list(read_row_list(rows, column or None).ids)
+    side = _side_information(known, chosen.candidates, ids, column)
+    with RaceFile.at(file, chosen, ids, _stored(evaluator), side) as race_file:
         now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else print_error)
         found = RaceReport.from_file(race_file, now)
     if out is not None:
@@ -309,6 +321,30 @@ def table_(
     else:
         show(f"{out}: losses of {pool.k} candidates on {pool.rows:,} rows. Simulate a race on it:")
         show(f"  tombola race plan {out} --losses", soft=True)
+
+
+def _side_information(
+    known: Path | None, candidates: tuple[str, ...], rows: list[str], column: str
+) -> "SideInformation | None":
+    """Return the answers on file of a race; None without --known."""
+    from tombola.persistence.race_csv import read_known
+    from tombola.racing.predictions import SideInformation
+
+    if known is None:
+        return None
+    return SideInformation.of(candidates, rows, read_known(known, candidates, rows, column or None))
+
+
+def _known_cells(known: Path | None, pool: "Pool") -> Any:
+    """Return the cells of a finished table that --known has answers for; None without it."""
+    import numpy as np
+
+    from tombola.persistence.race_csv import read_known
+
+    if known is None:
+        return None
+    rows = pool.ids or tuple(str(row) for row in range(pool.rows))
+    return ~np.isnan(read_known(known, pool.actions, rows))
 
 
 def _stored(evaluator: "SubprocessEvaluator") -> dict[str, Any]:

@@ -1,11 +1,17 @@
 """Answers of a race as CSV: read many answers at once, and export all of them."""
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tombola._formatting import csv_cell_matches
+from tombola._types import Floats
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.race_file import RaceFile
+from tombola.persistence.session_csv import ID_COLUMNS
 from tombola.racing.events import Event
 from tombola.readers.cells import read_cells
 
@@ -50,6 +56,49 @@ def read_answers(path: Path, file: RaceFile) -> list[Event]:
             )
         answers.append(Event("answer", ticket, loss, _number(path, line, values.get("cost") or "0"), failed))
     return answers
+
+
+def read_known(path: Path, candidates: Sequence[str], rows: Sequence[str], column: str | None = None) -> Floats:
+    """Return the answers on file in a CSV or TSV table, shape (rows, k), NaN where blank.
+
+    One column with the row ids (id, or `column`), and one column of losses in [0, 1] per candidate. Rows and candidates
+    may be left out; every row and column that is there must belong to the race.
+    """
+    header, lines, _ = text_table(path)
+    accepted = (column,) if column else ID_COLUMNS
+    places = [place for place, name in enumerate(header) if name in accepted and name not in candidates]
+    if len(places) != 1:
+        raise TableError(
+            f"{path}: expected one column called {' or '.join(accepted)}, got {', '.join(header[:20])}; "
+            "write a header such as id,a,b."
+        )
+    columns = {place: name for place, name in enumerate(header) if place != places[0]}
+    unknown = [name for name in columns.values() if name not in candidates]
+    if unknown or not columns or len(set(columns.values())) < len(columns):
+        raise TableError(
+            f"{path}: expected one column of losses for each known candidate, got {', '.join(header[:20])}; "
+            f"use names among {', '.join(candidates[:6])}, each once."
+        )
+    index, seen = {name: number for number, name in enumerate(rows)}, set()
+    known = np.full((len(rows), len(candidates)), math.nan)
+    for line, cells in lines:
+        row = cells[places[0]].strip()
+        if row not in index or row in seen:
+            problem = "a second time" if row in seen else "which is not in the list"
+            raise TableError(
+                f"{path}: expected rows of the list, each once, got {row!r} {problem} in line {line}; drop it."
+            )
+        seen.add(row)
+        for place, name in columns.items():
+            if text := cells[place].strip():
+                loss = _number(path, line, text)
+                if not 0.0 <= loss <= 1.0:
+                    raise TableError(
+                        f"{path}: expected a loss in [0, 1] in line {line}, got {text!r}; "
+                        "rescale it, and write 1 - score if higher is better."
+                    )
+                known[index[row], candidates.index(name)] = loss
+    return known
 
 
 def answer_table(file: RaceFile) -> list[list[Any]]:
