@@ -14,6 +14,7 @@ from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_csv import ID_COLUMNS
 from tombola.racing.events import Event
 from tombola.readers.cells import read_cells
+from tombola.readers.formats.delimited import text_table
 
 # Values of the column `failed`, in lower case; pandas writes 1.0 and 0.0.
 FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
@@ -64,7 +65,8 @@ def read_known(path: Path, candidates: Sequence[str], rows: Sequence[str], colum
     One column with the row ids (id, or `column`), and one column of losses in [0, 1] per candidate. Rows and candidates
     may be left out; every row and column that is there must belong to the race.
     """
-    header, lines, _ = text_table(path)
+    text = text_table(path)
+    header, lines = text.header, text.rows
     accepted = (column,) if column else ID_COLUMNS
     places = [place for place, name in enumerate(header) if name in accepted and name not in candidates]
     if len(places) != 1:
@@ -90,11 +92,11 @@ def read_known(path: Path, candidates: Sequence[str], rows: Sequence[str], colum
             )
         seen.add(row)
         for place, name in columns.items():
-            if text := cells[place].strip():
-                loss = _number(path, line, text)
+            if cell := cells[place].strip():
+                loss = _number(path, line, cell)
                 if not 0.0 <= loss <= 1.0:
                     raise TableError(
-                        f"{path}: expected a loss in [0, 1] in line {line}, got {text!r}; "
+                        f"{path}: expected a loss in [0, 1] in line {line}, got {cell!r}; "
                         "rescale it, and write 1 - score if higher is better."
                     )
                 known[index[row], candidates.index(name)] = loss
