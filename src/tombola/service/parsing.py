@@ -69,7 +69,7 @@ def checked_fields(owner: str, found: Any, required: Iterable[str], optional: It
     unknown = [name for name in found if name not in required and name not in optional]
     if missing or unknown:
         got = f"no {missing[0]}" if missing else f"{unknown[0]!r:.100}"
-        raise invalid(owner, f"the fields {names}", got, "see /openapi.json")
+        raise invalid(owner, f"the fields {names}", got, "see the how-to on tombola serve")
     return found
 
 

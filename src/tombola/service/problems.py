@@ -30,7 +30,7 @@ TITLES = {
 class ProblemError(Exception):
     """An error reply: HTTP status, a short name of the kind, and a sentence.
 
-    >>> ProblemError(404, "not-found", "GET /x: expected a known path, got /x; see /openapi.json.").status
+    >>> ProblemError(404, "not-found", "GET /x: expected a known path, got /x; see the how-to on tombola serve.").status
     404
     """
 
