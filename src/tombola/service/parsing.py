@@ -101,8 +101,8 @@ def text(owner: str, value: Any, most: int = 100) -> str:
 def outcome(found: Any) -> Outcome:
     """Return the outcome of a JSON object with ticket, loss or reward, and cost.
 
-    >>> outcome({"ticket": 3, "loss": 0.5})
-    Outcome(round=3, loss=0.5, reward=None, cost=None)
+    >>> outcome({"ticket": 3, "loss": 0.5})[:4]
+    (3, 0.5, None, None)
     """
     fields = checked_fields("outcome", found, ["ticket"], ["loss", "reward", "cost"])
     ticket = integer("ticket", fields["ticket"], 1, 2**53)
