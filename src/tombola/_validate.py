@@ -66,6 +66,15 @@ def integer_array(owner: str, name: str, values: Any) -> Rounds:
     return array.astype(np.int64)
 
 
+def not_text(owner: str, name: str, values: Any) -> None:
+    """Reject a single text where a list of names is expected: Python would read it as a list of letters.
+
+    >>> not_text("Pool", "actions", ["ab"])
+    """
+    if isinstance(values, str | bytes):
+        raise ParameterError(f"{owner}: {name} must be a list of names, got the text {values!r}; write [{values!r}].")
+
+
 def _inside(above: float, least: float, most: float, below: float) -> float:
     low, high = max(above, least), min(most, below)
     if math.isfinite(low) and math.isfinite(high):

@@ -13,6 +13,21 @@ from tombola._types import Floats, Rounds, Seed
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
+__all__ = [
+    "balanced",
+    "birthday",
+    "correlated",
+    "delay_trap",
+    "gap",
+    "heavy_ties",
+    "hindsight",
+    "littlestone",
+    "mistake_tree",
+    "random_walk",
+    "split",
+    "three_actions",
+]
+
 MAX_LITTLESTONE_ROUNDS = 20  # there are 2^rounds actions
 
 

@@ -274,6 +274,8 @@ def _within(name: str, table: Rows, most: float, remedy: str) -> None:
 def _names(name: str, values: Sequence[Any] | None, count: int, *, keep: bool = False) -> tuple[Any, ...]:
     if values is None:
         return tuple(str(index) for index in range(count))
+    if isinstance(values, str | bytes):
+        raise PoolError(f"Pool: {name} must be a list of names, got the text {values!r}; write [{values!r}].")
     names = tuple(value if keep else str(value) for value in values)
     try:
         counts = Counter(names)

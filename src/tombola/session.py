@@ -100,6 +100,7 @@ class Session(ProcessBound):
     ) -> None:
         # A learner of labels has its own feedback model, which names its two actions.
         given = range(2) if actions is None and isinstance(getattr(learner, "feedback", None), type) else actions
+        _validate.not_text("Session", "actions", given)
         count = len(given) if isinstance(given, Sequence) else given
         listed = _validate.integer("Session", "actions", count, least=1)
         self.learner, self.budget, self.stop = learner, budget, stop

@@ -167,6 +167,8 @@ class SessionFile(ProcessBound):
         - `range`: the smallest and the largest possible outcome on the command line.
         - `delimiter`: separates the columns of the daily list.
         """
+        _validate.not_text("SessionFile.start", "ids", ids)
+        _validate.not_text("SessionFile.start", "actions", actions)
         rows, names = [str(id_) for id_ in ids], [str(name) for name in actions]
         if seed is None:
             seed = secrets.randbits(32)

@@ -83,6 +83,8 @@ def race(
     # Race files are built on races, so they can only be imported late.
     from tombola.persistence.race_file import open_log
 
+    _validate.not_text("race", "candidates", candidates)
+    _validate.not_text("race", "rows", rows)
     pairs = candidates.items() if isinstance(candidates, Mapping) else ((one, one) for one in candidates)
     by_name = {str(name): one for name, one in pairs}
     names = distinct_names("candidates", list(candidates))

@@ -172,6 +172,7 @@ def accepts_race_options(function: Function) -> Function:
 
 def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
     """Return names as strings; ParameterError unless non-empty and distinct."""
+    _validate.not_text("race", what, names)
     words = tuple(str(name) for name in names)
     if not words or not all(word.strip() for word in words):
         _reject(what, "at least one name, and none empty", "none or an empty one", "a name for each")

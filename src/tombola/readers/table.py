@@ -87,8 +87,8 @@ def read_table(
     _check_choice("decimal", decimal, (None, ".", ","))
     limits = _check_range(range, rescale=rescale)
     options = ReadOptions(
-        kind, actions, costs, delay, ids, action, value, tuple(ignore), sheet, decimal, header, tuple(features),
-        tuple(text),
+        kind, [actions] if isinstance(actions, str) else actions, costs, delay, ids, action, value, _patterns(ignore),
+        sheet, decimal, header, _patterns(features), _patterns(text),
     )  # fmt: skip
     return to_pool(parse_table(source, options), missing=missing, limits=limits, rescale=rescale)
 
@@ -101,6 +101,11 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     _check_unique_ids(parsed)
     parsed = _add_costs(parsed, options.costs)
     return parsed.with_direction() if isinstance(source, str | Path) else parsed
+
+
+def _patterns(given: Sequence[str]) -> tuple[str, ...]:
+    """Return patterns as a tuple; a single text is one pattern, not a list of letters."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
