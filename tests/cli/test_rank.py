@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from conftest import Run
 from tombola.cli.app import app
 from tombola.errors import ParameterError, TableError
 
@@ -66,3 +67,54 @@ def test_partly_filled_table_is_ranked(table: Path) -> None:
 def test_pair_needs_two_names(table: Path) -> None:
     with pytest.raises(ParameterError, match="--pair A,B"):
         run(table, "--scores", "--ignore", "talk", "--pair", "small")
+
+
+EVALUATION = """
+import sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import match
+from inspect_ai.solver import solver
+
+@solver
+def answers(right):
+    async def solve(state, generate):
+        # No generate(): it would fetch a tokenizer from the network.
+        state.output = ModelOutput.from_content("mockllm", "yes" if int(state.sample_id) < right else "no")
+        return state
+    return solve
+
+samples = [Sample(id=str(i), input=f"question {i}", target="yes") for i in range(40)]
+for name, right in (("weak", 10), ("strong", 40)):
+    task = Task(samples, solver=answers(right), scorer=match())
+    eval(task, model=f"mockllm/{name}", log_dir=sys.argv[1], display="none")
+"""
+
+
+def test_logs_of_inspect_ai_rank_their_models(tmp_path: Path, run_python: Run) -> None:
+    """Real logs of two models on one task: one answers all 40 questions, the other a quarter of them."""
+    pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
+    done = run_python("-W", "ignore", "-c", EVALUATION, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    logs = sorted(tmp_path.glob("*.eval"))
+    assert len(logs) == 2
+    output = run(*logs, "--metric", "match")
+    assert output.startswith("Read as losses: lower is better.\n")
+    found = {one["reading"]: one["candidates"] for one in json.loads(run(*logs, "--json"))["readings"]}
+    for candidates in found.values():
+        ranks = {one["candidate"]: (one["first_rank"], one["last_rank"], one["mean"]) for one in candidates}
+        assert ranks == {"mockllm/strong": (1, 1, 0.0), "mockllm/weak": (2, 2, 0.75)}
+    assert set(found) == {"this list", "beyond this list"}
+    with pytest.raises(ParameterError, match="expected logs of 2 candidates or more, got one of mockllm/"):
+        run(logs[0])
+    with pytest.raises(ParameterError, match="clusters"):
+        run(*logs, "--clusters", "talk")
+
+
+def test_long_tables_of_several_candidates_are_read_as_logs(tmp_path: Path) -> None:
+    for name, score in (("a", 1), ("b", 0)):
+        lines = ["candidate,row,score", *(f"{name},r{i},{score}" for i in range(20))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    output = run(tmp_path / "b.csv", tmp_path / "a.csv", "--pair", "a,b")
+    assert "a is before b (beyond this list)." in output

@@ -9,14 +9,17 @@ import typer
 
 from tombola.cli.options import Json, Page, check_level, check_page
 from tombola.cli.printing import show
-from tombola.cli.reading import TableArgument, TableOptions, with_table_options
+from tombola.cli.reading import TABLE_HELP, TableOptions, with_table_options
 
 READINGS = {(True, False): "this list", (False, True): "beyond this list", (False, False): None, (True, True): None}
 
 
 @with_table_options
 def rank(
-    table: TableArgument,
+    tables: Annotated[
+        list[str],
+        typer.Argument(help=f"{TABLE_HELP} Several files, or .eval: evaluation logs, one candidate each."),
+    ],
     table_options: TableOptions,
     level: Annotated[float, typer.Option(help="Probability that any rank set is wrong.")] = 0.05,
     this_list: Annotated[  # noqa: FBT002 - a flag
@@ -28,6 +31,7 @@ def rank(
     clusters: Annotated[
         str, typer.Option(help="Column of groups of related rows, such as conversation or repository.")
     ] = "",
+    metric: Annotated[str, typer.Option(help="Evaluation logs: the score to use, if there are several.")] = "",
     pair: Annotated[str, typer.Option(help="Two candidates to compare, with a comma between.")] = "",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
@@ -44,24 +48,28 @@ def rank(
     from tombola.readers.table import parse_table
 
     check_level(level)
-    check_page(out, table)
-    limits = table_options.get("range")
-    options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
-    if clusters:
-        options["ignore"] = [*options.get("ignore", ()), clusters]
-    parsed = parse_table(table, ReadOptions(**options))
-    ranking = rank_table(
-        parsed.values,
-        kind=parsed.require_direction(),
-        names=parsed.names,
-        reading=READINGS[this_list, beyond_this_list],  # type: ignore[arg-type]
-        level=level,
-        limits=limits,
-        clusters=_labels(table, clusters) if clusters else None,
-    )
-    name = "standard input" if table == "-" else Path(table).name
+    check_page(out, *tables)
+    settings: dict[str, Any] = {"reading": READINGS[this_list, beyond_this_list], "level": level}
+    if len(tables) > 1 or Path(tables[0]).suffix == ".eval":
+        ranking = rank_table(_read_logs(tables, metric, clusters), **settings)
+        name = f"{len(tables)} evaluation logs"
+    else:
+        [table] = tables
+        options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
+        if clusters:
+            options["ignore"] = [*options.get("ignore", ()), clusters]
+        parsed = parse_table(table, ReadOptions(**options))
+        ranking = rank_table(
+            parsed.values,
+            kind=parsed.require_direction(),
+            names=parsed.names,
+            limits=table_options.get("range"),
+            clusters=_labels(table, clusters) if clusters else None,
+            **settings,
+        )
+        name = "standard input" if table == "-" else Path(table).name
     if out is not None:
-        write_atomic(out, ranking_page(ranking, f"Ranks: {name}"), table)
+        write_atomic(out, ranking_page(ranking, f"Ranks: {name}"), *tables)
     if as_json:
         sys.stdout.write(json.dumps(ranking.to_json(), allow_nan=False) + "\n")
         return
@@ -71,6 +79,24 @@ def rank(
         show(_compare_pair(ranking, pair))
     if out is not None:
         show(f"Page: {out}", soft=True)
+
+
+def _read_logs(files: list[str], metric: str, clusters: str) -> Any:
+    """Return the losses of all candidates of evaluation logs as a pool."""
+    from tombola.errors import ParameterError
+    from tombola.plugins.logs import read_logs
+
+    if clusters:
+        raise ParameterError(
+            "--clusters: expected a table, got evaluation logs; convert them with tombola race table, add the column, "
+            "and rank that table."
+        )
+    pool = read_logs([Path(file) for file in files], metric or None)
+    if pool.k < 2:
+        raise ParameterError(
+            f"rank: expected logs of 2 candidates or more, got one of {pool.actions[0]}; give the log of another too."
+        )
+    return pool
 
 
 def _compare_pair(ranking: Any, pair: str) -> str:
