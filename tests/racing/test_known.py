@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("plainly")
 
 
 def side_of(table: Any, cells: Any) -> SideInformation:
-    return SideInformation(np.where(cells, table, math.nan))
+    return SideInformation(np.where(cells, table, math.nan), np.zeros((len(table), 0)))
 
 
 def random_cells(rng: Any, N: int, k: int) -> Any:
@@ -54,7 +54,7 @@ def test_race_with_nothing_on_file_is_unchanged(options: Any) -> None:
     order = np.random.default_rng(6).permutation(80).astype(np.uint32)
     rule, other = (Settings(tuple("abc"), level=0.3, **options).rule(80) for _ in range(2))
     calls = rule.play(table, order)
-    assert play_on_file(other, SideInformation(np.full((80, 3), math.nan)), table, order) == calls
+    assert play_on_file(other, SideInformation.of(tuple("abc"), [str(row) for row in range(80)]), table, order) == calls
     for one, two in zip(rule.state, other.state, strict=True):
         assert np.array_equal(one, two)
 

@@ -101,6 +101,7 @@ def plan(
     shuffles: int = 200,
     workers: int = 1,
     known: Any = None,
+    history: Any = None,
 ) -> list[Plan]:
     """Simulate races on a finished table: one plan per level, same shuffles.
 
@@ -111,6 +112,7 @@ def plan(
     shuffles  number of simulated races per level
     workers   threads
     known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k)
+    history   numbers known of every row, (rows, h), as in `Race`
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
     >>> [one] = plan(pool, seed=1, shuffles=20)
@@ -120,7 +122,7 @@ def plan(
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
     table, orders = np.ascontiguousarray(pool.losses), repetition_seeds(seed, count)
     asked = Settings(pool.actions, 0, within=within, top=top, baseline=baseline, question=question, candidate=candidate)
-    side = _side_of(pool, known)
+    side = _side_of(pool, known, history)
     workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
     plans = []
     for level in levels:
@@ -131,10 +133,11 @@ def plan(
     return plans
 
 
-def _side_of(pool: Pool, known: Any) -> SideInformation | None:
+def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
     """Return the cells of a finished table that are taken as known; None if there are none."""
+    rows = [str(row) for row in range(pool.rows)]
     if known is None:
-        return None
+        return None if history is None else SideInformation.of(pool.actions, rows, None, history)
     if all(isinstance(one, str) for one in known):
         cells: Any = np.broadcast_to([name in known for name in pool.actions], pool.losses.shape)
         missing = [name for name in known if name not in pool.actions]
@@ -148,7 +151,7 @@ def _side_of(pool: Pool, known: Any) -> SideInformation | None:
             raise ParameterError(
                 f"plan: known must have the shape of the table, {pool.losses.shape}, got {cells.shape}; mark each cell."
             )
-    return SideInformation(np.where(cells, pool.losses, np.nan))
+    return SideInformation.of(pool.actions, rows, np.where(cells, pool.losses, np.nan), history)
 
 
 def _simulate(

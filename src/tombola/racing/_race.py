@@ -22,8 +22,9 @@ from tombola import _validate
 from tombola._html import short_repr
 from tombola._process_bound import ProcessBound
 from tombola._types import Floats
-from tombola.errors import ConflictError, FeedbackError
+from tombola.errors import ConflictError, FeedbackError, ParameterError
 from tombola.order import draw_order
+from tombola.racing.elimination import Elimination
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
 from tombola.racing.predictions import RowsLeft, SideInformation
@@ -49,6 +50,8 @@ class Race(ProcessBound):
     When `max_calls` or `max_cost` is reached, no more calls are issued, and `answer` lists the remaining candidates.
     `known` has answers on file, for any set of cells that was fixed before the race: a table (rows, k) with NaN where
     unknown, or a mapping from candidates to answers. They cost no call.
+    `history` is a table (rows, h) of numbers known of every row, such as losses of candidates that do not take part.
+    Predictions from it make the evidence sharper.
 
     >>> race = Race(["small", "large"], rows=1000, seed=1)
     >>> while not race.done:
@@ -65,10 +68,16 @@ class Race(ProcessBound):
 
     @accepts_race_options
     def __init__(
-        self, candidates: Sequence[str], rows: int | Sequence[Any], *, known: Any = None, **options: Unpack[RaceOptions]
+        self,
+        candidates: Sequence[str],
+        rows: int | Sequence[Any],
+        *,
+        known: Any = None,
+        history: Any = None,
+        **options: Unpack[RaceOptions],
     ) -> None:
         settings, names = Settings(tuple(candidates), **options), row_names(rows)
-        self._begin(settings, names, SideInformation.of(settings.candidates, names, known))
+        self._begin(settings, names, SideInformation.of(settings.candidates, names, known, history))
 
     @classmethod
     def restore(
@@ -92,12 +101,15 @@ class Race(ProcessBound):
         self.rows, self.side = rows, side
         self._n_cells = len(self.rows) * len(self.candidates)
         self.rule = settings.rule(len(self.rows))
+        if side.history.shape[1]:
+            check_history(self.rule)
+            self.rule.use_predictions()
         shuffle = RngStreams(settings.seed or 0).order()
         self._order = draw_order("random", len(self.rows), shuffle).tolist()
         self._row = np.zeros(len(self.candidates))
         self._is_known = ~np.isnan(side.known)
         self._n_known = int(self._is_known.sum())
-        self._rows_left = RowsLeft(side) if self._n_known else None
+        self._rows_left = None if side.is_empty else RowsLeft(side)
         # Wealth of the active candidates after each row counted: one number per answer used.
         self._wealth_rows: list[tuple[list[int], Floats]] = []
         # Answers and unanswered calls by ticket. Ticket t stands for cell t - 1 of the shuffled table, row by row.
@@ -449,6 +461,8 @@ class Race(ProcessBound):
         if self._rows_left is not None:
             self._rows_left.begin_row(self.rule.state, row)
         self.rule.update(self._row)
+        if self._rows_left is not None:
+            self._rows_left.end_row(self.rule.state, row, self._row)
         self._wealth_rows.append((active, self.rule.state.current_wealth[active]))
         self._await_row()
 
@@ -464,6 +478,15 @@ class Race(ProcessBound):
         self._awaited = {
             ticket for ticket in needed if not (ticket in self._answers or (self._n_known and self._is_on_file(ticket)))
         }
+
+
+def check_history(rule: Elimination) -> None:
+    """Raise ParameterError if a rule cannot use history."""
+    if rule.population == math.inf or not rule.supports_predictions:
+        reason = "population=math.inf" if rule.population == math.inf else "this question"
+        raise ParameterError(
+            f"Race: history must come with a question about this list that uses it, got {reason}; leave history out."
+        )
 
 
 def row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:

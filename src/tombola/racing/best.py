@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.bets import is_refuted, update_wealth
+from tombola.racing.bets import bet, is_refuted
 from tombola.racing.elimination import Elimination, OpenQuestion, State, best_two, count_row, drop, finish
 
 
@@ -24,6 +24,8 @@ class Best(Elimination):
     >>> rule.active
     [0]
     """
+
+    supports_predictions = True
 
     def init(self) -> State:
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)
@@ -46,7 +48,7 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
         if state.active[b] > 0.0:
             o = leader if b != leader else runner
             lead, d = state.total_loss[b] - state.total_loss[o], losses[b] - losses[o]
-            state.current_wealth[b] = update_wealth(state, b, lead, d, 0.0)
+            state.current_wealth[b] = bet(state, b, b, o, lead, d, 0.0)
             below += state.current_wealth[b] < state.threshold
     count_row(state, losses)
     for b in range(losses.size):

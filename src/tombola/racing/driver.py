@@ -57,6 +57,7 @@ def race(
     log: EventSink | str | os.PathLike[str] | None = None,
     progress: bool = True,
     known: Any = None,
+    history: Any = None,
     **options: Unpack[RaceOptions],
 ) -> Race:
     """Find the best candidate on the rows with few calls of `evaluate`.
@@ -70,6 +71,7 @@ def race(
                  answers to are not made again
     progress     show a progress line on a terminal or in a notebook
     known        answers on file, as in `Race`; they cost no call
+    history      numbers known of every row, (rows, h), as in `Race`
     options      level, within, top, baseline, seed, limits, ...: see `Settings`
 
     Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls
@@ -89,7 +91,7 @@ def race(
     by_name = {str(name): one for name, one in pairs}
     names = distinct_names("candidates", list(candidates))
     ids, row_at = _rows_by_position(rows)
-    side = SideInformation.of(names, ids, known)
+    side = SideInformation.of(names, ids, known, history)
     settings, sink = open_log(log, Settings(names, **options), ids, side)
     driver = Driver(Race.restore(settings, ids, sink.replay(), side), sink, Progress(show=progress))
 

@@ -14,7 +14,7 @@ import numpy as np
 from tombola._types import Floats, Order, Rows
 from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.state_vector import flatten, unflattener
-from tombola.racing.bets import STRATEGY_WEIGHTS
+from tombola.racing.bets import MIXTURE_WEIGHTS, STRATEGY_WEIGHTS
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
@@ -37,6 +37,9 @@ class State(NamedTuple):
     decision          (k,) `Gate`: 1 statement proved, -1 refuted, 0 open; `Within`: 1 for the chosen candidate
     lead              (k,) `Gate`: total loss of the baseline minus that of the candidate
     known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
+    offset            (k,) mean prediction over the rows left minus the prediction of the current row
+    predicted_mean    (k,) mean prediction over the rows left, the current one included
+    residual_low      (k, k) smallest possible d - g over the rows left, for candidate and opponent
     rule_values       (k,) `Top`: workspace; `Place`: first and last possible rank at both ends
     rows, population  length of the list, and of the population (may be infinite)
     threshold         wealth at which a bet decides
@@ -62,6 +65,9 @@ class State(NamedTuple):
     rule_values: Floats
     known_loss: Floats
     known_gain: Floats
+    offset: Floats
+    predicted_mean: Floats
+    residual_low: Floats
     rows: float
     population: float
     threshold: float
@@ -83,15 +89,27 @@ class Elimination(ABC):
     `population` is the length of the list, or infinite if rows are i.i.d. draws.
     """
 
+    # Whether the kernel bets by `bet`, which knows adjusted losses.
+    supports_predictions = False
+    has_predictions = False
+
     def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
         self.candidates, self.rows, self.population, self.level = candidates, rows, population, level
-        state = self.init()
+        self._build()
+
+    def _build(self) -> None:
+        candidates, state = self.candidates, self.init()
         self._initial = flatten(state, candidates)
         self._memory, self._row = self._initial.copy(), np.zeros(candidates)
         self._view = unflattener(state)
         self.state = self._view(self._memory)
         self._kernels = {"view": self._view, "step": type(self).step}
         self._loops: dict[Any, Kernel] = {}
+
+    def use_predictions(self) -> None:
+        """Split every stake between the losses and the adjusted losses; resets the rule."""
+        self.has_predictions = True
+        self._build()
 
     @abstractmethod
     def init(self) -> State:
@@ -102,14 +120,16 @@ class Elimination(ABC):
     ) -> State:
         """Return a state with all candidates active and this many bettors of wealth 1."""
         k, zeros = self.candidates, np.zeros(self.candidates)
+        weights, copies = (MIXTURE_WEIGHTS, 2) if self.has_predictions else (STRATEGY_WEIGHTS, 1)
         return State(
             active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
             wealth_at_drop=zeros, current_wealth=np.ones(k),
             rows_seen=np.zeros(1), done=np.full(1, float(k == 1)),
-            wealth=np.tile(STRATEGY_WEIGHTS, (bettors, 1)), squared_residuals=np.zeros(bettors),
-            n_bets=np.zeros(bettors),
+            wealth=np.tile(weights, (bettors, 1)), squared_residuals=np.zeros(bettors * copies),
+            n_bets=np.zeros(bettors * copies),
             settled=np.zeros((pairs, k)), deposit=np.zeros((pairs, k)), decision=zeros, lead=zeros, rule_values=zeros,
-            known_loss=zeros, known_gain=zeros,
+            known_loss=zeros, known_gain=zeros, offset=zeros, predicted_mean=zeros,
+            residual_low=np.full((k if self.has_predictions else 1, k), -1.0),
             rows=self.rows, population=self.population, threshold=threshold, margin=margin,
             rule_parameter=rule_parameter,
         )  # fmt: skip

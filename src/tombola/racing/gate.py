@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.bets import ROUNDING_SLACK, is_refuted, update_wealth
+from tombola.racing.bets import ROUNDING_SLACK, bet, is_refuted
 from tombola.racing.elimination import Elimination, OpenQuestion, State, count_row, drop
 
 
@@ -24,6 +24,8 @@ class Gate(Elimination):
     >>> rule.decisions
     {1: True}
     """
+
+    supports_predictions = True
 
     def __init__(
         self, candidates: int, rows: int, population: float, level: float, baseline: int, margin: float
@@ -79,8 +81,8 @@ def decide(state: Any, c: int, base: int, d: float) -> None:
     k = state.total_loss.size
     lead, seen = state.total_loss[base] - state.total_loss[c], state.rows_seen[0] + 1.0
     pro, contra = (
-        update_wealth(state, c, lead, d, -state.margin),
-        update_wealth(state, k + c, -lead, -d, state.margin),
+        bet(state, c, base, c, lead, d, -state.margin),
+        bet(state, k + c, c, base, -lead, -d, state.margin),
     )
     state.lead[c] = lead + d
     if is_refuted(state, base, c, lead + d, -state.margin, seen):

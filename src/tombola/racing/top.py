@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.bets import is_refuted, total_wealth, update_wealth
+from tombola.racing.bets import bet, is_refuted, total_wealth
 from tombola.racing.elimination import Elimination, OpenQuestion, State, best_two, count_row, drop, finish, n_active
 
 
@@ -24,6 +24,8 @@ class Top(Elimination):
     >>> rule.active
     [0, 2]
     """
+
+    supports_predictions = True
 
     def __init__(self, candidates: int, rows: int, population: float, level: float, top: int) -> None:
         self.top = top
@@ -57,7 +59,7 @@ def update_pairs(state: Any, losses: Floats) -> None:
         for b in range(k):
             if a != b and state.active[a] > 0.0 and state.active[b] > 0.0:
                 lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
-                update_wealth(state, a * k + b, lead, d, 0.0)
+                bet(state, a * k + b, b, a, lead, d, 0.0)
                 if is_refuted(state, b, a, lead + d, 0.0, state.rows_seen[0] + 1.0):
                     state.wealth[a * k + b, 0] = math.inf
 

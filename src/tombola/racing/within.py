@@ -11,7 +11,7 @@ from typing import Any
 
 from tombola._types import Floats
 from tombola.racing.best import bet_and_drop
-from tombola.racing.bets import STRATEGY_WEIGHTS, is_refuted, total_wealth, update_wealth
+from tombola.racing.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
 from tombola.racing.elimination import Elimination, OpenQuestion, State, best_two, finish
 
 
@@ -25,6 +25,8 @@ class Within(Elimination):
     >>> rule.chosen
     0
     """
+
+    supports_predictions = True
 
     def __init__(self, candidates: int, rows: int, population: float, level: float, within: float) -> None:
         self.within = within
@@ -77,7 +79,7 @@ def bet_on(state: Any, losses: Floats, a: int) -> None:
     for b in range(k):
         if b != a and state.active[b] > 0.0:
             lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
-            wealth = update_wealth(state, account(k, a, b), lead, d, -state.margin)
+            wealth = bet(state, account(k, a, b), b, a, lead, d, -state.margin)
             certain = is_refuted(state, b, a, lead + d, -state.margin, state.rows_seen[0] + 1.0)
             if wealth >= state.threshold or certain:
                 state.settled[a, b] = 1.0

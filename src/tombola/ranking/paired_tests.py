@@ -69,7 +69,7 @@ def _state(k: int, n: int) -> State:
         current_wealth=empty, rows_seen=np.zeros(1),
         done=np.zeros(1), wealth=np.tile(STRATEGY_WEIGHTS, (k * k, 1)), squared_residuals=np.zeros(k * k), n_bets=np.zeros(k * k),
         settled=np.zeros((1, k)), deposit=np.zeros((1, k)), decision=empty, lead=empty, rule_values=empty,
-        known_loss=empty, known_gain=empty,
+        known_loss=empty, known_gain=empty, offset=empty, predicted_mean=empty, residual_low=np.zeros((1, k)),
         rows=float(n), population=np.inf, threshold=np.inf, margin=0.0, rule_parameter=0.0,
     )  # fmt: skip
 
