@@ -148,7 +148,7 @@ class Trace:
     def columns(self) -> dict[str, list[Any]]:
         """Return the rounds as columns: round, row, action by name, loss and loss of the comparator.
 
-        `row` is the id of the row, or its index if the pool has no ids.
+        The column of rows has their ids, or their indices if the pool has no ids.
 
         >>> from tombola import FixedAction, Pool, play
         >>> pool = Pool([[0.0, 1.0], [0.5, 0.0]], actions=["call", "write"], ids=["Ann", "Bob"])
