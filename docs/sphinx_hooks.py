@@ -16,7 +16,9 @@ KERNELS = ["init", "act", "mix", "observe", "needs_plan", "plan"]
 FILLED = ("reference/", "errata", "commands")
 SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 log = logging.getLogger(__name__)
-PUBLIC = {home: [name for name in tombola.__all__ if tombola._HOME[name] == home] for home in tombola._HOME.values()}
+PUBLIC = {
+    f"tombola.{home}": [name for name, other in tombola._HOME.items() if other == home] for home in tombola._HOME.values()
+}
 
 
 def fill(app, page, source):
@@ -37,8 +39,8 @@ def fill(app, page, source):
 
 def names(home, *others):
     """Return the directives that document the names of a module, under their public names."""
-    listed = getattr(importlib.import_module(home), "__all__", ())
-    everything = {*PUBLIC.get(home, ()), *listed, *others}
+    exported = getattr(importlib.import_module(home), "__all__", ())
+    everything = {*PUBLIC.get(home, ()), *exported, *others}
     return "\n".join(_directive(home, name) for name in sorted(everything, key=str.lower))
 
 
@@ -142,6 +144,39 @@ def protect(app, what, name, value, options, lines):
         if not in_example:
             pieces = re.split(r"(`[^`]+`)", line)
             lines[i] = "".join(piece if n % 2 else _escaped(piece) for n, piece in enumerate(pieces))
+    lines[:] = _parameter_lists(lines)
+
+PARAMETER = re.compile(r"^(\w+(?:, \w+)*)(?:: | {2,})(\S.*)$")
+
+
+def _parameter_lists(lines):
+    """Convert lists of parameters ("name: text" or "name   text", continuations indented) to bullet lists.
+
+    A list has two entries or more; a single line with a colon is a sentence.
+    """
+    found, block = [], []
+
+    def flush():
+        entries = [line for line in block if not line.startswith(" ")]
+        if len(entries) > 1:
+            found.extend(["", *(_bullet(line) for line in block), ""])
+        else:
+            found.extend(block)
+        block.clear()
+
+    for line in lines:
+        if PARAMETER.match(line) or (block and line.startswith("  ") and line.strip()):
+            block.append(line)
+        else:
+            flush()
+            found.append(line)
+    flush()
+    return found
+
+
+def _bullet(line):
+    match = PARAMETER.match(line)
+    return f"* ``{match[1]}``: {match[2]}" if match else f"  {line.strip()}"
 
 
 def _escaped(text):
@@ -166,7 +201,7 @@ def skip(app, what, name, value, skipped, options):
 def check(app, env):
     """Warn about public names that no page documents; `make docs` makes it an error."""
     documented = set(env.get_domain("py").objects)
-    for name in sorted({*tombola.__all__} - {*tombola._ROOMS}):
+    for name in sorted(tombola._HOME):
         if f"tombola.{name}" not in documented:
             log.warning("tombola.%s is public and in no page of the reference", name)
 

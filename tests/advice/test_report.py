@@ -327,7 +327,7 @@ def test_page_describes_the_orders(orders: tuple[str, ...], lead: tuple[str, ...
 def test_summaries_of_learners_are_whole_sentences() -> None:
     """The period of "i.i.d." does not end a sentence."""
     told = {one.name: one.summary for one in list_learners()}
-    assert told["Simulation"].startswith("Train `base` on past rows in i.i.d. order, and play its frequencies")
+    assert told["Simulation"].startswith("Train `base` on i.i.d. draws from past rows, and play its frequencies")
     assert told["DualDescent"].endswith("after every round")
     assert all(what.count("(") == what.count(")") for what in told.values())
 
@@ -387,6 +387,6 @@ def test_budget_with_target(one_sentence: Any) -> None:
     assert ["your budget", "your target"] in names
     names = [[line.name for line in one.chart.lines] for one in charts(with_target(0.3, (1e6,)))]
     assert ["your budget, 1,000,000, lies beyond", "your target"] in names
-    with pytest.raises(UnreachableError, match="at least, got a smaller budget") as caught:
+    with pytest.raises(UnreachableError, match="needs at least .*, got a smaller budget") as caught:
         with_target(0.3, (least / 2,))
     one_sentence(caught.value)

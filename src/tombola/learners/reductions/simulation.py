@@ -1,6 +1,6 @@
 """Simulation, the paper's template (Section 3), also for delayed feedback (Section 4).
 
-At the start of a block: make the past i.i.d., train a stochastic learner on it, and play its play_counts in the block.
+At the start of a block: make the past i.i.d., train a stochastic learner on it, and play its frequencies in the block.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Simulation(MixedLearner):
-    """Train `base` on i.i.d. draws from past rows, and play its play_counts.
+    """Train `base` on i.i.d. draws from past rows, and play its frequencies.
 
     Faithful to the paper: `Simulation(base, LemmaSchedule(delay))` or `PaperSchedule(delay)`; rounds between blocks play `free_action`
     and their rows are discarded, unless `past="all"` keeps them and `waiting="last"` goes on with the last mix.
