@@ -17,7 +17,8 @@ FILLED = ("reference/", "errata", "commands")
 SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 log = logging.getLogger(__name__)
 PUBLIC = {
-    f"tombola.{home}": [name for name, other in tombola._HOME.items() if other == home] for home in tombola._HOME.values()
+    f"tombola.{home}": [name for name, other in tombola._HOME.items() if other == home]
+    for home in tombola._HOME.values()
 }
 
 
@@ -145,6 +146,7 @@ def protect(app, what, name, value, options, lines):
             pieces = re.split(r"(`[^`]+`)", line)
             lines[i] = "".join(piece if n % 2 else _escaped(piece) for n, piece in enumerate(pieces))
     lines[:] = _parameter_lists(lines)
+
 
 PARAMETER = re.compile(r"^(\w+(?:, \w+)*)(?:: | {2,})(\S.*)$")
 

@@ -328,7 +328,7 @@ def test_summaries_of_learners_are_whole_sentences() -> None:
     """The period of "i.i.d." does not end a sentence."""
     told = {one.name: one.summary for one in list_learners()}
     assert told["Simulation"].startswith("Train `base` on i.i.d. draws from past rows, and play its frequencies")
-    assert told["DualDescent"].endswith("after every round")
+    assert told["DualDescent"].endswith("updated by subgradient steps")
     assert all(what.count("(") == what.count(")") for what in told.values())
 
 

@@ -206,7 +206,6 @@ SABOTAGE: dict[str, tuple[Any, str, Any, Any, range]] = {
     "the play itself is shown": (budgeted.BudgetedFeedback, "make_observe", showing, (played, Grasping), range(300)),
     "answered is not written down": (budgeted, "mark_answered", lambda pages, row: None, (lived, Hostile), range(150)),
     "any cost is taken": (budgeted, "unpack_action", blind, (lived, Hostile), range(150)),
-    "what is no ticket is handed out": (StepRunner, "act", rash, (filed, Hostile), range(FICKLE, FICKLE + 1)),
 }
 
 

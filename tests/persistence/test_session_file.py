@@ -487,7 +487,7 @@ class Overconfident(Mine):
 @pytest.mark.usefixtures("plainly")
 def test_probability_above_one_is_read_again(tmp_path: Path) -> None:
     """A custom learner may report any probability."""
-    with SessionFile.start(tmp_path / "my.run", "abc", ["a", "b"], Overconfident(), seed=1) as run:
+    with SessionFile.start(tmp_path / "my.run", list("abc"), ["a", "b"], Overconfident(), seed=1) as run:
         assert run.next()[0].probability == 1.25
     with SessionFile.open(tmp_path / "my.run", Overconfident()) as run:
         assert run.pending[0].probability == 1.25
