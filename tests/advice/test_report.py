@@ -387,6 +387,6 @@ def test_budget_with_target(one_sentence: Any) -> None:
     assert ["your budget", "your target"] in names
     names = [[line.name for line in one.chart.lines] for one in charts(with_target(0.3, (1e6,)))]
     assert ["your budget, 1,000,000, lies beyond", "your target"] in names
-    with pytest.raises(UnreachableError, match="needs at least .*, got a smaller budget") as caught:
+    with pytest.raises(UnreachableError, match=r"needs at least .*, got a smaller budget") as caught:
         with_target(0.3, (least / 2,))
     one_sentence(caught.value)
