@@ -125,7 +125,8 @@ def test_switches_are_never_positional(name: str) -> None:
 
 def test_seeds_are_required_in_experiments_and_drawn_live() -> None:
     """An experiment must be repeatable; a session draws a seed, stores it and prints it."""
-    defaults = {tombola.play: inspect.Parameter.empty, tombola.compare: inspect.Parameter.empty, tombola.Session: None}
+    required = inspect.Parameter.empty
+    defaults: dict[Any, Any] = {tombola.play: required, tombola.compare: required, tombola.Session: None}
     for function, default in defaults.items():
         seed = inspect.signature(function).parameters["seed"]
         assert seed.default is default
