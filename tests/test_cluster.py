@@ -115,7 +115,7 @@ def test_error_on_a_worker_is_raised_here(client: Client) -> None:
 
 def test_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", LOSSES)
-    pool = read_table(tmp_path / "t.npy").pool
+    pool = read_table(tmp_path / "t.npy", kind="losses").pool
     assert isinstance(pool.losses, np.memmap)
     with joblib.parallel_config("dask", client=client):
         far = runs(pool)
@@ -124,7 +124,7 @@ def test_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> Non
 
 def test_other_mapped_table_on_a_worker_is_rejected(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", LOSSES)
-    shared = SharedWork(read_table(tmp_path / "t.npy").pool.losses.sum)
+    shared = SharedWork(read_table(tmp_path / "t.npy", kind="losses").pool.losses.sum)
     assert len(shared.packed) < 900 < LOSSES.nbytes
     np.save(tmp_path / "t.npy", LOSSES / 2)
     _file_hash.cache_clear()
@@ -196,4 +196,6 @@ def test_cluster_option_without_dask_names_the_extra(tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "tombola._cluster", None)
     (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
     with pytest.raises(ParameterError, match=r"write pip install 'tombola\[cluster\]'"):
-        CliRunner().invoke(app, ["compare", str(tmp_path / "t.csv"), "--cluster", "x"], catch_exceptions=False)
+        CliRunner().invoke(
+            app, ["compare", str(tmp_path / "t.csv"), "--losses", "--cluster", "x"], catch_exceptions=False
+        )

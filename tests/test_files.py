@@ -197,7 +197,6 @@ def test_the_command_line_refuses_before_it_works(tmp_path: Path, run_python: Ru
         (("compare", "t.csv", "--out", "t.csv"), "ends in .html"),
         (("compare", "hostile.csv", "--out", "pipe.html"), "a named pipe"),
         (("compare", "hostile.csv", "--out", "absent/page.html"), "no folder"),
-        (("demo", "no such demo", "--out", "/dev/null"), "ends in .html"),
     ]:
         done = run_python("-c", COMMAND, *command, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, ""), done.stderr

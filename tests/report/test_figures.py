@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import HANGS
 from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import COLOURS, draw, draw_intervals, figure_bytes, save
@@ -106,7 +107,7 @@ data, metadata = shell.display_formatter.format(draw(Chart("t", "x", "y", (Band(
 assert "matplotlib.pyplot" not in sys.modules
 print(sorted(data), data["image/png"][:4], metadata["image/png"])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS, check=False)
     assert done.stderr == ""
     assert "'image/png'" in done.stdout
     assert "'width': 560, 'height': 352" in done.stdout
