@@ -37,7 +37,7 @@ def test_streams_that_are_closed_and_folders_that_are_gone(
     how: str, status: int, said: str, tmp_path: Path, run_python: Run
 ) -> None:
     (tmp_path / "table.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
-    gone = "mkdir gone; cd gone; rmdir ../gone;" if "folder" in said else ""
+    gone = "mkdir gone; cd gone; rmdir ../gone;" if "directory" in said else ""
     command = f"{gone} '{sys.executable}' -c '{COMMAND}' {how}"
     program = f"import subprocess, sys; sys.exit(subprocess.call({command!r}, shell=True))"
     done = run_python("-c", program, cwd=tmp_path, NUMBA_DISABLE_JIT="1")
