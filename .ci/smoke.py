@@ -19,12 +19,14 @@ import sys
 from pathlib import Path
 
 import tombola
+from tombola.engine.compiler import compiled
 
 assert not Path(tombola.__file__).is_relative_to(sys.argv[1]), f"{tombola.__file__} is in the repository"
 assert (Path(tombola.__file__).parent / "py.typed").exists()
 pool = tombola.Pool([[0.0, 1.0], [0.5, 0.25], [1.0, 0.0]])
-for learner in (tombola.FollowTheLeader(), tombola.UCB1(), tombola.Simulation(tombola.FollowTheLeader())):
-    print(tombola.play(learner, pool, seed=1))
+with compiled():  # three rows would be interpreted
+    for learner in (tombola.FollowTheLeader(), tombola.UCB1(), tombola.Simulation(tombola.FollowTheLeader())):
+        print(tombola.play(learner, pool, seed=1))
 print(tombola.__version__)
 """
 
