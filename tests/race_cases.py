@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Call, Race, Settings
+from tombola.racing import Call, Race, RaceSettings
 
 THIRD_LOSSES = st.sampled_from([0.0, 1 / 3, 2 / 3, 1.0])
 
@@ -61,7 +61,7 @@ def loss_of(call: Call) -> float:
 
 
 def start_file(path: Path, **settings: Any) -> RaceFile:
-    return RaceFile.start(path, Settings(NAMES, seed=3, **settings), ROWS)
+    return RaceFile.start(path, RaceSettings(NAMES, seed=3, **settings), ROWS)
 
 
 def finish_files(*files: RaceFile) -> None:

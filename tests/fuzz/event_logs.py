@@ -23,7 +23,7 @@ from tombola.persistence import SessionFile, session_file
 from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.persistence.race_file import VIEWS, RaceFile
 from tombola.racing.events import Event
-from tombola.racing.options import Settings
+from tombola.racing.options import RaceSettings
 
 ROWS = [f"row {i}" for i in range(40)]
 NAMES = ["a", "b", "c"]
@@ -54,10 +54,10 @@ RUNS = (
     Kind(UCB2(), rounds=0),
 )
 RACES = (
-    Settings(("x", "y", "z"), 3, max_cost=30.0),
-    Settings(("x", "y", "z"), 4, within=0.2, on_failure="stop"),
-    Settings(("x", "y", "z"), 5, top=2, max_calls=60),
-    Settings(("x", "y"), 6, baseline="y", population=math.inf),
+    RaceSettings(("x", "y", "z"), 3, max_cost=30.0),
+    RaceSettings(("x", "y", "z"), 4, within=0.2, on_failure="stop"),
+    RaceSettings(("x", "y", "z"), 5, top=2, max_calls=60),
+    RaceSettings(("x", "y"), 6, baseline="y", population=math.inf),
 )
 
 

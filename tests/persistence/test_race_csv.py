@@ -8,7 +8,7 @@ import pytest
 from race_cases import start_file
 from tombola.errors import ParameterError, TableError
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Event, Settings
+from tombola.racing import Event, RaceSettings
 
 
 def test_read_answers(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
@@ -33,4 +33,4 @@ def test_read_answers(tmp_path: Path, one_sentence: Callable[[object], str]) -> 
         found = [Event("answer", 1, 0.75, 0.0, False), Event("answer", 2, None, 0.0, True)]
         assert read_answers(tmp_path / "a.csv", file) == found
     with pytest.raises(ParameterError, match="surrogate"):
-        RaceFile.start(tmp_path / "s", Settings(("\ud800", "b"), seed=1), ["x"])
+        RaceFile.start(tmp_path / "s", RaceSettings(("\ud800", "b"), seed=1), ["x"])

@@ -13,7 +13,7 @@ from race_cases import NAMES, ROWS, finish_files, loss_of, start_file
 from tombola.errors import FeedbackError, SessionError, TombolaError
 from tombola.persistence.event_log import EventLog
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Event, Race, Settings
+from tombola.racing import Event, Race, RaceSettings
 
 
 def test_two_processes_match_memory(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_numpy_scalars_are_stored_as_numbers(tmp_path: Path) -> None:
     """As a column of pandas has them: tickets were written as bytes, and the file could not be read again."""
     asked: Any = {"level": np.float32(0.25), "within": np.float32(0.5), "seed": np.int64(1), "max_calls": np.int64(9)}
     told: list[Any] = [{"loss": np.float32(0.5), "cost": np.float32(2)}, {"loss": np.int64(1), "failed": np.bool_(0)}]
-    with RaceFile.start(tmp_path / "n", Settings(("a", "b"), **asked), ["x", "y", "z"]) as file:
+    with RaceFile.start(tmp_path / "n", RaceSettings(("a", "b"), **asked), ["x", "y", "z"]) as file:
         file.calls()
         assert [file.record(ticket, **answer) for ticket, answer in zip(np.array([1, 2]), told, strict=True)]
     with RaceFile.open(tmp_path / "n") as file:
@@ -94,7 +94,7 @@ def test_numpy_scalars_are_stored_as_numbers(tmp_path: Path) -> None:
 
 def test_at_names_different_settings(tmp_path: Path) -> None:
     """The error lists exactly the settings that differ."""
-    settings, means = Settings(("a", "b"), seed=1), {"commands": {"a": "x {row}"}, "loss": "seconds", "cap": 2.0}
+    settings, means = RaceSettings(("a", "b"), seed=1), {"commands": {"a": "x {row}"}, "loss": "seconds", "cap": 2.0}
     RaceFile.start(tmp_path / "r", settings, ["x"], means).close()
     RaceFile.at(tmp_path / "r", settings, ["x"], means).close()
     with pytest.raises(SessionError, match="with different cap; give"):
@@ -128,7 +128,7 @@ VALID_ANSWER = {"loss": 0.5, "cost": 0.0, "failed": False}
 )
 def test_impossible_event_is_rejected(event: Any, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     """The digest is right, but no race could have written the event."""
-    about = {"kind": "race", "race": Settings(NAMES, seed=3).to_json()}
+    about = {"kind": "race", "race": RaceSettings(NAMES, seed=3).to_json()}
     kept = EventLog.create(tmp_path / "my.race", "forger", about, ROWS)
     with kept.writing():
         kept.append("call", 1, None)
@@ -152,7 +152,7 @@ def test_malformed_settings_are_rejected(race: Any, tmp_path: Path, one_sentence
 @pytest.mark.parametrize("asked", [{}, {"top": 2}, {"candidate": "middle"}])
 def test_race_file_resumes_ranks(tmp_path: Path, asked: Any) -> None:
     """After a restart in the middle the rank sets and the verdict are those of an uninterrupted race."""
-    whole = Race.restore(Settings(NAMES, seed=3, question="ranks", **asked), ROWS)
+    whole = Race.restore(RaceSettings(NAMES, seed=3, question="ranks", **asked), ROWS)
     path = tmp_path / "r"
     start_file(path, question="ranks", **asked).close()
     while not whole.done:
@@ -166,4 +166,4 @@ def test_race_file_resumes_ranks(tmp_path: Path, asked: Any) -> None:
         assert file.race.verdict == whole.verdict
         assert file.race.proved
     with pytest.raises(SessionError, match="question"):
-        RaceFile.at(path, Settings(NAMES, seed=3), ROWS)
+        RaceFile.at(path, RaceSettings(NAMES, seed=3), ROWS)

@@ -20,7 +20,7 @@ from tombola import UCB1
 from tombola.errors import FeedbackError, SessionError
 from tombola.persistence import SessionFile
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Event, Race, Settings
+from tombola.racing import Event, Race, RaceSettings
 from tombola.racing.best import Best
 
 
@@ -52,7 +52,7 @@ def test_restore_from_events() -> None:
             answer = Event("answer", call.ticket, float(rng.random() < 0.5), 1.5)
             race.record(call, loss=answer.loss, cost=answer.cost)
             events.append(answer)
-    again = Race.restore(Settings.from_json(race.settings.to_json()), race.rows, events)
+    again = Race.restore(RaceSettings.from_json(race.settings.to_json()), race.rows, events)
     assert again.verdict == race.verdict
     assert np.array_equal(again.rule._memory, race.rule._memory)
     assert again.cost == race.cost > 0
@@ -158,7 +158,7 @@ def test_calls_wait_for_lock() -> None:
 def test_race_is_bound_to_process(kind: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     thing: Any = Race(["a", "b"], 10, seed=1)
     if kind == "race file":
-        thing = RaceFile.start(tmp_path / "f", Settings(("a", "b"), seed=1), ["x", "y"])
+        thing = RaceFile.start(tmp_path / "f", RaceSettings(("a", "b"), seed=1), ["x", "y"])
     elif kind == "session file":
         thing = SessionFile.start(tmp_path / "f", ["x", "y"], ["a", "b"], UCB1(), seed=1)
     for copied in (pickle.dumps, copy.copy, copy.deepcopy):
@@ -280,5 +280,5 @@ def test_costs_are_summed_without_rounding_errors() -> None:
 def test_seed_is_drawn_and_stored() -> None:
     first, second = Race("ab", 50), Race("ab", 50)
     assert first.settings.seed != second.settings.seed
-    again = Race.restore(Settings.from_json(first.settings.to_json()), first.rows)
+    again = Race.restore(RaceSettings.from_json(first.settings.to_json()), first.rows)
     assert again.calls(20) == first.calls(20)

@@ -12,7 +12,7 @@ from race_cases import LOSSES, NAMES, ROWS, start_file
 from tombola.errors import FeedbackError, SessionError, TombolaError
 from tombola.persistence.event_log import EventLog
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Event, Interrupted, MemoryLog, Settings, SubprocessEvaluator, race
+from tombola.racing import Event, Interrupted, MemoryLog, RaceSettings, SubprocessEvaluator, race
 from tombola.racing.driver import run_race_file
 from tombola.racing.elimination import Elimination
 from tombola.racing.report import RaceReport
@@ -319,7 +319,7 @@ def test_race_file_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     evaluator = SubprocessEvaluator(
         {name: f"echo 0.{digit}; : {{row}}" for digit, name in enumerate("abc")}, shell=True
     )
-    with RaceFile.start(tmp_path / "r", Settings(("a", "b", "c"), seed=1), [f"row {i}" for i in range(6)]) as file:
+    with RaceFile.start(tmp_path / "r", RaceSettings(("a", "b", "c"), seed=1), [f"row {i}" for i in range(6)]) as file:
         finished = run_race_file(file, evaluator, workers=2)
         RaceReport.from_file(file, finished)
     assert updates[0] == finished.rows_counted == 6

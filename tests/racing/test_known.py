@@ -15,7 +15,7 @@ from race_cases import LOSSES, NAMES, ROWS, loss_of, loss_tables
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.persistence.race_file import RaceFile
 from tombola.pool import Pool
-from tombola.racing import Event, Race, Settings, plan, race
+from tombola.racing import Event, Race, RaceSettings, plan, race
 from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate
 from tombola.racing.predictions import SideInformation, play_on_file
@@ -39,7 +39,7 @@ def test_best_with_known_cells_matches_naive(table: list[list[float]], level: fl
     values = np.array(table)
     if values.shape[1] > 1:
         cells = random_cells(np.random.default_rng(seed), *values.shape)
-        rule = Settings(tuple("abcd"[: values.shape[1]]), level=level).rule(len(values))
+        rule = RaceSettings(tuple("abcd"[: values.shape[1]]), level=level).rule(len(values))
         calls = play_on_file(rule, side_of(values, cells), values, np.arange(len(values), dtype=np.uint32))
         history, expected = naive.best(table, cells, level)
         assert (rule.active, rule.rows_seen, calls) == (history[-1], len(history), expected)
@@ -52,7 +52,7 @@ def test_race_with_nothing_on_file_is_unchanged(options: Any) -> None:
     """Also to the bit: the wealth after every row is equal."""
     table = np.random.default_rng(5).random((80, 3)) * [0.6, 0.8, 1.0]
     order = np.random.default_rng(6).permutation(80).astype(np.uint32)
-    rule, other = (Settings(tuple("abc"), level=0.3, **options).rule(80) for _ in range(2))
+    rule, other = (RaceSettings(tuple("abc"), level=0.3, **options).rule(80) for _ in range(2))
     calls = rule.play(table, order)
     assert play_on_file(other, SideInformation.of(tuple("abc"), [str(row) for row in range(80)]), table, order) == calls
     for one, two in zip(rule.state, other.state, strict=True):
@@ -86,7 +86,7 @@ def test_guarantees_with_known_cells_exactly(N: int, k: int, question: Any) -> N
     for level in (0.2, 0.6):
         for _ in range(4):
             table, cells = rng.integers(0, 3, (N, k)) / 2, random_cells(rng, N, k)
-            rule = Settings(tuple("abc"[:k]), level=level, **question).rule(N)
+            rule = RaceSettings(tuple("abc"[:k]), level=level, **question).rule(N)
             error, wealth = worst_over_orders(rule, table, cells)
             assert error <= level
             if not question:
@@ -100,7 +100,7 @@ def test_guarantees_with_known_cells_exactly_larger(question: Any) -> None:
     for level in (0.2, 0.6):
         for _ in range(6):
             table, cells = rng.integers(0, 3, (6, 3)) / 2, random_cells(rng, 6, 3)
-            rule = Settings(tuple("abc"), level=level, **question).rule(6)
+            rule = RaceSettings(tuple("abc"), level=level, **question).rule(6)
             error, wealth = worst_over_orders(rule, table, cells)
             assert error <= level
             assert question or wealth <= 1.0 + 1e-12
@@ -111,7 +111,7 @@ def test_fault_known_rows_first_is_detected() -> None:
     table = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3)
     cells = np.zeros((6, 2), bool)
     cells[:3] = True
-    rule = Settings(("a", "b"), level=1e-6).rule(6)
+    rule = RaceSettings(("a", "b"), level=1e-6).rule(6)
     wealth, count = 0.0, 0
     for order in permutations(range(6)):
         known_first = np.array(sorted(order, key=lambda row: not cells[row].any()), np.uint32)
@@ -134,7 +134,7 @@ def test_fault_known_rest_of_current_row_is_detected(monkeypatch: pytest.MonkeyP
         state.known_loss[:] = self._known.sum(axis=0)
         state.known_gain[:] = 0.0
 
-    rule = Settings(("a", "b"), level=1e-6).rule(3)
+    rule = RaceSettings(("a", "b"), level=1e-6).rule(3)
     assert worst_over_orders(rule, table, cells)[0] == 0.0
     monkeypatch.setattr(predictions.RowsLeft, "begin_row", stale)
     wrong = 0
@@ -192,7 +192,7 @@ def test_all_known_takes_no_call() -> None:
 
 def test_known_answers_are_stored_with_the_race(tmp_path: Path) -> None:
     """A file knows its answers on file; the same race with other ones is refused."""
-    settings, cells = Settings(NAMES, seed=3), random_cells(np.random.default_rng(2), *LOSSES.shape)
+    settings, cells = RaceSettings(NAMES, seed=3), random_cells(np.random.default_rng(2), *LOSSES.shape)
     side = side_of(LOSSES, cells)
     with RaceFile.start(tmp_path / "a.race", settings, ROWS, side=side) as file:
         for call in file.calls(20):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tombola.errors import ParameterError
-from tombola.racing import Race, Settings
+from tombola.racing import Race, RaceSettings
 from tombola.racing.ranks import Place, Ranks
 
 
@@ -30,20 +30,20 @@ def test_settings_reject_invalid_values(wrong: Any, one_sentence: Any) -> None:
 
 def test_settings_with_ranks_survive_json() -> None:
     for asked in ({"top": 2}, {"candidate": "b"}):
-        settings = Settings(("a", "b", "c"), 1, question="ranks", **asked)
-        assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+        settings = RaceSettings(("a", "b", "c"), 1, question="ranks", **asked)
+        assert RaceSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
 
 
 def test_settings_from_files_without_a_question_ask_for_the_best() -> None:
-    data = Settings(("a", "b"), 1).to_json()
+    data = RaceSettings(("a", "b"), 1).to_json()
     del data["question"], data["candidate"]
-    assert Settings.from_json(data).question == "best"
+    assert RaceSettings.from_json(data).question == "best"
 
 
 def test_rule_of_ranks() -> None:
     names = ("a", "b", "c")
-    whole, top = Settings(names, question="ranks").rule(9), Settings(names, question="ranks", top=2).rule(9)
-    place = Settings(names, question="ranks", candidate="c").rule(9)
+    whole, top = RaceSettings(names, question="ranks").rule(9), RaceSettings(names, question="ranks", top=2).rule(9)
+    place = RaceSettings(names, question="ranks", candidate="c").rule(9)
     assert isinstance(whole, Ranks)
     assert isinstance(top, Ranks)
     assert isinstance(place, Place)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tombola.errors import ParameterError
-from tombola.racing import Race, Settings, predictions
+from tombola.racing import Race, RaceSettings, predictions
 from tombola.racing.predictions import Predictor, SideInformation, play_on_file, ridge
 from tombola.racing.verdict import is_wrong
 
@@ -39,7 +39,7 @@ def cases(count: int, N: int, k: int) -> Any:
 
 def expected_wealth(table: Any, side: SideInformation, level: float = 1e-9, **question: Any) -> tuple[float, float]:
     """Return P(wrong answer) and the largest expected wealth of a best candidate, over all orders."""
-    rule = Settings(tuple("abc"[: table.shape[1]]), level=level, **question).rule(len(table))
+    rule = RaceSettings(tuple("abc"[: table.shape[1]]), level=level, **question).rule(len(table))
     totals, wealth, wrong = table.sum(axis=0), [], 0
     for order in permutations(range(len(table))):
         play_on_file(rule, side, table, np.array(order, np.uint32))
@@ -75,7 +75,7 @@ def test_guarantee_with_history_exactly_larger(question: Any) -> None:
 def test_adjusted_losses_keep_mean_and_range() -> None:
     """Over the rows left the adjustments sum to 0, and no difference of possible losses is below the bound."""
     for table, side in cases(6, 9, 3):
-        predictor, rule = Predictor(side), Settings(tuple("abc")).rule(9)
+        predictor, rule = Predictor(side), RaceSettings(tuple("abc")).rule(9)
         rule.use_predictions()
         state, left = rule.state, list(range(9))
         for row in np.random.default_rng(1).permutation(9).tolist():
@@ -158,7 +158,7 @@ def test_history_with_known_incumbent_saves_calls() -> None:
     names, rows = tuple("abc"), [str(row) for row in range(400)]
     calls = []
     for past in (None, history):
-        side, rule = SideInformation.of(names, rows, {"a": table[:, 0]}, past), Settings(names).rule(400)
+        side, rule = SideInformation.of(names, rows, {"a": table[:, 0]}, past), RaceSettings(names).rule(400)
         orders = (np.random.default_rng(seed).permutation(400).astype(np.uint32) for seed in range(5))
         calls.append(sum(play_on_file(rule, side, table, order) for order in orders))
         assert rule.active == [0]
@@ -179,7 +179,7 @@ def test_race_equals_simulated_race_with_history() -> None:
     while not race.done:
         for call in race.calls():
             race.record(call, loss=table[call.row_index, race.candidates.index(call.candidate)])
-    rule = Settings(("a", "b", "c")).rule(40)
+    rule = RaceSettings(("a", "b", "c")).rule(40)
     side = SideInformation.of(race.candidates, race.rows, {"b": table[:, 1]}, history)
     assert play_on_file(rule, side, table, np.array(race._order, np.uint32)) == race.calls_made
     assert np.array_equal(rule.state.wealth, race.rule.state.wealth)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from tombola.racing import Settings
+    from tombola.racing import RaceSettings
 
-MakeSettings: TypeAlias = "Callable[[Iterable[str]], Settings]"
+MakeSettings: TypeAlias = "Callable[[Iterable[str]], RaceSettings]"
 
 Seed = Annotated[
     int | None, typer.Option(help="Seed of the shuffle. Default: drawn, printed and stored in the file.", min=0)
@@ -51,17 +51,17 @@ def make_settings(
     question: Question = "best",
     rank_of: RankOf = "",
 ) -> MakeSettings:
-    """Return a function from candidate names to `Settings` with these options."""
+    """Return a function from candidate names to `RaceSettings` with these options."""
 
-    def settings(candidates: Iterable[str]) -> "Settings":
-        from tombola.racing import Settings
+    def settings(candidates: Iterable[str]) -> "RaceSettings":
+        from tombola.racing import RaceSettings
 
         population = math.inf if future else None
         limits: Any = {
             "max_calls": max_calls, "max_cost": max_cost, "max_call_cost": max_call_cost, "on_failure": on_failure,
             "question": question, "candidate": rank_of or None,
         }  # fmt: skip
-        return Settings(tuple(candidates), seed, level, within, top, baseline or None, population, **limits)
+        return RaceSettings(tuple(candidates), seed, level, within, top, baseline or None, population, **limits)
 
     return settings
 

@@ -21,7 +21,7 @@ from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
 from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
-from tombola.racing.options import Settings, distinct_names
+from tombola.racing.options import RaceSettings, distinct_names
 from tombola.racing.predictions import SideInformation
 
 # For people who open the file with SQLite tools.
@@ -41,7 +41,7 @@ class RaceFile(ProcessBound):
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> with RaceFile.start(f"{folder.name}/my.race", Settings(("a", "b"), seed=1), ["x", "y", "z"]) as file:
+    >>> with RaceFile.start(f"{folder.name}/my.race", RaceSettings(("a", "b"), seed=1), ["x", "y", "z"]) as file:
     ...     calls = file.calls()
     ...     file.record(calls[0].ticket, loss=0.5), file.record(calls[0].ticket, loss=0.5)
     (True, False)
@@ -60,7 +60,7 @@ class RaceFile(ProcessBound):
         with log.reading():
             self.rows = tuple(log.ids())
         try:
-            self.settings = Settings.from_json(log.about["race"]).with_seed()
+            self.settings = RaceSettings.from_json(log.about["race"]).with_seed()
             stored = log.about.get("side_information")
             self.side = SideInformation.from_json(stored, len(self.rows), len(self.settings.candidates))
         except MALFORMED_DATA_ERRORS as error:
@@ -75,7 +75,7 @@ class RaceFile(ProcessBound):
     def start(
         cls,
         path: str | PathLike[str],
-        settings: Settings,
+        settings: RaceSettings,
         rows: Sequence[Any],
         evaluator_config: dict[str, Any] | None = None,
         side: SideInformation | None = None,
@@ -112,7 +112,7 @@ class RaceFile(ProcessBound):
     def at(
         cls,
         path: str | PathLike[str],
-        settings: Settings,
+        settings: RaceSettings,
         rows: Sequence[Any],
         evaluator_config: dict[str, Any] | None = None,
         side: SideInformation | None = None,
@@ -298,10 +298,10 @@ def is_race_event(stored: LogEvent) -> bool:
 
 def open_log(
     given: EventSink | str | PathLike[str] | None,
-    settings: Settings,
+    settings: RaceSettings,
     rows: Sequence[str],
     side: SideInformation | None = None,
-) -> tuple[Settings, EventSink]:
+) -> tuple[RaceSettings, EventSink]:
     """Return the settings with a seed, and the event log of a race.
 
     A log is used as given, a path opens or starts a race file, None keeps events in memory.

@@ -27,7 +27,7 @@ from tombola.errors import ParameterError
 from tombola.persistence.race_file import open_log
 from tombola.racing._race import Race
 from tombola.racing.events import Event, EventSink
-from tombola.racing.options import RaceOptions, Settings, accepts_race_options
+from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options
 
 # Keys in the metadata of a sample.
 CANDIDATE_KEY, TICKET_KEY = "tombola_candidate", "tombola_ticket"
@@ -41,7 +41,7 @@ class EarlyStoppingRace:
     scorer      the score to use, if there are several. Values are converted by inspect_ai ("C" is 1, "I" is 0) and
                 must be in [0, 1]
     log         event log, or the path of a race file
-    options     as in `Settings`; `max_cost` is rejected, because inspect_ai reports no cost
+    options     as in `RaceSettings`; `max_cost` is rejected, because inspect_ai reports no cost
     """
 
     @accepts_race_options
@@ -61,7 +61,7 @@ class EarlyStoppingRace:
                 "EarlyStoppingRace: expected no max_cost, as inspect_ai reports no cost of a sample, got "
                 f"{options['max_cost']!r}; write max_calls=... instead."
             )
-        settings, self._log = open_log(log, Settings(tuple(candidates), **options), names)
+        settings, self._log = open_log(log, RaceSettings(tuple(candidates), **options), names)
         self.race = Race.restore(settings, names, self._log.replay())
         self._scorer, self._to_float = scorer, value_to_float()
         n_tickets = len(rows) * len(settings.candidates)

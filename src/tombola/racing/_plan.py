@@ -14,7 +14,7 @@ from tombola.engine.compiler import Workload
 from tombola.errors import ParameterError
 from tombola.order import draw_order
 from tombola.pool import Pool
-from tombola.racing.options import Settings
+from tombola.racing.options import RaceSettings
 from tombola.racing.predictions import SideInformation, play_on_file
 from tombola.racing.ranks import Place
 from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
@@ -38,7 +38,7 @@ class SimulatedRace(NamedTuple):
 class Plan:
     """Simulated races at one level: calls, answers, and the rate of wrong answers."""
 
-    settings: Settings
+    settings: RaceSettings
     rows: int
     outcomes: tuple[SimulatedRace, ...]
 
@@ -108,7 +108,7 @@ def plan(
     pool      the table of losses
     seed      seed of the shuffles
     levels    error probabilities to compare
-    within, top, baseline, question, candidate   the question, as in `Settings`
+    within, top, baseline, question, candidate   the question, as in `RaceSettings`
     shuffles  number of simulated races per level
     workers   threads
     known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k)
@@ -121,7 +121,9 @@ def plan(
     """
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
     table, orders = np.ascontiguousarray(pool.losses), repetition_seeds(seed, count)
-    asked = Settings(pool.actions, 0, within=within, top=top, baseline=baseline, question=question, candidate=candidate)
+    asked = RaceSettings(
+        pool.actions, 0, within=within, top=top, baseline=baseline, question=question, candidate=candidate
+    )
     side = _side_of(pool, known, history)
     workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
     plans = []
@@ -155,7 +157,7 @@ def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
 
 
 def _simulate(
-    settings: Settings, table: Rows, totals: Floats, seed: Seed, workload: Workload, side: SideInformation | None
+    settings: RaceSettings, table: Rows, totals: Floats, seed: Seed, workload: Workload, side: SideInformation | None
 ) -> SimulatedRace:
     rule, order = settings.rule(len(table)), draw_order("random", len(table), RngStreams(seed).order())
     with workload.active():

@@ -26,7 +26,7 @@ from tombola.errors import ConflictError, FeedbackError, ParameterError
 from tombola.order import draw_order
 from tombola.racing.elimination import Elimination
 from tombola.racing.events import Call, Dropped, Event
-from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
+from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.predictions import RowsLeft, SideInformation
 from tombola.racing.ranks import Place, Ranks
 from tombola.racing.verdict import answer_of, is_proved, rows_remaining, verdict_of
@@ -46,7 +46,7 @@ class Race(ProcessBound):
     """Race of candidates on a list of rows.
 
     The best candidate is ever dropped with probability at most `level`.
-    `rows` are the names of the rows, or their number. The race shuffles them. Options and questions: see `Settings`.
+    `rows` are the names of the rows, or their number. The race shuffles them. Options and questions: see `RaceSettings`.
     When `max_calls` or `max_cost` is reached, no more calls are issued, and `answer` lists the remaining candidates.
     `known` has answers on file, for any set of cells that was fixed before the race: a table (rows, k) with NaN where
     unknown, or a mapping from candidates to answers. They cost no call.
@@ -76,13 +76,13 @@ class Race(ProcessBound):
         history: Any = None,
         **options: Unpack[RaceOptions],
     ) -> None:
-        settings, names = Settings(tuple(candidates), **options), row_names(rows)
+        settings, names = RaceSettings(tuple(candidates), **options), row_names(rows)
         self._begin(settings, names, SideInformation.of(settings.candidates, names, known, history))
 
     @classmethod
     def restore(
         cls,
-        settings: Settings,
+        settings: RaceSettings,
         rows: int | Sequence[Any],
         events: Iterable[Event] = (),
         side: SideInformation | None = None,
@@ -94,7 +94,7 @@ class Race(ProcessBound):
             race.apply(event)
         return race
 
-    def _begin(self, settings: Settings, rows: tuple[str, ...], side: SideInformation) -> None:
+    def _begin(self, settings: RaceSettings, rows: tuple[str, ...], side: SideInformation) -> None:
         self._bind_to_process()
         self.settings = settings = settings.with_seed()
         self.candidates = settings.candidates

@@ -11,7 +11,7 @@ from typing import Any
 
 from tombola._types import Floats
 from tombola.racing.bets import bet, is_refuted
-from tombola.racing.elimination import Elimination, OpenQuestion, State, best_two, count_row, drop, finish
+from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, best_two, count_row, drop, finish
 
 
 class Best(Elimination):
@@ -27,7 +27,7 @@ class Best(Elimination):
 
     supports_predictions = True
 
-    def init(self) -> State:
+    def init(self) -> EliminationState:
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)
 
     def open_questions(self) -> list[OpenQuestion]:
@@ -35,7 +35,7 @@ class Best(Elimination):
         return [OpenQuestion(self.gap(best, b), self.variance(b), threshold) for b in self.active if b != best]
 
     @staticmethod
-    def step(state: State, losses: Floats) -> None:
+    def step(state: EliminationState, losses: Floats) -> None:
         bet_and_drop(state, losses)
         finish(state, 1.0)
 

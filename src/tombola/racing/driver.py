@@ -25,7 +25,7 @@ from tombola.errors import FeedbackError, SessionError
 from tombola.pool import frame_index, is_frame
 from tombola.racing._race import Race
 from tombola.racing.events import Call, Event, EventSink
-from tombola.racing.options import RaceOptions, Settings, accepts_race_options, distinct_names
+from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.predictions import SideInformation
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def race(
     progress     show a progress line on a terminal or in a notebook
     known        answers on file, as in `Race`; they cost no call
     history      numbers known of every row, (rows, h), as in `Race`
-    options      level, within, top, baseline, seed, limits, ...: see `Settings`
+    options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
 
     Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls
     then run on that loop, which its clients and connections belong to.
@@ -92,7 +92,7 @@ def race(
     names = distinct_names("candidates", list(candidates))
     ids, row_at = _rows_by_position(rows)
     side = SideInformation.of(names, ids, known, history)
-    settings, sink = open_log(log, Settings(names, **options), ids, side)
+    settings, sink = open_log(log, RaceSettings(names, **options), ids, side)
     driver = Driver(Race.restore(settings, ids, sink.replay(), side), sink, Progress(show=progress))
 
     def ask(call: Call) -> Any:

@@ -1,8 +1,9 @@
 """Elimination rules: state, compiled update per row, shared helpers.
 
-A rule (`Best`, `Within`, `Top`, `Gate`) defines the initial `State` and the kernel `step(state, losses)`, which
-processes one row and drops candidates. Losses of dropped candidates are not read. The state after n rows is a function
-of the first n rows of the shuffled list only, so late and out-of-order answers cannot change it.
+A rule (`Best`, `Within`, `Top`, `Gate`, `Ranks`, `Place`) defines the initial `EliminationState` and the kernel
+`step(state, losses)`, which processes one row and drops candidates. Losses of dropped candidates are not read. The
+state after n rows is a function of the first n rows of the shuffled list only, so late and out-of-order answers cannot
+change it.
 """
 
 from abc import ABC, abstractmethod
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     step: Kernel
 
 
-class State(NamedTuple):
+class EliminationState(NamedTuple):
     """State of a rule after `rows_seen` rows; k candidates numbered from 0.
 
     active            (k,) 1 while a candidate is in the race, else 0
@@ -35,7 +36,7 @@ class State(NamedTuple):
     squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
     settled, deposit  (pairs, k) accounts of `Within`
     decision          (k,) `Gate`: 1 statement proved, -1 refuted, 0 open; `Within`: 1 for the chosen candidate
-    lead              (k,) `Gate`: total loss of the baseline minus that of the candidate
+    total_advantage   (k,) `Gate`: total loss of the baseline minus that of the candidate
     known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
     offset            (k,) mean prediction over the rows left minus the prediction of the current row
     predicted_mean    (k,) mean prediction over the rows left, the current one included
@@ -61,7 +62,7 @@ class State(NamedTuple):
     settled: Floats
     deposit: Floats
     decision: Floats
-    lead: Floats
+    total_advantage: Floats
     rule_values: Floats
     known_loss: Floats
     known_gain: Floats
@@ -112,22 +113,23 @@ class Elimination(ABC):
         self._build()
 
     @abstractmethod
-    def init(self) -> State:
+    def init(self) -> EliminationState:
         """Return the state before the first row."""
 
     def initial_state(
         self, *, bettors: int, threshold: float, margin: float = 0.0, rule_parameter: float = 0.0, pairs: int = 1
-    ) -> State:
+    ) -> EliminationState:
         """Return a state with all candidates active and this many bettors of wealth 1."""
         k, zeros = self.candidates, np.zeros(self.candidates)
         weights, copies = (MIXTURE_WEIGHTS, 2) if self.has_predictions else (STRATEGY_WEIGHTS, 1)
-        return State(
+        return EliminationState(
             active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
             wealth_at_drop=zeros, current_wealth=np.ones(k),
             rows_seen=np.zeros(1), done=np.full(1, float(k == 1)),
             wealth=np.tile(weights, (bettors, 1)), squared_residuals=np.zeros(bettors * copies),
             n_bets=np.zeros(bettors * copies),
-            settled=np.zeros((pairs, k)), deposit=np.zeros((pairs, k)), decision=zeros, lead=zeros, rule_values=zeros,
+            settled=np.zeros((pairs, k)), deposit=np.zeros((pairs, k)), decision=zeros,
+            total_advantage=zeros, rule_values=zeros,
             known_loss=zeros, known_gain=zeros, offset=zeros, predicted_mean=zeros,
             residual_low=np.full((k if self.has_predictions else 1, k), -1.0),
             rows=self.rows, population=self.population, threshold=threshold, margin=margin,

@@ -11,7 +11,7 @@ from typing import Any
 
 from tombola._types import Floats
 from tombola.racing.bets import ROUNDING_SLACK, bet, is_refuted
-from tombola.racing.elimination import Elimination, OpenQuestion, State, count_row, drop
+from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
 
 
 class Gate(Elimination):
@@ -33,7 +33,7 @@ class Gate(Elimination):
         self.baseline, self.margin = baseline, margin
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> State:
+    def init(self) -> EliminationState:
         k, threshold = self.candidates, (self.candidates - 1) / self.level
         return self.initial_state(bettors=2 * k, threshold=threshold, margin=self.margin, rule_parameter=self.baseline)
 
@@ -46,7 +46,7 @@ class Gate(Elimination):
         ]
 
     @staticmethod
-    def step(state: State, losses: Floats) -> None:
+    def step(state: EliminationState, losses: Floats) -> None:
         base = int(state.rule_parameter)
         for c in range(losses.size):
             if c != base and state.active[c] > 0.0:
@@ -65,7 +65,7 @@ class Gate(Elimination):
     def advantage(self, candidate: int) -> tuple[float, int]:
         """Return the mean loss of the baseline minus that of a candidate, and the rows."""
         rows = int(self.state.drop_row[candidate]) or self.rows_seen
-        return float(self.state.lead[candidate]) / max(rows, 1), rows
+        return float(self.state.total_advantage[candidate]) / max(rows, 1), rows
 
     @property
     def decisions(self) -> dict[int, bool]:
@@ -84,7 +84,7 @@ def decide(state: Any, c: int, base: int, d: float) -> None:
         bet(state, c, base, c, lead, d, -state.margin),
         bet(state, k + c, c, base, -lead, -d, state.margin),
     )
-    state.lead[c] = lead + d
+    state.total_advantage[c] = lead + d
     if is_refuted(state, base, c, lead + d, -state.margin, seen):
         pro = math.inf
     if is_refuted(state, c, base, -lead - d, state.margin, seen):

@@ -23,7 +23,7 @@ SEED_BITS = 32
 
 
 class RaceOptions(TypedDict, total=False):
-    """Keyword options of races; see `Settings` for meaning and defaults."""
+    """Keyword options of races; see `RaceSettings` for meaning and defaults."""
 
     seed: int | None
     level: float
@@ -40,7 +40,7 @@ class RaceOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Settings:
+class RaceSettings:
     """Configuration of a race; the default question is the smallest mean loss.
 
     candidates      their names, at least two, all different
@@ -127,7 +127,7 @@ class Settings:
         if name not in self.candidates:
             _reject("candidate", f"one of {', '.join(self.candidates)}", name, f"{self.candidates[0]!r}")
 
-    def with_seed(self) -> "Settings":
+    def with_seed(self) -> "RaceSettings":
         """Return the settings with a seed: the given one, or a random one."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(SEED_BITS))
 
@@ -152,7 +152,7 @@ class Settings:
         return {**asdict(self), "candidates": list(self.candidates), **infinite}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Settings":
+    def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
         """Return the settings from the output of `to_json`."""
         population = math.inf if data.get("population") == "inf" else None
         return cls(**{**data, "candidates": tuple(data["candidates"]), "population": population})
@@ -163,7 +163,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def accepts_race_options(function: Function) -> Function:
     """Show the race options with their defaults in place of **options."""
-    known = signature(Settings).parameters
+    known = signature(RaceSettings).parameters
     options = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__]
     own = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
     function.__signature__ = signature(function).replace(parameters=[*own, *options])  # type: ignore[attr-defined]

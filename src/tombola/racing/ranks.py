@@ -15,7 +15,7 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.bets import is_impossible, update_wealth
-from tombola.racing.elimination import Elimination, OpenQuestion, State, count_row, drop
+from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
 
 
 class Ranks(Elimination):
@@ -35,7 +35,7 @@ class Ranks(Elimination):
         self.top = top or candidates
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> State:
+    def init(self) -> EliminationState:
         k = self.candidates
         pairs = max(1, k * (k - 1) // 2)
         return self.initial_state(bettors=k * k, threshold=pairs / self.level, rule_parameter=float(self.top), pairs=k)
@@ -70,7 +70,7 @@ class Ranks(Elimination):
         )
 
     @staticmethod
-    def step(state: State, losses: Floats) -> None:
+    def step(state: EliminationState, losses: Floats) -> None:
         bet_on_pairs(state, losses)
         count_row(state, losses)
         settle_certain(state)
@@ -174,7 +174,7 @@ class Place(Elimination):
         self.candidate = candidate
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> State:
+    def init(self) -> EliminationState:
         k = self.candidates
         state = self.initial_state(
             bettors=2 * k, threshold=2.0 / self.level, rule_parameter=float(self.candidate), pairs=2
@@ -199,7 +199,7 @@ class Place(Elimination):
         return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in undecided]
 
     @staticmethod
-    def step(state: State, losses: Floats) -> None:
+    def step(state: EliminationState, losses: Floats) -> None:
         k, a = losses.size, int(state.rule_parameter)
         for b in range(k):
             if b != a and state.active[b] > 0.0:

@@ -11,7 +11,16 @@ from typing import Any
 
 from tombola._types import Floats
 from tombola.racing.bets import bet, is_refuted, total_wealth
-from tombola.racing.elimination import Elimination, OpenQuestion, State, best_two, count_row, drop, finish, n_active
+from tombola.racing.elimination import (
+    Elimination,
+    EliminationState,
+    OpenQuestion,
+    best_two,
+    count_row,
+    drop,
+    finish,
+    n_active,
+)
 
 
 class Top(Elimination):
@@ -31,7 +40,7 @@ class Top(Elimination):
         self.top = top
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> State:
+    def init(self) -> EliminationState:
         k = self.candidates
         return self.initial_state(bettors=k * k, threshold=self.top / self.level, rule_parameter=self.top)
 
@@ -41,7 +50,7 @@ class Top(Elimination):
         return [OpenQuestion(self.gap(last, b), self.variance(last * k + b), threshold) for b in ranked[self.top :]]
 
     @staticmethod
-    def step(state: State, losses: Floats) -> None:
+    def step(state: EliminationState, losses: Floats) -> None:
         update_pairs(state, losses)
         count_row(state, losses)
         leader, _ = best_two(state)

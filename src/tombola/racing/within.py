@@ -12,7 +12,7 @@ from typing import Any
 from tombola._types import Floats
 from tombola.racing.best import bet_and_drop
 from tombola.racing.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
-from tombola.racing.elimination import Elimination, OpenQuestion, State, best_two, finish
+from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, best_two, finish
 
 
 class Within(Elimination):
@@ -32,7 +32,7 @@ class Within(Elimination):
         self.within = within
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> State:
+    def init(self) -> EliminationState:
         k = self.candidates
         state = self.initial_state(bettors=k + k * k, threshold=2.0 / self.level, margin=self.within, pairs=k)
         share = 1.0 / max(k - 1, 1)
@@ -51,7 +51,7 @@ class Within(Elimination):
         ]
 
     @staticmethod
-    def step(state: State, losses: Floats) -> None:
+    def step(state: EliminationState, losses: Floats) -> None:
         update_accounts(state, losses)
         bet_and_drop(state, losses)
         close_accounts(state)

@@ -3,12 +3,13 @@
 p[a, b] is the p-value of H_ab: "the mean loss of a is at most that of b". A small value proves "b before a".
 """
 
+import math
+
 import numpy as np
 
 from tombola._types import Floats
-from tombola.engine.compiler import compile_loop
-from tombola.racing.bets import STRATEGY_WEIGHTS, update_wealth
-from tombola.racing.elimination import State, count_row
+from tombola.racing.bets import update_wealth
+from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row
 
 ORDERS = 8  # e-values are averaged over this many orders fixed by a seed; more orders only reduce their noise
 
@@ -39,45 +40,32 @@ def _binomial_pvalues(losses: Floats) -> Floats:
 
 def pair_evalues(losses: Floats, *, seed: int = 0) -> Floats:
     """Return betting e-values of all H_ab for independent rows, averaged over random orders, shape (k, k)."""
-    k = losses.shape[1]
-    total = np.zeros((k, k))
-    for order in _orders(losses.shape[0], seed):
-        total += _wealth(losses[order])
+    n, k = losses.shape
+    generator, rule, total = np.random.default_rng(seed), AllPairs(k, n, math.inf, level=1.0), np.zeros((k, k))
+    for _ in range(ORDERS):
+        rule.play(losses, generator.permutation(n).astype(np.uint32))
+        total += rule.evalues()
     return total / ORDERS
 
 
-def _orders(rows: int, seed: int) -> list["np.typing.NDArray[np.int64]"]:
-    generator = np.random.default_rng(seed)
-    return [generator.permutation(rows) for _ in range(ORDERS)]
+class AllPairs(Elimination):
+    """Wealth of every ordered pair; nothing is decided and nobody is dropped."""
 
+    def init(self) -> EliminationState:
+        return self.initial_state(bettors=self.candidates**2, threshold=math.inf)
 
-def _wealth(rows: Floats) -> Floats:
-    """Return the wealth of every ordered pair after these rows, each row an independent draw."""
-    n, k = rows.shape
-    state = _state(k, n)
-    loop = compile_loop(bet_on_all_pairs, (state, rows))
-    loop(state, rows)
-    wealth: Floats = state.wealth.sum(axis=1).reshape(k, k)
-    np.fill_diagonal(wealth, 1.0)
-    return wealth
+    def open_questions(self) -> list[OpenQuestion]:
+        return []
 
+    def evalues(self) -> Floats:
+        """Return the wealth against H_ab, shape (k, k); 1 on the diagonal."""
+        wealth: Floats = self.state.wealth.sum(axis=1).reshape(self.candidates, self.candidates)
+        np.fill_diagonal(wealth, 1.0)
+        return wealth
 
-def _state(k: int, n: int) -> State:
-    empty = np.zeros(k)
-    return State(
-        active=np.ones(k), total_loss=np.zeros(k), drop_row=empty, dropped_against=empty, wealth_at_drop=empty,
-        current_wealth=empty, rows_seen=np.zeros(1),
-        done=np.zeros(1), wealth=np.tile(STRATEGY_WEIGHTS, (k * k, 1)), squared_residuals=np.zeros(k * k), n_bets=np.zeros(k * k),
-        settled=np.zeros((1, k)), deposit=np.zeros((1, k)), decision=empty, lead=empty, rule_values=empty,
-        known_loss=empty, known_gain=empty, offset=empty, predicted_mean=empty, residual_low=np.zeros((1, k)),
-        rows=float(n), population=np.inf, threshold=np.inf, margin=0.0, rule_parameter=0.0,
-    )  # fmt: skip
-
-
-def bet_on_all_pairs(state: State, rows: Floats) -> None:
-    """Update the wealth of all ordered pairs, row by row."""
-    for i in range(rows.shape[0]):
-        losses, k = rows[i], rows.shape[1]
+    @staticmethod
+    def step(state: EliminationState, losses: Floats) -> None:
+        k = losses.size
         for a in range(k):
             for b in range(k):
                 if a != b:
