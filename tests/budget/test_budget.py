@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from naive import budget as naive
 from tombola import play
 from tombola.budget.budget import AMOUNT_BITS, Balance, Budget, BudgetRun, ticks_per_unit
-from tombola.budget.optimum import best_mix, many_resources, one_resource, optimum, pivot
+from tombola.budget.optimum import best_mix, best_mix_many_resources, best_mix_one_resource, optimum, pivot
 from tombola.budget.tracker import (
     CLOSED,
     STOPPED,
@@ -62,9 +62,9 @@ def test_a_mix_is_covered_and_what_is_exact_costs_no_more(k: int, seed: int) -> 
     dusty = np.where(costs[:, 0] == 0.0, mix, whole)
     for played, slack in ((whole, 0.0), (dusty, 0.0), (mix, 3 * tracker.slack), (np.full(k, 1 / k), 3 * tracker.slack)):
         products = [Fraction(p) * Fraction(c) for p, c in zip(played.tolist(), costs[:, 0].tolist(), strict=True)]
-        exact = sum(products) * Fraction(float(tracker.in_one[0]))
+        exact = sum(products) * Fraction(float(tracker.unit_ticks[0]))
         most = exact * (1 + Fraction(slack)) + (
-            k * Fraction(5e-324) * Fraction(float(tracker.in_one[0])) if slack else 0
+            k * Fraction(5e-324) * Fraction(float(tracker.unit_ticks[0])) if slack else 0
         )
         assert math.ceil(exact) <= cost_in_ticks(tracker, played, costs, 0) <= math.ceil(most)
 
@@ -102,7 +102,7 @@ def test_a_look_into_the_purse_is_the_naive_one(m: int, seed: int, stop: Any, mi
     generator = np.random.default_rng(seed)
     limits = Budget([8.0] * m, worst=generator.integers(0, 5, (3, m)).astype(float), null="add").resolve(3, m)
     tracker, _ = new_tracker(BudgetRun(limits, stop, mixed=mixed), 9)
-    unit = float(tracker.in_one[0])
+    unit = float(tracker.unit_ticks[0])
     for _ in range(5):
         update_affordable(tracker)
         now = bool(tracker.flags[CLOSED]), bool(tracker.flags[STOPPED]), [one == 1.0 for one in tracker.fits]
@@ -187,7 +187,7 @@ def test_best_mix_is_the_best_vertex(k: int, m: int, seed: int, ties: bool) -> N
     costs[generator.integers(k)] = 0
     rates = generator.choice([0.0, 0.25, 0.5, 2.0], m) if ties else generator.random(m)
     exact = naive.best_mix(rewards, costs, rates, list(range(k)))
-    for mix in [best_mix(rewards, costs, rates)[0], many_resources(rewards, costs, rates, None)[0]]:
+    for mix in [best_mix(rewards, costs, rates)[0], best_mix_many_resources(rewards, costs, rates, None)[0]]:
         assert mix.min() >= 0
         assert mix.sum() == pytest.approx(1)
         assert (mix @ costs <= rates + 1e-6).all()
@@ -219,11 +219,11 @@ def test_pivots_from_the_basis_of_a_similar_program_lead_to_its_best_mix() -> No
         if number % 2:
             rewards, costs = np.round(rewards * 4) / 4, np.round(costs * 4) / 4
         costs[0] = 0.0
-        _, basis = many_resources(rewards, costs, rates, None)
+        _, basis = best_mix_many_resources(rewards, costs, rates, None)
         for _ in range(4):
             rewards = np.clip(rewards + 0.05 * generator.normal(size=k), 0, 1)
             costs, rates = costs * generator.uniform(0.9, 1.1, (k, m)), rates * generator.uniform(0.96, 1.04, m)
-            afresh, other = many_resources(rewards, costs, rates, None)
+            afresh, other = best_mix_many_resources(rewards, costs, rates, None)
             found = pivot(rewards, costs / rates, np.ones(m), basis)
             if found is None:
                 basis = other
@@ -241,9 +241,9 @@ def test_one_resource_of_many_actions_agrees_with_highs() -> None:
     rewards, costs = generator.random(400), generator.random(400)
     for rate in (0.001, 0.01, 0.3, 5.0):
         costs[7] = 0
-        direct = one_resource(rewards, costs, rate)
+        direct = best_mix_one_resource(rewards, costs, rate)
         assert np.count_nonzero(direct) <= 2
-        solved, _ = many_resources(rewards, costs[:, None], np.array([rate]), None)
+        solved, _ = best_mix_many_resources(rewards, costs[:, None], np.array([rate]), None)
         assert rewards @ direct == pytest.approx(rewards @ solved, abs=1e-7)
 
 
@@ -284,8 +284,8 @@ TARGET_PENALTY = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
         lambda: Budget(1.0).resolve(2, 1),
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, -1.0]]),
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, math.nan]]),
-        lambda: one_resource(np.ones(2), np.ones(2), 0.5),
-        lambda: many_resources(np.ones(2), np.ones((2, 2)), np.full(2, 0.5), None),
+        lambda: best_mix_one_resource(np.ones(2), np.ones(2), 0.5),
+        lambda: best_mix_many_resources(np.ones(2), np.ones((2, 2)), np.full(2, 0.5), None),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(wrong: Any, one_sentence: Any) -> None:

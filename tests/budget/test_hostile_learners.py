@@ -168,7 +168,7 @@ def careless(purse_: tracker.BudgetTracker, played: Floats, costs: Floats, resou
     for action in range(played.size):
         if played[action] > 0.0:
             total += played[action] * costs[action, resource]
-    return tracker.to_ticks(total, purse_.in_one[resource])
+    return tracker.to_ticks(total, purse_.unit_ticks[resource])
 
 
 def showing(self: budgeted.BudgetedFeedback, observe: Any) -> Any:
@@ -302,7 +302,7 @@ def test_a_mix_of_one_and_dust_costs_more_than_one() -> None:
     alone, dusty = (
         tracker.cost_in_ticks(full, np.array(mix), costs, 0) for mix in ([1.0, 0.0, 0.0], [1.0, 1e-17, 0.0])
     )
-    assert dusty > alone == full.in_one[0]
+    assert dusty > alone == full.unit_ticks[0]
     assert tracker.cost_in_ticks(full, np.array([1e-200, 0.0, 1.0]), costs * 1e-200, 0) == 1.0
     assert tracker.cost_in_ticks(full, np.array([0.0, 0.0, 1.0]), costs, 0) == 0.0
 

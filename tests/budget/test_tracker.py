@@ -30,7 +30,7 @@ def overspent_by_rounding(slack: float | None) -> int:
         tracker = tracker if slack is None else tracker._replace(slack=slack)
         mix = rng.dirichlet(np.ones(k))
         exact = sum(Fraction(float(p)) * Fraction(float(c)) for p, c in zip(mix, costs[:, 0], strict=True))
-        found += Fraction(cost_in_ticks(tracker, mix, costs, 0)) < exact * Fraction(float(tracker.in_one[0]))
+        found += Fraction(cost_in_ticks(tracker, mix, costs, 0)) < exact * Fraction(float(tracker.unit_ticks[0]))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Budgets: the limits, the tracker that enforces them, and the best fixed mix within them."""
+"""Budgets: limits, the tracker that enforces them, and the best mix in them."""
 
 from tombola.budget.budget import Balance, Budget, BudgetTerms
 from tombola.budget.optimum import Optimum, optimum

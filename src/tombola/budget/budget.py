@@ -1,6 +1,6 @@
-"""Budget: the amount of each resource, in the units of the costs, or a target for the mean loss.
+"""Budget: the amount of each resource, or a target for the mean loss.
 
-Amounts are never exceeded, not even by a rounding error. Costs are therefore counted in ticks, integers held in
+Amounts are in the units of the costs. They are never exceeded, not even by a rounding error. Costs are therefore counted in ticks, integers held in
 float64. A tick of a resource is the power of two for which the amount has 52 bits; a cost is rounded up to whole
 ticks, the amount down. Integers below 2^53 add and subtract without error, so for the exact sums
 
@@ -25,14 +25,17 @@ from tombola.pool import Pool
 
 AMOUNT_BITS = 52  # one bit less than float64 has, for sums of spent and reserved ticks
 MIN_AMOUNT = float(np.finfo(np.float64).tiny)  # subnormal numbers have fewer bits
+# Index of the null action, "add" for an additional one, None for the first of cost 0.
 Null: TypeAlias = int | Literal["add"] | None
+# Stop rule: "strict" is the paper's, "fits" plays every action that still fits.
 Stop: TypeAlias = Literal["strict", "fits"]
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The total `amounts` of the resources, one number or one for each, in the units of the costs.
+    """Limit the total amount of each resource.
 
+    amounts: one number, or one per resource, in the units of the costs.
     worst: largest cost of a play: a number, one per resource, or a table of actions x resources. A play is made only
         if its worst cost fits. Default in `play`: the largest costs in the pool; required in a `Session`.
     null: the action that costs nothing: an index, "add" for an additional last action with loss 1, or None for the
@@ -113,9 +116,11 @@ class Budget:
         return [amounts, worst, self.null, listed, *([] if self.target is None else [self.target])]
 
     def resolve(self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0) -> "ResolvedBudget":
-        """Return amounts, worst costs, prices and null action for these numbers of actions and resources.
+        """Return amounts, worst costs, prices and null action with defaults filled in.
 
-        `horizon` bounds the spending if there are neither amounts nor a table of costs.
+        actions, resources: number of actions and of resources.
+        costs: table of costs, shape (rows, actions * resources), if known.
+        horizon: bounds the spending if there are neither amounts nor a table of costs.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).null
         0
@@ -214,7 +219,9 @@ class Budget:
 
 
 class ResolvedBudget(NamedTuple):
-    """A budget with all defaults filled in; with an added null action, tables have one more row.
+    """Hold a budget with all defaults filled in.
+
+    With an added null action, tables have one more row.
 
     amounts: shape (resources,).
     worst: largest costs, shape (actions, resources).
@@ -232,7 +239,9 @@ class ResolvedBudget(NamedTuple):
     target: float = math.inf
 
     def relabelled(self, columns: Rounds) -> "ResolvedBudget":
-        """Return the budget for actions in the order of these columns, an added null action last.
+        """Return the budget with the actions in another order.
+
+        columns: old index of each action; an added null action stays last.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).relabelled(np.array([1, 0])).null
         1
@@ -243,7 +252,13 @@ class ResolvedBudget(NamedTuple):
 
 
 class BudgetRun(NamedTuple):
-    """A resolved budget with its stop rule, fluid play, and the loss per round of the best fixed mix."""
+    """Hold a resolved budget with the options of a play.
+
+    limits: the budget.
+    stop: stop rule.
+    mixed: fluid play, in which each action is played with its share of the mix.
+    comparator: loss per round of the best fixed mix, NaN if unknown.
+    """
 
     limits: ResolvedBudget
     stop: Stop = "fits"
@@ -252,8 +267,9 @@ class BudgetRun(NamedTuple):
 
 
 class BudgetTerms(NamedTuple):
-    """The part of a budget that a learner knows in advance, in the common scale.
+    """Hold the part of a budget that a learner knows in advance, in common scale.
 
+    actions, resources, horizon: numbers of them.
     rate: budget per round.
     null: index of the null action; it has loss 1 if it was `added`.
     prices: known costs, shape (actions, resources), NaN where not known.
@@ -272,7 +288,7 @@ class BudgetTerms(NamedTuple):
 
 @dataclass(frozen=True)
 class Balance:
-    """Amounts, spending, and reservations for plays in flight, in the units of the costs."""
+    """Amounts, spending, and reservations for plays in flight, in cost units."""
 
     amounts: tuple[float, ...]
     spent: tuple[float, ...]
@@ -288,7 +304,9 @@ NO_BALANCE = Balance((), (), ())  # without a budget
 
 
 def ticks_per_unit(amounts: Floats) -> Floats:
-    """Return the ticks per unit of each resource: the power of two that gives the amount 52 bits.
+    """Return the ticks per unit of each resource.
+
+    It is the power of two that gives the amount 52 bits.
 
     >>> ticks_per_unit(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
     True

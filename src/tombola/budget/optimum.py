@@ -1,4 +1,6 @@
-"""The comparator under a budget: OPT_LP, the best fixed mix with mean costs within the budget.
+"""The comparator under a budget: OPT_LP, the best fixed mix within the budget.
+
+Its mean costs are within the budget.
 
     OPT_LP = max r . x   such that   c_j . x <= rho_j for every resource j,   x a mix
 
@@ -31,12 +33,19 @@ _programs = threading.local()
 
 
 class UnreachableError(ParameterError):
-    """No mix keeps within the budget, or none reaches the target."""
+    """Raised if no mix keeps within the budget, or none reaches the target."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best fixed mix, its value and cost per round, and the linear program that it solves."""
+    """Hold the best fixed mix and the linear program that it solves.
+
+    value: objective per round: mean reward, or mean cost if there is a target.
+    mix: probability of each action.
+    cost: mean cost per round and resource.
+    program: rewards, costs and rates of the linear program.
+    unit: of the objective.
+    """
 
     value: float
     mix: Floats
@@ -46,7 +55,9 @@ class Optimum:
 
     @cached_property
     def prices(self) -> Floats:
-        """The dual prices: marginal reward of one more unit of each resource; 0 if the constraint is slack.
+        """The dual prices: marginal reward of one more unit of each resource.
+
+        A price is 0 if the constraint is slack.
 
         With a target, the first price is the marginal cost of one loss less. At a kink of the value, where left and
         right derivatives differ, a price is one number between the two.
@@ -55,7 +66,9 @@ class Optimum:
 
 
 def optimum(pool: Pool, budget: Budget) -> Optimum:
-    """Return OPT_LP for the whole pool; over all its rows the comparator collects `pool.rows * value`.
+    """Return OPT_LP of a pool: the best fixed mix within the budget.
+
+    Over all rows the comparator collects `pool.rows * value`.
 
     With a target, it is the cheapest mix whose mean loss is at most that.
 
@@ -99,7 +112,12 @@ def _reaching(program: Program, pool: Pool, target: float) -> Floats:
 
 
 def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float) -> tuple[Program, float]:
-    """Return the program that minimises cost under a target for the mean loss, and the unit of its objective.
+    """Return the program that minimises cost under a loss target, and its unit.
+
+    losses: mean loss of each action, shape (k,).
+    costs: mean costs, shape (k, resources).
+    rates: budget per round of each resource.
+    target: largest mean loss.
 
     Costs are scaled by the largest one. Rates that no cost exceeds are left out.
 
@@ -115,7 +133,9 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
 
 
 def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
-    """Return the corners of the loss of the best mix as a function of its mean cost, for one resource.
+    """Return the corners of the smallest loss as a function of the mean cost.
+
+    Only for one resource.
 
     Returns costs, losses and actions of the corners, from the cheapest action to the best one. The function is linear
     between corners.
@@ -145,7 +165,13 @@ def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -
 
 
 def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
-    """Return the dual prices: the p >= 0 that minimises rates . p + max_a (r_a - c_a . p).
+    """Return the dual prices of the linear program of a budget.
+
+    They are the p >= 0 that minimises rates . p + max_a (r_a - c_a . p).
+
+    rewards: mean reward of each action, shape (k,).
+    costs: mean costs, shape (k, resources).
+    rates: budget per round of each resource.
 
     >>> dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
     [0.714285714]
@@ -170,7 +196,7 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
 
 
 def mean_costs(pool: Pool) -> Floats:
-    """Return the mean cost of every action and resource."""
+    """Return the mean costs, shape (actions, resources)."""
     table: Any = pool.costs
     totals = np.zeros(table.shape[1:])
     for start in range(0, pool.rows, _CHUNK):
@@ -181,16 +207,27 @@ def mean_costs(pool: Pool) -> Floats:
 def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None = None) -> tuple[Floats, Floats]:
     """Return a best mix within the rates, and a basis that warm-starts a similar LP.
 
+    rewards: mean reward of each action, shape (k,).
+    costs: mean costs, shape (k, resources).
+    rates: budget per round of each resource.
+    basis: as returned for a similar program.
+
     >>> best_mix(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5]))[0].round(3).tolist()
     [0.0, 0.571, 0.429]
     """
     if costs.shape[1] == 1:
-        return one_resource(rewards, costs[:, 0], float(rates[0])), np.zeros(0)
-    return many_resources(rewards, costs, rates, basis)
+        return best_mix_one_resource(rewards, costs[:, 0], float(rates[0])), np.zeros(0)
+    return best_mix_many_resources(rewards, costs, rates, basis)
 
 
-def one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the best mix for one resource: the best action within the rate, or the best pair around the rate."""
+def best_mix_one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
+    """Return the best mix for one resource.
+
+    It is the best action within the rate, or the best pair around the rate.
+
+    rewards, costs: mean reward and mean cost of each action, shape (k,).
+    rate: budget per round.
+    """
     mix = np.zeros(rewards.size)
     within = np.flatnonzero(costs <= rate)
     if within.size == 0:
@@ -217,8 +254,13 @@ def _frontier(rewards: Floats, costs: Floats, actions: Any) -> Any:
     return order[rewards[order] > before]
 
 
-def many_resources(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None) -> tuple[Floats, Floats]:
-    """Return the best mix by HiGHS, started from `basis`; the result depends on the arguments alone."""
+def best_mix_many_resources(
+    rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return the best mix by HiGHS, and its basis.
+
+    The result depends on the arguments alone. Arguments as in `best_mix`.
+    """
     size = np.where((rates > 0) & np.isfinite(rates), rates, 1.0)  # the tolerances of HiGHS are absolute
     with np.errstate(over="ignore"):
         shares = np.where(rates > 0, np.minimum(costs / size, MAX_COST_RATIO), (costs > 0).astype(np.float64))
@@ -231,7 +273,9 @@ def many_resources(rewards: Floats, costs: Floats, rates: Floats, basis: Floats 
 
 
 def pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
-    """Return the best mix and its basis after a few simplex pivots from `basis`; None if that fails.
+    """Return the best mix and its basis by simplex pivots; None if that fails.
+
+    basis: of a similar program, where the pivots start. Other arguments as in `best_mix`.
 
     Primal pivots while the basis is feasible, dual pivots while it is dual feasible. The result is optimal within
     `TOLERANCE`.

@@ -14,14 +14,24 @@ TARGET_PENALTY = 2.0
 
 
 class TargetRegret(NamedTuple):
-    """A target, the cost per round of the cheapest mix that reaches it, and its dual price of one loss."""
+    """Define the regret under a loss target.
+
+    target: mean loss to reach.
+    cost: cost per round of the cheapest mix that reaches it.
+    price: dual price of one loss, in units of cost.
+    """
 
     target: float
     cost: float
     price: float
 
     def regret(self, rounds: Rounds, losses: Floats, spent: Floats) -> Floats:
-        """Return spending above the cheapest mix plus twice the price of each loss above the target.
+        """Return excess spending plus twice the price of each excess loss.
+
+        Both are relative to the cheapest mix that reaches the target.
+
+        rounds: numbers of rounds.
+        losses, spent: totals after these rounds.
 
         >>> TargetRegret(0.25, 0.75, 1.0).regret(np.array([4]), np.array([2.0]), np.array([2.0])).tolist()
         [1.0]

@@ -1,4 +1,4 @@
-"""Budget tracker: the balance in ticks, and the kernels that decide which actions may be played.
+"""Budget tracker: balance in ticks, and kernels that decide affordable actions.
 
 Nothing is ever overspent. `room`, the amount minus spent and reserved ticks, is an integer and hence exact (see
 `tombola.budget.budget`). A play is made only if its worst cost in ticks is at most the room, and that much is reserved.
@@ -30,12 +30,12 @@ MIX_TOLERANCE = 1e-6  # allowed deviation of the sum of a mix from 1
 
 
 class BudgetTracker(NamedTuple):
-    """Balance and limits of a budget.
+    """Balance and limits of a budget, in ticks.
 
     amounts, spent, reserved: ticks, shape (resources,).
     worst, largest: worst costs in ticks, per action and resource, and their maximum per resource.
     worst_costs: worst costs in their own units.
-    in_one, scale: factors from cost units to ticks and to the common scale.
+    unit_ticks, scale: factors from cost units to ticks and to the common scale.
     fits: 1 for each action that is affordable now.
     flags: STOPPED, CLOSED and AMPLE.
     null: index of the null action.
@@ -49,7 +49,7 @@ class BudgetTracker(NamedTuple):
     worst: Floats
     largest: Floats
     worst_costs: Floats
-    in_one: Floats
+    unit_ticks: Floats
     scale: Floats
     fits: Floats
     flags: Floats
@@ -60,27 +60,31 @@ class BudgetTracker(NamedTuple):
 
 
 def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, float]:
-    """Return a tracker with nothing spent, and the rate of the common scale."""
+    """Return a tracker with nothing spent, and the rate of the common scale.
+
+    budget_run: resolved budget and stop rule.
+    horizon: number of rounds.
+    """
     limits, stop, mixed, _ = budget_run
     if stop not in ("strict", "fits"):
         raise ParameterError(f"play: stop must be 'strict' or 'fits', got {stop!r}; write stop='fits'.")
-    in_one = ticks_per_unit(limits.amounts)
+    unit_ticks = ticks_per_unit(limits.amounts)
     largest = limits.worst.max(axis=0)
     binds = (limits.amounts > 0) & (largest > 0)
     with np.errstate(over="ignore"):
         common = min([float(horizon), *(limits.amounts[binds] / largest[binds]).tolist()])
         scale = np.where(binds, common / np.where(binds, limits.amounts, 1.0), 0.0)
     scale = np.minimum(scale, np.finfo(np.float64).max)  # amounts near the smallest float overflow
-    worst = np.array([[to_ticks(cost, one) for cost, one in zip(row, in_one, strict=True)] for row in limits.worst])
+    worst = np.array([[to_ticks(cost, one) for cost, one in zip(row, unit_ticks, strict=True)] for row in limits.worst])
     actions, resources = worst.shape
     tracker = BudgetTracker(
-        amounts=np.floor(limits.amounts * in_one),
+        amounts=np.floor(limits.amounts * unit_ticks),
         spent=np.zeros(resources),
         reserved=np.zeros(resources),
         worst=worst,
         largest=worst.max(axis=0),
         worst_costs=np.ascontiguousarray(limits.worst),
-        in_one=in_one,
+        unit_ticks=unit_ticks,
         scale=scale,
         fits=np.ones(actions),
         flags=np.zeros(3),
@@ -93,27 +97,40 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
 
 
 def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
-    """Return the balance in cost units; spent and reserved are rounded up by less than a tick per play."""
-    spent, reserved = tracker.spent / tracker.in_one, tracker.reserved / tracker.in_one
+    """Return the balance in cost units.
+
+    Spent and reserved amounts are rounded up by less than a tick per play.
+
+    amounts: as the user gave them.
+    """
+    spent, reserved = tracker.spent / tracker.unit_ticks, tracker.reserved / tracker.unit_ticks
     return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
 
 
 def remaining(tracker: BudgetTracker) -> Floats:
-    """Return the unspent amounts in the common scale; infinite for resources that do not bind."""
-    left = (tracker.amounts - tracker.spent) / tracker.in_one * tracker.scale
+    """Return the unspent amounts in common scale; infinite if they do not bind."""
+    left = (tracker.amounts - tracker.spent) / tracker.unit_ticks * tracker.scale
     return np.where(tracker.scale > 0, left, np.inf)
 
 
-def to_ticks(cost: float, in_one: float) -> float:
-    """Return a cost rounded up to whole ticks; the product is exact, since `in_one` is a power of two."""
+def to_ticks(cost: float, unit_ticks: float) -> float:
+    """Return a cost rounded up to whole ticks.
+
+    unit_ticks: ticks per unit, a power of two, so the product is exact.
+    """
     if cost > 0.0:
-        return max(1.0, float(np.ceil(cost * in_one)))  # at least one, since the product may underflow
+        return max(1.0, float(np.ceil(cost * unit_ticks)))  # at least one, since the product may underflow
     return 0.0
 
 
 @no_inline
 def cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
-    """Return an upper bound in ticks on the cost of a play, of one action or of a mix."""
+    """Return an upper bound on the cost of a play, in ticks.
+
+    played: share of each action; a single 1 unless play is fluid.
+    costs: shape (actions, resources), in cost units.
+    resource: index of the resource.
+    """
     total, share, paid = 0.0, 0.0, 0
     for action in range(played.size):
         if played[action] > 0.0 and costs[action, resource] > 0.0:
@@ -122,7 +139,7 @@ def cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resourc
             paid += 1
     if paid > 1 or share != 1.0:
         total = total * (1.0 + tracker.slack) + paid * MIN_POSITIVE  # rounding and underflow
-    return to_ticks(total, tracker.in_one[resource])
+    return to_ticks(total, tracker.unit_ticks[resource])
 
 
 def update_affordable(tracker: BudgetTracker) -> None:
@@ -151,7 +168,10 @@ def update_affordable(tracker: BudgetTracker) -> None:
 
 @no_inline
 def check_actions(tracker: BudgetTracker) -> None:
-    """Mark the affordable actions; in fluid play, all actions unless a resource they need is used up."""
+    """Mark the affordable actions in `tracker.fits`.
+
+    In fluid play, these are all actions unless a resource they need is used up.
+    """
     for action in range(tracker.fits.size):
         tracker.fits[action] = 1.0
         for j in range(tracker.amounts.size):
@@ -161,7 +181,7 @@ def check_actions(tracker: BudgetTracker) -> None:
 
 
 def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
-    """Move the shares of unaffordable actions to the null action; nothing to do while every mix fits."""
+    """Move the shares of unaffordable actions to the null action, in place."""
     if tracker.flags[AMPLE] == 1.0:
         return
     for action in range(mix.size):
@@ -174,7 +194,10 @@ def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
 
 @no_inline
 def scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
-    """Move from all actions to the null action until the worst cost of the mix fits."""
+    """Move shares to the null action until the worst cost of the mix fits.
+
+    mix: changed in place.
+    """
     for _ in range(3):
         share = 1.0
         for j in range(tracker.amounts.size):
@@ -202,7 +225,13 @@ def set_null_mix(tracker: BudgetTracker, mix: Floats) -> None:
 def draw_and_reserve(
     tracker: BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
 ) -> tuple[int, float]:
-    """Draw the action, unless play is fluid; write the play into `played` and reserve its worst cost.
+    """Draw an action and reserve its worst cost; return it with its probability.
+
+    In fluid play nothing is drawn, and the whole mix is played.
+
+    mix: probability of each action.
+    played: output, share of each action in this play.
+    reserved: output, ticks reserved per resource.
 
     The last check before a play: a mix that is not a distribution or does not fit is replaced by the null action.
     """
@@ -228,7 +257,7 @@ def draw_and_reserve(
 
 
 def is_distribution(mix: Floats) -> bool:
-    """Return whether a mix has no negative or NaN share and sums to 1 within `MIX_TOLERANCE`."""
+    """Return whether shares are nonnegative and sum to 1 within `MIX_TOLERANCE`."""
     total = 0.0
     for action in range(mix.size):
         if not mix[action] >= 0.0:
@@ -238,7 +267,11 @@ def is_distribution(mix: Floats) -> bool:
 
 
 def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
-    """Charge the cost of a play and release its reservation."""
+    """Charge the cost of a play and release its reservation.
+
+    played, reserved: as written by `draw_and_reserve`.
+    costs: of the row, shape (actions, resources).
+    """
     for j in range(reserved.size):
         tracker.spent[j] += cost_in_ticks(tracker, played, costs, j)
         tracker.reserved[j] -= reserved[j]

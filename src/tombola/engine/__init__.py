@@ -1,1 +1,1 @@
-"""Engine: the loop, its state and tickets, and the compiler; the only package that imports Numba."""
+"""Engine: loop, state, tickets and compiler. Only it imports Numba."""

@@ -1,4 +1,7 @@
-"""Arrival schedule of delayed feedback."""
+"""Arrival schedule of delayed feedback: in which round feedback arrives.
+
+`tombola.engine.loop` delivers it to the learner; `tombola.delay` has the delay models.
+"""
 
 from typing import NamedTuple
 
@@ -20,14 +23,20 @@ class ArrivalSchedule(NamedTuple):
 
 
 def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
-    """Return whether the next feedback, after `revealed` ones, has arrived at the start of round t."""
+    """Return whether the next feedback has arrived at the start of round t.
+
+    revealed: the number of feedbacks revealed so far.
+    """
     if arrivals.delay >= 0:
         return bool(revealed + arrivals.delay + 1 <= t)
     return bool(revealed < arrivals.rounds.size and arrivals.arrivals[revealed] <= t)
 
 
 def next_round(arrivals: ArrivalSchedule, revealed: int) -> int:
-    """Return the round of the next feedback, after `revealed` ones."""
+    """Return the round of the next feedback.
+
+    revealed: the number of feedbacks revealed so far.
+    """
     return int(revealed) if arrivals.delay >= 0 else int(arrivals.rounds[revealed])
 
 
@@ -47,7 +56,7 @@ def from_delays(delay: int | Rounds) -> ArrivalSchedule:
 
 
 def max_in_flight(arrivals: ArrivalSchedule) -> int:
-    """Return the largest number of plays in flight at once, including the current one."""
+    """Return the largest number of plays in flight, including the current one."""
     if arrivals.delay >= 0:
         return arrivals.delay + 1
     return int((arrivals.arrivals - arrivals.rounds).max(initial=1))

@@ -33,13 +33,16 @@ class KeyedFile:
         self._file.save(key, (key, data))
 
     def load(self, key: Any) -> Any:
-        """Return the data of this key; None if there are none, or if they were written for another key."""
+        """Return the data of this key; None if missing or written for another key."""
         entry = self._file.load(key)
         return entry[1] if isinstance(entry, tuple) and entry[0] == key else None
 
 
 class TolerantCache:
-    """Numba's cache of one function; a failure to read or write is a warning, and the code is compiled again."""
+    """Numba's cache of one function; disk failures are warnings.
+
+    Code that cannot be read is compiled again.
+    """
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
@@ -70,7 +73,10 @@ class TolerantCache:
 
 
 def enable_cache(dispatcher: Any) -> None:
-    """Let a dispatcher store its machine code on disk, if a folder can be written."""
+    """Let a dispatcher store its machine code on disk, if a folder is writable.
+
+    dispatcher: a function compiled by Numba.
+    """
     try:
         dispatcher.enable_caching()
     except (RuntimeError, OSError):
@@ -81,13 +87,16 @@ def enable_cache(dispatcher: Any) -> None:
 
 
 def is_cached(dispatcher: Any) -> bool:
-    """Return whether code of this dispatcher is on disk."""
+    """Return whether machine code of this dispatcher is on disk."""
     file = getattr(dispatcher._cache, "_cache_file", None)
     return file is not None and os.path.exists(file._index_path)
 
 
 def has_index(source: str, digest: str) -> bool:
-    """Return whether the cache may contain a kernel with this fingerprint, without importing Numba.
+    """Return whether the disk cache may contain a kernel, without Numba.
+
+    source: path of the file that defines the kernel.
+    digest: fingerprint of the kernel.
 
     Its locations are those of Numba: NUMBA_CACHE_DIR if that is set, else beside the source, else the user's folder.
     """

@@ -21,11 +21,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tombola.engine.cache import enable_cache, has_index, is_cached
-from tombola.engine.fingerprint import fingerprint, globals_used, trusted
+from tombola.engine.fingerprint import fingerprint, globals_used, is_versioned
 from tombola.engine.intrinsics import NATIVE, NOT_INLINED
 from tombola.errors import LearnerError, TombolaWarning
 
 Kernel: TypeAlias = Any  # a plain function or a Numba dispatcher
+# "auto" interprets short work and compiles the rest.
 Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
 
 # Measured for the learners of this package: seconds to compile one loop, and to interpret one round of k actions.
@@ -69,7 +70,11 @@ def _in_mode(mode: Mode) -> Iterator[None]:
 
 @dataclass
 class Workload:
-    """The time that one task would take with each kernel interpreted; decides for each whether compiling it pays.
+    """Estimated time of a task with interpreted kernels; decides what to compile.
+
+    seconds: the estimate.
+    mode: "auto" decides by the estimate.
+    decisions: fingerprint -> whether to interpret, for kernels requested so far.
 
     One decision holds for the whole task, so no reported number comes from both ways. Threads of a task share the
     object and enter `active()` each. The mode of the creating context holds for all of them.
@@ -84,12 +89,18 @@ class Workload:
 
     @classmethod
     def of_rounds(cls, rounds: float, actions: int) -> "Workload":
-        """Return the work of so many rounds of a learner with so many actions."""
+        """Return the workload of a number of rounds of one learner.
+
+        actions: number of actions; it sets the time of a round.
+        """
         return cls(rounds * (ROUND_SECONDS + ACTION_SECONDS * actions))
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Use this workload for the kernels requested in this block; an outer workload has precedence."""
+        """Use this workload for the kernels requested in this block.
+
+        An outer workload has precedence.
+        """
         if _workload.get() is not None:
             yield
             return
@@ -102,6 +113,8 @@ class Workload:
 
     def interprets(self, function: Kernel, digest: str | None) -> bool:
         """Return whether to interpret a kernel that is in neither cache.
+
+        digest: fingerprint of the kernel, None if it has none.
 
         The estimates of earlier tasks count too: once their sum reaches the time to compile, the kernel is compiled.
         So many short tasks take at most about twice the time of the better way (ski rental).
@@ -118,13 +131,20 @@ class Workload:
 
 @contextmanager
 def expected_rounds(rounds: float, actions: int) -> Iterator[None]:
-    """Declare that the kernels requested in this block play so many rounds of so many actions."""
+    """Declare the rounds that kernels requested in this block will play.
+
+    actions: number of actions of a round.
+    """
     with Workload.of_rounds(rounds, actions).active():
         yield
 
 
 def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
-    """Return `function` with the names in `kernels` bound to these functions, compiled for such arguments.
+    """Return `function` with the names in `kernels` bound, and compiled.
+
+    function: a plain function that calls `kernels` as global names.
+    arguments: examples of its arguments, which determine the types.
+    kernels: name -> plain function.
 
     >>> def double(x):
     ...     return 2 * x
@@ -140,7 +160,10 @@ def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
 
 
 def compile_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
-    """Do the same for a short step, which holds the GIL: releasing it would take as long as the step."""
+    """Compile a short step like `compile_loop`, but without releasing the GIL.
+
+    Releasing it would take as long as the step.
+    """
     return _compile_or_interpret(function, arguments, kernels, hold_gil=True)
 
 
@@ -233,7 +256,7 @@ def _dispatcher(
             value = clone.__globals__.get(name)
             if isinstance(value, types.ModuleType) and attribute is not None:
                 _refuse_member(inner, value, attribute)
-            elif isinstance(value, types.FunctionType) and not trusted(value):
+            elif isinstance(value, types.FunctionType) and not is_versioned(value):
                 clone.__globals__[name] = compile_inner(value)
         for cell in clone.__closure__ or ():
             if isinstance(cell.cell_contents, types.FunctionType):
@@ -273,7 +296,7 @@ def _bind(function: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:
 
 def _refuse_member(function: Kernel, module: types.ModuleType, attribute: str) -> None:
     value = getattr(module, attribute, None)
-    if isinstance(value, types.FunctionType) and not trusted(value):
+    if isinstance(value, types.FunctionType) and not is_versioned(value):
         raise LearnerError(
             f"{function.__qualname__}: a kernel can only call functions it names directly, got "
             f"{module.__name__}.{attribute}; write 'from {module.__name__} import {attribute}' and call {attribute}."

@@ -62,7 +62,10 @@ _MAX_WALKS = 1024  # the memo is cleared beyond
 
 
 def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]) -> str | None:
-    """Return the hash of `function` with the globals `bound`, or None if something in reach is opaque."""
+    """Return the hash of a function with all it depends on; None if opaque.
+
+    bound: functions that replace global names.
+    """
     key = (
         _identity(function),
         *((name, _identity(kernel)) for name, kernel in bound.items()),
@@ -110,7 +113,10 @@ def _digest(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]
 
 @lru_cache(maxsize=4096)
 def globals_used(code: types.CodeType) -> tuple[tuple[str, str | None], ...]:
-    """Return the global names that `code` loads, each with the attribute that is read from it directly, if any."""
+    """Return the global names that `code` loads, with the attribute read from each.
+
+    The attribute is None if the name is used by itself.
+    """
     instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
     used = set()
     for here, following in zip(instructions, [*instructions[1:], None], strict=True):
@@ -123,8 +129,8 @@ def globals_used(code: types.CodeType) -> tuple[tuple[str, str | None], ...]:
     return tuple(sorted(used, key=str))
 
 
-def trusted(value: Any) -> bool:
-    """Return whether `value` belongs to a library with a version that the cache depends on."""
+def is_versioned(value: Any) -> bool:
+    """Return whether `value` is from a library whose version is in the cache key."""
     return str(getattr(value, "__module__", None) or "").split(".")[0] in _TRUSTED
 
 
@@ -204,7 +210,7 @@ def _value(value: Any, walk: _Walk) -> Iterator[str | bytes]:
         yield np.ascontiguousarray(value).tobytes()
     elif isinstance(value, type) and issubclass(value, tuple) and value is not tuple:
         yield f"{value.__module__} {value.__qualname__} {getattr(value, '_fields', ())}"
-    elif trusted(value):
+    elif is_versioned(value):
         yield f"{value.__module__} {getattr(value, '__qualname__', repr(value))}"
     elif isinstance(value, types.FunctionType):
         yield from _parts(value, {}, walk)

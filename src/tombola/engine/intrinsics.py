@@ -1,4 +1,4 @@
-"""Intrinsics: instructions that plain Python cannot express, and hints for the compiler.
+"""Intrinsics and compiler hints that plain Python cannot express.
 
 `NATIVE` maps a plain function to a factory of the LLVM intrinsic that replaces it. `NOT_INLINED` lists the kernels
 that are compiled as functions of their own.
@@ -17,7 +17,9 @@ ROUND = 6755399441055744.0
 
 
 def prefetch(table: Any, row: Any, column: Any) -> None:
-    """Prefetch the cache line of table[row, column]; rows in random order miss the cache.
+    """Prefetch the cache line of table[row, column]; a no-op in plain Python.
+
+    Rows in random order miss the cache.
 
     No-op in plain Python.
     """
@@ -74,11 +76,12 @@ def _power_of_two() -> Any:
     return intrinsic(typed)
 
 
+# Kernels compiled as functions of their own; see `no_inline`.
 NOT_INLINED: set[Any] = set()
 
 
 def no_inline(function: Kernel) -> Kernel:
-    """Compile this kernel as a function of its own, not inlined: for large kernels, which compile slowly.
+    """Compile this kernel as a separate function; large kernels compile faster so.
 
     >>> @no_inline
     ... def many_lines(state):
@@ -88,4 +91,5 @@ def no_inline(function: Kernel) -> Kernel:
     return function
 
 
+# Plain function -> factory of the LLVM intrinsic that replaces it.
 NATIVE: dict[Any, Callable[[], Any]] = {prefetch: _prefetch, power_of_two: _power_of_two}

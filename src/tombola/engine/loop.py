@@ -27,7 +27,12 @@ LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = 0, 1, 2, 3, 4  # entries of `sums`
 
 
 class RowStream(NamedTuple):
-    """The pool and its order. `labels[action]` is the column of an action, -1 for an added null action.
+    """The pool in its order.
+
+    losses: shape (rows, columns); costs: shape (rows, columns * resources).
+    labels: column of each action, -1 for an added null action.
+    order: row index of each round.
+    best: the action with the smallest total loss, the comparator.
 
     `best` is the action with the smallest total loss, the comparator.
     """
@@ -40,7 +45,7 @@ class RowStream(NamedTuple):
 
 
 class Accumulators(NamedTuple):
-    """Totals of a play so far, their values at the marked rounds, and optionally every round.
+    """Totals of a play so far, at the marked rounds, and optionally per round.
 
     cursor: position of the loop, indexed by ROUND, REVEALED, MARK, LAST and UNTIL.
     sums: totals, indexed by LOSS, EXPECTED, COMPARATOR, SWITCHES, and SPENT + resource.
@@ -72,7 +77,15 @@ def loop(
     workspace: Any,
     accumulators: Accumulators,
 ) -> None:
-    """Play until the round UNTIL, or until the learner needs to plan."""
+    """Play until the round UNTIL, or until the learner needs to plan.
+
+    memory: state vector of the learner.
+    rng: random generator of the learner.
+    table: rows in their order.
+    arrivals: arrival schedule of feedback.
+    workspace: scratch arrays of the feedback model.
+    accumulators: results; its cursor is the position of the loop.
+    """
     state, mix, cursor = view(memory), mix_slice(memory), accumulators.cursor
     until = cursor[UNTIL]
     for t in range(cursor[ROUND], until + 1):
@@ -87,7 +100,10 @@ def loop(
 
 
 def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t: int) -> bool:
-    """Return whether there is no delay; if so, count round t as revealed, since its own turn reveals it."""
+    """Return whether there is no delay, and then count round t as revealed.
+
+    The turn of round t then reveals its feedback itself.
+    """
     if arrivals.delay != 0:
         return False
     accumulators.cursor[REVEALED] = t + 1
@@ -95,21 +111,25 @@ def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t:
 
 
 def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
-    """Prefetch the row that is needed some rounds from now, one cache line (8 floats) at a time."""
+    """Prefetch the row of round t + PREFETCH_ROUNDS.
+
+    order: row index of each round.
+    columns: number of columns to prefetch, a cache line (8 floats) at a time.
+    """
     if t + PREFETCH_ROUNDS < order.size:
         for column in range(0, columns, 8):
             prefetch(rows, order[t + PREFETCH_ROUNDS], column)
 
 
 def copy_row(table: RowStream, t: int, row: Floats) -> None:
-    """Copy the losses of round t, so that no learner can reach the pool."""
+    """Copy the losses of round t into `row`, so that no learner sees the pool."""
     source = table.order[t]
     for action in range(row.size):
         row[action] = table.losses[source, table.labels[action]]
 
 
 def record_action(accumulators: Accumulators, t: int, action: int, probability: float) -> None:
-    """Record the action of round t."""
+    """Add the action of round t (from 0) to the accumulators."""
     # The first action is not a switch.
     if t > 0 and action != accumulators.cursor[LAST]:
         accumulators.sums[SWITCHES] += 1.0
@@ -120,7 +140,15 @@ def record_action(accumulators: Accumulators, t: int, action: int, probability: 
 
 
 def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float, comparator: float) -> None:
-    """Record the losses of round t and, at a marked round, all totals; must be the last record of a round."""
+    """Add the losses of round t to the accumulators; the last record of a round.
+
+    At a marked round all totals are copied to `curve` and `shares`.
+
+    accumulators: changed in place.
+    t: round, from 0.
+    loss, expected: of the learner, and its expectation over the learner's randomness.
+    comparator: loss of the comparator.
+    """
     sums = accumulators.sums
     sums[LOSS] += loss
     sums[EXPECTED] += expected
@@ -139,7 +167,14 @@ def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float
 def new_accumulators(
     actions: int, rounds: int, marks: Rounds, *, resources: int, per_round: bool, expects: bool
 ) -> Accumulators:
-    """Return zeroed accumulators; `per_round` allocates the arrays with one entry per round."""
+    """Return zeroed accumulators.
+
+    actions, rounds: number of actions and of rounds.
+    marks: rounds at which totals are recorded, increasing.
+    resources: number of resources of the budget, 0 without one.
+    per_round: allocate the arrays with one entry per round.
+    expects: compute expected losses.
+    """
     length = rounds if per_round else 0
     return Accumulators(
         cursor=np.zeros(5, np.int64),

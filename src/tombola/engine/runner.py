@@ -1,4 +1,4 @@
-"""Runner: a learner with its state, random generator, workspace and compiled kernels."""
+"""Runner: a learner with state, rng, workspace and compiled kernels."""
 
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,11 @@ MAX_CALL_SECONDS = 0.1
 
 
 class Runner:
-    """A learner in play; `ring` is the largest number of plays in flight at once.
+    """Hold a learner in play: its state, workspace and compiled kernels.
+
+    learner, feedback_model: the learner, and the model of its feedback.
+    rng: random generator of the learner.
+    ring: largest number of plays in flight at once.
 
     `memory` is the flat state vector of the learner (see `state_vector`).
     """
@@ -50,12 +54,20 @@ class Runner:
         return mix_slice(self.memory) if self.learner.mixes else None
 
     def step(self, function: Kernel, *arguments: Any) -> Kernel:
-        """Return the loop or a live step, bound to this learner and compiled for such arguments."""
+        """Return a kernel bound to this learner and compiled for such arguments.
+
+        function: the loop, or a live step of the feedback model.
+        """
         compile_function = compile_loop if function is loop else compile_step
         return compile_function(function, arguments, **self._kernels)
 
     def play(self, table: RowStream, arrivals: ArrivalSchedule, accumulators: Accumulators) -> None:
-        """Play all rounds of the table; call `plan` whenever the learner needs it."""
+        """Play all rounds of the table; call `plan` whenever the learner needs it.
+
+        table: rows in their order.
+        arrivals: arrival schedule of feedback.
+        accumulators: results, changed in place.
+        """
         arguments = (self.memory, self.rng, table, arrivals, self.workspace, accumulators)
         if self._loop is None:
             self._loop = self.step(loop, *arguments)
@@ -72,7 +84,10 @@ class Runner:
                 )
 
     def plan(self, played: int) -> None:
-        """Let the learner plan after `played` rounds, in plain Python; raise if it never stops needing to."""
+        """Call the learner's `plan`, in plain Python.
+
+        played: rounds played so far. Raises LearnerError after MAX_PLANS plans in one round.
+        """
         self._plans = self._plans + 1 if played == self._planned_at else 1
         self._planned_at = played
         if self._plans > MAX_PLANS:

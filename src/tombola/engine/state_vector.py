@@ -21,12 +21,19 @@ from tombola.errors import LearnerError
 
 
 def lazy_zeros(rows: int, columns: int) -> Floats:
-    """Return a matrix of zeros that needs no memory until it is flattened, and then only the pages written."""
+    """Return a read-only matrix of zeros that takes no memory.
+
+    After `flatten`, only the pages that are written take memory.
+    """
     return np.broadcast_to(np.float64(0), (rows, columns))
 
 
 def flatten(state: NamedTuple, actions: int) -> Floats:
-    """Return the state vector that holds `state`, for this number of actions."""
+    """Return the state vector that holds a state.
+
+    state: a named tuple of numbers, vectors and matrices.
+    actions: number of actions; as many floats are added for the mix.
+    """
     fields = [np.asarray(value, dtype=np.float64) for value in state]
     for name, field in zip(state._fields, fields, strict=True):
         if field.ndim > 2:
@@ -49,7 +56,12 @@ def flatten(state: NamedTuple, actions: int) -> Floats:
 
 
 def unflattener(state: NamedTuple) -> Callable[[Floats], Any]:
-    """Return the kernel that rebuilds the named tuple, as views on a state vector."""
+    """Return the kernel `view(memory)`, which rebuilds the named tuple.
+
+    Its fields are views on the state vector.
+
+    state: an example; its type and the dimensions of its fields count.
+    """
     return _unflattener(type(state), tuple(np.ndim(value) for value in state))
 
 
@@ -73,5 +85,5 @@ def _part(at: int, dimensions: int) -> str:
 
 
 def mix_slice(memory: Floats) -> Floats:
-    """Return the part of a state vector that holds the mix."""
+    """Return a view of the part of a state vector that holds the mix."""
     return memory[memory.size - int(memory[0]) :]

@@ -29,7 +29,7 @@ INITIAL_ROUNDS = 64  # capacity of a new table; it doubles when full
 
 
 class Ticket(NamedTuple):
-    """One play: round (from 1), action, and probability of the action (NaN if there is no formula).
+    """One play: round (from 1), action, and its probability (NaN if unknown).
 
     Two NaN probabilities count as equal, so that such tickets can be looked up.
 
@@ -65,7 +65,7 @@ def has_capacity(cells: Floats) -> bool:
 
 
 def write_ticket(cells: Floats, action: int, probability: float) -> int:
-    """Write a ticket into the next row; return its round."""
+    """Write a ticket into the next row of the table; return its round."""
     round_ = int(cells[0, ROUNDS]) + 1
     cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
     cells[0, ROUNDS] = round_
@@ -85,7 +85,7 @@ def has_native_types(ticket: Ticket) -> bool:
 
 
 def is_issued(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Return whether a ticket was issued; its probability must be equal to the bit."""
+    """Return whether a ticket was issued, with this probability to the bit."""
     if not 1 <= round <= cells[0, ROUNDS] or cells[round, ACTION] != action:
         return False
     ticket_cells = float(cells[round, PROBABILITY])
@@ -104,7 +104,7 @@ def ticket_cells(cells: Floats, round: int) -> tuple[int, float]:
 
 
 def mark_answered(cells: Floats, round: int) -> None:
-    """Mark a round, the outcome of which is written, as answered by the newest event."""
+    """Mark a round as answered by the newest event; its outcome is written."""
     cells[0, ANSWERED] += 1.0
     cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, ANSWERED]
 
@@ -116,9 +116,11 @@ def unmark_answered(cells: Floats, round: int) -> None:
 
 
 class TicketTable:
-    """Tickets of a session with a fixed horizon, their encoded outcomes and features, and the order of events.
+    """Tickets of a session, their encoded outcomes and features, and event order.
 
-    An outcome has `outcome_width` floats, a row of features `n_features`.
+    horizon: largest number of tickets.
+    outcome_width: number of floats of an encoded outcome.
+    n_features: number of features of a row.
 
     >>> table = TicketTable(horizon=10, outcome_width=1)
     >>> round = table.round_of(table.issue(0, 1.0))
@@ -140,7 +142,7 @@ class TicketTable:
         return int(self.cells[0, ANSWERED])
 
     def reserve(self) -> None:
-        """Double the capacity, in a new matrix: a reader of the old one is not disturbed."""
+        """Double the capacity, in a new matrix; readers of the old one are undisturbed."""
         used = len(self) + 1
         cells = np.zeros((1 + min(self.horizon, 2 * used), self.cells.shape[1]))
         cells[:used] = self.cells[:used]
@@ -164,7 +166,10 @@ class TicketTable:
         return tuple(outcome) if answer_index else None
 
     def columns(self) -> dict[str, Floats | Rounds]:
-        """Return flat columns: pending outcomes are NaN; the history has 0 for a ticket, the round for an answer."""
+        """Return all tickets as flat columns, to be saved.
+
+        Pending outcomes are NaN. The history has 0 for a ticket, the round for an answer.
+        """
         rows = self.cells[1 : len(self) + 1]
         answer_index = rows[:, ANSWER_INDEX].astype(np.int64)
         history = np.zeros(len(self) + self.answered, np.int64)
@@ -211,7 +216,7 @@ class TicketTable:
         )
 
     def is_new(self, round: int, outcome: tuple[float, ...]) -> bool:
-        """Return whether a round is pending; raise FeedbackError if it has a different outcome."""
+        """Return whether a round is pending; raise if it has a different outcome."""
         if not self.cells[round, ANSWER_INDEX]:
             return True
         before = tuple(self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width].tolist())
@@ -223,7 +228,10 @@ class TicketTable:
         )
 
     def answer(self, round: int, outcome: tuple[float, ...]) -> bool:
-        """Write the outcome of a round; return False if it has the same outcome already."""
+        """Write the outcome of a round; return False if it has the same one already.
+
+        Raises FeedbackError if it has a different outcome.
+        """
         is_new = self.is_new(round, outcome)
         if is_new:
             self.write(round, outcome)

@@ -1,4 +1,4 @@
-"""Vector sums and exponentials with the same result on every machine; all functions are kernels.
+"""Vector sums and exponentials that agree to the bit on every machine.
 
 Four partial sums let the processor add in parallel, where a plain loop waits for each addition. The order of
 additions is fixed by the code, so compiled code and plain Python agree to the bit.
@@ -19,7 +19,7 @@ MIN_EXPONENT = -700.0  # exp is 0 below; 2^n would leave the range of float64
 
 
 def total(values: Floats) -> float:
-    """Return the sum."""
+    """Return the sum of the values, with four partial sums."""
     a = b = c = d = 0.0
     last = values.size - values.size % 4
     for i in range(0, last, 4):
@@ -33,7 +33,7 @@ def total(values: Floats) -> float:
 
 
 def dot(left: Floats, right: Floats) -> float:
-    """Return the sum of products."""
+    """Return the dot product, with four partial sums."""
     a = b = c = d = 0.0
     last = left.size - left.size % 4
     for i in range(0, last, 4):
@@ -61,7 +61,7 @@ def least(values: Floats) -> float:
 
 
 def exponential(y: float) -> float:
-    """Return exp(y) for y <= 0 by arithmetic alone, so that loops over it can be vectorised.
+    """Return exp(y) for y <= 0 by arithmetic alone, so that loops vectorise.
 
     exp(y) = 2^n exp(r) with integer n and |r| <= ln 2 / 2, and a Taylor polynomial of degree 13 for exp(r). Within one
     unit in the last place of the C library; 0 for y <= -700.

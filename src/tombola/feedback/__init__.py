@@ -10,6 +10,7 @@ from tombola.feedback.budgeted import BudgetedFeedback
 from tombola.feedback.budgeted_bandit import BudgetedBanditFeedback
 from tombola.feedback.full import FullFeedback
 
+# Value of a learner's attribute `feedback` -> model.
 FEEDBACK_MODELS: dict[str, type[FeedbackModel]] = {
     "full": FullFeedback,
     "bandit": BanditFeedback,
@@ -51,7 +52,7 @@ def make_feedback_model(
 
 
 def feedback_type(learner: Any) -> type[FeedbackModel]:
-    """Return the subclass of `FeedbackModel` that a learner needs."""
+    """Return the subclass of `FeedbackModel` named by the learner's `feedback`."""
     feedback = getattr(learner, "feedback", None)
     kind = feedback if isinstance(feedback, type) else FEEDBACK_MODELS.get(str(feedback))
     if isinstance(learner, type) or kind is None or not issubclass(kind, FeedbackModel):

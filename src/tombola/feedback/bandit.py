@@ -1,4 +1,4 @@
-"""Bandit feedback: after the delay, the learner sees the loss of the action it played."""
+"""Bandit feedback: the learner sees the loss of the action it played."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,7 +40,11 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Workspace(NamedTuple):
-    """Scratch arrays: the current row, and a ring buffer of the plays in flight."""
+    """Scratch arrays: the current row, and a ring buffer of plays in flight.
+
+    row: losses of the current row, shape (k,).
+    actions, probabilities, losses: of each play in flight, shape (ring,).
+    """
 
     row: Floats
     actions: Rounds
@@ -108,12 +112,15 @@ class BanditFeedback(FeedbackModel):
 
 
 def look_ahead(table: RowStream, t: int) -> None:
-    """Prefetch the start of the row that is played some rounds from now."""
+    """Prefetch the start of the row that is played some rounds after round t."""
     prefetch_row(table.losses, table.order, t, 1)
 
 
 def make_reveal(observe: Kernel) -> Kernel:
-    """Return the kernel that passes the loss of round s to the learner."""
+    """Return the kernel `reveal`, which passes the loss of round s to the learner.
+
+    observe: kernel of the learner.
+    """
 
     def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
         slot = s % workspace.actions.size
@@ -123,7 +130,12 @@ def make_reveal(observe: Kernel) -> Kernel:
 
 
 def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel that plays round t."""
+    """Return the kernel `turn`, which plays round t and records it.
+
+    choose: kernel that returns the action and its probability.
+    observe: kernel of the learner.
+    expect: kernel that returns the expected loss of the round.
+    """
 
     def turn(
         state: Any,
@@ -153,7 +165,15 @@ def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
 
 
 def live_observe(memory: Floats, cells: Floats, index: int, action: int, probability: float, loss: float) -> bool:
-    """Observe one loss and write it into the table, if it is in [0, 1] and the ticket is pending."""
+    """Observe one loss and write it into the ticket table.
+
+    Return False, and change nothing, unless the loss is in [0, 1] and the ticket is pending.
+
+    memory: state vector of the learner.
+    cells, index: cells of the ticket table, and the row of the ticket.
+    action, probability: of the ticket.
+    loss: of the action.
+    """
     if not is_pending(cells, index, action, probability) or not 0.0 <= loss <= 1.0:
         return False
     observe(view(memory), action, probability, loss)

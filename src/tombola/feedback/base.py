@@ -1,4 +1,4 @@
-"""Base of the feedback models: kernels of the loop, live kernels, and the codec of outcomes.
+"""Base of the feedback models: kernels of the loop, and a codec of outcomes.
 
 A feedback model defines which part of a row a learner sees after the delay. It binds the learner's kernels to the
 names that the loop calls, and it encodes, decodes and validates the outcomes that a session observes. An encoded
@@ -28,11 +28,12 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     needs_plan: Kernel
 
 
+# `outcome_width` floats, in the layout of the feedback model.
 EncodedOutcome: TypeAlias = tuple[float, ...]
 
 
 class LiveKernels(NamedTuple):
-    """Compiled single-round kernels of a learner, which write into the cells of a ticket table.
+    """Compiled single-round kernels of a learner, which write into a ticket table.
 
     `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is `NEEDS_PLAN` or `TABLE_FULL`
     if nothing was issued.
@@ -49,7 +50,12 @@ class LiveKernels(NamedTuple):
     runner: Any
 
     def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
-        """Observe a valid outcome of a pending ticket; raise for any other."""
+        """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise.
+
+        cells, index: cells of the ticket table, and the row of the ticket.
+        round: the round of the ticket, from 1.
+        outcome: encoded.
+        """
         if not self.observe(cells, index, round, outcome):
             raise FeedbackError(
                 f"learn: expected the outcome of a pending round, got {outcome} for round {round}; encode it first."
@@ -61,7 +67,11 @@ EMPTY_CELLS = np.zeros((1, 1))  # an argument of the type of `TicketTable.cells`
 
 
 class StepRunner:
-    """A learner driven round by round by a caller that keeps the tickets itself."""
+    """Play a learner one round at a time, for a caller that stores the tickets.
+
+    kernels: live kernels of the learner.
+    outcome_width: number of floats of an encoded outcome.
+    """
 
     def __init__(self, kernels: LiveKernels, outcome_width: int) -> None:
         self.runner = kernels.runner
@@ -70,27 +80,40 @@ class StepRunner:
         self._cells = np.zeros((2, OUTCOME_START + outcome_width))
 
     def act(self, played: int) -> tuple[int, float]:
-        """Plan if needed, and return the action of the round after `played` rounds with its probability."""
+        """Return the next action and its probability; plan first if needed.
+
+        played: the number of rounds played so far.
+        """
         self._cells[0, ROUNDS] = 0.0
         while (ticket := self._act(self._cells))[0] == NEEDS_PLAN:
             self.runner.plan(played)
         return ticket[1:]
 
     def plan(self, played: int) -> None:
-        """Let the learner plan until it no longer needs to."""
+        """Call the learner's `plan` until it no longer needs to.
+
+        played: the number of rounds played so far.
+        """
         self._cells[0, ROUNDS] = 1.0  # the table is full, so `act` issues nothing
         while self._act(self._cells)[0] == NEEDS_PLAN:
             self.runner.plan(played)
 
     def learn(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
-        """Observe the encoded outcome of a ticket."""
+        """Pass the encoded outcome of a play to the learner.
+
+        round: the round of the play, from 1.
+        action, probability: as returned by `act`.
+        """
         self._cells[0, ROUNDS], self._cells[1, :OUTCOME_START] = 1.0, (action, probability, 0.0)
         self._learn(self._cells, 1, round, outcome)
 
 
 @dataclass(frozen=True, eq=False)
 class FeedbackModel(ABC):
-    """Number of actions and rounds, and the feedback that a learner receives."""
+    """Define the feedback that a learner receives: kernels and codec of outcomes.
+
+    actions, horizon: number of actions and of rounds.
+    """
 
     actions: int
     horizon: int
@@ -112,7 +135,14 @@ class FeedbackModel(ABC):
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model for a learner; the base class rejects budgets and features."""
+        """Return the model for a learner; the base class rejects budgets and features.
+
+        learner: an instance of a learner.
+        horizon: number of rounds.
+        actions: number of actions, without an added null action.
+        budget_run: resolved budget and stop rule, or None.
+        features: number of features of a row, or None.
+        """
         if budget_run is not None:
             raise ParameterError(
                 f"budget: expected a learner for budgets, got {type(learner).__name__}; write for example "
@@ -140,11 +170,19 @@ class FeedbackModel(ABC):
         return NO_BALANCE
 
     def budget_arrays(self, workspace: Any) -> tuple[Floats, ...]:
-        """Return the arrays of the workspace that last from round to round; empty without a budget."""
+        """Return the arrays of a workspace that keep the balance of the budget.
+
+        A session saves them. Empty without a budget.
+        """
         return ()
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> EncodedOutcome:
-        """Return the encoded costs of a play; the base class rejects any."""
+        """Return the encoded costs of a play; the base class rejects any.
+
+        owner: named in the error message.
+        action: the action played.
+        cost: as the user gave it.
+        """
         if cost is not None:
             raise FeedbackError(f"{owner}: expected no cost without a budget, got {cost!r}; leave it out.")
         return ()
@@ -155,22 +193,28 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def workspace(self, ring: int) -> Any:
-        """Return the scratch arrays of the kernels, for `ring` plays in flight."""
+        """Return the scratch arrays of the kernels.
+
+        ring: largest number of plays in flight at once.
+        """
 
     @abstractmethod
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the functions to bind to the global names of the loop and of the live kernels."""
+        """Return the kernels of the loop and of the live kernels, by global name."""
 
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
-        """Let the learner plan, in plain Python."""
+        """Call the learner's `plan` with its state, in plain Python."""
         learner.plan(state=state, rng=rng)
 
     @abstractmethod
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return the kernels that play one round at a time."""
+        """Return the kernels that play one round at a time.
+
+        rng: random generator of the learner.
+        """
 
     def step_runner(self, learner: Any, rng: RngState) -> StepRunner:
-        """Return a learner to drive round by round, without a ticket table."""
+        """Return a `StepRunner` that plays the learner without a ticket table."""
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
     def encode_features(self, given: Any) -> Any:
@@ -179,19 +223,26 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the encoded outcome of a round, given the keyword arguments of `Session.observe`."""
+        """Return the encoded outcome of a round.
+
+        round, action: of the ticket.
+        given: the keyword arguments of `Session.observe`.
+        """
 
     @abstractmethod
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return the keyword arguments of `Session.observe` that encode to this outcome."""
+        """Return keyword arguments of `Session.observe` that encode to this outcome."""
 
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Return an encoded outcome read from a file; raise if it is not valid for this action."""
+        """Return an encoded outcome read from a file; raise if it is not valid.
+
+        action: the action of the ticket.
+        """
         return self.encode(0, action, self.to_observe_kwargs(outcome))
 
     @abstractmethod
     def decode(self, outcome: EncodedOutcome) -> Any:
-        """Return an outcome as `Session.outcomes` lists it."""
+        """Return an outcome in the form of `Session.outcomes`."""
 
     @abstractmethod
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
@@ -203,11 +254,21 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return the keyword arguments of `Session.observe` for a row with these losses and costs."""
+        """Return keyword arguments of `Session.observe` for a row of a table.
+
+        losses: of all actions, shape (k,).
+        action: the action played.
+        costs: of all actions, shape (k, resources), if there is a budget.
+        """
 
 
 def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
-    """Return the given loss or reward and its name; only arguments in `others` may accompany it."""
+    """Return the loss or reward that a user gave, and which of the two it is.
+
+    round: named in the error message.
+    given: keyword arguments of `Session.observe`.
+    others: further arguments that are allowed.
+    """
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
             raise FeedbackError(
@@ -225,7 +286,10 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
 
 
 def copy_into(target: Floats, given: Any) -> bool:
-    """Copy a value into an array and return True, if it converts to numbers of that shape."""
+    """Copy numbers into an array in place; return whether their shape fits.
+
+    given: anything; False is returned if it does not convert to numbers.
+    """
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -245,7 +309,12 @@ def are_losses(losses: Floats) -> bool:
 
 
 def parse_row(actions: int, given: Any, name: str) -> Floats:
-    """Return the losses of all actions, from losses or rewards."""
+    """Return the losses of all actions, from losses or rewards; raise if invalid.
+
+    actions: expected number of values.
+    given: as the user gave it.
+    name: "loss" or "reward".
+    """
     row = np.zeros(actions)
     if not copy_into(row, given) or not ((row >= 0) & (row <= 1)).all():
         raise FeedbackError(
@@ -256,7 +325,11 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
 
 
 def parse_loss(given: Any, name: str) -> float:
-    """Return one loss, from a loss or a reward."""
+    """Return one loss, from a loss or a reward; raise if it is not in [0, 1].
+
+    given: as the user gave it.
+    name: "loss" or "reward".
+    """
     try:
         value = float(given)
     except (OverflowError, TypeError, ValueError):
@@ -269,7 +342,12 @@ def parse_loss(given: Any, name: str) -> float:
 
 
 def make_choose(kernels: Any) -> Kernel:
-    """Return the kernel that chooses an action: from `act`, or drawn from the learner's mix."""
+    """Return the kernel `choose(state, mix, rng) -> (action, probability)`.
+
+    It calls the learner's `act`, or draws from the learner's mix.
+
+    kernels: `Kernels` of the learner.
+    """
     act, mix_of_state = kernels.act, kernels.mix
 
     def choose_plain(state: Any, mix: Floats, rng: RngState) -> tuple[int, float]:
@@ -287,22 +365,30 @@ def make_choose(kernels: Any) -> Kernel:
 
 
 def make_expected_loss(kernels: Any) -> Kernel:
-    """Return the kernel for the expected loss of a round, over the learner's own randomness."""
+    """Return the kernel for the expected loss of a round.
+
+    The expectation is over the learner's own randomness; without a mix it is the loss of the action.
+
+    kernels: `Kernels` of the learner.
+    """
     return expect_plain if kernels.mix is None else expect_mixed
 
 
 def expect_mixed(row: Floats, action: int, mix: Floats) -> float:
-    """Return the loss averaged over the mix."""
+    """Return the mean loss of a row under the mix; `action` is ignored."""
     return dot(mix, row)
 
 
 def expect_plain(row: Floats, action: int, mix: Floats) -> float:
-    """Return the loss of the action: without a mix there is nothing to average."""
+    """Return the loss of the action; `mix` is ignored."""
     return float(row[action])
 
 
 def make_pauses(needs_plan: Kernel) -> Kernel:
-    """Return the kernel that interrupts the loop when the learner needs to plan."""
+    """Return the kernel `pauses`: whether the loop must stop to let the learner plan.
+
+    needs_plan: kernel of the learner.
+    """
 
     def pauses(state: Any, workspace: Any) -> bool:
         return bool(needs_plan(state))
@@ -311,7 +397,13 @@ def make_pauses(needs_plan: Kernel) -> Kernel:
 
 
 def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, float]:
-    """Choose one action and write its ticket into the table."""
+    """Choose one action and write its ticket; return round, action, probability.
+
+    The round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
+
+    memory: state vector of the learner.
+    cells: of the ticket table.
+    """
     if needs_plan(view(memory)):
         return NEEDS_PLAN, 0, 0.0
     if not has_capacity(cells):

@@ -1,4 +1,4 @@
-"""Full feedback under a budget: after the delay, the learner sees the losses and costs of all actions.
+"""Full feedback under a budget: the learner sees all losses and costs.
 
 The budget tracker decides which actions may be played, for all learners alike. Learners receive costs in the common
 scale of `Budget`. The kernel `observe_round` passes a round to the learner; only that kernel and the codec differ in
@@ -73,7 +73,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Workspace(NamedTuple):
-    """Scratch arrays: the tracker, a ring buffer of the plays in flight, and the current row.
+    """Scratch arrays: the tracker, a ring buffer of plays in flight, the current row.
 
     played: mix of each play in flight, shape (ring, k).
     actions, probabilities: the drawn action of each play in flight, and its probability.
@@ -100,7 +100,7 @@ class Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BudgetedFeedback(FeedbackModel):
-    """The learner sees the losses and costs of all actions; the tracker enforces the budget.
+    """Reveal losses and costs of all actions; the tracker enforces the budget.
 
     An outcome is the losses of the listed actions, then their costs, action by action. An added null action is the
     last action and not part of the outcome. In fluid play every action is played with its share of the mix.
@@ -181,11 +181,14 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def unpack_outcome(self) -> Kernel:
-        """The kernel that copies an outcome into the current row and returns whether it is valid."""
+        """The kernel that copies an outcome into the current row and validates it."""
         return unpack_row_outcome
 
     def make_observe(self, observe: Kernel) -> Kernel:
-        """Return the kernel that passes a round to the learner: here the whole row."""
+        """Return the kernel that passes a round to the learner: here the whole row.
+
+        observe: kernel of the learner.
+        """
 
         def observe_round(state: Any, round: int, workspace: Workspace, slot: int) -> None:
             for action in range(workspace.played_copy.size):
@@ -207,7 +210,10 @@ class BudgetedFeedback(FeedbackModel):
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model of a learner under a budget; an added null action is one more action."""
+        """Return the model of a learner under a budget.
+
+        An added null action is one more action. Arguments as in the base class.
+        """
         if budget_run is None:
             raise ParameterError(
                 f"budget: {type(learner).__name__} needs one, got none; write for example budget=Budget(90.0)."
@@ -220,7 +226,7 @@ class BudgetedFeedback(FeedbackModel):
         hand = memory, rng, workspace.tracker, workspace.affordable, workspace.played[0], workspace.reserved[0]
         outcome = np.zeros(self.outcome_width)
         losses, costs = self.outcome_views(outcome)
-        act = runner.step(step_act, *hand, EMPTY_CELLS)
+        act = runner.step(live_act, *hand, EMPTY_CELLS)
         step = runner.step(live_observe, memory, workspace, prices, outcome, EMPTY_CELLS, 1, 0, 1.0, 1)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
@@ -235,7 +241,10 @@ class BudgetedFeedback(FeedbackModel):
         return LiveKernels(partial(act, *hand), observe_fast, observe, runner)
 
     def outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
-        """Return views of an encoded outcome: its losses, and its costs in their most common shape."""
+        """Return views of an encoded outcome: its losses, and its costs.
+
+        Costs have shape (actions,) for one resource, else (actions, resources).
+        """
         costs = outcome[self.n_listed_actions :]
         return outcome[: self.n_listed_actions], costs if self.resources == 1 else costs.reshape(
             self.n_listed_actions, -1
@@ -303,13 +312,13 @@ def _count(number: int, noun: str) -> str:
 
 
 def look_ahead(table: RowStream, t: int) -> None:
-    """Prefetch the losses and costs of the row that is played some rounds from now."""
+    """Prefetch losses and costs of the row that is played some rounds after t."""
     prefetch_row(table.losses, table.order, t, table.losses.shape[1])
     prefetch_row(table.costs, table.order, t, table.costs.shape[1])
 
 
 def copy_row(table: RowStream, workspace: Workspace, t: int) -> None:
-    """Copy the row of round t into the workspace, so that no learner can reach the pool."""
+    """Copy the row of round t into the workspace, so that no learner sees the pool."""
     source = table.order[t]
     resources = workspace.tracker.scale.size
     for action in range(workspace.row.size):
@@ -322,7 +331,10 @@ def copy_row(table: RowStream, workspace: Workspace, t: int) -> None:
 
 
 def make_pauses(needs_plan: Kernel) -> Kernel:
-    """Return the kernel that updates the tracker, and interrupts the loop when the learner needs to plan."""
+    """Return the kernel `pauses`: update the tracker, then test for a plan.
+
+    needs_plan: kernel of the learner.
+    """
 
     def pauses(state: Any, workspace: Workspace) -> bool:
         update_affordable(workspace.tracker)
@@ -333,13 +345,19 @@ def make_pauses(needs_plan: Kernel) -> Kernel:
 
 
 def copy_affordable(tracker: BudgetTracker, affordable: Floats) -> None:
-    """Copy the affordable actions, so that no learner can reach the tracker."""
+    """Copy the affordable actions, so that no learner can change the tracker.
+
+    affordable: output, shape (k,), 1 for each affordable action.
+    """
     for action in range(affordable.size):
         affordable[action] = tracker.fits[action]
 
 
 def make_reveal(observe_round: Kernel) -> Kernel:
-    """Return the kernel that charges the play of round s and passes the round to the learner."""
+    """Return the kernel `reveal`, which charges the play of round s and reveals it.
+
+    observe_round: kernel that passes the current row to the learner.
+    """
 
     def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
         slot = s % workspace.played.shape[0]
@@ -351,7 +369,11 @@ def make_reveal(observe_round: Kernel) -> Kernel:
 
 
 def make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
-    """Return the kernel that plays round t."""
+    """Return the kernel `turn`, which plays round t and records it.
+
+    decide: kernel that returns the action and its probability.
+    observe_round: kernel that passes the current row to the learner.
+    """
 
     def turn(
         state: Any,
@@ -380,7 +402,13 @@ def make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
 def record_play(
     accumulators: Accumulators, t: int, action: int, probability: float, workspace: Workspace, slot: int
 ) -> None:
-    """Record plays, costs and losses of round t."""
+    """Add plays, costs and losses of round t to the accumulators.
+
+    accumulators: changed in place.
+    t: round, from 0.
+    action, probability: of the play; unused in fluid play.
+    workspace, slot: the play in flight is `workspace.played[slot]`.
+    """
     played, loss = workspace.played[slot], 0.0
     if not workspace.tracker.fluid:
         record_action(accumulators, t, action, probability)
@@ -398,7 +426,12 @@ def record_play(
 
 
 def make_decide(propose: Kernel) -> Kernel:
-    """Return the kernel that takes the learner's mix, masks unaffordable actions, and reserves a play."""
+    """Return the kernel `decide`, which chooses a play and reserves its cost.
+
+    It asks the learner for a mix and masks unaffordable actions.
+
+    propose: kernel of the learner that writes its mix.
+    """
 
     def decide(
         state: Any, mix: Floats, rng: RngState, tracker: BudgetTracker, played: Floats, reserved: Floats
@@ -414,7 +447,7 @@ def make_decide(propose: Kernel) -> Kernel:
     return decide
 
 
-def step_act(
+def live_act(
     memory: Floats,
     rng: RngState,
     tracker: BudgetTracker,
@@ -423,7 +456,14 @@ def step_act(
     reserved: Floats,
     cells: Floats,
 ) -> tuple[int, int, float]:
-    """Update the tracker, choose one action and write its ticket into the table."""
+    """Update the tracker, choose one action and write its ticket.
+
+    Return round, action and probability; the round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
+
+    memory: state vector of the learner.
+    affordable, played, reserved: scratch arrays of the workspace.
+    cells: of the ticket table.
+    """
     update_affordable(tracker)
     copy_affordable(tracker, affordable)
     if tracker.flags[STOPPED] == 0.0 and needs_plan(view(memory), affordable):
@@ -445,7 +485,15 @@ def live_observe(
     probability: float,
     round: int,
 ) -> bool:
-    """Observe an outcome, write it into the table and charge its cost, if valid and the ticket is pending.
+    """Observe an outcome, write it into the ticket table and charge its cost.
+
+    Return False, and change nothing, unless the outcome is valid and the ticket is pending.
+
+    memory: state vector of the learner.
+    prices: costs known in advance, shape (actions, resources), NaN where unknown.
+    outcome: encoded.
+    cells, index: cells of the ticket table, and the row of the ticket.
+    action, probability, round: of the ticket.
 
     The learner comes first: if it raises, the ticket is still pending and its worst cost still reserved.
     """
@@ -465,7 +513,10 @@ def live_observe(
 
 
 def unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
-    """Copy losses and costs of all actions into the current row; return whether they are valid.
+    """Copy losses and costs of all actions into the current row; return validity.
+
+    prices: costs known in advance, shape (actions, resources), NaN where unknown. A cost must equal its price.
+    outcome: losses, then costs, of the listed actions.
 
     An added null action has loss 1 and cost 0.
     """
@@ -483,7 +534,11 @@ def unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outcom
 
 
 def unpack_action(workspace: Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
-    """Copy loss and costs of an action into the current row; return whether they are valid."""
+    """Copy loss and costs of one action into the current row; return validity.
+
+    prices: costs known in advance, shape (actions, resources), NaN where unknown.
+    costs: of the action, shape (resources,).
+    """
     workspace.row[action] = loss
     valid = 0.0 <= loss <= 1.0
     for j in range(costs.size):

@@ -1,4 +1,4 @@
-"""Bandit feedback under a budget: after the delay, the learner sees loss and costs of the action it played."""
+"""Bandit feedback under a budget: loss and costs of the action played."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tombola.feedback.budgeted import BudgetedFeedback, Workspace, unpack_action
 
 @dataclass(frozen=True, eq=False)
 class BudgetedBanditFeedback(BudgetedFeedback):
-    """The learner sees loss and costs of the action played; the tracker enforces the budget.
+    """Reveal loss and costs of the action played; the tracker enforces the budget.
 
     An outcome is the loss, then one cost per resource. Costs on the price list may be left out, and so may the
     outcome of an added null action, which has loss 1 and cost 0.
@@ -30,7 +30,10 @@ class BudgetedBanditFeedback(BudgetedFeedback):
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model of a learner; rejects fluid play, since only one action is observed."""
+        """Return the model of a learner; fluid play is rejected.
+
+        Only one action is observed, so a mix of all actions cannot be played.
+        """
         if budget_run is not None and budget_run.mixed:
             raise ParameterError(
                 f"play: mixed is for learners with full feedback, got {type(learner).__name__}, which has bandit "
@@ -89,7 +92,11 @@ class BudgetedBanditFeedback(BudgetedFeedback):
 
 
 def unpack_action_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
-    """Copy loss and costs of the action played into the current row; an added null action has loss 1."""
+    """Copy loss and costs of the action into the current row; return validity.
+
+    prices: costs known in advance, shape (actions, resources), NaN where unknown.
+    outcome: the loss, then one cost per resource; an added null action has loss 1.
+    """
     return (action < workspace.n_listed or outcome[0] == 1.0) and unpack_action(
         workspace, prices, action, outcome[0], outcome[1:]
     )

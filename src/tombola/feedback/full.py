@@ -1,4 +1,4 @@
-"""Full feedback: after the delay, the learner sees the losses of all actions."""
+"""Full feedback: the learner sees the losses of all actions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,14 +42,17 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Workspace(NamedTuple):
-    """Scratch array: the current row. Rows in flight are read from the pool again."""
+    """Scratch array: the current row, shape (k,).
+
+    Rows in flight are read from the pool again.
+    """
 
     row: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class FullFeedback(FeedbackModel):
-    """The learner sees the losses of all actions. An outcome is these losses, shape (k,)."""
+    """Reveal the losses of all actions. An outcome is these losses, shape (k,)."""
 
     full_feedback: ClassVar[bool] = True
 
@@ -106,12 +109,15 @@ class FullFeedback(FeedbackModel):
 
 
 def look_ahead(table: RowStream, t: int) -> None:
-    """Prefetch the row that is played some rounds from now."""
+    """Prefetch the row that is played some rounds after round t."""
     prefetch_row(table.losses, table.order, t, table.labels.size)
 
 
 def make_reveal(observe: Kernel) -> Kernel:
-    """Return the kernel that passes the row of round s to the learner."""
+    """Return the kernel `reveal`, which passes the row of round s to the learner.
+
+    observe: kernel of the learner.
+    """
 
     def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
         copy_row(table, s, workspace.row)
@@ -121,7 +127,12 @@ def make_reveal(observe: Kernel) -> Kernel:
 
 
 def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel that plays round t."""
+    """Return the kernel `turn`, which plays round t and records it.
+
+    choose: kernel that returns the action and its probability.
+    observe: kernel of the learner.
+    expect: kernel that returns the expected loss of the round.
+    """
 
     def turn(
         state: Any,
@@ -148,7 +159,15 @@ def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
 def live_observe(
     memory: Floats, losses: Floats, cells: Floats, index: int, action: int, probability: float, round: int
 ) -> bool:
-    """Observe the losses of a round and write them into the table, if valid and the ticket is pending."""
+    """Observe the losses of a round and write them into the ticket table.
+
+    Return False, and change nothing, unless the losses are valid and the ticket is pending.
+
+    memory: state vector of the learner.
+    losses: of all actions, shape (k,).
+    cells, index: cells of the ticket table, and the row of the ticket.
+    action, probability, round: of the ticket.
+    """
     if not is_pending(cells, index, action, probability) or not are_losses(losses):
         return False
     for i in range(losses.size):

@@ -18,7 +18,7 @@ from tombola import _validate
 from tombola._types import Floats, Order, RngState, Rounds, Seed
 from tombola.bounds.empirical_lp import next_solve
 from tombola.budget.budget import Balance, Budget, BudgetRun, n_resources
-from tombola.budget.optimum import one_resource
+from tombola.budget.optimum import best_mix_one_resource
 from tombola.budget.tracker import (
     BudgetTracker,
     balance_of,
@@ -118,7 +118,7 @@ class RoutedLP:
         mean_costs = np.append(run.costs[:seen].mean(axis=0), [one.cost for one in routers])
         usable = np.flatnonzero(np.append(fits > 0, np.ones(len(routers), bool)))
         mix = np.zeros(mean_losses.size)
-        mix[usable] = one_resource(1.0 - mean_losses[usable], mean_costs[usable], rate)
+        mix[usable] = best_mix_one_resource(1.0 - mean_losses[usable], mean_costs[usable], rate)
         actions = [fixed]
         for number, one in enumerate(routers):
             # Only columns in the mix are predicted.
@@ -171,7 +171,7 @@ class _Run:
         self.actions = np.zeros(len(losses), np.int64)
 
     def spent(self) -> float:
-        return float(self.tracker.spent[0] / self.tracker.in_one[0])
+        return float(self.tracker.spent[0] / self.tracker.unit_ticks[0])
 
     def affordable(self) -> Floats:
         """Return 1 for each action with a largest cost that fits now, else 0."""
