@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from tombola import _validate
 from tombola._formatting import option_text
-from tombola._parallel import parallel_map
 from tombola._play import action_names, log_spaced, resolve_budget, run_learner, workload_of
 from tombola._types import Rounds, Seed
 from tombola.budget.budget import Budget, BudgetRun, Stop
@@ -23,6 +22,7 @@ from tombola.engine.compiler import Workload
 from tombola.errors import ParameterError
 from tombola.feedback import feedback_type
 from tombola.order import ORDER_MODELS, OrderLike, OrderModel, as_order_model, random_order
+from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool, as_pool, is_frame
 from tombola.rng import RngStreams, repetition_seeds
 from tombola.runs import Cell, Entry, Runs, slice_ends

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import format_number
-from tombola._html import MAX_ROWS, HtmlTable, html_block
+from tombola._formatting import MAX_ROWS, HtmlTable, format_number, html_block
 from tombola._types import Floats, Rows
 from tombola.errors import PoolError
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import format_estimate, format_number
-from tombola._frames import to_frame
-from tombola._html import HtmlTable, html_block, short_repr
+from tombola._formatting import HtmlTable, format_estimate, format_number, html_block, short_repr, to_frame
 from tombola._statistics import Estimate
 from tombola._types import Floats, Rounds
 from tombola.budget.target import TargetRegret

@@ -19,9 +19,7 @@ from weakref import WeakSet
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import format_number
-from tombola._html import HtmlTable, html_block, short_learner, short_repr
-from tombola._process_bound import ProcessBound
+from tombola._formatting import HtmlTable, format_number, html_block, short_learner, short_repr
 from tombola._types import Floats, RngState, Seed
 from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop
 from tombola.engine.compiler import expected_rounds
@@ -29,6 +27,7 @@ from tombola.engine.tickets import Ticket, TicketTable, new_ticket
 from tombola.errors import SessionError
 from tombola.feedback import make_feedback_model
 from tombola.feedback.base import NEEDS_PLAN
+from tombola.parallel.process_bound import ProcessBound
 from tombola.rng import RngStreams
 
 if TYPE_CHECKING:

@@ -18,9 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola._formatting import format_number
-from tombola._frames import to_frame
-from tombola._html import HtmlTable, html_block, short_learner, short_repr
+from tombola._formatting import HtmlTable, format_number, html_block, short_learner, short_repr, to_frame
 from tombola._types import Floats, Order, Rounds
 from tombola.budget.budget import NO_BALANCE, Balance
 from tombola.order import OrderModel

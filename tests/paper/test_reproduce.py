@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tombola import _provenance
+from tombola.engine import provenance
 from tombola.paper import runner
 from tombola.paper.claims.birthday import Birthday
 from tombola.paper.claims.uniform_convergence import UniformConvergence
@@ -82,7 +82,7 @@ def test_changed_code_runs_units_again(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setattr(runner, "package_hash", lambda version=version: version)
         reproduce([Counted()], tmp_path, full=False, seed=1, workers=1)
     assert runs == ["x", "y"]
-    assert _provenance.package_hash() not in runs
+    assert provenance.package_hash() not in runs
 
 
 def test_unit_key_depends_on_claim_fault_unit_and_seed() -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from tombola import _statistics
-from tombola._formatting import format_estimate, format_number, option_text
-from tombola._html import HtmlTable, html_block, short_repr
-from tombola._provenance import package_hash, source_hash
+from tombola._formatting import HtmlTable, format_estimate, format_number, html_block, option_text, short_repr
 from tombola._statistics import Estimate
 from tombola.advice.advise import Advice, advise, total_losses
 from tombola.advice.request import CompareRequest
@@ -20,6 +18,7 @@ from tombola.budget.optimum import Optimum, optimum
 from tombola.confidence import OrderVerdict, check_order
 from tombola.delay import RowDelays
 from tombola.engine.loop import LOSS, SPENT, SWITCHES
+from tombola.engine.provenance import package_hash, source_hash
 from tombola.feedback import feedback_type
 from tombola.persistence.result_cache import ResultCache, play_cached, result_key
 from tombola.pool import Pool

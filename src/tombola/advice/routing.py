@@ -13,11 +13,11 @@ import numpy as np
 
 from tombola import _statistics
 from tombola._formatting import format_estimate, format_number, option_text
-from tombola._parallel import parallel_map
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
 from tombola.budget.optimum import optimum
 from tombola.delay import RowDelays
+from tombola.parallel.parallel_map import parallel_map
 from tombola.policies.routed import Routed
 from tombola.policies.routed_lp import RoutedLP
 from tombola.pool import Pool

@@ -89,7 +89,7 @@ def _workers_at(address: str) -> AbstractContextManager[object]:
     if not address:
         return nullcontext()
     try:
-        from tombola._cluster import connect
+        from tombola.parallel.cluster import connect
     except ImportError:
         raise ParameterError(
             "--cluster: expected Dask, which is not installed; write pip install 'tombola[cluster]'."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tombola import _validate
-from tombola._html import HtmlTable, html_block, short_repr
+from tombola._formatting import HtmlTable, html_block, short_repr
 from tombola._types import Floats, Rounds
 from tombola.confidence.base import Interval
 

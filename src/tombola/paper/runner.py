@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tombola._parallel import parallel_map
-from tombola._provenance import package_hash
+from tombola.engine.provenance import package_hash
 from tombola.paper.base import Claim, Rows, Unit
+from tombola.parallel.parallel_map import parallel_map
 from tombola.persistence.result_cache import ResultCache, result_key
 
 

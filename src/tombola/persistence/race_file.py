@@ -16,8 +16,8 @@ from typing import Any
 
 from tombola import __version__
 from tombola._formatting import is_encodable
-from tombola._process_bound import ProcessBound
 from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
+from tombola.parallel.process_bound import ProcessBound
 from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog

@@ -25,9 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from tombola import __version__, _validate
-from tombola._formatting import format_number, is_encodable
-from tombola._html import HtmlTable, html_block, short_learner, short_repr
-from tombola._process_bound import ProcessBound
+from tombola._formatting import HtmlTable, format_number, html_block, is_encodable, short_learner, short_repr
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
 from tombola.engine.tickets import Ticket
@@ -41,6 +39,7 @@ from tombola.errors import (
 )
 from tombola.learners.spec import from_spec, to_spec
 from tombola.order import draw_order
+from tombola.parallel.process_bound import ProcessBound
 from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.persistence.leases import Lease, LeaseTable, check_request
 from tombola.persistence.session_events import (

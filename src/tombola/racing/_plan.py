@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tombola import _validate
-from tombola._parallel import parallel_map
 from tombola._types import Floats, Rows, Seed
 from tombola.engine.compiler import Workload
 from tombola.errors import ParameterError
 from tombola.order import draw_order
+from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool
 from tombola.racing.options import RaceSettings
 from tombola.racing.predictions import SideInformation, play_on_file

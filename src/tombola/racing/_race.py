@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from tombola import _validate
-from tombola._html import short_repr
-from tombola._process_bound import ProcessBound
+from tombola._formatting import short_repr
 from tombola._types import Floats
 from tombola.errors import ConflictError, FeedbackError, ParameterError
 from tombola.order import draw_order
+from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.elimination import Elimination
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names

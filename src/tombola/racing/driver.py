@@ -19,9 +19,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
-from tombola._parallel import is_interactive
-from tombola._progress import NotebookLine, in_notebook
 from tombola.errors import FeedbackError, SessionError
+from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
 from tombola.pool import frame_index, is_frame
 from tombola.racing._race import Race
 from tombola.racing.events import Call, Event, EventSink

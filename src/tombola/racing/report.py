@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from tombola import __version__
-from tombola._html import HtmlTable, html_block
+from tombola._formatting import HtmlTable, html_block
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing._race import Race

@@ -17,10 +17,10 @@ from distributed import Client, LocalCluster, Scheduler, SpecCluster
 from typer.testing import CliRunner
 
 from tombola import FollowTheLeader, Pool, compare
-from tombola._cluster import SharedWork, _file_hash, cluster_map, connect
-from tombola._provenance import environment
 from tombola.cli.app import app
+from tombola.engine.provenance import environment
 from tombola.errors import ParameterError
+from tombola.parallel.cluster import SharedWork, _file_hash, cluster_map, connect
 from tombola.readers import read_table
 from tombola.runs import Runs
 
@@ -101,7 +101,7 @@ def test_killed_workers_cost_time_only(client: Client, tmp_path: Path) -> None:
 
 
 def test_worker_with_other_code_is_rejected(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola._cluster.environment", lambda: {**environment(), "tombola": "0123"})
+    monkeypatch.setattr("tombola.parallel.cluster.environment", lambda: {**environment(), "tombola": "0123"})
     with pytest.raises(
         ParameterError, match=r"expected the same code on every worker, got tombola \w+ instead of 0123"
     ):
@@ -176,7 +176,7 @@ def test_command_line_on_a_cluster_prints_the_same(
 
 
 def test_unreachable_scheduler_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola._cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("tombola.parallel.cluster.CONNECT_SECONDS", 0.2)
     with pytest.raises(ParameterError, match=r"expected the address of a Dask scheduler, got 'tcp://127.0.0.1:9'"):
         connect("tcp://127.0.0.1:9").__enter__()
     with pytest.raises(ParameterError, match="expected the address of a Dask scheduler, got 'no address'"):
@@ -186,14 +186,14 @@ def test_unreachable_scheduler_is_rejected(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_scheduler_without_workers_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola._cluster.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("tombola.parallel.cluster.CONNECT_SECONDS", 0.5)
     alone = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
     with SpecCluster(scheduler=alone) as empty, pytest.raises(ParameterError, match="got none at"):
         connect(empty.scheduler_address).__enter__()
 
 
 def test_cluster_option_without_dask_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tombola._cluster", None)
+    monkeypatch.setitem(sys.modules, "tombola.parallel.cluster", None)
     (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
     with pytest.raises(ParameterError, match=r"write pip install 'tombola\[cluster\]'"):
         CliRunner().invoke(

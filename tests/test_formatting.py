@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tombola import UCB1, Budget, FixedAction, Hedge, Pool, Race, Session, SessionFile, compare, play
-from tombola._html import MAX_ROWS, HtmlTable, html_block, short_repr
+from tombola._formatting import MAX_ROWS, HtmlTable, html_block, short_repr
 from tombola.advice.default_learners import Conditions
 from tombola.advice.report import run_comparison
 from tombola.advice.request import CompareRequest

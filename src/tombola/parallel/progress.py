@@ -1,14 +1,16 @@
-"""Parallel map over independent pieces of work, with a progress bar on a terminal."""
+"""Progress: a bar on a terminal, a line below the cell in a notebook, nothing elsewhere.
+
+rich draws its bars in notebooks with ipywidgets, which many of them lack; the display protocol of IPython is always there.
+"""
 
 import sys
 import threading
 import time
-import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tombola._progress import NotebookLine, in_notebook
+from tombola._formatting import escape_control
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -21,50 +23,42 @@ BAR_DELAY_SECONDS = 0.8
 NOTEBOOK_INTERVAL = 0.2
 
 
-def parallel_map(
-    work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], *, workers: int, label: str
-) -> Generator[Result]:
-    """Yield work(*piece) in order, computed by threads (loops release the GIL).
+def in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook; IPython is not imported for it.
 
-    Close the generator if not all results are used; otherwise its threads continue. Inside
-    `joblib.parallel_config(backend=...)` the pieces go to that backend: processes, or a Dask cluster.
-
-    >>> list(parallel_map(pow, [(1, 2), (2, 2), (3, 2)], workers=2, label="squares"))
-    [1, 4, 9]
+    >>> in_notebook()
+    False
     """
-    with closing(_results(work, pieces, workers)) as results:
-        yield from _with_progress(results, len(pieces), label)
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    # A terminal IPython has no kernel; its stderr is a terminal, where rich draws.
+    return shell is not None and getattr(shell, "kernel", None) is not None
 
 
-def _results(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Generator[Result]:
-    backend, jobs = _configured_backend()
-    if hasattr(backend, "client"):  # joblib's Dask backend
-        from tombola._cluster import cluster_map
+class NotebookLine:
+    """A line of text below the cell, updated in place, and removed at the end."""
 
-        return cluster_map(backend.client, work, pieces)
-    if workers == jobs == 1:
-        return (work(*piece) for piece in pieces)
-    from joblib import Parallel, delayed
+    def __init__(self) -> None:
+        self._handle: Any = None
 
-    parallel = Parallel(n_jobs=None if workers == 1 else workers, prefer="threads", return_as="generator")
-    return _quietly_closed(parallel(delayed(work)(*piece) for piece in pieces))
+    def update(self, text: str) -> None:
+        """Show this text."""
+        self._show({"text/plain": escape_control(text, line=True)})
 
+    def stop(self) -> None:
+        """Remove the line, if there is one."""
+        if self._handle is not None:
+            self._show({"text/plain": ""})
 
-def _quietly_closed(results: Generator[Result]) -> Generator[Result]:
-    """Yield results; on close, stop the workers without joblib's warning."""
-    try:
-        for result in results:  # noqa: UP028 - close() must not be passed on: it is called below, without the warning
-            yield result
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            results.close()
+    def _show(self, data: dict[str, str]) -> None:
+        from IPython import display
 
-
-def _configured_backend() -> tuple[Any, int]:
-    """Return joblib's configured backend and jobs, without importing joblib."""
-    joblib = sys.modules.get("joblib")
-    return (None, 1) if joblib is None else joblib.parallel.get_active_backend()
+        if self._handle is None:
+            handle: Any = display.DisplayHandle
+            self._handle = handle()
+            self._handle.display(data, raw=True)
+        else:
+            self._handle.update(data, raw=True)
 
 
 def is_interactive() -> bool:
@@ -72,7 +66,8 @@ def is_interactive() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _with_progress(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
+def with_progress(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
+    """Yield results, and show how many of `total` there are."""
     if in_notebook():
         yield from _with_notebook_line(results, total, label)
         return

@@ -10,7 +10,7 @@ from pathlib import Path
 @cache
 def package_hash() -> str:
     """Return a SHA-256 hash of all source files of this package."""
-    sources = sorted(Path(__file__).parent.rglob("*.py"))
+    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 

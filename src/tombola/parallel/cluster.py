@@ -20,8 +20,8 @@ from distributed.client import FutureCancelledError
 from joblib import Parallel, delayed, parallel_config
 
 from tombola._formatting import option_text
-from tombola._provenance import environment
 from tombola._types import Rows
+from tombola.engine.provenance import environment
 from tombola.errors import ParameterError
 
 Result = TypeVar("Result")

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tombola import _parallel, race
-from tombola._parallel import parallel_map
-from tombola._progress import in_notebook
+from tombola import race
+from tombola.parallel import progress
+from tombola.parallel.parallel_map import parallel_map
+from tombola.parallel.progress import in_notebook
 
 
 @pytest.fixture
@@ -38,8 +39,8 @@ def test_terminal_ipython_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_parallel_map_shows_one_line(shown: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_parallel, "BAR_DELAY_SECONDS", 0.02)
-    monkeypatch.setattr(_parallel, "NOTEBOOK_INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "BAR_DELAY_SECONDS", 0.02)
+    monkeypatch.setattr(progress, "NOTEBOOK_INTERVAL", 0.0)
 
     def slow(number: int) -> int:
         time.sleep(0.1)
