@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from jsonschema import Draft202012Validator
 
 from conftest import SOURCE
 from tombola import UCB1, SessionFile
@@ -22,10 +24,11 @@ from tombola.service.tokens import TokenStore
 ROWS = [f"row {number}" for number in range(1, 31)]
 
 
-def start_session(path: Path, rows: int = 30, seed: int = 1) -> Path:
-    """Write a session file with two actions."""
+def start_session(path: Path, rows: int = 30, seed: int = 1, *, phones: bool = False) -> Path:
+    """Write a session file with two actions; `phones` adds a column."""
     ids = [f"row {number}" for number in range(1, rows + 1)]
-    SessionFile.start(path, ids, ["call", "letter"], UCB1(), seed=seed).close()
+    columns = {"id": ids, "phone": [f"+{number}" for number in range(1, rows + 1)]} if phones else None
+    SessionFile.start(path, ids, ["call", "letter"], UCB1(), seed=seed, columns=columns).close()
     return path
 
 
@@ -48,11 +51,28 @@ class Api:
                     return await client.request(method, path, json=json, headers=given)
                 return await client.request(method, path, content=content, headers=given)
 
-        return asyncio.run(send())
+        reply = asyncio.run(send())
+        check_reply(self.service.document, method, reply)
+        return reply
 
     def post(self, path: str, json: Any, **headers: str) -> httpx.Response:
         """Send a JSON body; headers by name with underscores."""
         return self("POST", path, json, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def check_reply(document: dict[str, Any], method: str, reply: httpx.Response) -> None:
+    """Check the reply to an operation against its schema in the OpenAPI document."""
+    path = reply.url.path
+    for template, operations in document["paths"].items():
+        if method.lower() not in operations or not re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), path):
+            continue
+        replies = operations[method.lower()]["responses"]
+        expected = replies.get(str(reply.status_code), replies["default"])["content"]
+        media_type = reply.headers["content-type"].partition(";")[0]
+        assert media_type in expected, (path, reply.status_code, media_type)
+        if media_type.endswith("json"):
+            schema = {**expected[media_type].get("schema", {}), "components": document["components"]}
+            Draft202012Validator(schema).validate(reply.json())
 
 
 @contextmanager

@@ -11,6 +11,8 @@ __version__ = "0.1.0.dev0"
 
 _MODULES = ("bounds", "budget", "classification", "confidence", "demo", "exact", "instances", "learners", "rng")
 _HOME = {
+    "AsyncClient": "service.client",
+    "AsyncRaceClient": "service.client",
     "Budget": "budget.budget",
     "Client": "service.client",
     "Exp3": "learners",
@@ -22,6 +24,7 @@ _HOME = {
     "MixedLearner": "learners",
     "Pool": "pool",
     "Race": "racing",
+    "RaceClient": "service.client",
     "RowDelays": "delay",
     "Runs": "runs",
     "Session": "session",

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from race_cases import start_file
 from service_cases import start_session
-from tombola import SessionFile
-from tombola.errors import ConflictError, ExhaustedError, ParameterError, SessionError
+from tombola import RaceFile, SessionFile
+from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
 from tombola.persistence.leases import LeaseTable
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -118,9 +119,9 @@ def test_view_lists_each_ticket_once(tmp_path: Path) -> None:
 )
 def test_replay_rejects_malformed_lease(change: dict[str, object]) -> None:
     value = {"request": "k", "worker": "w", "time": 1.0, "tickets": [1, 2]}
-    LeaseTable().replay(1, value, 3)
+    LeaseTable().replay(1, value, range(1, 4))
     with pytest.raises(ValueError, match="lease"):
-        LeaseTable().replay(1, {**value, **change}, 3)
+        LeaseTable().replay(1, {**value, **change}, range(1, 4))
 
 
 def test_damaged_lease_in_file_is_rejected(tmp_path: Path) -> None:
@@ -135,3 +136,55 @@ def test_damaged_lease_in_file_is_rejected(tmp_path: Path) -> None:
     connection.close()
     with SessionFile.open(path) as file, pytest.raises(SessionError, match="changed or is missing"):
         _ = file.round
+
+
+def test_race_lease_repeats_calls_after_reopening(tmp_path: Path) -> None:
+    with start_file(tmp_path / "a.race") as file:
+        first = file.lease("k1", 3, worker="Ann")
+        assert file.lease("k1", 3, worker="Ann") == first
+        other = file.lease("k2", 2, worker="Bob")
+        with pytest.raises(ConflictError, match="new idempotency key"):
+            file.lease("k1", 3, worker="Bob")
+        file.record(first[0].ticket, loss=0.5)
+    with RaceFile.open(tmp_path / "a.race") as file:
+        assert file.lease("k1", 3, worker="Ann") == first
+        assert [call.ticket for call in first + other] == [1, 2, 3, 4, 5]
+        assert file.race.calls_made == 5
+        assert {ticket: lease.worker for ticket, lease in file.lease_of_ticket().items()} == {
+            1: "Ann", 2: "Ann", 3: "Ann", 4: "Bob", 5: "Bob",
+        }  # fmt: skip
+
+
+def test_race_calls_are_reissued_only_on_request(tmp_path: Path) -> None:
+    with start_file(tmp_path / "a.race") as file:
+        k = len(file.settings.candidates)
+        row = file.lease("k1", worker="Ann", now=100.0)
+        assert len(row) == k
+        file.record(row[0].ticket, loss=0.5)
+        assert file.lease("k2", 1, worker="Bob", now=200.0)[0].ticket == k + 1
+        again = file.lease("k3", 2, worker="Cem", reissue_after=60.0, now=210.0)
+        assert again[0] == row[1]
+        # Without a count, calls of the next row are not mixed with those that are offered again.
+        assert file.lease("k4", worker="Dee", reissue_after=0.0, now=211.0)[: k - 1] == row[1:]
+        assert file.race.calls_made == len({event.ticket for event in file.events})
+
+
+def test_rejected_answer_keeps_the_race_in_memory(tmp_path: Path) -> None:
+    """A flood of wrong answers must not replay the file each time."""
+    with start_file(tmp_path / "a.race") as file:
+        file.lease("k1", 1)
+        race = file.race
+        for _ in range(3):
+            with pytest.raises(FeedbackError):
+                file.record(1, loss=2.0)
+        assert file.race is race
+
+
+def test_race_lease_of_an_unknown_call_is_damage(tmp_path: Path) -> None:
+    with start_file(tmp_path / "a.race") as file:
+        file.lease("k1", 1)
+        value = {"request": "k2", "worker": "", "time": 1e12, "tickets": [9]}
+        with file._log.writing():
+            file._log.append("lease", 9, value)
+    with RaceFile.open(tmp_path / "a.race") as file, pytest.raises(SessionError, match="unknown ticket"):
+        file.calls()

@@ -53,10 +53,10 @@ def test_second_run_is_rejected(tmp_path: Path) -> None:
         assert file.race.calls_made == 0
 
 
-def test_run_lock_may_be_deleted(tmp_path: Path) -> None:
-    from tombola.racing.driver import _run_lock
+def testrun_lock_may_be_deleted(tmp_path: Path) -> None:
+    from tombola.racing.driver import run_lock
 
-    with _run_lock(tmp_path / "r"):
+    with run_lock(tmp_path / "r"):
         (tmp_path / "r-run").unlink()
     assert not list(tmp_path.iterdir())
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from race_cases import start_file
 from service_cases import Api, api_of, start_session
 from tombola import SessionFile
-from tombola.service.app import API, SECURITY_HEADERS
+from tombola.service.app import SECURITY_HEADERS
+from tombola.service.operations import API
 from tombola.service.parsing import MAX_BODY_BYTES
 from tombola.service.tokens import TokenStore
 
@@ -178,8 +180,7 @@ def test_malformed_bodies_are_rejected(api: Api) -> None:
 
 
 def test_ticket_has_columns_of_its_row(tmp_path: Path) -> None:
-    with api_of(start_session(tmp_path / "calls.run")) as api:
-        api.service.sessions["calls"].columns = {f"row {n}": {"phone": f"+{n}"} for n in range(1, 31)}
+    with api_of(start_session(tmp_path / "calls.run", phones=True)) as api:
         ticket = api.post(f"{S}/next", {}).json()["tickets"][0]
         assert ticket["columns"] == {"phone": f"+{ticket['id'].split()[1]}"}
         assert api("GET", f"{S}/tickets/1").json() == ticket
@@ -189,9 +190,11 @@ def test_roles_are_enforced_on_every_route(tmp_path: Path) -> None:
     store = TokenStore(None)
     tokens = {role: store.add(role, role) for role in ("admin", "worker", "reader")}
     order = ["reader", "worker", "admin"]
-    with api_of(start_session(tmp_path / "calls.run"), tokens=store) as api:
-        for method, path, role, _ in API:
-            address = path.format(name="calls", kind="csv", ticket="1", owner="nobody")
+    start_file(tmp_path / "models.race").close()
+    with api_of(start_session(tmp_path / "calls.run"), tmp_path / "models.race", tokens=store) as api:
+        for method, path, role, *_ in API:
+            name = "models" if "races" in path else "calls"
+            address = path.format(name=name, kind="csv", ticket="1", owner="nobody")
             if role is None or address.endswith("/events"):
                 continue
             before = digest_of(api)

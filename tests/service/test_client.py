@@ -1,16 +1,23 @@
 """Client: the methods of SessionFile over HTTP; lost replies lose no ticket."""
 
+import asyncio
 import math
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import httpx
 import pytest
 
+from race_cases import loss_of, start_file
 from service_cases import Server, start_session
-from tombola import Client, SessionFile
+from tombola import AsyncClient, AsyncRaceClient, Client, RaceClient, RaceFile, SessionFile
 from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
 from tombola.persistence.session_events import Outcome
+from tombola.service.api_requests import ApiRequest, new_key
 from tombola.service.tokens import TokenStore
+
+T = TypeVar("T")
 
 
 class LossyTransport(httpx.HTTPTransport):
@@ -32,14 +39,13 @@ class LossyTransport(httpx.HTTPTransport):
 class KeylessClient(Client):
     """Fault: every attempt has a key of its own."""
 
-    def _send(self, method: str, path: str, body: object, headers: dict[str, str]) -> httpx.Response:
+    def _send(self, request: ApiRequest[T], base: str = "") -> T:
         try:
-            return super()._send(method, path, body, headers)
+            return super()._send(request, base)
         except SessionError as error:
             if "within" not in str(error):
                 raise
-            fresh = {name: self._new_key() if name == "idempotency-key" else headers[name] for name in headers}
-            return self._send(method, path, body, fresh)
+            return self._send(replace(request, key=request.key and new_key()), base)
 
 
 def play(client: Client) -> list[int]:
@@ -144,9 +150,74 @@ def test_token_and_name_are_needed(tmp_path: Path) -> None:
             client.overview()
         with Client(server.url, token) as client:
             assert client.overview()["you"] == {"name": "Ann", "role": "admin"}
-            with pytest.raises(ParameterError, match="name of a session"):
+            with pytest.raises(ParameterError, match="name of one of the 2 sessions"):
                 client.next()
         with Client(server.url, token, "b") as client:
             assert [ticket.round for ticket in client.next()] == [1]
     with SessionFile.open(paths[0]) as file:
         assert file.round == 0
+
+
+def test_race_client_has_the_results_of_the_file(tmp_path: Path) -> None:
+    start_file(tmp_path / "models.race").close()
+    with (
+        Server(tmp_path / "models.race") as server,
+        RaceClient(server.url) as client,
+        start_file(tmp_path / "same.race") as same,
+    ):
+        first = same.calls()
+        assert client.calls() == first
+        assert client.record(first[0].ticket, loss=0.5, cost=0.25) is True
+        assert client.record(first[0].ticket, loss=0.5, cost=0.25) is False
+        assert client.pending == first[1:]
+        with pytest.raises(ConflictError, match="first answer stands"):
+            client.record(first[0].ticket, loss=0.25)
+        same.record(first[0].ticket, loss=0.5, cost=0.25)
+        assert client.verdict()["verdict"] == same.race.verdict
+        assert client.status()["calls"] == same.race.calls_made
+        client.export(tmp_path / "answers.csv")
+        assert len((tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_async_clients_share_session_and_race(tmp_path: Path) -> None:
+    """Many tasks at a time: every ticket and every call exactly once."""
+    start_file(tmp_path / "models.race").close()
+    path = start_session(tmp_path / "calls.run", rows=40)
+
+    async def work(client: AsyncClient) -> list[int]:
+        received: list[int] = []
+        while True:
+            try:
+                tickets = await client.next(2)
+            except ExhaustedError:
+                return received
+            for ticket in tickets:
+                received.append(ticket.round)
+                await client.record(ticket.round, loss=0.25)
+
+    async def run_race(client: AsyncRaceClient) -> None:
+        while True:
+            calls, done = await client.next(1)
+            if done:
+                return
+            for call in calls:
+                await client.record(call.ticket, loss=loss_of(call), cost=0.25)
+
+    async def main(url: str) -> list[int]:
+        async with AsyncClient(url) as client, AsyncRaceClient(url) as race:
+            received = await asyncio.gather(*(work(client) for _ in range(4)))
+            await asyncio.gather(*(run_race(race) for _ in range(3)))
+            assert await client.pending == []
+            assert await race.pending == []
+            assert (await client.assignment(1)).round == 1
+            assert (await client.ranking())["best"] in ("call", "letter")
+            assert await client.amend(1, loss=0.5) == 0.25
+            assert await client.columns(1) == {}
+            assert (await client.status())["answered"] == 40
+            assert (await race.verdict())["done"] is True
+            return [ticket for one in received for ticket in one]
+
+    with Server(path, tmp_path / "models.race") as server:
+        assert sorted(asyncio.run(main(server.url))) == list(range(1, 41))
+    with RaceFile.open(tmp_path / "models.race") as file:
+        assert file.race.answer == ("low",)

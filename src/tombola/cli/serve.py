@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tombola.cli.printing import show
+from tombola.cli.session import ID_HELP, names_in
 
 if TYPE_CHECKING:
     from tombola.service.tokens import TokenStore
@@ -14,14 +15,18 @@ DEFAULT_PORT = 8787
 
 
 def serve(
-    files: Annotated[list[Path], typer.Argument(help="Session and race files.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Session and race files. Default with --list: a session file beside the list."),
+    ] = None,
     table: Annotated[
         Path | None,
-        typer.Option("--list", help="CSV or TSV of the rows: its columns are shown on the page."),
+        typer.Option("--list", help="Start a session on this list if FILE is new: Excel, CSV, TSV or .txt."),
     ] = None,
-    actions: Annotated[str, typer.Option(help="With --list: start a session with these actions if FILE is new.")] = "",
+    actions: Annotated[str, typer.Option(help="With --list: names of the actions, separated by commas.")] = "",
     learner: Annotated[str, typer.Option(help="With --actions: the learner. Default: Thrifty.")] = "",
-    column: Annotated[str, typer.Option(help="With --list: the column with the ids. Default: id.")] = "",
+    column: Annotated[str, typer.Option("--id", "--column", help=ID_HELP)] = "",
+    sheet: Annotated[str, typer.Option(help="The sheet of an Excel file.")] = "",
     host: Annotated[str, typer.Option(help="Address to listen on; others than 127.0.0.1 need a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = DEFAULT_PORT,
     tokens: Annotated[Path | None, typer.Option(help="File of the tokens. Default: FILE.tokens.")] = None,
@@ -43,15 +48,16 @@ def serve(
             f"serve: expected the package {error.name}, found none; write pip install 'tombola[serve]'."
         ) from None
 
+    if not files:
+        files = [_default_file(table)]
     store = TokenStore(tokens if tokens is not None else Path(f"{files[0]}.tokens"))
     if add_token:
         _add_token(store, add_token)
         return
     check_host(host, len(store))
-    if actions and not files[0].exists():
-        _start_session(files[0], table, actions, learner, column)
-    columns = {} if table is None else read_columns(table, column)
-    service = open_service(files, store, columns)
+    if not files[0].exists() and (table is not None or actions):
+        _start_session(files[0], table, actions, learner, column, sheet)
+    service = open_service(files, store)
     listener = bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listener.getsockname()[1]}"
@@ -63,28 +69,30 @@ def serve(
     run(service, listener, proxy_headers=proxy_headers, on_start=announce)
 
 
-def read_columns(table: Path, column: str = "") -> dict[str, dict[str, str]]:
-    """Return the cells of each row of a list by its id, without the id itself and blank cells."""
-    from tombola.readers.cells import read_row_list
+def _default_file(table: Path | None) -> Path:
+    """Return the session file beside a list: customers.run for customers.xlsx."""
+    from tombola.errors import ParameterError
 
-    listed = read_row_list(table, column or None)
-    return {
-        id_: {name: cell for name, cell in zip(listed.columns, row, strict=True) if cell and name != listed.id_column}
-        for id_, row in zip(listed.ids, listed.cells, strict=True)
-        if len(listed.columns) > 1
-    }
+    if table is None:
+        raise ParameterError(
+            "serve: expected a session or race file, got none; write serve FILE, or start a session on a list with "
+            "serve --list customers.xlsx --actions call,letter."
+        )
+    return table.with_suffix(".run")
 
 
-def _start_session(path: Path, table: Path | None, actions: str, learner: str, column: str) -> None:
-    from tombola.cli.session import names_in
+def _start_session(path: Path, table: Path | None, actions: str, learner: str, column: str, sheet: str) -> None:
     from tombola.errors import ParameterError
     from tombola.learners.spec import parse_learner
     from tombola.persistence.session_file import SessionFile
     from tombola.readers.cells import read_row_list
 
-    if table is None:
-        raise ParameterError(f"serve: expected the rows of the new session {path}, got none; add --list rows.csv.")
-    listed = read_row_list(table, column or None)
+    if table is None or not actions:
+        missing = "--list customers.xlsx" if table is None else "--actions call,letter"
+        raise ParameterError(
+            f"serve: expected the list and the actions of the new session {path}, got one of them; add {missing}."
+        )
+    listed = read_row_list(table, column or None, sheet or None)
     SessionFile.start(
         path, listed.ids, names_in(actions), parse_learner(learner or "Thrifty"),
         columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},

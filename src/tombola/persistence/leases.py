@@ -8,7 +8,7 @@ A lease is written in the transaction of its tickets. A client that lost the rep
 the server was killed, and gets the same tickets.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, NamedTuple
 
 from tombola.errors import ConflictError, ParameterError
@@ -73,8 +73,8 @@ class LeaseTable:
         self.by_ticket.update(dict.fromkeys(lease.tickets, lease))
         self._latest = lease.time
 
-    def replay(self, ticket: Any, value: Any, issued: int) -> None:
-        """Add the lease of an event; ValueError if it is malformed or names tickets beyond `issued`."""
+    def replay(self, ticket: Any, value: Any, issued: Container[int]) -> None:
+        """Add the lease of an event; ValueError if it is malformed or names tickets that are not in `issued`."""
         if not (type(value) is dict and value.keys() == {"request", "worker", "time", "tickets"}):
             raise ValueError("malformed lease")
         request, worker, time, tickets = value["request"], value["worker"], value["time"], value["tickets"]
@@ -83,7 +83,7 @@ class LeaseTable:
             raise ValueError("malformed lease")
         if not tickets or tickets[0] != ticket or len(set(map(repr, tickets))) != len(tickets):
             raise ValueError("malformed lease")
-        if not all(type(number) is int and 1 <= number <= issued for number in tickets):
+        if not all(type(number) is int and number in issued for number in tickets):
             raise ValueError("lease of an unknown ticket")
         self.add(Lease(request, worker, time, tuple(tickets)))
 

@@ -11,7 +11,7 @@ from tombola._formatting import csv_cell_matches
 from tombola._types import Floats
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_csv import ID_COLUMNS
+from tombola.persistence.session_csv import ID_COLUMNS, write_columns
 from tombola.racing.events import Event
 from tombola.readers.cells import read_cells
 from tombola.readers.formats.delimited import text_table
@@ -19,6 +19,10 @@ from tombola.readers.formats.delimited import text_table
 # Values of the column `failed`, in lower case; pandas writes 1.0 and 0.0.
 FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
 NOT_FAILED_VALUES = ("", "0", "0.0", "false", "no")
+# Columns of all answers, with their Arrow types.
+ANSWER_TYPES = {
+    "ticket": "int64", "candidate": "string", "row": "string", "loss": "float64", "cost": "float64", "failed": "int8",
+}  # fmt: skip
 
 
 def read_answers(path: Path, file: RaceFile) -> list[Event]:
@@ -109,12 +113,18 @@ def answer_table(file: RaceFile) -> list[list[Any]]:
     `read_answers` reads it back.
     """
     race = file.race
-    lines: list[list[Any]] = [["ticket", "candidate", "row", "loss", "cost", "failed"]]
+    lines: list[list[Any]] = [[*ANSWER_TYPES]]
     for event in file.events:
         if event.kind == "answer":
-            call, loss = race.call(event.ticket), "" if event.loss is None else event.loss
-            lines.append([call.ticket, call.candidate, call.row, loss, event.cost, int(event.failed)])
+            call = race.call(event.ticket)
+            lines.append([call.ticket, call.candidate, call.row, event.loss, event.cost, int(event.failed)])
     return lines
+
+
+def export_answers(file: RaceFile, path: Path) -> int:
+    """Write all answers to a .csv or .parquet table; return their number."""
+    columns = [list(column) for column in zip(*answer_table(file)[1:], strict=True)] or [[] for _ in ANSWER_TYPES]
+    return write_columns(path, ANSWER_TYPES, lambda: iter([columns]), file.path)
 
 
 def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: dict[tuple[str, str], int]) -> int:

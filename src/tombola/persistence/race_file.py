@@ -1,11 +1,12 @@
 """RaceFile: a race in a file, for several processes, safe against kills.
 
 The file is an append-only event log (`tombola.persistence.event_log`): the settings, the rows in the order of the
-list, and every call and answer with a chained digest. The race itself is rebuilt from them. A driver
-(`tombola.racing.driver`) uses the file as its event log and holds the race. `calls` and `record` are for processes that
-make no calls themselves, such as `tombola race next` and `tombola race record`.
+list, and every call, answer and lease with a chained digest. The race itself is rebuilt from them. A driver
+(`tombola.racing.driver`) uses the file as its event log and holds the race. `calls`, `lease` and `record` are for
+processes that make no calls themselves, such as `tombola race next`, `tombola race record` and `tombola serve`.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,11 +15,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tombola import __version__
+from tombola import __version__, _validate
 from tombola._formatting import is_encodable
-from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
+from tombola.errors import MALFORMED_DATA_ERRORS, FeedbackError, ParameterError, SessionError
 from tombola.parallel.process_bound import ProcessBound
 from tombola.persistence.event_log import EventLog, LogEvent
+from tombola.persistence.leases import Lease, LeaseTable, check_request
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.options import RaceSettings, distinct_names
@@ -160,6 +162,55 @@ class RaceFile(ProcessBound):
                 self._write(Event("call", call.ticket))
             return calls
 
+    def lease(
+        self,
+        request: str,
+        count: int | None = None,
+        *,
+        worker: str = "",
+        reissue_after: float | None = None,
+        now: float | None = None,
+    ) -> list[Call]:
+        """Issue calls for a request; the same request again returns the same calls.
+
+        - `request`: the idempotency key, stored with the calls; it survives a kill.
+        - `count`: the number of calls; None: all that the next row needs. Fewer if fewer are possible now, none at
+          the end of the race.
+        - `worker`: the name of the worker who gets them.
+        - `reissue_after`: offer pending calls leased this many seconds ago before new ones; None: never.
+        - `now`: Unix seconds; the clock if None.
+        """
+        check_request("RaceFile.lease", request, worker)
+        most = len(self.settings.candidates)
+        if count is not None:
+            most = _validate.integer("RaceFile.lease", "count", count, least=1)
+        if reissue_after is not None:
+            reissue_after = _validate.real("RaceFile.lease", "reissue_after", reissue_after, least=0)
+        now = time.time() if now is None else now
+        with self._writing():
+            race = self._current_race()
+            known = self._leases.find(request, worker, most)
+            if known is not None:
+                return [race.call(ticket) for ticket in known.tickets]
+            pending = {} if reissue_after is None else {call.ticket: call for call in race.pending}
+            calls = [pending[ticket] for ticket in self._leases.expired(pending, now, reissue_after or 0.0)[:most]]
+            # Without a count, the calls of the next row come when none of an earlier one is offered again.
+            if not calls or (count is not None and len(calls) < count):
+                new = race.calls(None if count is None else count - len(calls))
+                for call in new:
+                    self._write(Event("call", call.ticket))
+                calls += new
+            if calls:
+                lease = self._leases.new(request, worker, now, [call.ticket for call in calls])
+                self._log.append("lease", lease.tickets[0], lease.to_json())
+                self._leases.add(lease)
+            return calls
+
+    def lease_of_ticket(self) -> dict[int, Lease]:
+        """Return the last lease of each leased call."""
+        with self._reading():
+            return dict(self._leases.by_ticket)
+
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record an answer, as `Race.record` does; when this returns, it is on the disk."""
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
@@ -228,11 +279,16 @@ class RaceFile(ProcessBound):
 
     @contextmanager
     def _forgetting_on_error(self) -> Iterator[None]:
-        """Drop the copy in memory after any exception: only the file counts."""
+        """Drop the copy in memory after an exception: only the file counts.
+
+        A rejected answer changes nothing, so the copy is kept if no event was read or appended before it.
+        """
+        before = self._log.position
         try:
             yield
-        except BaseException:
-            self._forget()
+        except BaseException as error:
+            if not isinstance(error, FeedbackError | ParameterError) or self._log.position != before:
+                self._forget()
             raise
 
     def _forget(self) -> None:
@@ -240,10 +296,14 @@ class RaceFile(ProcessBound):
         self._events: list[Event] = []
         self._answers: dict[int, Event] = {}
         self._issued: set[int] = set()
+        self._leases = LeaseTable()
         self._log.rewind()
 
     def _read_new_events(self) -> None:
         for stored in self._log.unread():
+            if stored.kind == "lease":
+                self._replay_lease(stored)
+                continue
             if not is_race_event(stored):
                 raise self._log.damage(f"event {stored.number} is malformed")
             event = _to_event(stored)
@@ -253,6 +313,12 @@ class RaceFile(ProcessBound):
             self._remember(event)
             if self._race is not None:
                 self._race.apply(event)
+
+    def _replay_lease(self, stored: LogEvent) -> None:
+        try:
+            self._leases.replay(stored.key, stored.value, self._issued)
+        except ValueError as error:
+            raise self._log.damage(f"event {stored.number}: {error}") from None
 
     def _current_race(self) -> Race:
         """Return the race after all events read so far; it is built on first use."""

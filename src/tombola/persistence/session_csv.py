@@ -174,11 +174,21 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
 
 def export(file: "SessionFile", path: Path) -> int:
     """Write all tickets with their outcomes to a .csv or .parquet table; return the number of rows."""
+    return write_columns(path, column_types(file), lambda: column_chunks(file), file.path)
+
+
+def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterator[Columns]], *inputs: Path) -> int:
+    """Write chunks of columns to a .csv or .parquet table; return the number of rows.
+
+    - `path`: the table; never one of the `inputs`.
+    - `types`: names of the columns with their Arrow types.
+    - `chunks`: returns the columns, some rows at a time; called after the path was checked.
+    """
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise TableError(f"export: expected a path that ends in .csv or .parquet, got {path}; write --out run.csv.")
     write = _write_csv if path.suffix.lower() == ".csv" else _write_parquet
-    with atomic_writer(path, file.path) as out:
-        return write(out, column_types(file), column_chunks(file))
+    with atomic_writer(path, *inputs) as out:
+        return write(out, types, chunks())
 
 
 def column_types(file: "SessionFile") -> dict[str, str]:

@@ -522,7 +522,7 @@ class SessionFile(ProcessBound):
             elif kind == "amend":
                 self._replay_amendment(session, event)
             elif kind == "lease":
-                self._leases.replay(round_, value, session.round)
+                self._leases.replay(round_, value, range(1, session.round + 1))
             else:
                 raise ValueError("unknown kind of event")
         except ReplayError:

@@ -130,7 +130,7 @@ def run_race_file(
     async def ask(call: Call) -> Any:
         return await evaluator.ask(call, log)
 
-    with _run_lock(file.path):
+    with run_lock(file.path):
         driver = Driver(
             Race.restore(file.settings, file.rows, file.replay(), file.side),
             file,
@@ -326,7 +326,7 @@ def progress_line(race: Race) -> str:
 
 
 @contextlib.contextmanager
-def _run_lock(path: Path) -> Iterator[None]:
+def run_lock(path: Path) -> Iterator[None]:
     """Reject a second run of the same race file: both would make the same calls."""
     lock_path = Path(f"{path}-run")
     with lock_path.open("w") as lock:

@@ -4,11 +4,14 @@
 |---|---|
 | `app` | the ASGI application: routes, authorisation, headers, logs |
 | `hosted` | one open file with its writer thread |
-| `endpoints` | the JSON API under /v1 |
+| `operations` | the operations of the JSON API, with paths and roles |
+| `openapi` | schemas, and the OpenAPI document |
+| `endpoints`, `race_endpoints` | handlers of the JSON API under /v1 |
 | `pages` | pages for people, rendered on the server |
 | `parsing` | bodies and parameters of requests, checked |
 | `problems` | errors as problem+json |
 | `tokens` | tokens with roles, stored as hashes |
-| `client` | `tombola.Client`: the API from Python, with retries |
+| `client` | `tombola.Client`, `RaceClient` and their async twins: the API from Python, with retries |
+| `api_requests` | the requests of the clients as data |
 | `server` | uvicorn, started with safe options |
 """

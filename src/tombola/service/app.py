@@ -21,8 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tombola.errors import TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_file import SessionFile
-from tombola.service import endpoints
 from tombola.service.hosted import Hosted
+from tombola.service.openapi import document
+from tombola.service.operations import API
 from tombola.service.pages import COOKIE, page_routes
 from tombola.service.problems import ProblemError, problem_from
 from tombola.service.tokens import LOCAL, Identity, TokenStore
@@ -51,26 +52,6 @@ SECURITY_HEADERS = {
 
 Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
-# Method, path, least role (None: public), handler.
-API: list[tuple[str, str, str | None, Handler]] = [
-    ("GET", "/healthz", None, endpoints.health),
-    ("GET", "/readyz", None, endpoints.ready),
-    ("GET", "/v1", "reader", endpoints.overview),
-    ("POST", "/v1/sessions/{name}/next", "worker", endpoints.next_tickets),
-    ("POST", "/v1/sessions/{name}/record", "worker", endpoints.record),
-    ("POST", "/v1/sessions/{name}/amend", "worker", endpoints.amend),
-    ("POST", "/v1/sessions/{name}/cancel", "worker", endpoints.cancel),
-    ("GET", "/v1/sessions/{name}/status", "reader", endpoints.status),
-    ("GET", "/v1/sessions/{name}/tickets/{ticket}", "reader", endpoints.ticket),
-    ("GET", "/v1/sessions/{name}/export.{kind}", "reader", endpoints.export_table),
-    ("GET", "/v1/sessions/{name}/events", "reader", endpoints.events),
-    ("GET", "/v1/files/{name}/backup", "admin", endpoints.backup),
-    ("POST", "/v1/files/{name}/pause", "admin", endpoints.pause),
-    ("GET", "/v1/tokens", "admin", endpoints.tokens),
-    ("POST", "/v1/tokens", "admin", endpoints.add_token),
-    ("DELETE", "/v1/tokens/{owner}", "admin", endpoints.remove_token),
-]
-
 
 class Service:
     """The files, the tokens, and the checks that every request passes.
@@ -86,6 +67,7 @@ class Service:
         tokens: TokenStore,
     ) -> None:
         self.sessions, self.races, self.tokens = dict(sessions), dict(races), tokens
+        self.document = document(API)
         self.streams = 0
         self._wrong_tokens: dict[str, deque[float]] = {}
 
@@ -192,7 +174,7 @@ class Service:
 
 def create_app(service: Service) -> ASGIApp:
     """Return the ASGI application of a service."""
-    table = [Route(path, service.endpoint(role, handler), methods=[method]) for method, path, role, handler in API]
+    table = [Route(one.path, service.endpoint(one.role, one.handler), methods=[one.method]) for one in API]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -1,37 +1,206 @@
-"""Client of `tombola serve`: the methods of `SessionFile` over HTTP, with retries."""
+"""Clients of `tombola serve`: the methods of `SessionFile` and `RaceFile` over HTTP, with retries.
 
-import json
-import random
-import secrets
+`Client` and `RaceClient` block; `AsyncClient` and `AsyncRaceClient` have the same methods for async functions.
+"""
+
+import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from tombola._files import write_atomic
-from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
+from tombola.errors import ParameterError
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment
+from tombola.racing.events import Call, Event
+from tombola.service import api_requests
+from tombola.service.api_requests import ApiRequest, IssuedCalls, Retries
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Client"]
+__all__ = ["AsyncClient", "AsyncRaceClient", "Client", "RaceClient"]
 
-# Seconds before the first retry, doubled up to the longest one. Random, so that clients do not retry in step.
-FIRST_RETRY, LONGEST_RETRY = 0.05, 2.0
-# Replies of a proxy without its server, and of a server whose file is locked: nothing was changed.
-RETRIED_STATUSES = frozenset({502, 503, 504})
-ERRORS: dict[str, type[SessionError]] = {
-    "urn:tombola:exhausted": ExhaustedError,
-    "urn:tombola:conflict": ConflictError,
-    "urn:tombola:invalid": FeedbackError,
-}
+# Seconds without a byte of a reply after which the request is repeated.
+READ_TIMEOUT = 30.0
+T = TypeVar("T")
 
 
-class Client:
+class _Connection:
+    """Address, token and name: the parts that sync and async clients share."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, url: str, token: str, name: str, patience: float) -> None:
+        self.url, self.patience = url, patience
+        self._name = name
+        self._headers = {"authorization": f"Bearer {token}"} if token else {}
+
+    def _new_http(self, type_name: str, transport: Any) -> Any:
+        """Return a client of httpx; ParameterError if it is not installed, or the address is malformed."""
+        try:
+            import httpx
+        except ImportError:
+            raise ParameterError(
+                "Client: expected the package httpx, found none; write pip install 'tombola[serve]'."
+            ) from None
+        try:
+            return getattr(httpx, type_name)(
+                base_url=self.url, headers=self._headers, timeout=READ_TIMEOUT, transport=transport
+            )
+        except (httpx.InvalidURL, UnicodeEncodeError):
+            raise ParameterError(
+                f"Client: expected an address such as http://127.0.0.1:8787, got {self.url!r}; repair it."
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+
+class _SyncConnection(_Connection):
+    """Blocking requests with retries.
+
+    - `url`: address of the server, such as "http://127.0.0.1:8787".
+    - `token`: token of a worker; empty if the server has none.
+    - `name`: name of the session or race; may be empty if the server has only one.
+    - `patience`: seconds for which a request is repeated while the server does not reply.
+    - `transport`: transport of httpx, for tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str = "",
+        name: str = "",
+        *,
+        patience: float = 60.0,
+        transport: "httpx.BaseTransport | None" = None,
+    ) -> None:
+        super().__init__(url, token, name, patience)
+        self._http: httpx.Client = self._new_http("Client", transport)
+
+    @property
+    def name(self) -> str:
+        """The name of the session or race."""
+        if not self._name:
+            self._name = api_requests.only_name(self.kind, self.overview())
+        return self._name
+
+    def overview(self) -> dict[str, Any]:
+        """Return your name and role, and the sessions and races of the server."""
+        return self._send(api_requests.overview())
+
+    def status(self) -> dict[str, Any]:
+        """Return progress, pending tickets or calls, and estimates as plain data."""
+        return self._run(api_requests.status())
+
+    def export(self, path: str | Path) -> None:
+        """Write all tickets and outcomes, or all answers, to a .csv or .parquet file."""
+        write_atomic(path, self._run(api_requests.export(path)))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, request: ApiRequest[T]) -> T:
+        return self._send(request, api_requests.path_of(self.kind, self.name))
+
+    def _send(self, request: ApiRequest[T], base: str = "") -> T:
+        """Send a request until there is a reply, at most for `patience` seconds."""
+        import httpx
+
+        retries, content = Retries(self.url, self.patience), request.content
+        while True:
+            try:
+                reply = self._http.request(
+                    request.method, base + request.path, content=content, headers=request.headers
+                )
+                if reply.status_code not in api_requests.RETRIED_STATUSES:
+                    return request.parse(api_requests.checked(reply))
+                problem = f"status {reply.status_code}"
+            except httpx.TransportError as error:
+                problem = type(error).__name__
+            time.sleep(retries.next_delay(problem))
+
+
+class _AsyncConnection(_Connection):
+    """Requests of async functions, with retries; parameters as in the blocking clients."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str = "",
+        name: str = "",
+        *,
+        patience: float = 60.0,
+        transport: "httpx.AsyncBaseTransport | None" = None,
+    ) -> None:
+        super().__init__(url, token, name, patience)
+        self._http: httpx.AsyncClient = self._new_http("AsyncClient", transport)
+
+    async def name(self) -> str:
+        """Return the name of the session or race."""
+        if not self._name:
+            self._name = api_requests.only_name(self.kind, await self.overview())
+        return self._name
+
+    async def overview(self) -> dict[str, Any]:
+        """Return your name and role, and the sessions and races of the server."""
+        return await self._send(api_requests.overview())
+
+    async def status(self) -> dict[str, Any]:
+        """Return progress, pending tickets or calls, and estimates as plain data."""
+        return await self._run(api_requests.status())
+
+    async def export(self, path: str | Path) -> None:
+        """Write all tickets and outcomes, or all answers, to a .csv or .parquet file."""
+        content: bytes = await self._run(api_requests.export(path))
+        write_atomic(path, content)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _run(self, request: ApiRequest[T]) -> T:
+        return await self._send(request, api_requests.path_of(self.kind, await self.name()))
+
+    async def _send(self, request: ApiRequest[T], base: str = "") -> T:
+        """Send a request until there is a reply, at most for `patience` seconds."""
+        import httpx
+
+        retries, content = Retries(self.url, self.patience), request.content
+        while True:
+            try:
+                reply = await self._http.request(
+                    request.method, base + request.path, content=content, headers=request.headers
+                )
+                if reply.status_code not in api_requests.RETRIED_STATUSES:
+                    return request.parse(api_requests.checked(reply))
+                problem = f"status {reply.status_code}"
+            except httpx.TransportError as error:
+                problem = type(error).__name__
+            await asyncio.sleep(retries.next_delay(problem))
+
+
+class Client(_SyncConnection):
     """A session behind `tombola serve`, with the methods of `SessionFile`.
 
     - `url`: address of the server, such as "http://127.0.0.1:8787".
@@ -48,55 +217,11 @@ class Client:
                 client.record(ticket.round, loss=call(ticket.id, ticket.action))
     """
 
-    def __init__(
-        self,
-        url: str,
-        token: str = "",
-        name: str = "",
-        *,
-        patience: float = 60.0,
-        transport: "httpx.BaseTransport | None" = None,
-    ) -> None:
-        try:
-            import httpx
-        except ImportError:
-            raise ParameterError(
-                "Client: expected the package httpx, found none; write pip install 'tombola[serve]'."
-            ) from None
-
-        headers = {"authorization": f"Bearer {token}"} if token else {}
-        try:
-            self._http = httpx.Client(base_url=url, headers=headers, timeout=30.0, transport=transport)
-        except (httpx.InvalidURL, UnicodeEncodeError):
-            raise ParameterError(
-                f"Client: expected an address such as http://127.0.0.1:8787, got {url!r}; repair it."
-            ) from None
-        self.url, self.patience = url, patience
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """The name of the session."""
-        if not self._name:
-            found = [session["name"] for session in self.overview()["sessions"]]
-            if len(found) != 1:
-                raise ParameterError(
-                    f"Client: expected the name of a session, got none for {len(found)} of them "
-                    f"({', '.join(found[:10])}); write Client(url, token, name)."
-                )
-            self._name = found[0]
-        return self._name
-
-    def overview(self) -> dict[str, Any]:
-        """Return your name and role, and the sessions and races of the server."""
-        found: dict[str, Any] = self._request("GET", "/v1")
-        return found
+    kind = "sessions"
 
     def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
         """Issue the next tickets; `reissue_after` offers pending ones of so many seconds ago first."""
-        body = {"count": count} | ({} if reissue_after is None else {"reissue_after": reissue_after})
-        found = self._request("POST", self._path("next"), body, {"idempotency-key": self._new_key()})
-        return [_assignment(ticket) for ticket in found["tickets"]]
+        return self._run(api_requests.next_tickets(count, reissue_after))
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; return whether it is new.
@@ -107,117 +232,144 @@ class Client:
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Record many outcomes, all or none; return how many are new."""
-        rows = [
-            {"ticket": ticket, **{name: value for name, value in given.items() if value is not None}}
-            for ticket, given in ((o.round, {"loss": o.loss, "reward": o.reward, "cost": o.cost}) for o in outcomes)
-        ]
-        return int(self._request("POST", self._path("record"), {"outcomes": rows})["recorded"])
+        return self._run(api_requests.record_outcomes(outcomes))
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
         """Replace a wrong outcome and return its old losses."""
-        given = {"loss": loss, "reward": reward}
-        body = {"ticket": round, **{name: value for name, value in given.items() if value is not None}}
-        return self._request("POST", self._path("amend"), body)["loss_before"]
+        return self._run(api_requests.amend(round, loss, reward))
 
     def cancel(self, round: int) -> bool:
         """Cancel a ticket that will never be answered; return whether that is new."""
-        return bool(self._request("POST", self._path("cancel"), {"ticket": round})["new"])
-
-    def status(self) -> dict[str, Any]:
-        """Return progress, pending tickets and estimates as plain data."""
-        found: dict[str, Any] = self._request("GET", self._path("status"))
-        return found
+        return self._run(api_requests.cancel(round))
 
     @property
     def pending(self) -> list[Assignment]:
         """The tickets without an outcome, issued to any worker."""
-        return [_assignment(ticket) for ticket in self.status()["pending"]]
+        return self._run(api_requests.pending_tickets())
+
+    def ranking(self) -> dict[str, Any]:
+        """Return the actions, the best first, with confidence intervals of their mean losses."""
+        return self._run(api_requests.ranking())
 
     def assignment(self, round: int) -> Assignment:
         """Return the ticket with this number."""
-        return _assignment(self._request("GET", self._path(f"tickets/{int(round)}")))
+        return self._run(api_requests.assignment(round))
 
     def columns(self, round: int) -> dict[str, str]:
         """Return the cells of the row of a ticket, as the list of the server has them."""
-        found: dict[str, str] = self._request("GET", self._path(f"tickets/{int(round)}"))["columns"]
-        return found
-
-    def export(self, path: str | Path) -> None:
-        """Write all tickets and outcomes to a .csv or .parquet file."""
-        suffix = Path(path).suffix.lower()
-        if suffix not in (".csv", ".parquet"):
-            raise ParameterError(f"Client.export: expected a path ending in .csv or .parquet, got {path}; rename it.")
-        write_atomic(path, self._send("GET", self._path(f"export{suffix}"), None, {}).content)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
-
-    def __enter__(self) -> "Client":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"Client({self.url!r})"
-
-    def _path(self, end: str) -> str:
-        return f"/v1/sessions/{quote(self.name, safe='')}/{end}"
-
-    def _new_key(self) -> str:
-        return secrets.token_urlsafe(16)
-
-    def _request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
-        return self._send(method, path, body, headers or {}).json()
-
-    def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> "httpx.Response":
-        """Send a request until there is a reply, at most for `patience` seconds."""
-        import httpx
-
-        try:
-            content = None if body is None else json.dumps(body, allow_nan=False).encode()
-        except (TypeError, ValueError):
-            raise FeedbackError(
-                "Client: expected finite numbers and lists of them, got something else; convert with float()."
-            ) from None
-        if content is not None:
-            headers = {**headers, "content-type": "application/json"}
-        deadline, delay = time.monotonic() + self.patience, FIRST_RETRY
-        while True:
-            problem = ""
-            try:
-                reply = self._http.request(method, path, content=content, headers=headers)
-                if reply.status_code not in RETRIED_STATUSES:
-                    return _checked(reply)
-                problem = f"status {reply.status_code}"
-            except httpx.TransportError as error:
-                problem = type(error).__name__
-            if time.monotonic() + delay > deadline:
-                raise SessionError(
-                    f"Client: expected a reply of {self.url} within {self.patience:g} s, got {problem}; "
-                    "check that the server runs, then repeat the call."
-                )
-            time.sleep(delay * random.uniform(0.5, 1.0))
-            delay = min(2 * delay, LONGEST_RETRY)
+        return self._run(api_requests.columns(round))
 
 
-def _assignment(found: dict[str, Any]) -> Assignment:
-    probability = found["probability"]
-    return Assignment(
-        found["ticket"], found["id"], found["action"], float("nan") if probability is None else probability
-    )
+class AsyncClient(_AsyncConnection):
+    """A session behind `tombola serve`; `Client` for async functions.
+
+    async with tombola.AsyncClient("http://127.0.0.1:8787", token) as client:
+        for ticket in await client.next(10):
+            await client.record(ticket.round, loss=await call(ticket.id, ticket.action))
+    """
+
+    kind = "sessions"
+
+    async def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
+        """Issue the next tickets; `reissue_after` offers pending ones of so many seconds ago first."""
+        return await self._run(api_requests.next_tickets(count, reissue_after))
+
+    async def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
+        """Record the outcome of a ticket; return whether it is new."""
+        return await self.record_all([Outcome(round, loss, reward, cost)]) == 1
+
+    async def record_all(self, outcomes: Iterable[Outcome]) -> int:
+        """Record many outcomes, all or none; return how many are new."""
+        return await self._run(api_requests.record_outcomes(outcomes))
+
+    async def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
+        """Replace a wrong outcome and return its old losses."""
+        return await self._run(api_requests.amend(round, loss, reward))
+
+    async def cancel(self, round: int) -> bool:
+        """Cancel a ticket that will never be answered; return whether that is new."""
+        return await self._run(api_requests.cancel(round))
+
+    @property
+    def pending(self) -> Awaitable[list[Assignment]]:
+        """The tickets without an outcome, issued to any worker; an awaitable."""
+        return self._run(api_requests.pending_tickets())
+
+    async def ranking(self) -> dict[str, Any]:
+        """Return the actions, the best first, with confidence intervals of their mean losses."""
+        return await self._run(api_requests.ranking())
+
+    async def assignment(self, round: int) -> Assignment:
+        """Return the ticket with this number."""
+        return await self._run(api_requests.assignment(round))
+
+    async def columns(self, round: int) -> dict[str, str]:
+        """Return the cells of the row of a ticket, as the list of the server has them."""
+        return await self._run(api_requests.columns(round))
 
 
-def _checked(reply: "httpx.Response") -> "httpx.Response":
-    if reply.is_success:
-        return reply
-    try:
-        problem = reply.json()
-        kind, detail = problem["type"], str(problem["detail"])
-    except (KeyError, TypeError, ValueError):
-        kind = ""
-        detail = f"Client: expected a reply of tombola serve, got status {reply.status_code}; check the address."
-    raise ERRORS.get(kind, SessionError)(detail)
+class RaceClient(_SyncConnection):
+    """A race behind `tombola serve`, with the methods of `RaceFile`; parameters as in `Client`.
+
+    with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
+        for call in race.calls():
+            race.record(call.ticket, loss=evaluate(call.candidate, call.row))
+    """
+
+    kind = "races"
+
+    def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
+        """Issue the next calls, or all that the next row needs; none if the race is done or waits for answers."""
+        return self.next(count, reissue_after=reissue_after).calls
+
+    def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
+        """Issue calls as `calls` does; also return whether the race is done."""
+        return self._run(api_requests.next_calls(count, reissue_after))
+
+    def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
+        """Record an answer; return whether it is new, or the first reply was lost."""
+        return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
+
+    def record_all(self, answers: Iterable[Event]) -> int:
+        """Record many answers, all or none, and return how many are new."""
+        return self._run(api_requests.record_answers(answers))
+
+    @property
+    def pending(self) -> list[Call]:
+        """The issued calls without an answer whose candidates are still in the race."""
+        return self._run(api_requests.pending_calls())
+
+    def verdict(self) -> dict[str, Any]:
+        """Return the answer with its confidence, the candidates left, the leader and the calls saved."""
+        return self._run(api_requests.verdict())
+
+
+class AsyncRaceClient(_AsyncConnection):
+    """A race behind `tombola serve`; `RaceClient` for async functions."""
+
+    kind = "races"
+
+    async def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
+        """Issue the next calls, or all that the next row needs; none if the race is done or waits for answers."""
+        return (await self.next(count, reissue_after=reissue_after)).calls
+
+    async def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
+        """Issue calls as `calls` does; also return whether the race is done."""
+        return await self._run(api_requests.next_calls(count, reissue_after))
+
+    async def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
+        """Record an answer; return whether it is new, or the first reply was lost."""
+        return await self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
+
+    async def record_all(self, answers: Iterable[Event]) -> int:
+        """Record many answers, all or none, and return how many are new."""
+        return await self._run(api_requests.record_answers(answers))
+
+    @property
+    def pending(self) -> Awaitable[list[Call]]:
+        """The issued calls without an answer whose candidates are still in the race; an awaitable."""
+        return self._run(api_requests.pending_calls())
+
+    async def verdict(self) -> dict[str, Any]:
+        """Return the answer with its confidence, the candidates left, the leader and the calls saved."""
+        return await self._run(api_requests.verdict())

@@ -1,4 +1,4 @@
-"""The JSON API under /v1: sessions, tokens, health.
+"""The JSON API under /v1: sessions, files, tokens, health.
 
 Every handler gets the service, the request and the identity of the caller, whose role was checked before.
 """
@@ -9,7 +9,7 @@ import math
 import secrets
 import sqlite3
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from tombola.persistence.session_file import Assignment, SessionFile
 from tombola.service import parsing
 from tombola.service.hosted import Hosted
 from tombola.service.problems import ProblemError
-from tombola.service.tokens import Identity
+from tombola.service.tokens import MAX_NAME_LENGTH, Identity
 
 if TYPE_CHECKING:
     from tombola.service.app import Service
@@ -71,34 +71,65 @@ async def overview(service: "Service", request: Request, identity: Identity) -> 
             "actions": list(hosted.file.names),
             "learner": repr(hosted.file.learner),
             "full_feedback": bool(hosted.file.feedback_model.full_feedback),
+            "direction": hosted.file.kind,
+            "range": list(hosted.file.range),
             "paused": hosted.paused,
         }
         for name, hosted in service.sessions.items()
     ]
-    return json_reply({"you": identity._asdict(), "sessions": sessions, "races": list(service.races)})
+    races = [
+        {
+            "name": name,
+            "rows": len(hosted.file.rows),
+            "candidates": list(hosted.file.settings.candidates),
+            "evaluator": hosted.file.evaluator_config or None,
+            "paused": hosted.paused,
+        }
+        for name, hosted in service.races.items()
+    ]
+    return json_reply({"you": identity._asdict(), "sessions": sessions, "races": races})
+
+
+async def openapi(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return the OpenAPI document of this API."""
+    return json_reply(service.document)
 
 
 async def next_tickets(service: "Service", request: Request, identity: Identity) -> Response:
     """Issue tickets; the same Idempotency-Key gives the same tickets."""
     hosted = service.session(request)
+    count, reissue_after, key = await read_lease(request, default=1)
+
+    def issue() -> list[dict[str, Any]]:
+        file = hosted.file
+        return tickets_json(file, file.lease(key, count or 1, worker=identity.name, reissue_after=reissue_after))
+
+    return json_reply({"tickets": await hosted.write(issue), "key": key})
+
+
+async def read_lease(request: Request, default: int | None) -> tuple[int | None, float | None, str]:
+    """Return count, reissue_after and idempotency key of a request for tickets or calls."""
     fields = await parsing.read_json(request, optional=["count", "reissue_after"])
-    count = parsing.integer("count", fields.get("count", 1), 1, parsing.MAX_COUNT)
+    count = None if "count" not in fields else parsing.integer("count", fields["count"], 1, parsing.MAX_COUNT)
     reissue = fields.get("reissue_after")
     reissue_after = None if reissue is None else parsing.seconds("reissue_after", reissue)
     key = request.headers.get("idempotency-key")
     # A request without a key cannot be repeated; it still needs a lease that names the worker.
     key = secrets.token_urlsafe(12) if key is None else parsing.text("Idempotency-Key", key)
-
-    def issue() -> list[Assignment]:
-        return hosted.file.lease(key, count, worker=identity.name, reissue_after=reissue_after)
-
-    tickets = await hosted.write(issue)
-    return json_reply({"tickets": [ticket_json(hosted, ticket) for ticket in tickets], "key": key})
+    return default if count is None else count, reissue_after, key
 
 
-def ticket_json(hosted: Hosted[SessionFile], ticket: Assignment) -> dict[str, Any]:
-    """Return a ticket as plain data, with the columns of its row."""
-    return {**ticket.to_json(), "columns": hosted.columns.get(ticket.id, {})}
+def tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str, Any]]:
+    """Return tickets as plain data, each with the other columns of its row that are not blank."""
+    return [
+        {**ticket.to_json(), "columns": cells_of(file, row)}
+        for ticket, row in zip(tickets, file.rows_of(tickets), strict=True)
+    ]
+
+
+def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
+    """Return the cells of a row by column, without its id and blank ones."""
+    return {name: cell for name, cell in zip(file.columns, row, strict=True) if cell and name != file.id_column}
 
 
 async def record(service: "Service", request: Request, identity: Identity) -> Response:
@@ -123,7 +154,7 @@ async def cancel(service: "Service", request: Request, identity: Identity) -> Re
     """Cancel a ticket that will never be answered."""
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"])
-    ticket = parsing.integer("ticket", fields["ticket"], 1, 2**53)
+    ticket = parsing.integer("ticket", fields["ticket"], 1, parsing.MAX_TICKET)
     return json_reply({"ticket": ticket, "new": await hosted.write(hosted.file.cancel, ticket)})
 
 
@@ -134,6 +165,17 @@ async def status(service: "Service", request: Request, identity: Identity) -> Re
     return json_reply({**now.to_json(), "paused": hosted.paused})
 
 
+async def ranking(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return the actions by their mean losses, the best first, with confidence intervals."""
+    hosted = service.session(request)
+    now = await hosted.cached("status", hosted.file.status)
+    known = sorted(now.actions, key=lambda action: action.mean if action.known else math.inf)
+    return json_reply({
+        "actions": [action._asdict() for action in known], "best": now.best, "within": now.within,
+        "level": now.level, "estimate": now.estimate,
+    })  # fmt: skip
+
+
 async def ticket(service: "Service", request: Request, identity: Identity) -> Response:
     """Return one issued ticket."""
     hosted = service.session(request)
@@ -141,19 +183,26 @@ async def ticket(service: "Service", request: Request, identity: Identity) -> Re
         number = int(request.path_params["ticket"])
     except ValueError:
         number = 0
-    number = parsing.integer("ticket", number, 1, 2**53)
-    return json_reply(ticket_json(hosted, await hosted.read(hosted.file.assignment, number)))
+    number = parsing.integer("ticket", number, 1, parsing.MAX_TICKET)
+
+    def find() -> dict[str, Any]:
+        return tickets_json(hosted.file, [hosted.file.assignment(number)])[0]
+
+    return json_reply(await hosted.read(find))
 
 
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
     """Return all tickets and outcomes as CSV or Parquet."""
-    hosted = service.session(request)
-    kind = request.path_params["kind"]
+    return await table_reply(service.session(request), request.path_params["kind"], export)
+
+
+async def table_reply(hosted: Hosted[Any], kind: str, write: Callable[[Any, Path], int]) -> Response:
+    """Return the table that `write` makes of a file, as CSV or Parquet."""
     if kind not in ("csv", "parquet"):
         raise ProblemError(404, "not-found", f"export: expected csv or parquet, got {kind!r:.100}; change the path.")
     path = _temporary_path(f".{kind}")
     try:
-        await hosted.read(export, hosted.file, path)
+        await hosted.read(write, hosted.file, path)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -178,20 +227,26 @@ async def backup(service: "Service", request: Request, identity: Identity) -> Re
 
 async def events(service: "Service", request: Request, identity: Identity) -> Response:
     """Stream the counts of a session as server-sent events, one at each change."""
-    hosted = service.session(request)
+    return event_reply(service, service.session(request), session_counts)
+
+
+def event_reply(service: "Service", hosted: Hosted[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
+    """Return a stream of the counts of a file; 503 if too many streams are open."""
     if service.streams >= MAX_STREAMS:
         detail = f"events: expected at most {MAX_STREAMS} open streams, got one more; poll the status instead."
         raise ProblemError(503, "unavailable", detail, {"Retry-After": "5"})
-    return StreamingResponse(_event_stream(service, hosted), media_type="text/event-stream")
+    return StreamingResponse(_event_stream(service, hosted, counts), media_type="text/event-stream")
 
 
-async def _event_stream(service: "Service", hosted: Hosted[SessionFile]) -> AsyncIterator[str]:
+async def _event_stream(
+    service: "Service", hosted: Hosted[Any], counts: Callable[[Any], dict[str, Any]]
+) -> AsyncIterator[str]:
     service.streams += 1
     try:
         last = ""
         while True:
             changes = hosted.changes
-            text = json.dumps(await hosted.cached("counts", lambda: session_counts(hosted.file)))
+            text = json.dumps(await hosted.cached("counts", lambda: counts(hosted.file)))
             if text != last:
                 yield f"event: counts\ndata: {text}\n\n"
                 last = text
@@ -235,7 +290,7 @@ async def tokens(service: "Service", request: Request, identity: Identity) -> Re
 async def add_token(service: "Service", request: Request, identity: Identity) -> Response:
     """Create a token; it is shown only in this reply."""
     fields = await parsing.read_json(request, required=["name", "role"])
-    name = parsing.text("name", fields["name"], 60)
+    name = parsing.text("name", fields["name"], MAX_NAME_LENGTH)
     role = parsing.text("role", fields["role"])
     token = await service.call(service.tokens.add, name, role)
     return json_reply({"name": name, "role": role, "token": token}, 201)
@@ -243,7 +298,7 @@ async def add_token(service: "Service", request: Request, identity: Identity) ->
 
 async def remove_token(service: "Service", request: Request, identity: Identity) -> Response:
     """Remove the token of a name."""
-    name = parsing.text("name", request.path_params["owner"], 60)
+    name = parsing.text("name", request.path_params["owner"], MAX_NAME_LENGTH)
     if not await service.call(service.tokens.remove, name):
         raise ProblemError(404, "not-found", f"token: expected the name of a token, got {name!r}; list them first.")
     return json_reply({"name": name, "removed": True})

@@ -25,10 +25,8 @@ class Hosted(Generic[File]):
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
     """
 
-    def __init__(self, name: str, file: File, columns: dict[str, dict[str, str]] | None = None) -> None:
-        self.name, self.file = name, file
-        # Cells of each row by its id, for the page: name, phone, prompt.
-        self.columns = columns or {}
+    def __init__(self, name: str, file: File, *, on_close: Callable[[], Any] = lambda: None) -> None:
+        self.name, self.file, self._on_close = name, file, on_close
         self.paused = False
         self.changes = 0
         self._changed: asyncio.Event | None = None
@@ -83,3 +81,4 @@ class Hosted(Generic[File]):
         """Finish the requests under way, then close the file."""
         self._writer.shutdown(wait=True)
         self.file.close()
+        self._on_close()

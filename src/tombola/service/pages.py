@@ -19,7 +19,7 @@ from tombola._formatting import escape_control
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment, SessionFile
 from tombola.persistence.session_status import Status
-from tombola.service import parsing
+from tombola.service import endpoints, parsing
 from tombola.service.hosted import Hosted
 from tombola.service.problems import ProblemError
 from tombola.service.tokens import Identity
@@ -42,6 +42,7 @@ class WorkerView(NamedTuple):
     """Tickets of one worker: the current one, the last answered ones with their losses, and the number answered."""
 
     current: Assignment | None
+    columns: dict[str, str]
     answered: list[tuple[Assignment, Any]]
     n_answered: int
     workers: list[tuple[str, int]]
@@ -162,7 +163,7 @@ async def _work(service: "Service", request: Request, identity: Identity) -> Res
         you=identity,
         mine=mine,
         current=current if is_known else None,
-        columns=hosted.columns.get(current.id, {}) if current is not None else {},
+        columns=mine.columns,
         actions=list(file.names[: file.feedback_model.n_listed_actions]),
         full=bool(file.feedback_model.full_feedback),
         n_costs=0 if file.budget is None or file.budget.prices is not None else len(now.balance.amounts),
@@ -193,8 +194,10 @@ def _worker_view(file: SessionFile, worker: str) -> WorkerView:
     answered = [ticket for ticket in mine if outcomes[ticket - 1] is not None]
     pending = [ticket for ticket in mine if outcomes[ticket - 1] is None and ticket not in view.cancelled]
     last = answered[-LISTED_OUTCOMES:][::-1]
+    current = file.assignment(pending[0]) if pending else None
     return WorkerView(
-        file.assignment(pending[0]) if pending else None,
+        current,
+        {} if current is None else endpoints.cells_of(file, file.rows_of([current])[0]),
         [(file.assignment(ticket), outcomes[ticket - 1]) for ticket in last],
         len(answered),
         sorted(counts.items(), key=lambda item: -item[1])[:LISTED_WORKERS],
@@ -269,7 +272,7 @@ def _back(hosted: Hosted[SessionFile]) -> Response:
 def _ticket(fields: dict[str, str]) -> int:
     text = fields.get("ticket", "")
     return parsing.integer(
-        "ticket", int(text) if text.isascii() and text.isdecimal() and len(text) < 17 else 0, 1, 2**53
+        "ticket", int(text) if text.isascii() and text.isdecimal() and len(text) < 17 else 0, 1, parsing.MAX_TICKET
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 
 from tombola.persistence.session_events import Outcome
+from tombola.racing.events import Event
 from tombola.service.problems import ProblemError
 
 # Bytes of a body: 10,000 outcomes of about 100 bytes.
@@ -16,6 +17,10 @@ MAX_COUNT = 1000
 MAX_OUTCOMES = 10_000
 # Seconds of a lease: one year.
 MAX_SECONDS = 366 * 86_400.0
+# Characters of an idempotency key.
+MAX_TEXT_LENGTH = 100
+# Larger integers are not exact in JSON parsers with float64 numbers.
+MAX_TICKET = 2**53
 
 
 async def read_body(request: Request) -> bytes:
@@ -91,7 +96,7 @@ def seconds(owner: str, value: Any) -> float:
     return float(value)
 
 
-def text(owner: str, value: Any, most: int = 100) -> str:
+def text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
     """Return a text of 1 to `most` printable characters."""
     if type(value) is not str or not 1 <= len(value) <= most or not value.isprintable():
         raise invalid(owner, f"1 to {most} printable characters", f"{value!r:.100}", "change it")
@@ -105,16 +110,40 @@ def outcome(found: Any) -> Outcome:
     (3, 0.5, None, None)
     """
     fields = checked_fields("outcome", found, ["ticket"], ["loss", "reward", "cost"])
-    ticket = integer("ticket", fields["ticket"], 1, 2**53)
+    ticket = integer("ticket", fields["ticket"], 1, MAX_TICKET)
     return Outcome(ticket, *(_numbers(name, fields.get(name)) for name in ("loss", "reward", "cost")))
 
 
 def outcomes(found: Any) -> list[Outcome]:
     """Return the outcomes of a JSON list."""
+    return [outcome(item) for item in _checked_list("outcomes", found)]
+
+
+def _checked_list(owner: str, found: Any) -> list[Any]:
     if type(found) is not list or not 1 <= len(found) <= MAX_OUTCOMES:
         got = f"{len(found)} of them" if type(found) is list else type(found).__name__
-        raise invalid("outcomes", f"a list of 1 to {MAX_OUTCOMES}", got, "split the request")
-    return [outcome(item) for item in found]
+        raise invalid(owner, f"a list of 1 to {MAX_OUTCOMES}", got, "split the request")
+    return found
+
+
+def answers(found: Any) -> list[Event]:
+    """Return the answers of a JSON list: ticket, loss or failed, and cost.
+
+    >>> answers([{"ticket": 3, "loss": 0.5}])
+    [Event(kind='answer', ticket=3, loss=0.5, cost=0.0, failed=False)]
+    """
+    return [_answer(item) for item in _checked_list("answers", found)]
+
+
+def _answer(found: Any) -> Event:
+    fields = checked_fields("answer", found, ["ticket"], ["loss", "cost", "failed"])
+    failed = fields.get("failed", False)
+    if type(failed) is not bool:
+        raise invalid("failed", "true or false", f"{failed!r:.100}", "change it")
+    loss, cost = (_number(name, fields.get(name)) for name in ("loss", "cost"))
+    return Event(
+        "answer", integer("ticket", fields["ticket"], 1, MAX_TICKET), loss, 0.0 if cost is None else cost, failed
+    )
 
 
 def invalid(owner: str, expected: str, got: str, fix: str) -> ProblemError:
@@ -122,11 +151,19 @@ def invalid(owner: str, expected: str, got: str, fix: str) -> ProblemError:
     return ProblemError(422, "invalid", f"{owner}: expected {expected}, got {got}; {fix}.")
 
 
+def _number(name: str, value: Any) -> float | None:
+    """Return a number, or None; the race checks its range."""
+    if type(value) is list:
+        raise invalid(name, "a number", "a list", "change it")
+    found: float | None = _numbers(name, value)
+    return found
+
+
 def _numbers(name: str, value: Any) -> Any:
     """Return a number, a list of numbers, or None; the feedback model checks ranges and lengths."""
     items = value if type(value) is list else [value]
     if value is not None and not all(type(item) in (int, float) for item in items):
         raise invalid(name, "a number or a list of numbers", f"{value!r:.100}", "change it")
-    if any(type(item) is int and abs(item) > 2**53 for item in items):
+    if any(type(item) is int and abs(item) > MAX_TICKET for item in items):
         raise invalid(name, "numbers below 2^53", "a larger one", "change it")
     return value

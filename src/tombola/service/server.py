@@ -5,6 +5,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import uvicorn
 from tombola.errors import FileError, ParameterError, SessionError
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_file import SessionFile
+from tombola.racing.driver import run_lock
 from tombola.service.app import LOG, Service, create_app
 from tombola.service.hosted import Hosted
 from tombola.service.tokens import TokenStore
@@ -22,15 +24,8 @@ GRACEFUL_SECONDS = 5
 BACKLOG = 2048
 
 
-def open_service(
-    paths: Sequence[Path], tokens: TokenStore, columns: dict[str, dict[str, str]] | None = None
-) -> Service:
-    """Open session and race files; each is served under its name without the suffix.
-
-    - `paths`: the files.
-    - `tokens`: tokens with roles.
-    - `columns`: cells of each row by its id, shown on the page.
-    """
+def open_service(paths: Sequence[Path], tokens: TokenStore) -> Service:
+    """Open session and race files; each is served under its name without the suffix."""
     sessions: dict[str, Hosted[SessionFile]] = {}
     races: dict[str, Hosted[RaceFile]] = {}
     for path in paths:
@@ -38,12 +33,15 @@ def open_service(
         if name in sessions or name in races:
             raise ParameterError(f"serve: expected files with different names, got {name!r} twice; rename one.")
         if _is_race(path):
-            races[name] = Hosted(name, RaceFile.open(path))
+            # `race run` on the same file would make the calls that clients make.
+            lock = ExitStack()
+            lock.enter_context(run_lock(path))
+            races[name] = Hosted(name, RaceFile.open(path), on_close=lock.close)
         else:
             file = SessionFile.open(path)
             # The first page must not wait for the compiler.
             file.interpreted = True
-            sessions[name] = Hosted(name, file, columns)
+            sessions[name] = Hosted(name, file)
     return Service(sessions, races, tokens)
 
 

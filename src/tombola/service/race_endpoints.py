@@ -1,0 +1,96 @@
+"""The JSON API of races under /v1/races: calls, answers, verdict."""
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tombola.persistence.race_csv import export_answers
+from tombola.persistence.race_file import RaceFile
+from tombola.racing.events import Call
+from tombola.racing.report import RaceReport
+from tombola.service import parsing
+from tombola.service.endpoints import event_reply, json_reply, read_lease, table_reply
+from tombola.service.tokens import Identity
+
+if TYPE_CHECKING:
+    from tombola.service.app import Service
+
+
+async def next_calls(service: "Service", request: Request, identity: Identity) -> Response:
+    """Issue calls; the same Idempotency-Key gives the same calls.
+
+    Without a count: all that the next row needs. An empty list means that the race is done, or waits for answers.
+    """
+    hosted = service.race(request)
+    count, reissue_after, key = await read_lease(request, default=None)
+
+    def issue() -> tuple[list[Call], bool]:
+        calls = hosted.file.lease(key, count, worker=identity.name, reissue_after=reissue_after)
+        return calls, hosted.file.race.done
+
+    calls, done = await hosted.write(issue)
+    return json_reply({"calls": [call._asdict() for call in calls], "key": key, "done": done})
+
+
+async def record(service: "Service", request: Request, identity: Identity) -> Response:
+    """Record answers, all or none; the same answer again is ignored, a different one is a conflict."""
+    hosted = service.race(request)
+    fields = await parsing.read_json(request, required=["answers"])
+    answers = parsing.answers(fields["answers"])
+
+    def write() -> tuple[int, bool]:
+        return hosted.file.record_all(answers), hosted.file.race.done
+
+    new, done = await hosted.write(write)
+    return json_reply({"recorded": new, "known": len(answers) - new, "done": done})
+
+
+async def status(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return the verdict, the standings of the candidates, the pending calls and the settings."""
+    hosted = service.race(request)
+    now = await hosted.cached("status", lambda: race_status(hosted.file))
+    return json_reply({**now, "paused": hosted.paused})
+
+
+async def verdict(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return the answer of the race with its confidence and the number of calls."""
+    hosted = service.race(request)
+    now = await hosted.cached("status", lambda: race_status(hosted.file))
+    names = ("verdict", "proved", "answer", "done", "active", "leader", "calls", "calls_saved")
+    return json_reply({name: now[name] for name in names})
+
+
+async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return all answers as CSV or Parquet."""
+    return await table_reply(service.race(request), request.path_params["kind"], export_answers)
+
+
+async def events(service: "Service", request: Request, identity: Identity) -> Response:
+    """Stream the counts of a race as server-sent events, one at each change."""
+    return event_reply(service, service.race(request), race_counts)
+
+
+def race_status(file: RaceFile) -> dict[str, Any]:
+    """Return the report of a race with its pending calls, the candidates left and the leader."""
+    race = file.race
+    return {
+        **RaceReport.from_file(file, race).to_json(),
+        "pending": [call._asdict() for call in race.pending],
+        "active": list(race.active),
+        "leader": race.leader,
+    }
+
+
+def race_counts(file: RaceFile) -> dict[str, Any]:
+    """Return the numbers of rows, calls and candidates left."""
+    race = file.race
+    return {
+        "rows": len(race.rows),
+        "rows_counted": race.rows_counted,
+        "calls": race.calls_made,
+        "answered": race.calls_answered,
+        "saved": race.calls_saved,
+        "active": len(race.active),
+        "done": race.done,
+    }
