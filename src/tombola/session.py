@@ -55,7 +55,7 @@ class Session(ProcessBound):
     - `horizon`: the number of rounds.
     - `budget`: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last one.
     - `stop`: when play under a budget ends, see `tombola.budget.budget.Stop`.
-    - `features`: for a learner of labels: the number of features per row (1 if None).
+    - `features`: for `Routed` and learners of labels: the number of features per row (labels: 1 if None).
     - `seed`: determines all random choices; drawn if None. `Session.seed` has it.
 
     >>> from tombola import UCB1
@@ -98,7 +98,8 @@ class Session(ProcessBound):
         seed: Seed | None = None,
     ) -> None:
         # A learner of labels has its own feedback model, which names its two actions.
-        given = range(2) if actions is None and isinstance(getattr(learner, "feedback", None), type) else actions
+        prescribed = getattr(getattr(learner, "feedback", None), "default_actions", None)
+        given = range(prescribed) if actions is None and prescribed is not None else actions
         _validate.not_text("Session", "actions", given)
         count = len(given) if isinstance(given, Sequence) else given
         listed = _validate.integer("Session", "actions", count, least=1)
@@ -129,7 +130,8 @@ class Session(ProcessBound):
     def _start(self, rng: RngState) -> None:
         """Begin with this random generator and no tickets."""
         self._initial_rng = [int(word) for word in rng]
-        self.book = TicketTable(self.horizon, self.feedback_model.outcome_width, self.feedback_model.n_features)
+        model = self.feedback_model
+        self.book = TicketTable(self.horizon, model.outcome_width, model.n_decision + model.n_features)
         self._live = self.feedback_model.live_kernels(self.learner, rng)
         self._choose, self._observe_fast = self._live.act, self._live.observe_fast
         self._encode_features, self._has_features = (
@@ -138,7 +140,7 @@ class Session(ProcessBound):
         )
 
     def act(self, features: Any = None) -> Ticket:
-        """Choose the action of the next round and return its ticket; learners of labels need the features of the row."""
+        """Choose the action of the next round and return its ticket; routers and learners of labels need its features."""
         self._acquire()
         try:
             table = self.book
@@ -155,6 +157,25 @@ class Session(ProcessBound):
             return ticket
         finally:
             self._release()
+
+    def _repeat(self, features: Any, decision: list[float], *, force: bool) -> Ticket:
+        """Issue the ticket of a recorded decision; see `LiveKernels.repeat`."""
+        assert self._live.repeat is not None
+        row = self._encode_features(features)
+        while (found := self._live.repeat(self.book.cells, row, decision, force=force))[0] <= 0:
+            if len(self.book) >= self.horizon:
+                self._reject_more()
+            self.book.reserve()
+        self.book.last = ticket = new_ticket(Ticket, found)
+        return ticket
+
+    def decision_of(self, round: int) -> list[float] | None:
+        """Return the record of a decision: stake, router's and safe choice, capital; None without a router.
+
+        A choice of -1 is that of the safe learner. Further numbers are the choices of models trained in this round for
+        the rows in flight.
+        """
+        return None if self._live.decision is None else self._live.decision(self.book.cells, round)
 
     def _choose_after_plan(self, *features: Any) -> tuple[int, int, float]:
         """Enlarge the ticket table, or let the learner plan, until it chooses."""

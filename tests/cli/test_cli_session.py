@@ -247,3 +247,24 @@ def test_next_keeps_a_filled_list(session: Callable[..., str], tmp_path: Path) -
         with pytest.raises(TombolaError):
             session("next", "r", "--out", out)
     assert json.loads(session("status", "r", "--json"))["played"] == 0, "no ticket is issued"
+
+
+def test_routed_session_by_features(session: Callable[..., str], tmp_path: Path) -> None:
+    """`start --features`, the daily list with a column for every action, and the export of decisions."""
+    rows = [f"r{i},{i % 2},{'red' if i % 3 else 'blue'}" for i in range(40)]
+    (tmp_path / "list.csv").write_text("id,side,colour\n" + "\n".join(rows) + "\n")
+    run = str(tmp_path / "x.run")
+    shown = session("start", str(tmp_path / "list.csv"), "--actions", "a,b", "--features", "side,colour", "--out", run)
+    assert "features: side, colour" in shown
+    assert "2 categories" in shown
+    assert "Routed()" in shown
+    for day in range(4):
+        today = tmp_path / f"{day}.csv"
+        session("next", run, "--count", "10", "--out", str(today))
+        head, *lines = today.read_text("utf-8-sig").splitlines()
+        assert head == "id,side,colour,ticket,action,a,b"
+        filled = [line.rstrip(",") + (",1,0" if line.split(",")[1] == "1" else ",0,1") for line in lines]
+        today.write_text("\n".join([head, *filled]) + "\n")
+        assert "10 recorded" in session("record", run, "--csv", str(today), "--losses")
+    session("export", run, "--out", str(tmp_path / "all.csv"))
+    assert "stake,router,safe,capital,loss:a,loss:b" in (tmp_path / "all.csv").read_text()

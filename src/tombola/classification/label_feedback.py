@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from tombola.feedback.base import EMPTY_CELLS, TABLE_FULL, EncodedOutcome, Feedb
 class LabelFeedback(FeedbackModel):
     """Feedback is the true label and the weight of a mistake; `features` columns."""
 
+    default_actions: ClassVar[int] = 2
     features: int = 1
 
     @classmethod

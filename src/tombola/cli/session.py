@@ -42,8 +42,14 @@ def start(
     out: Annotated[Path, typer.Option(help="The session file to write; an existing file is never overwritten.")],
     learner: Annotated[
         str,
-        typer.Option(help="For example UCB2 or 'Exp3(rate=0.1)'. Default: Thrifty; with a budget ThriftyLP."),
+        typer.Option(
+            help="For example UCB2 or 'Exp3(rate=0.1)'. Default: Thrifty; with a budget ThriftyLP; with features Routed."
+        ),
     ] = "",
+    features: Annotated[
+        str, typer.Option(help="Columns of the list to route by; names or patterns, commas between.")
+    ] = "",
+    text: Annotated[str, typer.Option(help="Columns of free text to route by, such as prompts; commas between.")] = "",
     id_column: Annotated[str, typer.Option("--id", "--column", help=ID_HELP)] = "",
     sheet: Annotated[str, typer.Option(help="The sheet of an Excel file.")] = "",
     losses: Annotated[bool, typer.Option("--losses", help="Outcomes: lower is better.")] = False,  # noqa: FBT002
@@ -74,31 +80,39 @@ def start(
 ) -> None:
     """Shuffle a list of rows and start a session on it."""
     from tombola.cli.budget_options import budget_named
+    from tombola.cli.reading import parse_names
     from tombola.learners.spec import parse_learner
     from tombola.persistence.session_file import SessionFile
     from tombola.readers.cells import read_row_list
+    from tombola.readers.features import features_of_list
 
     names = names_in(actions)
     allowed = budget_named(names, budget or [], worst or [], prices or [], null, target)
-    chosen = parse_learner(learner or ("Thrifty" if allowed is None else "ThriftyLP"))
+    routes = bool(features or text)
+    chosen = parse_learner(learner or ("Routed" if routes else "Thrifty" if allowed is None else "ThriftyLP"))
     listed = read_row_list(table, id_column or None, sheet or None)
+    encoded = features_of_list(listed, parse_names(features), parse_names(text), str(table)) if routes else None
     with SessionFile.start(
         out, listed.ids, names, chosen, budget=allowed, seed=seed,
         columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
         id_column=listed.id_column, kind=_kind(losses=losses, scores=scores), range=_limits(limits, (0.0, 1.0)),
-        delimiter=listed.delimiter,
+        delimiter=listed.delimiter, features=None if encoded is None else encoded.values,
+        feature_names=None if encoded is None else encoded.names,
     ) as session:  # fmt: skip
         rows, learner_text, seed = session.horizon, repr(session.learner), session.seed
         facts = {"file": str(out), "rows": rows, "actions": names, "learner": learner_text, "seed": seed}
         if as_json:
-            typer.echo(json.dumps(facts | ({} if allowed is None else {"budget": budget})))
+            more = {} if encoded is None else {"features": list(encoded.names)}
+            typer.echo(json.dumps(facts | more | ({} if allowed is None else {"budget": budget})))
         else:
             show(f"{out}: {rows} rows in random order (seed {seed}), {learner_text} on {', '.join(names)}", soft=True)
             if budget:
                 show(f"spends at most {', '.join(f'{amount:g}' for amount in budget)}", soft=True)
-            for note in listed.notes:
+            for note in (*listed.notes, *(() if encoded is None else encoded.notes)):
                 show(f"note: {note}", soft=True)
             show(f"ids: column {listed.id_column}", soft=True)
+            if session.feedback_model.full_feedback:
+                show("Record an outcome for every action of a row: this learner compares them.")
             show("The list for the first day:")
             show(f"  tombola session next {out} --count {min(rows, DAILY_ROWS)} --out today.csv", soft=True)
 
@@ -126,7 +140,8 @@ def next_(
     if as_json:
         typer.echo(json.dumps([assignment.to_json() for assignment in assignments]))
     elif out is not None:
-        show(f"{out}: {len(assignments)} tickets. Fill in the column outcome, then record it:", soft=True)
+        blank = "a column for every action" if session.feedback_model.full_feedback else "the column outcome"
+        show(f"{out}: {len(assignments)} tickets. Fill in {blank}, then record it:", soft=True)
         show(f"  tombola session record {file} --csv {out}{_missing_direction(session)}", soft=True)
     elif not assignments:
         show("no ticket is pending")

@@ -42,12 +42,16 @@ class LiveKernels(NamedTuple):
     `observe(cells, index, round, outcome) -> bool` takes an encoded outcome for row `index` of the table; False if
     that ticket is not pending or the outcome is not valid.
     `runner` holds the learner and its state; None for learners of labels.
+    `decision(cells, round) -> list` returns the record of a decision for the log, and
+    `repeat(cells, features, record, force=False)` acts by such a record; None for learners that repeat by themselves.
     """
 
     act: Callable[..., tuple[int, int, float]]
     observe_fast: Callable[[Floats, Ticket, Any, Any, Any], bool]
     observe: Callable[[Floats, int, int, EncodedOutcome], bool]
     runner: Any
+    repeat: Callable[..., tuple[int, int, float]] | None = None
+    decision: Callable[[Floats, int], list[float]] | None = None
 
     def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
         """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise.
@@ -119,6 +123,7 @@ class FeedbackModel(ABC):
     horizon: int
 
     full_feedback: ClassVar[bool] = False  # whether an outcome has the losses of all actions
+    default_actions: ClassVar[int | None] = None  # the number of actions, if the model prescribes it
     supports_amend: ClassVar[bool] = True  # whether an outcome can be corrected; spent budget cannot
 
     @property
@@ -129,6 +134,11 @@ class FeedbackModel(ABC):
     @property
     def n_features(self) -> int:
         """The number of features that `act` takes."""
+        return 0
+
+    @property
+    def n_decision(self) -> int:
+        """The number of cells of the ticket table, before the features, that record a decision."""
         return 0
 
     @classmethod
@@ -150,8 +160,8 @@ class FeedbackModel(ABC):
             )
         if features is not None:
             raise ParameterError(
-                f"features: expected a learner of labels, got {type(learner).__name__}; write for example "
-                "ERM(Thresholds()), or leave the features out."
+                f"features: expected a learner that uses them, got {type(learner).__name__}; write for example "
+                "Routed() or ERM(Thresholds()), or leave the features out."
             )
         return cls(actions, horizon)
 

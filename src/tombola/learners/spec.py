@@ -6,8 +6,10 @@ Only names of tombola and of installed packages are looked up; nothing in a file
 import ast
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 # Packages register their learners in this group: name = "package.module:Class".
 ENTRY_POINT_GROUP = "tombola.learners"
+# Classes of upper layers, which register themselves: name -> module.
+_registered: dict[str, str] = {}
 _PLAIN_TYPES = (type(None), bool, int, float, str)
 # The repr of a function contains its address, which differs between processes.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -90,6 +94,11 @@ def parse_learner(text: str) -> "Learner":
     )
 
 
+def register(package: str, modules: Mapping[str, str]) -> None:
+    """Make classes of an upper layer known by name: class name -> module of the package."""
+    _registered.update({name: f"{package}.{module}" for name, module in modules.items()})
+
+
 def find_class(name: str) -> Any:
     """Return the learner or hypothesis class with this name, or None.
 
@@ -100,6 +109,8 @@ def find_class(name: str) -> Any:
     """
     if name in learners.__all__:
         kind = getattr(learners, name)
+    elif name in _registered:
+        kind = getattr(import_module(_registered[name]), name)
     elif name in installed_learners():
         kind = installed_learners()[name]
     else:
@@ -167,13 +178,17 @@ def _plain(value: Any) -> Any:
 
 def _build(spec: dict[str, Any]) -> Any:
     """Return the object of a specification; KeyError if its class is unknown."""
-    parameters = {
-        name: _build(value) if isinstance(value, dict) else value for name, value in spec["parameters"].items()
-    }
+    parameters = {name: _build_value(value) for name, value in spec["parameters"].items()}
     kind = find_class(spec["name"])
     if kind is None:
         raise KeyError(spec["name"])
     return kind(**parameters)
+
+
+def _build_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_build_value(part) for part in value)
+    return _build(value) if isinstance(value, dict) else value
 
 
 def _parse(node: ast.expr) -> Any:
@@ -184,4 +199,6 @@ def _parse(node: ast.expr) -> Any:
         if node.args or any(word.arg is None for word in node.keywords):
             raise ValueError("a parameter without its name")
         return {"name": node.func.id, "parameters": {str(word.arg): _parse(word.value) for word in node.keywords}}
+    if isinstance(node, ast.Tuple | ast.List):
+        return [_parse(part) for part in node.elts]
     return ast.literal_eval(node)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 ID_COLUMNS = ("id", "ids", "row")
 # Names of the column of outcomes.
 OUTCOME_COLUMNS = ("outcome", "loss", "score")
+# Exported decisions of a router: its probability, the actions of router (-1: none) and safe learner, and the capital.
+DECISION_COLUMNS = ("stake", "router", "safe", "capital")
 # Larger numbers are not exact in float64.
 MAX_TICKET = 1 << 53
 # Tickets converted to text at a time: bounds the memory of an export.
@@ -135,11 +137,14 @@ def read_outcomes(
 def daily_list(file: "SessionFile", assignments: "Sequence[Assignment]") -> list[list[str]]:
     """Return the rows of tickets as cells: the list's own columns, ticket, action, and a blank outcome.
 
-    The first line has the names. A column of the list that is called ticket or action gets the prefix `list:`; one
-    called outcome is used for the outcomes.
+    The first line has the names. With full feedback there is a blank column for every action. A column of the list that
+    is called ticket or action gets the prefix `list:`; one called like a column of outcomes is used for them.
     """
     own = [f"list:{name}" if name.lower() in ("ticket", "action") else name for name in file.columns]
-    blank = [] if any(name.lower() == "outcome" for name in own) else ["outcome"]
+    if file.feedback_model.full_feedback:
+        blank = [name for name in file.names[: file.feedback_model.n_listed_actions] if name not in own]
+    else:
+        blank = [] if any(name.lower() == "outcome" for name in own) else ["outcome"]
     lines = [[*own, "ticket", "action", *blank]]
     for task, row in zip(assignments, file.rows_of(assignments), strict=True):
         lines.append([*row, str(task.round), task.action, *("" for _ in blank)])
@@ -195,6 +200,7 @@ def column_types(file: "SessionFile") -> dict[str, str]:
     """Return the names of the exported columns with their Arrow types."""
     types = {"ticket": "int64", "id": "string", "action": "string", "probability": "float64", "loss": "float64"}
     types |= {"amended": "bool_", "cancelled": "bool_"}
+    types |= dict.fromkeys(DECISION_COLUMNS, "float64") if file.feedback_model.n_decision else {}
     listed = file.names[: file.feedback_model.n_listed_actions] if file.feedback_model.full_feedback else ()
     return types | dict.fromkeys([*cost_columns(file.budget), *(f"loss:{name}" for name in listed)], "float64")
 
@@ -220,6 +226,7 @@ def column_chunks(file: "SessionFile") -> Iterator[Columns]:
                 loss,
                 [round_ in view.amended for round_ in rounds],
                 [round_ in view.cancelled for round_ in rounds],
+                *(column[first:end].tolist() for column in view.decisions.T),
                 *others,
             ]
         # Read the other ids too, so that a damaged list of rows is detected.

@@ -2,7 +2,8 @@
 
 | kind | key | value |
 |---|---|---|
-| ticket | round | `[action, probability]`, probability null where it has no formula; label learners: also the features |
+| ticket | round | `[action, probability]`, probability null where it has no formula; label learners: also the features; |
+| | | routers: also the decision (a list, see `Session.decision_of`) and, in a saved session, the features |
 | outcome, amend | round | the encoded outcome: a list of `outcome_width` floats |
 | cancel | round | null |
 | lease | first round | see `tombola.persistence.leases` |
@@ -11,6 +12,7 @@ Nothing in a file reaches compiled code unchecked: `replay_ticket` and `replay_o
 """
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tombola.engine.tickets import ACTION, PROBABILITY, Ticket
@@ -40,37 +42,58 @@ class ReplayError(ValueError):
     """The learner does not repeat the ticket of an event."""
 
 
-def ticket_value(ticket: Ticket, features: list[float] | None = None) -> list[Any]:
-    """Return the value of a ticket event.
+def ticket_value(ticket: Ticket, features: Sequence[float] = (), decision: list[float] | None = None) -> list[Any]:
+    """Return the value of a ticket event; a missing feature is null.
 
     >>> ticket_value(Ticket(3, 1, math.nan)), ticket_value(Ticket(3, 1, 0.5), [0.25])
     ([1, None], [1, 0.5, 0.25])
+    >>> ticket_value(Ticket(3, 1, 0.5), [math.nan], [0.5, 1.0, 0.0, 3.0])
+    [1, 0.5, [0.5, 1.0, 0.0, 3.0], None]
     """
-    probability = None if math.isnan(ticket.probability) else ticket.probability
-    return [ticket.action, probability, *(features or ())]
+    recorded = [] if decision is None else [decision]
+    return [ticket.action, _or_null(ticket.probability), *recorded, *map(_or_null, features)]
 
 
-def replay_ticket(session: "Session", round: int, value: Any, *, check: bool = True) -> None:
+def _or_null(number: float) -> float | None:
+    return None if math.isnan(number) else number
+
+
+def replay_ticket(session: "Session", round: int, value: Any, features: Any = None, *, check: bool = True) -> None:
     """Let the learner act, and compare its ticket with that of the event to the last bit.
+
+    features: those of the row, if the event does not have them.
 
     With `check=False` the ticket of the event replaces a different one: after an amendment the learner would have acted
     otherwise, but the ticket was issued. ValueError if the event is malformed, ReplayError if the tickets differ.
     """
-    n_features = session.feedback_model.n_features
-    if not (type(value) is list and len(value) == 2 + n_features and type(value[0]) is int):
+    model = session.feedback_model
+    width, decides = 0 if features is not None else model.n_features, model.n_decision > 0
+    if not (type(value) is list and len(value) == 2 + decides + width and type(value[0]) is int):
         raise ValueError("malformed ticket")
-    action, probability, *features = value
+    action, probability, *rest = value
     is_probability = probability is None or (type(probability) is float and math.isfinite(probability))
     if not (0 <= action < len(session.names) and is_probability and round == session.round + 1):
         raise ValueError("malformed ticket")
-    ticket = session.act(features) if n_features else session.act()
-    same = ticket.probability == probability or (probability is None and math.isnan(ticket.probability))
+    ticket, same = _act_again(session, rest, features, check=check)
+    same &= ticket.probability == probability or (probability is None and math.isnan(ticket.probability))
     if same and ticket.action == action:
         return
     if check:
         raise ReplayError(f"ticket {round}")
     cells = session.book.cells
     cells[round, ACTION], cells[round, PROBABILITY] = action, math.nan if probability is None else probability
+
+
+def _act_again(session: "Session", rest: list[Any], features: Any, *, check: bool) -> tuple[Ticket, bool]:
+    """Let the learner act; a router by the record of its decision. Return whether the record is repeated, too."""
+    model = session.feedback_model
+    if not model.n_decision:
+        return (session.act(rest) if model.n_features else session.act()), True
+    decision, *own = rest
+    if not (type(decision) is list and all(type(number) is float for number in decision)):
+        raise ValueError("malformed decision")
+    ticket = session._repeat(own if features is None else features, decision, force=not check)
+    return ticket, session.decision_of(ticket.round) == decision
 
 
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
@@ -84,7 +107,7 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
         raise ValueError("outcome of an unknown ticket")
     outcome, model = tuple(value), session.feedback_model
     # Kernels check losses and costs. Labels and weights are checked here: encoding must not change them.
-    if model.n_features and model.validate(int(session.book.cells[round, ACTION]), outcome) != outcome:
+    if model.default_actions is not None and model.validate(int(session.book.cells[round, ACTION]), outcome) != outcome:
         raise ValueError("malformed outcome")
     session._live.learn(session.book.cells, round, round, outcome)
 

@@ -6,6 +6,7 @@ Feedback rules are those of `tombola.session`; in addition:
 
 killed               a call that returned is on the disk; any other call happened completely, or not at all
 ticket not received  the process was killed before it could pass the ticket on; `pending` lists it
+features             stored with the rows; the log of a router has its choices, so that opening it trains once
 two processes        each call holds the lock of the file; no ticket is issued twice
 wrong outcome        `amend` replaces it; the old one stays in the log, and the learner replays everything
 never answered       `cancel` removes the ticket from `pending`; its worst cost stays reserved
@@ -24,8 +25,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+import tombola.policies  # noqa: F401 - registers routers, so that they load by name
 from tombola import __version__, _validate
 from tombola._formatting import HtmlTable, format_number, html_block, is_encodable, short_learner, short_repr
+from tombola._types import Floats
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
 from tombola.engine.tickets import Ticket
@@ -64,6 +67,8 @@ if TYPE_CHECKING:
 
 # Seconds to load Numba and cached kernels: a shorter replay is faster in plain Python.
 COMPILER_LOAD_SECONDS = 0.7
+# Rows whose features are read at a time.
+FEATURE_ROWS = 400
 # Name of an added null action, which costs nothing and has loss 1.
 NULL = "null"
 
@@ -133,8 +138,11 @@ class SessionFile(ProcessBound):
         self._cancelled: set[int] = set()
         self._amended: set[int] = set()
         self._leases = LeaseTable()
+        self.feature_names = tuple(str(name) for name in log.about.get("features") or ())
+        # Features of the first rows in the order of play, read from the file when they are needed.
+        self._features: list[list[float]] = []
         with interpreted():
-            self.feedback_model = _new_session(learner, self.names, self.horizon, self.budget, self.seed).feedback_model
+            self.feedback_model = self._new_session().feedback_model
 
     @classmethod
     def start(
@@ -146,6 +154,8 @@ class SessionFile(ProcessBound):
         *,
         budget: Budget | None = None,
         seed: int | None = None,
+        features: Any = None,
+        feature_names: Sequence[str] | None = None,
         columns: Mapping[str, Sequence[str]] | None = None,
         id_column: str = "id",
         kind: Kind | None = None,
@@ -160,6 +170,8 @@ class SessionFile(ProcessBound):
         - `learner`: any learner but one of labels.
         - `budget`: for a learner with a budget: amounts with worst costs, or prices.
         - `seed`: determines the order of the rows and the learner's random choices; drawn and stored if None.
+        - `features`: for a router: rows x features, NaN for a missing one; stored with the rows.
+        - `feature_names`: their names, for reports.
         - `columns`: the list's own columns, one text per row, for the daily list.
         - `id_column`: the name of the column of ids.
         - `kind`: "losses" or "scores": the direction of outcomes on the command line.
@@ -175,8 +187,10 @@ class SessionFile(ProcessBound):
         check_names("SessionFile.start", "rows", rows)
         names = [*names, NULL] if budget is not None and budget.null == "add" else names
         check_names("SessionFile.start", "actions", names)
+        table, listed_features = _feature_table(features, feature_names, len(rows))
         with interpreted():
-            _new_session(learner, names, len(rows), budget, seed)  # rejects a bad configuration before a file exists
+            # Rejects a bad configuration before a file exists.
+            _new_session(learner, names, len(rows), budget, seed, len(listed_features))
         own = {str(name): [str(cell) for cell in cells] for name, cells in (columns or {}).items()}
         if wrong := next((name for name, cells in own.items() if len(cells) != len(rows)), None):
             raise ParameterError(
@@ -197,8 +211,10 @@ class SessionFile(ProcessBound):
             "id_column": id_column,
             "outcome": [kind, *map(float, range)],
             "delimiter": delimiter,
+            **({"features": listed_features} if listed_features else {}),
         }
-        cells = ([column[row] for column in stored] for row in order)
+        # Features follow the list's own cells; repr keeps every bit.
+        cells = ([*(column[row] for column in stored), *map(repr, table[row].tolist())] for row in order)
         ids_in_order = [rows[row] for row in order]
         return cls(EventLog.create(Path(path), "SessionFile", about, ids_in_order, VIEWS, cells), learner)
 
@@ -474,11 +490,28 @@ class SessionFile(ProcessBound):
         """Return a session at its start."""
         self._log.rewind()
         self._cancelled, self._amended, self._leases = set(), set(), LeaseTable()
-        session = _new_session(self.learner, self.names, self.horizon, self.budget, self.seed)
+        session = self._new_session()
         # Memory for all rounds, which the system provides page by page: no copies while the table grows.
         session.book.cells = np.zeros((1 + self.horizon, session.book.cells.shape[1]))
         self._session = session
         return session
+
+    def _new_session(self) -> Session:
+        return _new_session(
+            self.learner, self.names, self.horizon, self.budget, self.seed, len(self.feature_names)
+        )  # fmt: skip
+
+    def _features_of(self, round_: Any) -> list[float] | None:
+        """Return the features of the row of a round; None without any."""
+        if not self.feature_names or type(round_) is not int or not 1 <= round_ <= self.horizon:
+            return None
+        while len(self._features) < round_:
+            first = len(self._features) + 1
+            places = range(first, min(self.horizon, first + FEATURE_ROWS - 1) + 1)
+            for cells in self._log.cells_of(places):
+                with self._log.malformed_as_damage():
+                    self._features.append([float(cell) for cell in cells[-len(self.feature_names) :]])
+        return self._features[round_ - 1]
 
     def _current(self) -> Session:
         """Return the session with all unread events applied."""
@@ -514,7 +547,7 @@ class SessionFile(ProcessBound):
         _, kind, round_, value = event
         try:
             if kind == "ticket":
-                replay_ticket(session, round_, value, check=check)
+                replay_ticket(session, round_, value, self._features_of(round_), check=check)
             elif kind == "outcome" and round_ not in self._cancelled:
                 replay_outcome(session, round_, value)
             elif kind == "cancel" and value is None:
@@ -568,8 +601,8 @@ class SessionFile(ProcessBound):
         return [self._issue(session) for _ in range(min(count, left))]
 
     def _issue(self, session: Session) -> Ticket:
-        ticket = session.act()
-        self._log.append("ticket", ticket.round, ticket_value(ticket))
+        ticket = session.act(self._features_of(session.round + 1))
+        self._log.append("ticket", ticket.round, ticket_value(ticket, decision=session.decision_of(ticket.round)))
         # The loss and cost of an added null action are known: nothing to wait for.
         if ticket.action >= self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback:
             self._record(session, Outcome(ticket.round))
@@ -630,15 +663,34 @@ class SessionFile(ProcessBound):
         return TicketView(session, self.seed, frozenset(self._amended), frozenset(self._cancelled))
 
 
-def _new_session(learner: Any, names: Sequence[str], horizon: int, budget: Budget | None, seed: int) -> Session:
+def _new_session(
+    learner: Any, names: Sequence[str], horizon: int, budget: Budget | None, seed: int, n_features: int
+) -> Session:
     """Return a new session; an added null action is the last of the names."""
     listed = names[: len(names) - 1] if budget is not None and budget.null == "add" else names
-    session = Session(learner, listed, horizon, budget=budget, seed=seed)
-    if session.feedback_model.n_features:
+    if (
+        getattr(learner, "feedback", None) is not None
+        and getattr(learner.feedback, "default_actions", None) is not None
+    ):
         raise LearnerError(
-            f"SessionFile: expected a learner of losses, got {learner!r}, which acts on features; use tombola.Session."
+            f"SessionFile: expected a learner of losses, got {learner!r}, which predicts labels; use tombola.Session."
         )
-    return session
+    return Session(learner, listed, horizon, budget=budget, features=n_features or None, seed=seed)
+
+
+def _feature_table(features: Any, names: Sequence[str] | None, rows: int) -> tuple[Floats, list[str]]:
+    """Return features as rows x numbers and their names; no columns without features."""
+    if features is None:
+        return np.zeros((rows, 0)), []
+    table = np.asarray(features, np.float64)
+    table = table.reshape(-1, 1) if table.ndim == 1 else table
+    listed = [f"feature {i}" for i in range(table.shape[-1])] if names is None else [str(name) for name in names]
+    if table.ndim != 2 or table.shape != (rows, len(listed)) or np.isinf(table).any():
+        raise ParameterError(
+            f"SessionFile.start: expected finite features of {rows} rows, with a name for each column, got shape "
+            f"{table.shape} and {len(listed)} names; give one row of numbers for each row, NaN for a missing one."
+        )
+    return table, listed
 
 
 def check_names(owner: str, what: str, names: list[str]) -> None:

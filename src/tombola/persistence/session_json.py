@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import tombola.policies  # noqa: F401 - registers routers, so that they load by name
 from tombola._files import read_bytes, write_atomic
 from tombola._types import RngState
 from tombola.budget.budget import Budget
@@ -51,13 +52,14 @@ def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
     columns = table.columns()
     outcomes, features = columns["outcomes"].reshape(-1, width), columns["shown"]
     tickets, events, issued = table.tickets, [], 0
-    n_features = session.feedback_model.n_features
+    n_decision, n_shown = session.feedback_model.n_decision, table.n_features
     for answered in columns["history"].tolist():
         if answered:
             events.append(("outcome", answered, outcomes[answered - 1].tolist()))
         else:
-            seen = features[issued * n_features : (issued + 1) * n_features].tolist()
-            events.append(("ticket", issued + 1, ticket_value(tickets[issued], seen)))
+            seen = features[issued * n_shown + n_decision : (issued + 1) * n_shown].tolist()
+            decision = session.decision_of(issued + 1)
+            events.append(("ticket", issued + 1, ticket_value(tickets[issued], seen, decision)))
             issued += 1
     return events
 
@@ -97,10 +99,10 @@ def _not_a_session(path: str | os.PathLike[str], error: BaseException) -> Sessio
 
 
 def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Session":
-    budget = data["budget"]
+    budget, prescribed = data["budget"], getattr(learner.feedback, "default_actions", None)
     session = start(
         learner,
-        None if data["features"] else [str(name) for name in data["actions"]],
+        [str(name) for name in data["actions"]] if prescribed is None else None,
         data["horizon"],
         budget=None if budget is None else Budget(*budget),
         stop=data["stop"],

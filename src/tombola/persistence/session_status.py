@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Losses converted to Python floats at a time: bounds the memory of an exact sum.
 CHUNK_SIZE = 10_000
+# Numbers of a router's decision in a log.
+N_LOGGED = 4
 # Smaller shares of a mix are not reported.
 MIN_SHARE = 0.005
 
@@ -97,6 +99,12 @@ class TicketView:
     def rows(self) -> Floats:
         """The known losses of the tickets with an outcome, tickets x (1, or actions with full feedback)."""
         return self._cells[self._answered, OUTCOME_START : OUTCOME_START + self._row_width]
+
+    @property
+    def decisions(self) -> Floats:
+        """The decisions of a router: stake, router's choice (-1: none), safe choice, capital; no columns without one."""
+        start = OUTCOME_START + self.feedback_model.outcome_width
+        return self._cells[:, start : start + min(self.feedback_model.n_decision, N_LOGGED)]
 
     @property
     def switches(self) -> int:

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tombola.learners.spec import register
+
 if TYPE_CHECKING:
     from tombola.policies.guard import Guard as Guard
     from tombola.policies.models import Ridge as Ridge
@@ -21,6 +23,9 @@ _MODULES = {
 }
 
 __all__ = ["Guard", "Ridge", "Routed", "RoutedLP", "RoutedTrace", "Trees"]
+
+# Sessions store routers and models by name.
+register("tombola.policies", _MODULES)
 
 
 def __getattr__(name: str) -> Any:

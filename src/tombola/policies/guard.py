@@ -21,6 +21,9 @@ from tombola.engine.compiler import compile_loop
 # Kelly's rate on the past, as if ten rows with a mean gain of 1/2 had been seen before.
 PRIOR_GAIN, PRIOR_SQUARES = 5.0, 10.0
 MIN_RATE, MAX_RATE = 0.02, 0.5
+# The accounts of the guard: capital, sums of differences and of their squares, the second account, stakes of rows not
+# yet answered.
+CAPITAL, GAIN, SQUARES, ACCOUNT, PENDING = 0, 1, 2, 3, 4
 
 
 class Stakes(NamedTuple):
@@ -48,6 +51,10 @@ class Guard:
         if self.worst is not None:
             _validate.real("Guard", "worst", self.worst, least=0)
 
+    def new_state(self) -> Floats:
+        """Return the accounts before the first round, indexed by `CAPITAL` to `PENDING`."""
+        return np.array([self.risk, 0.0, 0.0, np.inf if self.worst is None else self.worst, 0.0])
+
     def stakes(self, settled: Floats, played: Floats, delay: int = 0) -> Stakes:
         """Return the probability of the router in every round.
 
@@ -62,36 +69,45 @@ class Guard:
         """
         rounds = settled.size
         stakes = Stakes(np.zeros(rounds), np.zeros(rounds), np.zeros(rounds))
-        worst = np.inf if self.worst is None else self.worst
-        loop = compile_loop(run_guard, (stakes, settled, played, self.risk, worst, delay))
-        loop(stakes, settled, played, float(self.risk), float(worst), int(delay))
+        arguments = (stakes, self.new_state(), settled, played, int(delay))
+        compile_loop(run_guard, arguments)(*arguments)
         return stakes
 
 
-def run_guard(stakes: Any, settled: Floats, played: Floats, risk: float, worst: float, delay: int) -> None:
+def stake_of(state: Floats, reserved: float) -> float:
+    """Return the probability of the router now; `reserved` is the part of the capital that is at stake already."""
+    rate = min(max((PRIOR_GAIN + state[GAIN]) / (PRIOR_SQUARES + state[SQUARES]), MIN_RATE), MAX_RATE)
+    stake = min(1.0, rate * (state[CAPITAL] - reserved))
+    if state[ACCOUNT] - state[PENDING] < stake:
+        stake = state[ACCOUNT] - state[PENDING]
+    return float(max(0.0, stake))
+
+
+def settle(state: Floats, stake: float, difference: float) -> None:
+    """Book safe loss - router loss of a row with the stake it is settled with."""
+    state[CAPITAL] += stake * difference
+    state[GAIN] += difference
+    state[SQUARES] += difference * difference
+
+
+def answer(state: Floats, stake: float, difference: float) -> None:
+    """Release the stake of a row that was really played, and book its difference in the second account."""
+    state[PENDING] -= stake
+    state[ACCOUNT] += stake * difference
+
+
+def run_guard(stakes: Any, state: Floats, settled: Floats, played: Floats, delay: int) -> None:
     """Fill in the stakes of all rounds; round t (from 0) uses n = t - delay answers."""
-    capital, gain, squares, account = risk, 0.0, 0.0, worst
     for t in range(settled.size):
         n = t - delay
-        if n > 0 and delay > 0:
-            # The answer of row n - 1 has arrived: release its reserve and book the difference really played.
-            account += stakes.probabilities[n - 1] * (1.0 + played[n - 1])
+        if n > 0:
+            answer(state, stakes.probabilities[n - 1], played[n - 1])
+        stakes.capital[t] = state[CAPITAL]
+        # With delay, no router before the first answer: p_0 = 0 in Theorem C3'.
         if n >= 1 or delay == 0:
-            rate = min(max((PRIOR_GAIN + gain) / (PRIOR_SQUARES + squares), MIN_RATE), MAX_RATE)
-            stake = min(1.0, rate * capital)
-            if account < stake:
-                stake = max(0.0, account)
+            stake = stake_of(state, 0.0)
             stakes.probabilities[t] = stake
-            if delay > 0:
-                account -= stake  # the worst case of a row in flight: the router loses 1 more
-            stakes.capital[t] = capital
-            stakes.reserve[t] = account
+            state[PENDING] += stake
             # Row n is settled with the stake and the policies of n answers, as if it were played now.
-            capital += stake * settled[n]
-            gain += settled[n]
-            squares += settled[n] * settled[n]
-            if delay == 0:
-                account += stake * played[t]
-        else:
-            stakes.capital[t] = capital
-            stakes.reserve[t] = account
+            settle(state, stake, settled[n])
+        stakes.reserve[t] = state[ACCOUNT] - state[PENDING]

@@ -6,29 +6,30 @@ the past at block starts, play in the block. In random order the loss of a block
 The guard decides with which probability the router is played (`tombola.policies.guard`).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tombola import _validate
 from tombola._play import play
-from tombola._types import Floats, Order, Rounds, Seed
+from tombola._types import Floats, Order, RngState, Rounds, Seed
+from tombola.engine.compiler import compile_loop
 from tombola.errors import ParameterError
 from tombola.learners import FollowTheLeader
 from tombola.order import as_order_model
 from tombola.policies.guard import Guard, Stakes
+from tombola.policies.live import RoutedFeedback, split_rng
 from tombola.policies.models import Model, Ridge, Trees, actions_of, check_models, choose, fit_models
 from tombola.pool import Pool
-from tombola.rng import RngStreams
+from tombola.rng import RngStreams, uniform
 
 FIRST_BLOCK = 16  # rows before the first training: fewer say nothing about features
-GUARD_STREAM = 0x6A5D  # the guard draws from a stream that no model sees
 DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(10), Ridge())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Routed:
     """A guarded router for full information.
 
@@ -37,6 +38,8 @@ class Routed:
     risk: rows that routing may cost on average over the guard's draws (with delay, also over orders).
     worst: with delay, rows that routing may cost on every order, or None for no such promise.
     growth: the length of a block as a multiple of the one before.
+    delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over orders,
+        and more rows in flight can be routed (`tombola.policies.live`).
 
     >>> import numpy as np
     >>> side = np.arange(400) % 2
@@ -44,18 +47,37 @@ class Routed:
     >>> trace = Routed(models=(Ridge(),)).play(Pool(losses), side[:, None], seed=1)
     >>> trace.expected_loss < 40 < trace.safe_loss
     True
+
+    >>> from tombola import Session
+    >>> session = Session(Routed(models=(Ridge(),)), ["left", "right"], horizon=400, features=1, seed=1)
+    >>> for row, losses_of_row in zip(side[:, None], losses):
+    ...     _ = session.observe(session.act(row), loss=losses_of_row)
+    >>> session.loss < 40, session.state.model
+    (True, 'FittedRidge')
     """
+
+    feedback: ClassVar[type[RoutedFeedback]] = RoutedFeedback
+    # Training takes longer than loading the compiler, so that sessions never interpret the kernels.
+    plans: ClassVar[bool] = True
 
     safe: Any = field(default_factory=FollowTheLeader)
     models: tuple[Model, ...] = DEFAULT_MODELS
     risk: float = 3.0
     worst: float | None = None
     growth: float = 1.5
+    delays: Literal["any", "independent"] = "any"
 
     def __post_init__(self) -> None:
         _validate.real("Routed", "growth", self.growth, above=1)
+        if self.delays not in ("any", "independent"):
+            raise ParameterError(
+                f"Routed: expected delays='any' or delays='independent', got {self.delays!r}; write one of them."
+            )
         check_models("Routed", self.models)
         Guard(self.risk, self.worst)
+
+    def __repr__(self) -> str:
+        return short_repr_of(self)
 
     def play(
         self, pool: Pool, features: Any = None, *, order: str = "random", delay: int = 0, seed: Seed
@@ -64,7 +86,8 @@ class Routed:
         table = as_features("Routed", features, pool)
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
-        safe = play(self.safe, _ordered(pool, rows), order="given", seed=seed)
+        safe_seed, guard_rng = split_rng(streams.learner(self))
+        safe = play(self.safe, _ordered(pool, rows), order="given", seed=safe_seed)
         safe_actions = np.asarray(safe.actions, np.int64)
         losses = np.asarray(pool.losses[rows], np.float64)
         settled, played, blocks = self._route(losses, table[rows], safe_actions, delay)
@@ -75,8 +98,13 @@ class Routed:
         stakes = Guard(self.risk, self.worst).stakes(
             losses[index, safe_actions] - losses[index, settled], safe_losses - router_losses, delay
         )
-        draws = _guard_draws(seed, pool.rows)
+        draws = np.zeros(pool.rows)
+        compile_loop(fill_uniform, (draws, guard_rng))(draws, guard_rng)
         return RoutedTrace(rows, losses, late_safe, played, stakes, draws < stakes.probabilities, blocks)
+
+    def block_starts(self, rounds: int) -> list[int]:
+        """Return the numbers of answered rows at which models are trained."""
+        return block_starts(rounds, self.growth)
 
     def _route(
         self, losses: Floats, features: Floats, safe: Rounds, delay: int
@@ -85,7 +113,7 @@ class Routed:
         rounds = len(losses)
         late_safe = safe[np.maximum(np.arange(rounds) - delay, 0)]
         settled, played, blocks = safe.copy(), late_safe.copy(), []
-        starts = block_starts(rounds, self.growth)
+        starts = self.block_starts(rounds)
         for number, start in enumerate(starts):
             end = starts[number + 1] if number + 1 < len(starts) else rounds
             model, loss = choose(fit_models(self.models, features[:start], losses[:start], seed=number), losses[:start])
@@ -186,6 +214,23 @@ def block_starts(rounds: int, growth: float) -> list[int]:
     return found
 
 
+def short_repr_of(policy: Any) -> str:
+    """Return the repr with the parameters that differ from their defaults.
+
+    >>> Routed(), Routed(risk=2.0)
+    (Routed(), Routed(risk=2.0))
+    """
+    default = type(policy)()
+    changed = [one.name for one in fields(policy) if getattr(policy, one.name) != getattr(default, one.name)]
+    return f"{type(policy).__name__}({', '.join(f'{name}={getattr(policy, name)!r}' for name in changed)})"
+
+
+def fill_uniform(draws: Floats, rng: RngState) -> None:
+    """Fill an array with uniform numbers."""
+    for t in range(draws.size):
+        draws[t] = uniform(rng)
+
+
 def _ordered(pool: Pool, rows: Order) -> Pool:
     return Pool(np.asarray(pool.losses[rows]), pool.actions)
 
@@ -202,10 +247,3 @@ def as_features(owner: str, features: Any, pool: Pool) -> Floats:
             f"{owner}: expected features of {rows} rows, got shape {table.shape}; give one row of numbers for each row."
         )
     return table
-
-
-def _guard_draws(seed: Seed, rounds: int) -> Floats:
-    """Return the guard's uniform draws: a stream of its own, which no model and no learner sees."""
-    root = _validate.seed_sequence("seed", seed)
-    own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, GUARD_STREAM))
-    return np.random.default_rng(own).random(rounds)

@@ -6,16 +6,19 @@ Theorem C1 allows that. Missing numbers stay NaN: the models replace them by med
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tombola._formatting import join_names, option_text
 from tombola._types import Floats, Rounds
 from tombola.errors import TableError
-from tombola.readers.columns import MISSING, Column, Columns
+from tombola.readers.columns import MISSING, Column, Columns, columns_from_rows
 from tombola.readers.names import classify_name, is_group_name, is_id_name, matching
 from tombola.readers.options import ParsedTable, ReadOptions
+
+if TYPE_CHECKING:
+    from tombola.readers.cells import RowList
 
 # Levels of a category with a column of their own; rarer ones share the row of zeros.
 MAX_LEVELS = 20
@@ -96,6 +99,23 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
         np.column_stack([part.values for part in parts]), names,
         [f"features: {join_names(used)}", *(note for part in parts for note in part.notes)],
     )  # fmt: skip
+
+
+def features_of_list(
+    listed: "RowList", features: Sequence[str], text: Sequence[str], source: str = "list"
+) -> Encoded:  # fmt: skip
+    """Encode columns of a work list, given by names or patterns.
+
+    >>> from tombola.readers.cells import RowList
+    >>> listed = RowList("id", ("x", "y"), ("id", "size"), (("x", "3"), ("y", "n/a")))
+    >>> encode = features_of_list(listed, ["size"], [])
+    >>> encode.names, encode.values.tolist()
+    (('size',), [[3.0], [nan]])
+    """
+    table = columns_from_rows(source, listed.columns, listed.cells)
+    options = ReadOptions(ids=listed.id_column, features=features, text=text)
+    plain, texts = feature_columns(table, options, {listed.id_column} if "*" in features else ())
+    return encode_features(table, list(plain.values()), list(texts.values()))
 
 
 def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:

@@ -1,0 +1,267 @@
+"""Routed in live use: decide on one row, settle one answered row, train at block starts.
+
+A ticket records the decision: the stake (probability of the router), the choices of router and safe learner, and the
+capital. A session that is opened again takes the router's choices from the record and recomputes everything else, so
+that it needs the last training only, and no trained model is ever written to a file.
+
+Answers may come in any order. `Routed(delays="any")` reserves the stake of every row not yet answered: Theorem C3 with
+reserve holds for delays of every kind. `delays="independent"` is for delays that do not depend on the rows: row n + 1
+is settled as if it were played after n answers (Theorem C3'), and of several rounds with the same n only the first may
+play the router, so that answers may come in batches.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Floats, RngState
+from tombola.budget.budget import BudgetRun
+from tombola.engine.compiler import compile_step
+from tombola.engine.tickets import (
+    ANSWER_INDEX,
+    OUTCOME_START,
+    ROUNDS,
+    Ticket,
+    has_native_types,
+    is_pending,
+    mark_answered,
+    ticket_cells,
+    write_ticket,
+)
+from tombola.errors import FeedbackError, ParameterError
+from tombola.feedback import FullFeedback, make_feedback_model
+from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels, are_losses, copy_into
+from tombola.policies.guard import CAPITAL, PENDING, Guard, answer, settle, stake_of
+from tombola.policies.models import Fitted, actions_of, choose, fit_models
+from tombola.rng import RngStreams, new_rng, uniform
+
+if TYPE_CHECKING:
+    from tombola.policies.routed import Routed
+
+# Columns of a decision in the ticket table, before the features. `SETTLED` is the choice of the present router, which
+# settles the row; it differs from `ROUTER` if models were trained while the row was in flight. A choice of NO_ROUTER
+# is that of the safe learner.
+STAKE, ROUTER, SAFE, CAPITAL_BEFORE, SETTLED, DECISION_WIDTH = 0, 1, 2, 3, 4, 5
+NO_ROUTER = -1
+LOGGED = 4  # numbers of a decision in a log; further ones are the choices of new models for the rows in flight
+
+
+class RouterState(NamedTuple):
+    """The guard and the model in use: capital, rows answered, rows trained on (0: none), name of the model."""
+
+    capital: float
+    answered: int
+    trained_on: int
+    model: str | None
+
+
+def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
+    """Return the seed of the safe learner, and the guard's generator, which no model and no learner sees."""
+    safe, guard = np.random.SeedSequence([int(word) for word in rng]).spawn(2)
+    return safe, new_rng(guard)
+
+
+@dataclass(frozen=True, eq=False)
+class RoutedFeedback(FullFeedback):
+    """Features before the decision, the losses of all actions after the delay."""
+
+    features: int = 1
+
+    @classmethod
+    def for_learner(
+        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
+    ) -> Self:
+        if budget_run is not None:
+            raise ParameterError("budget: expected none with Routed, got one; leave it out, or play RoutedLP.")
+        return cls(actions, horizon, _validate.integer("Session", "features", features, least=1))
+
+    @property
+    def n_features(self) -> int:
+        return self.features
+
+    @property
+    def n_decision(self) -> int:
+        return DECISION_WIDTH
+
+    def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
+        router = LiveRouter(learner, self, rng)
+        return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
+
+    def encode_features(self, given: Any) -> Floats:
+        """Return the features of a row; a missing one is NaN or None."""
+        try:
+            row = np.atleast_1d(np.array(given, dtype=np.float64))
+        except (TypeError, ValueError):
+            row = np.zeros(0)
+        if row.shape != (self.features,) or np.isinf(row).any():
+            raise FeedbackError(
+                f"Session.act: features must be {self.features} number{'s' * (self.features > 1)}, NaN for a missing "
+                f"one, got {given!r}; write act(features), or give Session the number of features."
+            )
+        return row
+
+
+class LiveRouter:
+    """One router in play; it writes tickets and decisions into the cells of a ticket table."""
+
+    mix, workspace = None, None
+
+    def __init__(self, routed: "Routed", model: RoutedFeedback, rng: RngState) -> None:
+        self.routed, self.shown = routed, OUTCOME_START + model.actions
+        self.losses = np.zeros(model.actions)
+        seed, self.guard_rng = split_rng(rng)
+        safe = make_feedback_model(routed.safe, model.horizon, actions=model.actions)
+        if not isinstance(safe, FullFeedback):
+            raise ParameterError(
+                f"Routed: expected a safe learner that sees whole rows, got {routed.safe!r}; write FollowTheLeader()."
+            )
+        # Compiled, because plain NumPy integers warn of the wrap-around by which the generator works.
+        self.draw = compile_step(uniform, (self.guard_rng,))
+        self.safe = safe.step_runner(routed.safe, RngStreams(seed).learner(routed.safe))
+        self.account = Guard(routed.risk, routed.worst).new_state()
+        self.reserves = routed.delays == "any"
+        self.starts = routed.block_starts(model.horizon)
+        self.answered: list[int] = []  # rounds in the order of their answers
+        self.model: Fitted | None = None
+        self.block = self.trained = -1  # number of the block, of the present rows and of the fitted model
+        self.safe_action, self.safe_after = 0, -1  # the safe learner acts once after n answers
+        self.used = (-1, 0.0)  # the last n with a router in play, and its stake
+        self.choices: dict[int, list[float]] = {}  # new models' choices for rows in flight, by round
+
+    @property
+    def state(self) -> RouterState:
+        """The guard and the model in use."""
+        rows = self.starts[self.trained] if self.trained >= 0 else 0
+        name = None if self.model is None else type(self.model).__name__
+        return RouterState(float(self.account[CAPITAL]), len(self.answered), rows, name)
+
+    def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
+        """Decide on a row; the round is TABLE_FULL if there is no free row."""
+        if cells[0, ROUNDS] >= len(cells) - 1:
+            return TABLE_FULL, 0, 0.0
+        new_block = self._advance()
+        if self.trained != self.block:
+            self._train(cells)
+        choices = self._choices(cells) if new_block and not self.reserves else []
+        router = self._route(features[None])[0] if self.model is not None else NO_ROUTER
+        return self._decide(cells, features, int(router), choices)
+
+    def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
+        """Decide as `act` did, with the router's choices of a record instead of a trained model.
+
+        force: take stake, safe choice and capital from the record too, because an answer was amended since.
+        """
+        if cells[0, ROUNDS] >= len(cells) - 1:
+            return TABLE_FULL, 0, 0.0
+        self._advance()
+        choices = decision[LOGGED:]
+        in_flight = len(self._in_flight(cells)) if choices else 0
+        if len(decision) < LOGGED or len(choices) != in_flight or not all(map(self._is_choice, choices)):
+            raise ValueError("malformed decision")
+        if not (self._is_choice(decision[ROUTER]) and self._is_choice(decision[SAFE]) and 0 <= decision[STAKE] <= 1):
+            raise ValueError("malformed decision")
+        return self._decide(cells, features, int(decision[ROUTER]), choices, decision if force else None)
+
+    def _is_choice(self, number: Any) -> bool:
+        return type(number) is float and number.is_integer() and NO_ROUTER <= number < len(self.losses)
+
+    def decision(self, cells: Floats, round: int) -> list[float]:
+        """Return the record of a round: stake, router's and safe choice, capital; new choices for rows in flight."""
+        logged: list[float] = cells[round, self.shown : self.shown + LOGGED].tolist()
+        return logged + self.choices.get(round, [])
+
+    def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+        """Observe the losses of a row if the arguments are of the expected types."""
+        is_exact = has_native_types(ticket) and cost is label is None and copy_into(self.losses, loss)
+        return is_exact and self._learn(cells, *ticket)
+
+    def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
+        """Observe an encoded outcome."""
+        self.losses[:] = outcome
+        return self._learn(cells, index, *ticket_cells(cells, index))
+
+    def _advance(self) -> bool:
+        """Move to the block of the rows answered so far; return whether it is a new one."""
+        before = self.block
+        while self.block + 1 < len(self.starts) and self.starts[self.block + 1] <= len(self.answered):
+            self.block += 1
+        return self.block > before
+
+    def _train(self, cells: Floats) -> None:
+        """Fit the models of the block to the rows that were answered before it starts."""
+        rows = cells[self.answered[: self.starts[self.block]]]
+        losses = rows[:, OUTCOME_START : self.shown]
+        features = np.ascontiguousarray(rows[:, self.shown + DECISION_WIDTH :])
+        fitted = fit_models(self.routed.models, features, np.ascontiguousarray(losses), seed=self.block)
+        self.model, _ = choose(fitted, losses)
+        self.trained = self.block
+
+    def _route(self, features: Floats) -> Any:
+        assert self.model is not None
+        return actions_of(self.model.predict(features))
+
+    def _in_flight(self, cells: Floats) -> Any:
+        return np.flatnonzero(cells[1 : int(cells[0, ROUNDS]) + 1, ANSWER_INDEX] == 0) + 1
+
+    def _choices(self, cells: Floats) -> list[float]:
+        """Return the choices of a new model for the rows in flight."""
+        rounds = self._in_flight(cells)
+        if self.model is None or not len(rounds):
+            return [float(NO_ROUTER)] * len(rounds)
+        return [float(one) for one in self._route(cells[rounds, self.shown + DECISION_WIDTH :])]
+
+    def _safe(self) -> int:
+        """Return the choice of the safe learner after the present number of answers; it is drawn once."""
+        n = len(self.answered)
+        if self.safe_after != n:
+            self.safe_action, self.safe_after = int(self.safe.act(n)[0]), n
+        return self.safe_action
+
+    def _decide(
+        self, cells: Floats, features: Floats, router: int, choices: list[float], record: list[float] | None = None
+    ) -> tuple[int, int, float]:
+        n, safe, capital = len(self.answered), self._safe(), float(self.account[CAPITAL])
+        # Theorem C3': no router before the first answer, and one round at most after each answer.
+        waits = not self.reserves and (n == 0 or n == self.used[0])
+        stake = 0.0 if waits else stake_of(self.account, float(self.account[PENDING]) if self.reserves else 0.0)
+        routed = self.draw(self.guard_rng) < stake
+        if record is not None:
+            stake, safe, capital = record[STAKE], int(record[SAFE]), record[CAPITAL_BEFORE]
+        if not waits:
+            self.used = n, stake
+        self.account[PENDING] += stake
+        chosen = safe if router == NO_ROUTER else router
+        action = chosen if routed else safe
+        probability = 1.0 if chosen == safe else stake if routed else 1.0 - stake
+        if choices:
+            cells[self._in_flight(cells), self.shown + SETTLED] = choices
+        round_ = write_ticket(cells, action, probability)
+        if choices:
+            self.choices[round_] = choices
+        start = self.shown + DECISION_WIDTH
+        cells[round_, self.shown : start] = stake, router, safe, capital, router
+        cells[round_, start:] = features
+        return round_, action, probability
+
+    def _learn(self, cells: Floats, round: int, action: int, probability: float) -> bool:
+        if not is_pending(cells, round, action, probability) or not are_losses(self.losses):
+            return False
+        cells[round, OUTCOME_START : self.shown] = self.losses
+        stake, router, safe, _, settled = cells[round, self.shown : self.shown + DECISION_WIDTH].tolist()
+        played = self._difference(int(safe), int(router))
+        answer(self.account, stake, played)
+        n = len(self.answered)
+        if self.reserves:
+            settle(self.account, stake, played)
+        elif self.used[0] == n:
+            settle(self.account, self.used[1], self._difference(self.safe_action, int(settled)))
+        self.answered.append(round)
+        mark_answered(cells, round)
+        self.safe.learn(n + 1, int(safe), 1.0, tuple(self.losses.tolist()))
+        return True
+
+    def _difference(self, safe: int, router: int) -> float:
+        """Return safe loss - router loss of the row that is being observed."""
+        return 0.0 if router == NO_ROUTER else float(self.losses[safe] - self.losses[router])
