@@ -13,6 +13,7 @@ known                  an answer on file is never asked; it counts when its row 
 
 import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import islice
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -27,9 +28,9 @@ from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.elimination import Elimination
 from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
-from tombola.racing.predictions import RowsLeft, SideInformation
-from tombola.racing.ranks import Place, Ranks
-from tombola.racing.verdict import answer_of, is_proved, rows_remaining, verdict_of
+from tombola.racing.predictions import SideInformation
+from tombola.racing.strata import Part, Strata, build_parts
+from tombola.racing.verdict import Result, rows_remaining, verdict_of
 from tombola.rng import RngStreams
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Race(ProcessBound):
     unknown, or a mapping from candidates to answers. They cost no call.
     `history` is a table (rows, h) of numbers known of every row, such as losses of candidates that do not take part.
     Predictions from it make the evidence sharper.
+    `strata` has the group of every row. The question is then asked for each group, too, and `by_group` has the answers:
+    any of them, or the one for the whole list, is wrong with probability at most `level`.
 
     >>> race = Race(["small", "large"], rows=1000, seed=1)
     >>> while not race.done:
@@ -62,6 +65,12 @@ class Race(ProcessBound):
     >>> race = Race(["old", "new"], rows=["x", "y"], known={"old": [0.5, 0.1]}, seed=1)
     >>> sorted((call.candidate, call.row) for call in race.calls(4))
     [('new', 'x'), ('new', 'y')]
+    >>> race = Race(["a", "b"], rows=400, strata=["law", "code"] * 200, seed=1)
+    >>> while not race.done:
+    ...     for call in race.calls():
+    ...         _ = race.record(call, loss=float((call.candidate == "a") == (call.row_index % 2 == 1)))
+    >>> {name: result.answer for name, result in race.by_group.items()}
+    {'law': ('a',), 'code': ('b',)}
     """
 
     _alternative = "Race.restore(settings, rows, events) there"
@@ -74,10 +83,12 @@ class Race(ProcessBound):
         *,
         known: Any = None,
         history: Any = None,
+        strata: Iterable[Any] | None = None,
         **options: Unpack[RaceOptions],
     ) -> None:
         settings, names = RaceSettings(tuple(candidates), **options), row_names(rows)
-        self._begin(settings, names, SideInformation.of(settings.candidates, names, known, history))
+        side = SideInformation.of(settings.candidates, names, known, history)
+        self._begin(settings, names, side, None if strata is None else Strata.of(strata, len(names)))
 
     @classmethod
     def restore(
@@ -86,30 +97,35 @@ class Race(ProcessBound):
         rows: int | Sequence[Any],
         events: Iterable[Event] = (),
         side: SideInformation | None = None,
+        strata: Strata | None = None,
     ) -> "Race":
-        """Return a race with these settings, rows and answers on file, after applying the events in order."""
+        """Return a race with these settings, rows, answers on file and groups, after applying the events in order."""
         race, names = cls.__new__(cls), row_names(rows)
-        race._begin(settings, names, side or SideInformation.of(settings.candidates, names))
+        race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
         for event in events:
             race.apply(event)
         return race
 
-    def _begin(self, settings: RaceSettings, rows: tuple[str, ...], side: SideInformation) -> None:
+    def _begin(
+        self, settings: RaceSettings, rows: tuple[str, ...], side: SideInformation, strata: Strata | None
+    ) -> None:
         self._bind_to_process()
         self.settings = settings = settings.with_seed()
         self.candidates = settings.candidates
-        self.rows, self.side = rows, side
+        self.rows, self.side, self.strata = rows, side, strata
         self._n_cells = len(self.rows) * len(self.candidates)
-        self.rule = settings.rule(len(self.rows))
         if side.history.shape[1]:
-            check_history(self.rule)
-            self.rule.use_predictions()
+            check_history(settings.rule(len(rows)))
+        self._parts = build_parts(settings, len(rows), strata, side)
+        self.rule = self._parts[0].rule
         shuffle = RngStreams(settings.seed or 0).order()
         self._order = draw_order("random", len(self.rows), shuffle).tolist()
         self._row = np.zeros(len(self.candidates))
         self._is_known = ~np.isnan(side.known)
         self._n_known = int(self._is_known.sum())
-        self._rows_left = None if side.is_empty else RowsLeft(side)
+        # Position in the shuffled order of the first row that is not counted, and the number of rows counted: rows
+        # whose group and list are both decided are skipped.
+        self._cursor, self._n_counted = 0, 0
         # Wealth of the active candidates after each row counted: one number per answer used.
         self._wealth_rows: list[tuple[list[int], Floats]] = []
         # Answers and unanswered calls by ticket. Ticket t stands for cell t - 1 of the shuffled table, row by row.
@@ -132,7 +148,7 @@ class Race(ProcessBound):
         issued: list[Call] = []
         with self._locked():
             for ticket in self._upcoming():
-                ahead = self._position(ticket) > self.rule.rows_seen
+                ahead = self._position(ticket) > self._cursor
                 if (count is None and ahead) or len(issued) == count or self.limit_reached:
                     break
                 issued.append(self._issue(ticket))
@@ -182,12 +198,17 @@ class Race(ProcessBound):
     def pending(self) -> list[Call]:
         """The issued calls without an answer whose candidates are still in the race."""
         with self._locked():
-            return [call for ticket, call in self._pending.items() if self._is_useful(ticket) and not self.rule.done]
+            return [call for ticket, call in self._pending.items() if self._is_useful(ticket)]
 
     @property
     def done(self) -> bool:
         """Whether the question is answered, no row is left, or a limit is reached."""
-        return self.rule.done or self._failed_call is not None or (self.limit_reached and not self.pending)
+        return self._decided or self._failed_call is not None or (self.limit_reached and not self.pending)
+
+    @property
+    def _decided(self) -> bool:
+        """Whether every rule is done."""
+        return all(part.rule.done for part in self._parts)
 
     @property
     def limit_reached(self) -> bool:
@@ -211,14 +232,14 @@ class Race(ProcessBound):
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The candidates still in the race."""
-        return tuple(name for name, active in zip(self.candidates, self._active, strict=True) if active)
+        """The candidates still in the race for the whole list."""
+        return self.whole.active
 
     @property
     def dropped(self) -> list[Dropped]:
         """The dropped candidates, in the order in which they were dropped."""
         state = self.rule.state
-        gone = sorted((int(state.drop_row[a]), a) for a in range(len(self.candidates)) if not self._active[a])
+        gone = sorted((int(state.drop_row[a]), a) for a in range(len(self.candidates)) if state.active[a] == 0.0)
         names = self.candidates
         return [
             # `Ranks` drops against the whole field, encoded as -1.
@@ -233,8 +254,8 @@ class Race(ProcessBound):
 
     @property
     def rows_counted(self) -> int:
-        """The number of rows that count: all before the first incomplete one."""
-        return self.rule.rows_seen
+        """The number of rows that count: all before the first incomplete one, without rows that nothing needs."""
+        return self._n_counted
 
     @property
     def calls_made(self) -> int:
@@ -280,17 +301,12 @@ class Race(ProcessBound):
     @property
     def leader(self) -> str | None:
         """The active candidate with the smallest mean loss; None before the first row."""
-        return self.candidates[self.rule.leader] if self.rule.rows_seen else None
+        return self.whole.leader
 
     @property
     def mean_losses(self) -> dict[str, float]:
         """Mean loss of every candidate over the rows counted before its drop."""
-        state = self.rule.state
-        counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
-        return {
-            name: float(total / count) if count else math.nan
-            for name, total, count in zip(self.candidates, state.total_loss, counts, strict=True)
-        }
+        return self.whole.mean_losses
 
     @property
     def wealth(self) -> Floats:
@@ -310,25 +326,38 @@ class Race(ProcessBound):
         >>> race.rank_sets
         {'a': (1, 2), 'b': (1, 2)}
         """
-        if isinstance(self.rule, Ranks):
-            return {
-                name: (int(low), int(high))
-                for name, (low, high) in zip(self.candidates, self.rule.rank_sets(), strict=True)
-            }
-        return {self.candidates[self.rule.candidate]: self.rule.rank_set()} if isinstance(self.rule, Place) else {}
+        return self.whole.rank_sets
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """The answer; while the question is open, the candidates that may be it."""
-        return tuple(self.candidates[a] for a in answer_of(self.rule))
+        """The answer for the whole list; while the question is open, the candidates that may be it."""
+        return self.whole.answer
+
+    @property
+    def by_group(self) -> dict[str, Result]:
+        """The answer for each group of `strata`; empty without groups."""
+        names = () if self.strata is None else self.strata.names
+        return {name: self._result(part) for name, part in zip(names, self._parts[1:], strict=True)}
+
+    @property
+    def whole(self) -> Result:
+        """The answer for the whole list."""
+        return self._result(self._parts[0])
+
+    def _result(self, part: Part) -> Result:
+        return Result(part.rule, self.settings, over=part.rule.done or self.done)
 
     @property
     def proved(self) -> bool | None:
         """True if the question is answered, False if a gate is refuted, else None.
 
-        A gate is answered with True if all candidates pass it.
+        A gate is answered with True if all candidates pass it. With groups, all answers count: True if all are proved,
+        False if one is refuted.
         """
-        return None if self._failed_call is not None else is_proved(self.rule)
+        if self._failed_call is not None:
+            return None
+        found = {result.proved for result in (self.whole, *self.by_group.values())}
+        return False if False in found else None if None in found else True
 
     @property
     def verdict(self) -> str:
@@ -338,7 +367,14 @@ class Race(ProcessBound):
     @property
     def rows_remaining(self) -> int | None:
         """Estimated number of rows still needed; None before the first row."""
-        return rows_remaining(self.rule)
+        if self.strata is None:
+            return rows_remaining(self.rule)
+        needed: set[int] = set()
+        for part in self._parts:
+            count = rows_remaining(part.rule)
+            ahead = (at for at in range(self._cursor, len(self._order)) if part in self._parts_at(at))
+            needed.update(islice(ahead, part.rule.rows if count is None else count))
+        return len(needed) if self._n_counted else None
 
     def __await__(self) -> Generator[Any, None, "Race"]:
         """Return the race itself, so that `await race(...)` works with and without a running event loop."""
@@ -376,12 +412,19 @@ class Race(ProcessBound):
     def _position(self, ticket: int) -> int:
         return (ticket - 1) // len(self.candidates)
 
+    def _parts_at(self, position: int) -> tuple[Part, ...]:
+        """Return the parts that the row at a position of the shuffled order belongs to."""
+        if self.strata is None:
+            return (self._parts[0],)
+        return self._parts[0], self._parts[1 + self.strata.of_row[self._order[position]]]
+
     def _is_useful(self, ticket: int) -> bool:
-        return bool(self._active[(ticket - 1) % len(self.candidates)])
+        position, candidate = divmod(ticket - 1, len(self.candidates))
+        return any(part.active[candidate] for part in self._parts_at(position))
 
     def _upcoming(self) -> Iterator[int]:
         """Yield the tickets to issue next, without those of dropped candidates."""
-        while self._next_ticket <= self._n_cells and not (self.rule.done or self._failed_call):
+        while self._next_ticket <= self._n_cells and not (self._decided or self._failed_call):
             ticket = self._next_ticket
             if self._is_useful(ticket) and not (self._is_issued(ticket) or self._is_on_file(ticket)):
                 yield self._next_ticket
@@ -450,31 +493,36 @@ class Race(ProcessBound):
         self._largest_cost = max(self._largest_cost, cost)
 
     def _count_rows(self) -> None:
-        while not (self._awaited or self.rule.done or self._failed_call):
+        while not (self._awaited or self._decided or self._failed_call):
             self._count_row()
 
     def _count_row(self) -> None:
-        first, row = self.rule.rows_seen * len(self.candidates) + 1, self._order[self.rule.rows_seen]
-        active = [a for a, is_active in enumerate(self._active) if is_active]
-        for a in active:
+        first, row = self._cursor * len(self.candidates) + 1, self._order[self._cursor]
+        for a in self._needed(self._cursor):
             self._row[a] = self.side.known[row, a] if self._is_known[row, a] else self._recorded_loss(first + a)
-        if self._rows_left is not None:
-            self._rows_left.begin_row(self.rule.state, row)
-        self.rule.update(self._row)
-        if self._rows_left is not None:
-            self._rows_left.end_row(self.rule.state, row, self._row)
-        self._wealth_rows.append((active, self.rule.state.current_wealth[active]))
+        counting = [part for part in self._parts_at(self._cursor) if not part.rule.done]
+        in_whole = [a for a, active in enumerate(self._parts[0].active) if active]
+        for part in counting:
+            part.count(row, self._row)
+        if in_whole:
+            self._wealth_rows.append((in_whole, self.rule.state.current_wealth[in_whole]))
+        self._n_counted += bool(counting)
+        self._cursor += 1
         self._await_row()
+
+    def _needed(self, position: int) -> list[int]:
+        """Return the candidates whose losses the row at a position needs."""
+        parts = self._parts_at(position)
+        return [a for a in range(len(self.candidates)) if any(part.active[a] for part in parts)]
 
     def _recorded_loss(self, ticket: int) -> float:
         loss = self._answers[ticket].loss
         return WORST_LOSS if loss is None else loss
 
     def _await_row(self) -> None:
-        """Update the active candidates and the tickets that the next row still needs."""
-        first = self.rule.rows_seen * len(self.candidates) + 1
-        self._active = (self.rule.state.active > 0).tolist()
-        needed = [first + a for a, active in enumerate(self._active) if active and first <= self._n_cells]
+        """Update the tickets that the next row still needs."""
+        first = self._cursor * len(self.candidates) + 1
+        needed = [first + a for a in self._needed(self._cursor)] if first <= self._n_cells else []
         self._awaited = {
             ticket for ticket in needed if not (ticket in self._answers or (self._n_known and self._is_on_file(ticket)))
         }

@@ -172,7 +172,7 @@ def plot_race(
 
 
 def _standings(race: Race) -> tuple[Standing, ...]:
-    means, counted = race.mean_losses, race.rows_counted
+    means, counted = race.mean_losses, race.whole.rows_counted
     ranked = sorted(race.active, key=lambda name: means[name])
     active = [Standing(name, means[name], counted, active=True, against="", wealth=math.nan) for name in ranked]
     dropped = [
@@ -211,7 +211,7 @@ def _title(race: Race) -> str:
         return f"{race.settings.candidate} has rank {race.rank_sets[race.settings.candidate][0]}"
     if race.proved and race.settings.baseline is None:
         more = f" and {len(race.answer) - 3} more" if len(race.answer) > 3 else ""
-        claim = f"Within {race.settings.within:g} of the best" if is_within_only(race) else "The best"
+        claim = f"Within {race.settings.within:g} of the best" if is_within_only(race.whole) else "The best"
         claim = "In order" if race.rank_sets else claim
         return f"{claim}: {', '.join(race.answer[:3])}{more}"
     if race.settings.baseline is not None and race.proved is not None:

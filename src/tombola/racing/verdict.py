@@ -1,7 +1,7 @@
 """Answers of an elimination rule, their correctness, and the verdict sentence."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from tombola._types import Floats
 from tombola.racing.bets import MAX_LOSS_SHARE, ROUNDING_SLACK
 from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate, holds_on_list
+from tombola.racing.options import RaceSettings
 from tombola.racing.ranks import Place, Ranks
 from tombola.racing.top import Top
 from tombola.racing.within import Within
@@ -20,6 +21,89 @@ if TYPE_CHECKING:
 MAX_NAMES = 6
 # The same for an order: its first ranks are the answer.
 MAX_RANKED = 10
+# Groups that a sentence spells out.
+MAX_GROUPS = 12
+
+
+class Result(NamedTuple):
+    """Answer of one rule by names of candidates: for the whole list, or for one group.
+
+    rule      the elimination rule
+    settings  the settings of the race
+    over      whether no more rows will be counted
+    """
+
+    rule: Elimination
+    settings: RaceSettings
+    over: bool
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The names of all candidates."""
+        return self.settings.candidates
+
+    @property
+    def answer(self) -> tuple[str, ...]:
+        """The answer; while the question is open, the candidates that may be it."""
+        return tuple(self.candidates[a] for a in answer_of(self.rule))
+
+    @property
+    def proved(self) -> bool | None:
+        """True if the question is answered, False if a gate is refuted, else None."""
+        return is_proved(self.rule)
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """The candidates still in the race."""
+        return tuple(self.candidates[a] for a in self.rule.active)
+
+    @property
+    def leader(self) -> str | None:
+        """The active candidate with the smallest mean loss; None before the first row."""
+        return self.candidates[self.rule.leader] if self.rule.rows_seen else None
+
+    @property
+    def rows_counted(self) -> int:
+        """The number of rows counted."""
+        return self.rule.rows_seen
+
+    @property
+    def mean_losses(self) -> dict[str, float]:
+        """Mean loss of every candidate over the rows counted before its drop."""
+        state = self.rule.state
+        counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
+        return {
+            name: float(total / count) if count else math.nan
+            for name, total, count in zip(self.candidates, state.total_loss, counts, strict=True)
+        }
+
+    @property
+    def rank_sets(self) -> dict[str, tuple[int, int]]:
+        """First and last possible rank by candidate, with question="ranks"; else empty."""
+        if isinstance(self.rule, Ranks):
+            sets = zip(self.candidates, self.rule.rank_sets(), strict=True)
+            return {name: (int(low), int(high)) for name, (low, high) in sets}
+        return {self.candidates[self.rule.candidate]: self.rule.rank_set()} if isinstance(self.rule, Place) else {}
+
+    @property
+    def text(self) -> str:
+        """The answer in a few words.
+
+        >>> from tombola.racing import Race
+        >>> Race(["a", "b"], rows=5, seed=1).whole.text
+        'open: a or b'
+        """
+        if isinstance(self.rule, Gate):
+            states = {True: "passes", False: "fails", None: "open"}
+            others = [c for c in range(self.rule.candidates) if c != self.rule.baseline]
+            return ", ".join(f"{self.candidates[c]} {states[self.rule.decisions.get(c)]}" for c in others)
+        if isinstance(self.rule, Place):
+            return f"rank {rank_text(self.rule.rank_set())}"
+        if self.proved:
+            return _join(self.answer, MAX_RANKED)
+        if self.rule.rows_seen == self.rule.population and not isinstance(self.rule, Ranks):
+            return f"tie: {_join(self.answer)}"
+        return f"{'undecided' if self.over else 'open'}: {_join(self.answer, last=' or ')}"
 
 
 def answer_of(rule: Elimination) -> list[int]:
@@ -148,84 +232,100 @@ def is_exact(rule: Elimination) -> bool:
     return rule.rows_seen == rule.population and not early and not isinstance(rule, Gate)
 
 
-def is_within_only(race: "Race") -> bool:
+def is_within_only(result: Result) -> bool:
     """Return whether the answer may be worse than another active candidate."""
-    return isinstance(race.rule, Within) and len(race.active) > 1
+    return isinstance(result.rule, Within) and len(result.active) > 1
 
 
 def verdict_of(race: "Race") -> str:
-    """Return the verdict sentence: answer, confidence, rows and calls."""
+    """Return the verdict sentence: answer, confidence, groups, rows and calls."""
     if race.failed_call is not None:
         call = race.failed_call
         return f"stopped, undecided: {call.candidate} failed on row {call.row}; {_effort(race)}"
-    if isinstance(race.rule, Gate):
-        return f"{_gate_text(race, race.rule)}; {_effort(race)}"
-    if isinstance(race.rule, Place):
-        return f"{_place_text(race, race.rule)}; {_effort(race)}"
-    if isinstance(race.rule, Ranks):
-        return f"{_ranks_text(race, race.rule)}; {_effort(race)}"
-    return f"{_proved_text(race) if race.proved else _open_text(race)}; {_effort(race)}"
+    return "; ".join(filter(None, [result_text(race.whole), _groups_text(race), _effort(race)]))
 
 
-def _proved_text(race: "Race") -> str:
-    names, settings = _join(race.answer), race.settings
+def result_text(result: Result) -> str:
+    """Return the answer as a sentence with its confidence."""
+    if isinstance(result.rule, Gate):
+        return _gate_text(result, result.rule)
+    if isinstance(result.rule, Place):
+        return _place_text(result, result.rule)
+    if isinstance(result.rule, Ranks):
+        return _ranks_text(result, result.rule)
+    return _proved_text(result) if result.proved else _open_text(result)
+
+
+def _groups_text(race: "Race") -> str:
+    if race.strata is None:
+        return ""
+    found = race.by_group
+    texts = [f"{name}: {result.text}" for name, result in list(found.items())[:MAX_GROUPS]]
+    more = [f"{len(found) - MAX_GROUPS} more"] if len(found) > MAX_GROUPS else []
+    exact = all(is_exact(result.rule) for result in (race.whole, *found.values()))
+    sure = "for certain" if exact else f"all with probability {1 - race.settings.level:.4g} or more"
+    return f"by {race.strata.title}, {sure}: {'; '.join([*texts, *more])}"
+
+
+def _proved_text(result: Result) -> str:
+    names, settings = _join(result.answer), result.settings
     if settings.top > 1:
-        claim = f"{names} are the best {settings.top} of {_candidates(race)}"
-    elif is_within_only(race):
-        claim = f"{names} is within {settings.within:g} of the best of {_candidates(race)}"
+        claim = f"{names} are the best {settings.top} of {_candidates(result)}"
+    elif is_within_only(result):
+        claim = f"{names} is within {settings.within:g} of the best of {_candidates(result)}"
     else:
-        claim = f"{names} is the best of {_candidates(race)}"
-    return f"{claim}{_confidence(race)}{_lead(race)}"
+        claim = f"{names} is the best of {_candidates(result)}"
+    return f"{claim}{_confidence(result)}{_lead(result)}"
 
 
-def _open_text(race: "Race") -> str:
-    if race.rows_counted == len(race.rows) and math.isfinite(race.rule.population):
-        means = race.mean_losses
-        last = max(means[name] for name in race.answer)
-        ahead = tuple(name for name in race.answer if means[name] < last - ROUNDING_SLACK)
-        tied = tuple(name for name in race.answer if name not in ahead)
+def _open_text(result: Result) -> str:
+    if result.rows_counted == result.rule.rows and math.isfinite(result.rule.population):
+        means = result.mean_losses
+        last = max(means[name] for name in result.answer)
+        ahead = tuple(name for name in result.answer if means[name] < last - ROUNDING_SLACK)
+        tied = tuple(name for name in result.answer if name not in ahead)
         behind = f", behind {_join(ahead)}" if ahead else ""
         return (
-            f"not separable on this list: {_join(tied)} have the same mean loss on all rows{behind}{_confidence(race)}"
+            f"not separable on this list: {_join(tied)} have the same mean loss on all rows{behind}{_confidence(result)}"
         )
-    target = f"the best {race.settings.top}" if race.settings.top > 1 else "the best"
-    words = f"{target} of {_candidates(race)} is among {_join(race.active)}{_confidence(race)}{_lead(race)}"
-    if race.rows_counted == len(race.rows):
+    target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
+    words = f"{target} of {_candidates(result)} is among {_join(result.active)}{_confidence(result)}{_lead(result)}"
+    if result.rows_counted == result.rule.rows:
         return f"not separable on this list: {words}"
-    return f"{'undecided' if race.done else 'open'}: {words}"
+    return f"{'undecided' if result.over else 'open'}: {words}"
 
 
-def _ranks_text(race: "Race", rule: Ranks) -> str:
+def _ranks_text(result: Result, rule: Ranks) -> str:
     whole = rule.top == rule.candidates
-    if race.proved:
+    if result.proved:
         scope = "the order" if whole else f"the first {rule.top} in order"
-        return f"{scope} of {_candidates(race)}: {_join(race.answer, MAX_RANKED)}{_confidence(race)}"
-    sets = race.rank_sets
-    texts = tuple(f"{rank_text(sets[name])} {name}" for name in race.answer)
+        return f"{scope} of {_candidates(result)}: {_join(result.answer, MAX_RANKED)}{_confidence(result)}"
+    sets = result.rank_sets
+    texts = tuple(f"{rank_text(sets[name])} {name}" for name in result.answer)
     open_ranks = sum(first != last for first, last in sets.values())
     words = (
-        f"{open_ranks} of {len(race.candidates)} ranks are not settled{_scope(race)}; ranks still possible: "
-        f"{_join(texts, MAX_RANKED)}{_confidence(race)}"
+        f"{open_ranks} of {len(result.candidates)} ranks are not settled{_scope(result)}; ranks still possible: "
+        f"{_join(texts, MAX_RANKED)}{_confidence(result)}"
     )
-    return f"{_open_prefix(race)}: {words}"
+    return f"{_open_prefix(result)}: {words}"
 
 
-def _place_text(race: "Race", rule: Place) -> str:
-    name, ranks = race.candidates[rule.candidate], rule.rank_set()
+def _place_text(result: Result, rule: Place) -> str:
+    name, ranks = result.candidates[rule.candidate], rule.rank_set()
     if rule.is_contradictory:
         return (
             f"contradiction: the rank of {name} was proved above {ranks[0] - 1} and below {ranks[1] + 1}, which happens "
-            f"with probability {race.settings.level:g} or less; start again with another seed"
+            f"with probability {result.settings.level:g} or less; start again with another seed"
         )
-    if race.proved:
-        return f"{name} has rank {ranks[0]} of {_candidates(race)}{_confidence(race)}"
-    return f"{_open_prefix(race)}: {name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(race)}{_confidence(race)}"
+    if result.proved:
+        return f"{name} has rank {ranks[0]} of {_candidates(result)}{_confidence(result)}"
+    return f"{_open_prefix(result)}: {name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}{_confidence(result)}"
 
 
-def _open_prefix(race: "Race") -> str:
-    if race.rows_counted == len(race.rows):
+def _open_prefix(result: Result) -> str:
+    if result.rows_counted == result.rule.rows:
         return "not separable on this list"
-    return "undecided" if race.done else "open"
+    return "undecided" if result.over else "open"
 
 
 def rank_text(ranks: tuple[int, int]) -> str:
@@ -238,17 +338,17 @@ def rank_text(ranks: tuple[int, int]) -> str:
     return f"{first}" if first == last else f"{first} to {last}"
 
 
-def _gate_text(race: "Race", gate: Gate) -> str:
-    base, within = race.settings.baseline, race.settings.within
+def _gate_text(result: Result, gate: Gate) -> str:
+    base, within = result.settings.baseline, result.settings.within
     true = f"not worse than {base} by more than {within:g}" if within else f"better than {base}"
     false = f"worse than {base} by more than {within:g}" if within else f"not better than {base}"
     parts = []
-    for c, name in enumerate(race.candidates):
+    for c, name in enumerate(result.candidates):
         if name != base:
             decision = gate.decisions.get(c)
             words = f"is {true}" if decision else f"is {false}" if decision is False else f"may be {true} or not"
             parts.append(f"{name} {words} ({_difference(gate, c)})")
-    return f"{', '.join(parts)}{_scope(race)}{_confidence(race)}"
+    return f"{', '.join(parts)}{_scope(result)}{_confidence(result)}"
 
 
 def _difference(gate: Gate, candidate: int) -> str:
@@ -260,29 +360,29 @@ def _difference(gate: Gate, candidate: int) -> str:
     return f"mean loss {'higher' if advantage < 0 else 'lower'} by {abs(advantage):.3g} on {rows:,} rows"
 
 
-def _lead(race: "Race") -> str:
+def _lead(result: Result) -> str:
     """Return the lead of the leader, if another candidate is active."""
-    totals = sorted(float(race.rule.state.total_loss[a]) for a in race.rule.active)
-    if len(totals) < 2 or not race.rows_counted:
+    totals = sorted(float(result.rule.state.total_loss[a]) for a in result.rule.active)
+    if len(totals) < 2 or not result.rows_counted:
         return ""
-    lead = (totals[1] - totals[0]) / race.rows_counted
-    exact = "exactly " if race.rows_counted == race.rule.population else ""
-    return f", where {race.leader} leads by {exact}{lead:.3g} in mean loss"
+    lead = (totals[1] - totals[0]) / result.rows_counted
+    exact = "exactly " if result.rows_counted == result.rule.population else ""
+    return f", where {result.leader} leads by {exact}{lead:.3g} in mean loss"
 
 
-def _candidates(race: "Race") -> str:
-    return f"{len(race.candidates)} candidates{_scope(race)}"
+def _candidates(result: Result) -> str:
+    return f"{len(result.candidates)} candidates{_scope(result)}"
 
 
-def _scope(race: "Race") -> str:
-    rows = len(race.rows)
-    return f" on these {rows:,} rows" if math.isfinite(race.rule.population) else " on rows like these"
+def _scope(result: Result) -> str:
+    rows = result.rule.rows
+    return f" on these {rows:,} rows" if math.isfinite(result.rule.population) else " on rows like these"
 
 
-def _confidence(race: "Race") -> str:
-    if is_exact(race.rule):
+def _confidence(result: Result) -> str:
+    if is_exact(result.rule):
         return ", for certain: the whole table is known"
-    return f", with probability {1 - race.settings.level:.4g} or more"
+    return f", with probability {1 - result.settings.level:.4g} or more"
 
 
 def _effort(race: "Race") -> str:
@@ -294,7 +394,7 @@ def _effort(race: "Race") -> str:
     return f"{race.rows_counted:,} rows, {calls:,} calls{failed}{spent}{on_file}, {saved:,} saved ({share:.0%})"
 
 
-def _join(names: tuple[str, ...], most: int = MAX_NAMES) -> str:
+def _join(names: tuple[str, ...], most: int = MAX_NAMES, last: str = " and ") -> str:
     if len(names) > most:
         return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "none"
+    return last.join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "none"

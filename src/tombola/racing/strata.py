@@ -1,0 +1,121 @@
+"""Strata of a race: the same question for each group of rows, at one shared level.
+
+Restricted to a group, a uniformly random order of the list is a uniformly random order of the group. So one rule per
+group, and one for the whole list, can share the calls of one order. With g groups each of the g + 1 rules has the level
+level / (g + 1); by the union bound any of them is wrong with probability at most `level` (docs/theory/race.md,
+section 10).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Floats, Order
+from tombola.errors import ParameterError
+from tombola.racing.elimination import Elimination
+from tombola.racing.options import RaceSettings
+from tombola.racing.predictions import RowsLeft, SideInformation
+
+
+class Strata(NamedTuple):
+    """Groups of the rows of a list.
+
+    names     the groups, in the order of their first rows
+    of_row    the number of the group of each row
+    title     the word for a group, such as the name of its column
+
+    >>> strata = Strata.of(["law", "code", "law"], 3)
+    >>> strata.names, strata.of_row, strata.sizes
+    (('law', 'code'), (0, 1, 0), (2, 1))
+    """
+
+    names: tuple[str, ...]
+    of_row: tuple[int, ...]
+    title: str = "group"
+
+    @classmethod
+    def of(cls, labels: Iterable[Any], rows: int, title: str = "group") -> "Strata":
+        """Return the strata from a label per row; ParameterError unless there are two groups or more."""
+        _validate.not_text("Race", "strata", labels)
+        index: dict[str, int] = {}
+        of_row = tuple(index.setdefault(str(label).strip(), len(index)) for label in labels)
+        if len(of_row) != rows or "" in index:
+            got = f"{len(of_row):,} labels" if len(of_row) != rows else "an empty label"
+            raise ParameterError(f"Race: strata must be a label for each of the {rows:,} rows, got {got}; fill them in.")
+        if len(index) < 2:
+            raise ParameterError(
+                f"Race: strata must have at least two groups, got only {next(iter(index))!r}; leave strata out."
+            )
+        return cls(tuple(index), of_row, title)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of rows of each group."""
+        return tuple(np.bincount(self.of_row, minlength=len(self.names)).tolist())
+
+    def rows_of(self, group: int) -> Order:
+        """Return the rows of a group, in the order of the list."""
+        return np.flatnonzero(np.array(self.of_row) == group).astype(np.uint32)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        return {"names": list(self.names), "of_row": list(self.of_row), "title": self.title}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any] | None) -> "Strata | None":
+        """Return the strata from the output of `to_json`; None from None."""
+        if data is None:
+            return None
+        return cls.of([data["names"][group] for group in data["of_row"]], len(data["of_row"]), data["title"])
+
+
+class Part:
+    """One rule of a race and its rows: the whole list, or one group.
+
+    rule      the elimination rule
+    position  the number of each row of the list within the part; only rows of the part are used
+    active    whether each candidate is in the race of this part; none is, once the rule is done
+    """
+
+    def __init__(self, rule: Elimination, position: Sequence[int], side: SideInformation) -> None:
+        self.rule, self.position = rule, position
+        if side.history.shape[1]:
+            rule.use_predictions()
+        self._rows_left = None if side.is_empty else RowsLeft(side)
+        self.active = self._active()
+
+    def count(self, row: int, losses: Floats) -> None:
+        """Count one row; losses of candidates that are not active are not read."""
+        at = self.position[row]
+        if self._rows_left is not None:
+            self._rows_left.begin_row(self.rule.state, at)
+        self.rule.update(losses)
+        if self._rows_left is not None:
+            self._rows_left.end_row(self.rule.state, at, losses)
+        self.active = self._active()
+
+    def _active(self) -> list[bool]:
+        return [bool(one) and not self.rule.done for one in self.rule.state.active > 0]
+
+
+def share_of_level(level: float, groups: int) -> float:
+    """Return the level of each rule: the groups and the whole list share one level."""
+    return level / (groups + 1) if groups else level
+
+
+def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation) -> list[Part]:
+    """Return the parts of a race: the whole list first, then the groups."""
+    groups = () if strata is None else strata.sizes
+    shared = replace(settings, level=share_of_level(settings.level, len(groups)))
+    parts = [Part(shared.rule(rows), range(rows), side)]
+    for group, size in enumerate(groups):
+        assert strata is not None
+        members = strata.rows_of(group)
+        position = np.zeros(rows, int)
+        position[members] = np.arange(size)
+        part_side = SideInformation(side.known[members], side.history[members])
+        parts.append(Part(shared.rule(size), position.tolist(), part_side))
+    return parts
