@@ -25,6 +25,7 @@ from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.options import RaceSettings, distinct_names
 from tombola.racing.predictions import SideInformation
+from tombola.racing.strata import Strata
 
 # For people who open the file with SQLite tools.
 VIEWS = (
@@ -65,6 +66,7 @@ class RaceFile(ProcessBound):
             self.settings = RaceSettings.from_json(log.about["race"]).with_seed()
             stored = log.about.get("side_information")
             self.side = SideInformation.from_json(stored, len(self.rows), len(self.settings.candidates))
+            self.strata = Strata.from_json(log.about.get("strata"), len(self.rows))
         except MALFORMED_DATA_ERRORS as error:
             reason = " ".join(str(error).split())
             raise SessionError(
@@ -81,10 +83,12 @@ class RaceFile(ProcessBound):
         rows: Sequence[Any],
         evaluator_config: dict[str, Any] | None = None,
         side: SideInformation | None = None,
+        strata: Strata | None = None,
     ) -> "RaceFile":
         """Create a new file; an existing one is never overwritten.
 
-        `evaluator_config` records how calls are made, `side` the answers on file. Both are fixed from here on.
+        `evaluator_config` records how calls are made, `side` the answers on file, `strata` the groups of the rows. All
+        are fixed from here on.
         """
         names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
@@ -98,6 +102,8 @@ class RaceFile(ProcessBound):
         }  # fmt: skip
         if side is not None and (stored := side.to_json()) is not None:
             about["side_information"] = stored
+        if strata is not None:
+            about["strata"] = strata.to_json()
         return cls(EventLog.create(Path(path), "Race", about, names, VIEWS))
 
     @classmethod
@@ -118,13 +124,14 @@ class RaceFile(ProcessBound):
         rows: Sequence[Any],
         evaluator_config: dict[str, Any] | None = None,
         side: SideInformation | None = None,
+        strata: Strata | None = None,
     ) -> "RaceFile":
         """Open the file of this race, or start it; SessionError if it is another race.
 
         Settings without a seed accept the seed of the file.
         """
         if not Path(path).exists():
-            return cls.start(path, settings, rows, evaluator_config, side)
+            return cls.start(path, settings, rows, evaluator_config, side, strata)
         file = cls.open(path)
         if settings.seed is None:
             settings = replace(settings, seed=file.settings.seed)
@@ -133,6 +140,7 @@ class RaceFile(ProcessBound):
         side = side or SideInformation.of(settings.candidates, given["rows"])
         # Other evidence is another race: the digest covers all of it.
         given["answers on file"], stored["answers on file"] = side.digest, file.side.digest
+        given["groups"], stored["groups"] = strata, file.strata
         different = [name for name in {**given, **stored} if given.get(name) != stored.get(name)]
         if different:
             file.close()
@@ -323,7 +331,7 @@ class RaceFile(ProcessBound):
     def _current_race(self) -> Race:
         """Return the race after all events read so far; it is built on first use."""
         if self._race is None:
-            self._race = Race.restore(self.settings, self.rows, self._events, self.side)
+            self._race = Race.restore(self.settings, self.rows, self._events, self.side, self.strata)
         return self._race
 
     def _write(self, event: Event) -> None:
@@ -367,12 +375,13 @@ def open_log(
     settings: RaceSettings,
     rows: Sequence[str],
     side: SideInformation | None = None,
+    strata: Strata | None = None,
 ) -> tuple[RaceSettings, EventSink]:
     """Return the settings with a seed, and the event log of a race.
 
     A log is used as given, a path opens or starts a race file, None keeps events in memory.
     """
     if isinstance(given, str | PathLike):
-        file = RaceFile.at(given, settings, rows, side=side)
+        file = RaceFile.at(given, settings, rows, side=side, strata=strata)
         return file.settings, file
     return settings.with_seed(), MemoryLog() if given is None else given

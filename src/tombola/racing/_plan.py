@@ -1,22 +1,28 @@
 """Plan: simulate races on a finished table over many shuffles."""
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tombola import _validate
-from tombola._types import Floats, Rows, Seed
+from tombola._formatting import option_text
+from tombola._types import Floats, Order, Rows, Seed
 from tombola.engine.compiler import Workload
 from tombola.errors import ParameterError
 from tombola.order import draw_order
 from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool
+from tombola.racing._race import COST_ROUNDING
+from tombola.racing.elimination import Elimination
 from tombola.racing.options import RaceSettings
 from tombola.racing.predictions import SideInformation, play_on_file
 from tombola.racing.ranks import Place
+from tombola.racing.strata import Strata, share_of_level
 from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
 from tombola.rng import RngStreams, repetition_seeds
 
@@ -24,14 +30,24 @@ from tombola.rng import RngStreams, repetition_seeds
 RANGE_QUANTILES = (0.05, 0.95)
 
 
+class SimulatedAnswer(NamedTuple):
+    """Answer of one simulated race: for the whole list, or for one group."""
+
+    answer: tuple[str, ...]
+    decided: bool
+    wrong: bool
+
+
 class SimulatedRace(NamedTuple):
-    """Result of one race on one shuffle."""
+    """Result of one race on one shuffle; `decided` and `wrong` cover the groups, too."""
 
     calls: int
     rows: int
     answer: tuple[str, ...]
     decided: bool
     wrong: bool
+    cost: float = 0.0
+    groups: tuple[SimulatedAnswer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,6 +57,7 @@ class Plan:
     settings: RaceSettings
     rows: int
     outcomes: tuple[SimulatedRace, ...]
+    strata: Strata | None = None
 
     @property
     def total_calls(self) -> int:
@@ -78,13 +95,38 @@ class Plan:
         """The answers with their number of shuffles, the most frequent first."""
         return Counter(one.answer for one in self.outcomes).most_common()
 
+    @property
+    def cost(self) -> float:
+        """The mean cost of the calls; 0 if no costs are known."""
+        return float(np.mean([one.cost for one in self.outcomes]))
+
+    @property
+    def by_group(self) -> "dict[str, Plan]":
+        """A plan for each group, with its answers and rates; calls and costs are those of the whole race."""
+        names, sizes = ((), ()) if self.strata is None else (self.strata.names, self.strata.sizes)
+        return {
+            name: replace(
+                self, rows=size, strata=None,
+                outcomes=tuple(one._replace(**one.groups[at]._asdict(), groups=()) for one in self.outcomes),
+            )
+            for at, (name, size) in enumerate(zip(names, sizes, strict=True))
+        }  # fmt: skip
+
     def to_json(self) -> dict[str, Any]:
         """Return JSON data."""
         low, high = self.calls_range
+        more: dict[str, Any] = {}
+        if self.settings.max_cost is not None:
+            more |= {"max_cost": self.settings.max_cost, "cost": self.cost}
+        if self.strata is not None:
+            groups = {name: one.to_json() for name, one in self.by_group.items()}
+            kept = ("decided", "wrong", "answers")
+            more["groups"] = {name: {key: one[key] for key in kept} for name, one in groups.items()}
         return {
             "level": self.settings.level, "calls": self.calls, "calls_low": low, "calls_high": high,
             "share": self.share, "saved": 1.0 - self.share, "decided": self.decided, "wrong": self.wrong,
             "answers": [{"candidates": list(names), "shuffles": count} for names, count in self.answers],
+            **more,
         }  # fmt: skip
 
 
@@ -98,41 +140,114 @@ def plan(
     baseline: str | None = None,
     question: Literal["best", "ranks"] = "best",
     candidate: str | None = None,
+    max_cost: float | None = None,
+    max_call_cost: float | None = None,
     shuffles: int = 200,
     workers: int = 1,
     known: Any = None,
     history: Any = None,
+    strata: Iterable[Any] | None = None,
 ) -> list[Plan]:
     """Simulate races on a finished table: one plan per level, same shuffles.
 
-    pool      the table of losses
+    pool      the table of losses; its costs are the costs of the calls
     seed      seed of the shuffles
     levels    error probabilities to compare
     within, top, baseline, question, candidate   the question, as in `RaceSettings`
+    max_cost  cap on the total cost, as in `RaceSettings`, with one call at a time
+    max_call_cost   largest cost of a call; in a table without costs, the cost of every call
     shuffles  number of simulated races per level
     workers   threads
     known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k)
     history   numbers known of every row, (rows, h), as in `Race`
+    strata    the group of every row, as in `Race`; `Plan.by_group` has the answers
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
     >>> [one] = plan(pool, seed=1, shuffles=20)
     >>> one.answers, one.wrong, one.share < 0.2
     ([(('a',), 20)], 0.0, True)
+    >>> [capped] = plan(pool, seed=1, shuffles=20, max_cost=0.5, max_call_cost=0.02)
+    >>> capped.calls, capped.decided
+    (25.0, 0.0)
     """
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
-    table, orders = np.ascontiguousarray(pool.losses), repetition_seeds(seed, count)
     asked = RaceSettings(
-        pool.actions, 0, within=within, top=top, baseline=baseline, question=question, candidate=candidate
-    )
-    side = _side_of(pool, known, history)
+        pool.actions, 0, within=within, top=top, baseline=baseline, question=question, candidate=candidate,
+        max_cost=max_cost, max_call_cost=max_call_cost,
+    )  # fmt: skip
+    groups = None if strata is None else strata if isinstance(strata, Strata) else Strata.of(strata, pool.rows)
+    orders, side = repetition_seeds(seed, count), _side_of(pool, known, history)
     workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
+    job = Job.of(pool, _call_costs(pool, asked), groups, side, workload)
     plans = []
     for level in levels:
         settings = replace(asked, level=level)
-        pieces = [(settings, table, pool.totals, one, workload, side) for one in orders]
+        pieces = [(settings, job, one) for one in orders]
         outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {level:g}")
-        plans.append(Plan(settings, pool.rows, tuple(outcomes)))
+        plans.append(Plan(settings, pool.rows, tuple(outcomes), groups))
     return plans
+
+
+class PartTable(NamedTuple):
+    """The table of one rule: the whole list, or one group.
+
+    position  (rows of the list,) number of each row within the part; -1 if it is not in the part
+    """
+
+    table: Rows
+    totals: Floats
+    position: NDArray[np.int64]
+    side: SideInformation | None
+
+    def order(self, order: Order) -> Order:
+        """Return the order of the list, restricted to the part."""
+        places = self.position[order]
+        return places[places >= 0].astype(np.uint32)
+
+
+class Job(NamedTuple):
+    """A finished table in parts, and the costs of its calls, None if there are none."""
+
+    parts: tuple[PartTable, ...]
+    costs: Rows | None
+    unknown: NDArray[np.bool_] | None
+    workload: Workload
+
+    @classmethod
+    def of(
+        cls, pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, workload: Workload
+    ) -> "Job":
+        """Return the job of a pool: the whole list first, then the groups."""
+        table: Rows = np.ascontiguousarray(pool.losses)
+        every = np.arange(pool.rows)
+        parts = [PartTable(table, pool.totals, every, side)]
+        for group in range(0 if strata is None else len(strata.names)):
+            assert strata is not None
+            members = strata.rows_of(group)
+            position = np.full(pool.rows, -1)
+            position[members] = np.arange(members.size)
+            own = None if side is None else side.of_rows(members)
+            rows: Floats = np.asarray(table[members], np.float64)
+            parts.append(PartTable(rows, rows.sum(axis=0, dtype=np.float64), position, own))
+        return cls(tuple(parts), costs, None if side is None else np.isnan(side.known), workload)
+
+
+def _call_costs(pool: Pool, settings: RaceSettings) -> Rows | None:
+    """Return the costs of the calls, (rows, k), if the plan has a cap on them."""
+    if settings.max_cost is None:
+        return None
+    if pool.costs is not None:
+        if pool.costs.shape[2] > 1:
+            raise ParameterError(
+                f"plan: max_cost must cap one resource, got a table with {pool.costs.shape[2]}; name one with costs."
+            )
+        return pool.costs[:, :, 0]
+    if settings.max_call_cost is None:
+        raise ParameterError(
+            f"plan: {option_text('max_cost')} must come with the costs of the calls, got a table without costs; add "
+            f"{option_text('max_call_cost')}, the cost of every call."
+        )
+    return np.full(pool.losses.shape, settings.max_call_cost)
 
 
 def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
@@ -156,14 +271,67 @@ def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
     return SideInformation.of(pool.actions, rows, np.where(cells, pool.losses, np.nan), history)
 
 
-def _simulate(
-    settings: RaceSettings, table: Rows, totals: Floats, seed: Seed, workload: Workload, side: SideInformation | None
-) -> SimulatedRace:
-    rule, order = settings.rule(len(table)), draw_order("random", len(table), RngStreams(seed).order())
-    with workload.active():
-        calls = rule.play(table, order) if side is None else play_on_file(rule, side, table, order)
+def _simulate(settings: RaceSettings, job: Job, seed: Seed) -> SimulatedRace:
+    order = draw_order("random", len(job.parts[0].table), RngStreams(seed).order())
+    rules = _play_parts(settings, job, order)
+    used = _used_cells(job, rules, order)
+    called = used if job.unknown is None else used & job.unknown[order]
+    calls, cost = int(np.count_nonzero(called)), 0.0
+    if job.costs is not None:
+        costs = job.costs[order][called].astype(np.float64)
+        calls = _affordable(costs, settings)
+        cost = math.fsum(costs[:calls])
+        if calls < costs.size:
+            # The row of the first call that is too expensive is not counted.
+            rows = int(np.argwhere(called)[calls, 0])
+            rules = _play_parts(settings, job, order[:rows])
+            used = used[:rows]
+    answers = [_answer(settings, rule, part.totals) for rule, part in zip(rules, job.parts, strict=True)]
+    return SimulatedRace(
+        calls,
+        int(np.count_nonzero(used.any(axis=1))),
+        answers[0].answer,
+        all(one.decided for one in answers),
+        any(one.wrong for one in answers),
+        cost,
+        tuple(answers[1:]),
+    )
+
+
+def _play_parts(settings: RaceSettings, job: Job, order: Order) -> list[Elimination]:
+    shared = replace(settings, level=share_of_level(settings.level, len(job.parts) - 1))
+    rules = []
+    for part in job.parts:
+        rule, own = shared.rule(len(part.table)), part.order(order)
+        with job.workload.active():
+            _ = rule.play(part.table, own) if part.side is None else play_on_file(rule, part.side, part.table, own)
+        rules.append(rule)
+    return rules
+
+
+def _used_cells(job: Job, rules: list[Elimination], order: Order) -> NDArray[np.bool_]:
+    """Return the cells whose losses a rule has used, (rows, k), with the rows in shuffled order."""
+    used = np.zeros(job.parts[0].table.shape, bool)
+    for rule, part in zip(rules, job.parts, strict=True):
+        members = part.position[order] >= 0
+        rows = np.where(rule.state.active > 0, rule.rows_seen, rule.state.drop_row)
+        used[members] |= np.arange(len(part.table))[:, None] < rows
+    return used
+
+
+def _affordable(costs: Floats, settings: RaceSettings) -> int:
+    """Return how many calls, made one at a time in this order, `max_cost` allows (see `Race.limit_reached`)."""
+    assert settings.max_cost is not None
+    before = np.concatenate([[0.0], np.cumsum(costs)[:-1]])[: costs.size]
+    largest = np.concatenate([[0.0], np.maximum.accumulate(costs)[:-1]])[: costs.size]
+    reserve = np.maximum(largest, settings.max_call_cost or 0.0)
+    refused = (before >= settings.max_cost) | (before + reserve > settings.max_cost * (1.0 + COST_ROUNDING))
+    return int(np.argmax(refused)) if refused.any() else int(costs.size)
+
+
+def _answer(settings: RaceSettings, rule: Elimination, totals: Floats) -> SimulatedAnswer:
     answer = tuple(settings.candidates[a] for a in answer_of(rule))
     if isinstance(rule, Place):
         # The candidate is known beforehand; its rank is the answer.
         answer = (f"{answer[0]}: rank {rank_text(rule.rank_set())}",)
-    return SimulatedRace(calls, rule.rows_seen, answer, is_proved(rule) is not None, is_wrong(rule, totals))
+    return SimulatedAnswer(answer, is_proved(rule) is not None, is_wrong(rule, totals))

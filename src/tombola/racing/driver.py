@@ -26,6 +26,7 @@ from tombola.racing._race import Race
 from tombola.racing.events import Call, Event, EventSink
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.predictions import SideInformation
+from tombola.racing.strata import Strata
 
 if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
@@ -57,6 +58,7 @@ def race(
     progress: bool = True,
     known: Any = None,
     history: Any = None,
+    strata: Sequence[Any] | None = None,
     **options: Unpack[RaceOptions],
 ) -> Race:
     """Find the best candidate on the rows with few calls of `evaluate`.
@@ -71,6 +73,7 @@ def race(
     progress     show a progress line on a terminal or in a notebook
     known        answers on file, as in `Race`; they cost no call
     history      numbers known of every row, (rows, h), as in `Race`
+    strata       the group of every row, as in `Race`; `by_group` has the answers
     options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
 
     Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls
@@ -91,8 +94,9 @@ def race(
     names = distinct_names("candidates", list(candidates))
     ids, row_at = _rows_by_position(rows)
     side = SideInformation.of(names, ids, known, history)
-    settings, sink = open_log(log, RaceSettings(names, **options), ids, side)
-    driver = Driver(Race.restore(settings, ids, sink.replay(), side), sink, Progress(show=progress))
+    groups = None if strata is None else Strata.of(strata, len(ids))
+    settings, sink = open_log(log, RaceSettings(names, **options), ids, side, groups)
+    driver = Driver(Race.restore(settings, ids, sink.replay(), side, groups), sink, Progress(show=progress))
 
     def ask(call: Call) -> Any:
         return evaluate(by_name[call.candidate], row_at(call.row_index))
@@ -132,7 +136,7 @@ def run_race_file(
 
     with run_lock(file.path):
         driver = Driver(
-            Race.restore(file.settings, file.rows, file.replay(), file.side),
+            Race.restore(file.settings, file.rows, file.replay(), file.side, file.strata),
             file,
             Progress(show=log is not None, log=log),
         )

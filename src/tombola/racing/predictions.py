@@ -63,6 +63,10 @@ class SideInformation:
         """Whether nothing is on file."""
         return bool(np.isnan(self.known).all()) and self.history.shape[1] == 0
 
+    def of_rows(self, rows: Order) -> "SideInformation":
+        """Return the side information of some rows."""
+        return SideInformation(self.known[rows], self.history[rows])
+
     @property
     def digest(self) -> str:
         """SHA-256 of the tables."""

@@ -44,7 +44,9 @@ class Strata(NamedTuple):
         of_row = tuple(index.setdefault(str(label).strip(), len(index)) for label in labels)
         if len(of_row) != rows or "" in index:
             got = f"{len(of_row):,} labels" if len(of_row) != rows else "an empty label"
-            raise ParameterError(f"Race: strata must be a label for each of the {rows:,} rows, got {got}; fill them in.")
+            raise ParameterError(
+                f"Race: strata must be a label for each of the {rows:,} rows, got {got}; fill them in."
+            )
         if len(index) < 2:
             raise ParameterError(
                 f"Race: strata must have at least two groups, got only {next(iter(index))!r}; leave strata out."
@@ -65,11 +67,11 @@ class Strata(NamedTuple):
         return {"names": list(self.names), "of_row": list(self.of_row), "title": self.title}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any] | None) -> "Strata | None":
+    def from_json(cls, data: dict[str, Any] | None, rows: int) -> "Strata | None":
         """Return the strata from the output of `to_json`; None from None."""
         if data is None:
             return None
-        return cls.of([data["names"][group] for group in data["of_row"]], len(data["of_row"]), data["title"])
+        return cls.of([data["names"][group] for group in data["of_row"]], rows, str(data["title"]))
 
 
 class Part:
@@ -116,6 +118,5 @@ def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: 
         members = strata.rows_of(group)
         position = np.zeros(rows, int)
         position[members] = np.arange(size)
-        part_side = SideInformation(side.known[members], side.history[members])
-        parts.append(Part(shared.rule(size), position.tolist(), part_side))
+        parts.append(Part(shared.rule(size), position.tolist(), side.of_rows(members)))
     return parts

@@ -285,9 +285,7 @@ def _open_text(result: Result) -> str:
         ahead = tuple(name for name in result.answer if means[name] < last - ROUNDING_SLACK)
         tied = tuple(name for name in result.answer if name not in ahead)
         behind = f", behind {_join(ahead)}" if ahead else ""
-        return (
-            f"not separable on this list: {_join(tied)} have the same mean loss on all rows{behind}{_confidence(result)}"
-        )
+        return f"not separable on this list: {_join(tied)} have the same mean loss on all rows{behind}{_confidence(result)}"
     target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
     words = f"{target} of {_candidates(result)} is among {_join(result.active)}{_confidence(result)}{_lead(result)}"
     if result.rows_counted == result.rule.rows:

@@ -1,0 +1,230 @@
+"""Strata: the shared level by enumeration of all small lists and orders, an injected fault, and live races."""
+
+import math
+from collections.abc import Callable
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola.errors import ParameterError
+from tombola.order import draw_order
+from tombola.persistence.race_file import RaceFile
+from tombola.pool import Pool
+from tombola.racing import Race, RaceSettings, plan, race, strata
+from tombola.racing.predictions import SideInformation
+from tombola.racing.verdict import is_wrong
+from tombola.rng import RngStreams, repetition_seeds
+
+# The differences of two candidates with losses 0 and 1 in one row.
+ROW_TYPES = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+
+
+def wrong_sequences(rule: Any) -> Any:
+    """Return whether the answer is wrong, for every sequence of row types, shape (3 ** rows,)."""
+    order = np.arange(rule.rows, dtype=np.uint32)
+    wrong = []
+    for sequence in product(range(len(ROW_TYPES)), repeat=rule.rows):
+        table = ROW_TYPES[list(sequence)]
+        rule.play(table, order)
+        wrong.append(is_wrong(rule, table.sum(axis=0)))
+    return np.array(wrong)
+
+
+def rules_of(sizes: tuple[int, ...], level: float) -> list[Any]:
+    labels = [group for group, size in enumerate(sizes) for _ in range(size)]
+    rows = [str(row) for row in range(len(labels))]
+    settings, side = RaceSettings(("a", "b"), 0, level=level), SideInformation.of(("a", "b"), rows)
+    return [
+        part.rule for part in strata.build_parts(settings, len(labels), strata.Strata.of(labels, len(labels)), side)
+    ]
+
+
+def worst_of_all_lists(n: int, level: float) -> float:
+    """Return the largest probability, over all 0/1 lists of two groups of n rows, that any answer is wrong.
+
+    An order of a list is a sequence of row types and of groups; all that belong to one list are equally likely.
+    """
+    whole, *groups = map(wrong_sequences, rules_of((n, n), level))
+    sequences, digits = np.array(list(product(range(3), repeat=2 * n))), 3 ** np.arange(n)[::-1]
+    count, bad = np.zeros(10**4), np.zeros(10**4)
+    for places in combinations(range(2 * n), n):
+        first = np.isin(np.arange(2 * n), places)
+        parts = [sequences[:, first], sequences[:, ~first]]
+        wrong = whole | groups[0][parts[0] @ digits] | groups[1][parts[1] @ digits]
+        # A list is given by the number of rows of types 1 and 2 in both groups; each is below 10.
+        which = sum(
+            10 ** (2 * at + kind) * (part == kind + 1).sum(axis=1) for at, part in enumerate(parts) for kind in (0, 1)
+        )
+        count += np.bincount(which, minlength=10**4)
+        bad += np.bincount(which, weights=wrong, minlength=10**4)
+    return float((bad[count > 0] / count[count > 0]).max())
+
+
+def worst_of_groups(groups: int, n: int, level: float) -> float:
+    """Return the largest probability that the answer of any group is wrong; orders of groups are independent."""
+    wrong = wrong_sequences(rules_of((n,) * groups, level)[1])
+    kinds = [tuple(sorted(sequence)) for sequence in product(range(3), repeat=n)]
+    worst = max(np.mean([w for w, kind in zip(wrong, kinds, strict=True) if kind == one]) for one in set(kinds))
+    return float(1.0 - (1.0 - worst) ** groups)
+
+
+def unshared(level: float, groups: int) -> float:
+    del groups
+    return level
+
+
+@pytest.mark.parametrize("level", [0.2, 0.5, 0.7, 0.9, 0.99])
+def test_shared_level_exactly(level: float) -> None:
+    """All 0/1 lists of two candidates in two groups, over all orders: groups and whole list together."""
+    for n in (1, 2, 3, 4):
+        assert worst_of_all_lists(n, level) <= level + 1e-12
+    for groups in (2, 3, 6):
+        assert worst_of_groups(groups, 6, level) <= level + 1e-12
+
+
+def test_exact_check_has_power() -> None:
+    assert worst_of_all_lists(4, 0.99) > 0.04
+    assert worst_of_groups(2, 6, 0.99) > 0.05
+
+
+@pytest.mark.parametrize(
+    ("worst", "level"),
+    [(lambda: worst_of_all_lists(4, 0.7), 0.7), (lambda: worst_of_groups(6, 6, 0.55), 0.55)],
+)
+def test_exact_check_detects_level_that_is_not_shared(
+    monkeypatch: pytest.MonkeyPatch, worst: Callable[[], float], level: float
+) -> None:
+    assert worst() <= level
+    monkeypatch.setattr(strata, "share_of_level", unshared)
+    assert worst() > level
+
+
+QUESTIONS: list[dict[str, Any]] = [{}, {"within": 0.1}, {"top": 2}, {"baseline": "c"}, {"question": "ranks"}]
+TABLE = (np.random.default_rng(3).random((90, 3)) < [0.2, 0.35, 0.7]).astype(float)
+LABELS = ["law", "code", "law", "maths", "code"] * 18
+
+
+def losses_of(call: Any) -> float:
+    return float(TABLE[call.row_index, "abc".index(call.candidate)])
+
+
+def finish(one: Race, count: int | None = None) -> Race:
+    while not one.done:
+        for call in one.calls(count):
+            one.record(call, loss=losses_of(call), cost=0.1 + 0.05 * (call.candidate == "b"))
+    return one
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("known", [None, {"b": {str(row): float(TABLE[row, 1]) for row in range(0, 90, 2)}}])
+def test_group_answers_are_those_of_a_race_on_the_group(question: dict[str, Any], known: Any) -> None:
+    """Each group, raced alone in the same order at its share of the level, gives the same answer after the same rows."""
+    one = finish(Race("abc", 90, strata=LABELS, seed=5, known=known, **question))
+    for name, result in one.by_group.items():
+        members = [row for row in one._order if LABELS[row] == name]
+        on_file = known and {"b": {row: loss for row, loss in known["b"].items() if int(row) in members}}
+        alone = Race("abc", [str(row) for row in sorted(members)], known=on_file, seed=0, level=0.05 / 4, **question)
+        alone._order = [sorted(members).index(row) for row in members]
+        alone._await_row()
+        while not alone.done:
+            for call in alone.calls():
+                alone.record(call, loss=float(TABLE[int(call.row), "abc".index(call.candidate)]))
+        assert (result.answer, result.proved, result.rows_counted) == (alone.answer, alone.proved, alone.rows_counted)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("question", [*QUESTIONS, {"max_cost": 9.0}, {"max_cost": 9.0, "max_call_cost": 0.2}])
+@pytest.mark.parametrize("labels", [None, LABELS])
+def test_plan_matches_live_race_by_group(question: dict[str, Any], labels: Any) -> None:
+    pool = Pool(TABLE, actions=["a", "b", "c"], costs=np.tile([0.1, 0.15, 0.1], (90, 1)))
+    [one] = plan(pool, seed=4, shuffles=3, strata=labels, **question)
+    for seed, found in zip(repetition_seeds(4, 3), one.outcomes, strict=True):
+        live = Race(pool.actions, 90, seed=0, strata=labels, **question)
+        live._order = draw_order("random", 90, RngStreams(seed).order()).tolist()
+        live._await_row()
+        finish(live, 1)
+        answers = [result.answer for result in live.by_group.values()]
+        assert (live.calls_made, live.rows_counted, live.answer) == (found.calls, found.rows, found.answer)
+        assert answers == [group.answer for group in found.groups]
+        if "max_cost" in question:
+            assert live.cost == pytest.approx(found.cost)
+            assert found.cost <= 9.0
+
+
+@pytest.mark.usefixtures("plainly")
+def test_decided_groups_are_not_called() -> None:
+    """The list is long decided when the small, close group still needs calls."""
+    labels = ["easy"] * 300 + ["close"] * 60
+    one = Race(["a", "b"], rows=360, strata=labels, seed=2)
+    late: list[int] = []
+    while not one.done:
+        decided = one.whole.proved and one.by_group["easy"].proved
+        for call in one.calls():
+            if decided:
+                late.append(call.row_index)
+            close = call.row_index >= 300
+            loss = (
+                float(call.candidate == "b")
+                if not close
+                else float((call.row_index % 2 == 0) == (call.candidate == "b"))
+            )
+            one.record(call, loss=loss)
+    assert late
+    assert min(late) >= 300
+    assert one.by_group["close"].proved is None
+    assert "close: tie: a and b" in one.verdict
+    assert one.proved is None
+
+
+@pytest.mark.usefixtures("plainly")
+def test_gate_fails_in_one_group() -> None:
+    """A gate that is passed on the list and refuted in a group is refuted."""
+    labels = ["x"] * 200 + ["y"] * 40
+    loss = {("new", "x"): 0.0, ("old", "x"): 1.0, ("new", "y"): 1.0, ("old", "y"): 0.0}
+    one = race(["old", "new"], range(240), lambda name, row: loss[name, labels[row]], strata=labels, seed=1,
+               baseline="old", progress=False)  # fmt: skip
+    assert one.whole.proved is True
+    assert {name: result.text for name, result in one.by_group.items()} == {"x": "new passes", "y": "new fails"}
+    assert one.proved is False
+
+
+@pytest.mark.usefixtures("plainly")
+def test_race_file_stores_the_groups(tmp_path: Any) -> None:
+    settings, rows = RaceSettings(("a", "b", "c"), seed=5), [str(row) for row in range(90)]
+    groups = strata.Strata.of(LABELS, 90, "subject")
+    with RaceFile.start(tmp_path / "my.race", settings, rows, strata=groups) as file:
+        while not file.race.done:
+            for call in file.calls(4):
+                file.record(call.ticket, loss=losses_of(call))
+        verdict = file.race.verdict
+    with RaceFile.at(tmp_path / "my.race", settings, rows, strata=groups) as again:
+        assert again.race.verdict == verdict
+        assert "by subject, all with probability 0.95 or more: law: " in verdict
+    with pytest.raises(Exception, match="holds another race, with different groups"):
+        RaceFile.at(tmp_path / "my.race", settings, rows)
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [(["x"] * 3, "at least two groups"), (["x", "y"], "a label for each of the 3 rows"), (["x", "", "y"], "an empty label"),
+     ("xyz", "strata")],
+)  # fmt: skip
+def test_wrong_labels_are_rejected(labels: Any, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        Race(["a", "b"], rows=3, strata=labels)
+
+
+def test_estimate_of_rows_counts_open_groups_only() -> None:
+    one = Race("abc", 90, strata=LABELS, seed=5)
+    assert one.rows_remaining is None
+    while not one.done:
+        for call in one.calls():
+            one.record(call, loss=losses_of(call))
+        remaining = one.rows_remaining
+        assert remaining is not None
+        assert 0 <= remaining <= 90 - one._cursor
+    assert one.rows_remaining == 0
+    assert math.isclose(sum(one.strata.sizes) if one.strata else 0, 90)
