@@ -33,13 +33,16 @@ default_role = "literal"
 autodoc_preserve_defaults = False
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 100
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+# Formulas become MathML at build time: no script, no network.
+html_math_renderer = "mathml"
 myst_heading_anchors = 3
 
 
 def setup(app):
     """Draw the pictures, and connect the hooks that fill in public names and errata."""
     figures.draw_all(Path(__file__).parent / "made")
+    app.add_html_math_renderer("mathml", (sphinx_hooks.inline_formula, None), (sphinx_hooks.displayed_formula, None))
     app.connect("source-read", sphinx_hooks.fill)
     app.connect("autodoc-process-docstring", sphinx_hooks.protect)
     app.connect("autodoc-process-signature", sphinx_hooks.shorten)

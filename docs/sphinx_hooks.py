@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jinja2
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 import tombola
@@ -138,10 +139,10 @@ def safe_cell(text):
 
 
 def protect(app, what, name, value, options, lines):
-    """Escape markup of reStructuredText outside `names` and doctests."""
+    """Escape markup of reStructuredText outside `names`, doctests and formulas."""
     in_example = False
     for i, line in enumerate(lines):
-        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
+        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith((">>>", ".. math::")))
         if not in_example:
             pieces = re.split(r"(`[^`]+`)", line)
             lines[i] = "".join(piece if n % 2 else _escaped(piece) for n, piece in enumerate(pieces))
@@ -206,6 +207,24 @@ def check(app, env):
     for name in sorted(tombola._HOME):
         if f"tombola.{name}" not in documented:
             log.warning("tombola.%s is public and in no page of the reference", name)
+
+
+def inline_formula(writer, node):
+    """Write an inline formula as MathML, which browsers show without scripts and without network."""
+    _write_formula(writer, node, as_block=False)
+
+
+def displayed_formula(writer, node):
+    """Write a displayed formula as MathML."""
+    _write_formula(writer, node, as_block=True)
+
+
+def _write_formula(writer, node, *, as_block):
+    try:
+        writer.body.append(tex2mathml(node.astext(), as_block=as_block))
+    except SyntaxError as error:
+        log.warning("formula %r: %s", node.astext(), error, location=node)
+    raise nodes.SkipNode
 
 
 def dark_versions(app, doctree):

@@ -28,10 +28,13 @@ from tombola.rng import RngStreams, repetition_seeds
 from tombola.runs import Cell, Entry, Runs, slice_ends
 
 AnyPool: TypeAlias = Pool | LabelledPool
+# A pool, or an array of losses.
 PoolLike: TypeAlias = AnyPool | ArrayLike
 LearnerLike: TypeAlias = Any  # a learner, or a function of the horizon that returns one
 Learners: TypeAlias = Mapping[str, LearnerLike] | Sequence[LearnerLike] | LearnerLike
+# One or several input models.
 Orders: TypeAlias = Sequence[OrderLike] | OrderLike
+# Direction of a table: lower or higher is better.
 Kind: TypeAlias = Literal["losses", "scores"]
 
 
@@ -89,7 +92,7 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Validated parameters of `compare`; repetitions can be played one by one.
+    """Hold the validated parameters of `compare`, and play its repetitions.
 
     `pools`, `models` and `recipes` are the normalised `pool`, `orders` and `learners`. `budget_runs` has the budget on
     each pool, `target_regrets` the regret under a loss target by horizon; both are empty without a budget.
@@ -139,7 +142,11 @@ class Comparison:
         return () if budget_run is None else tuple(budget_run.limits.amounts.tolist())
 
     def play(self, blocks: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
-        """Yield the runs of each block (first repetition, number) when it is done."""
+        """Yield the runs of each block of repetitions when it is done.
+
+        blocks: first repetition and number of repetitions of each block.
+        workers: number of threads.
+        """
         seeds = repetition_seeds(self.seed, max((first + count for first, count in blocks), default=0))
         cases = [(p, m) for p in range(len(self.pools)) for m in range(len(self.models))]
         pieces = [(*case, seeds[first + r]) for first, count in blocks for case in cases for r in range(count)]
@@ -198,6 +205,9 @@ def _play_all(comparison: Comparison, pool_index: int, model_index: int, seed: S
 
 def regret_bound(learner: Any, actions: int, horizon: int, delay: int, price: float) -> float | None:
     """Return the proved bound on expected regret in random order, or None.
+
+    delay: constant delay, in rounds.
+    price: cost of a switch, in losses.
 
     >>> from tombola import FollowTheLeader
     >>> round(regret_bound(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)

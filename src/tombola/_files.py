@@ -10,6 +10,7 @@ from typing import BinaryIO, TypeAlias
 
 from tombola.errors import FileError
 
+# A path of a file.
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _FILE_TYPES = {
@@ -25,7 +26,10 @@ _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY
 
 
 def write_atomic(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
-    """Write a file atomically: it never holds a part of the content."""
+    """Write a file atomically: it never holds a part of the content.
+
+    inputs: files that must not be overwritten.
+    """
     with atomic_writer(path, *inputs) as file:
         file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
 
@@ -57,6 +61,8 @@ def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
 
 def resolve_target(path: PathLike, *inputs: PathLike) -> Path:
     """Return the file to write, links followed; raise if it cannot be written.
+
+    inputs: files that must not be overwritten.
 
     >>> resolve_target("/dev/null")
     Traceback (most recent call last):
@@ -109,7 +115,10 @@ def file_type_text(mode: int) -> str:
 
 
 def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
-    """Raise early if --out cannot be written, or is one of the inputs."""
+    """Raise early if --out cannot be written, or is one of the inputs.
+
+    out: None is accepted.
+    """
     try:
         if out is not None:
             resolve_target(out, *inputs)

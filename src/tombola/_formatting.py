@@ -1,4 +1,7 @@
-"""Results for reading: text, HTML of notebooks, data frames; escaping for terminal, CSV and HTML."""
+"""Format results: text, HTML of notebooks, data frames; escape for each target.
+
+Targets of escaping are the terminal, CSV and HTML.
+"""
 
 import csv
 import io
@@ -139,7 +142,7 @@ def join_names(names: Sequence[object], *, limit: int | None = 6, length: int = 
 
 
 def format_number(number: float) -> str:
-    """Format a number with four significant digits, or without decimals from 1,000 on.
+    """Format a number with four significant digits, or as an integer from 1,000 on.
 
     >>> format_number(0.123456), format_number(12.3456), format_number(123456.7)
     ('0.1235', '12.35', '123,457')
@@ -165,7 +168,7 @@ def format_estimate(estimate: "Estimate") -> str:
 
 @contextmanager
 def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
-    """Name options in messages as on the command line while the context is active.
+    """Name options in messages as on the command line, inside of this block.
 
     `command` is the command line of the user, to be repeated in messages by `command_text`.
     """
@@ -240,7 +243,10 @@ class HtmlTable(NamedTuple):
 def html_block(
     title: str, facts: Iterable[tuple[str, str]] = (), tables: Iterable[HtmlTable] = (), notes: Iterable[str] = ()
 ) -> str:
-    """Return a title, names with values, tables and sentences as HTML; all text is escaped.
+    """Return HTML of a title, facts, tables and sentences; all text is escaped.
+
+    facts: names with values.
+    notes: sentences below the tables.
 
     >>> html_block("a < b", [("rows", "2")])
     '<div><strong>a &lt; b</strong><div>rows: 2</div></div>'
@@ -263,7 +269,9 @@ def html_text(text: str) -> str:
 
 
 def short_repr(text: str, length: int = MAX_REPR_LENGTH) -> str:
-    r"""Return the text on one line of at most `length` characters, without control characters.
+    r"""Return the text on one line of at most `length` characters.
+
+    Control characters are replaced.
 
     >>> short_repr("Hedge(\n  0.5)"), short_repr("x" * 300)[-5:], len(short_repr("x" * 300))
     ('Hedge( 0.5)', 'xx...', 199)
@@ -272,7 +280,7 @@ def short_repr(text: str, length: int = MAX_REPR_LENGTH) -> str:
 
 
 def short_learner(learner: object) -> str:
-    """Return the `repr` of a learner, short enough to stand inside of another one."""
+    """Return the `repr` of a learner, cut to fit inside of another one."""
     return short_repr(repr(learner), MAX_LEARNER_LENGTH)
 
 
@@ -308,6 +316,8 @@ def _is_numeric(text: str) -> bool:
 
 def to_frame(owner: str, columns: Mapping[str, Sequence[Any]]) -> Any:
     """Return columns as a data frame: pandas if it is installed, else polars.
+
+    owner: named in the error message.
 
     >>> to_frame("Runs", {"a": [1, 2]}).shape
     (2, 1)

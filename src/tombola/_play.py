@@ -101,13 +101,18 @@ def play(
 
 
 def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> tuple[str, ...]:
-    """Return the names of the actions, with an added null action as the last one."""
+    """Return the names of the actions, an added null action last."""
     names = pool.actions if isinstance(pool, Pool) else ("0", "1")
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
 
 def comparator_losses(learner: Any, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
-    """Return the loss of the comparator per round: best action, best mix within the budget, or best hypothesis."""
+    """Return the loss of the comparator per round.
+
+    It is the best action, the best mix within the budget, or the best hypothesis.
+
+    rows: row of each round.
+    """
     if not isinstance(pool, Pool):
         return best_losses(learner, pool, rows)
     if budget is not None:
@@ -127,8 +132,10 @@ def run_learner(
     marks: Rounds,
     per_round: bool,
 ) -> tuple[Accumulators, Balance]:
-    """Play a learner over `rows`, and return the accumulators and the balance.
+    """Play a learner over rows; return the accumulators and the balance.
 
+    learner, pool: as in `play`.
+    rows: row of each round.
     labels: column of each action; None for the order of the table.
     streams: random generators of this repetition.
     marks: rounds at which the accumulators store all totals.
@@ -164,7 +171,11 @@ def run_learner(
 def resolve_budget(
     pool: "Pool | LabelledPool", budget: Budget | None, stop: Stop = "fits", *, mixed: bool = False, best: bool = False
 ) -> BudgetRun | None:
-    """Return the budget of a pool with its stop rule; with `best`, also the loss of the best fixed mix."""
+    """Return the budget of a pool with its stop rule; None without a budget.
+
+    stop, mixed: as in `play`.
+    best: whether to compute the loss of the best fixed mix too.
+    """
     if budget is None:
         if mixed:
             raise ParameterError("play: mixed is for play within a budget, got none; write budget=Budget(90.0).")
@@ -177,7 +188,12 @@ def resolve_budget(
 
 
 def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = None, repetitions: int = 1) -> Workload:
-    """Return the work of so many plays on each pool, by which kernels are compiled or interpreted."""
+    """Return the estimated work of plays on each pool.
+
+    By it, kernels are compiled or interpreted.
+
+    repetitions: plays on each pool.
+    """
     actions = max(pool.k if isinstance(pool, Pool) else 2 for pool in pools)
     rounds = repetitions * sum(pool.rows for pool in pools)
     if not all(isinstance(pool, Pool) for pool in pools):

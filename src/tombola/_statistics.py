@@ -10,7 +10,7 @@ from tombola.errors import ParameterError
 
 
 class Estimate(NamedTuple):
-    """Estimate from independent repetitions, with its confidence interval."""
+    """Hold an estimate from independent repetitions, with its interval."""
 
     value: float
     low: float
@@ -46,6 +46,8 @@ class Estimate(NamedTuple):
 def mean(values: Floats, level: float = 0.95) -> Estimate:
     """Return the mean of independent repetitions with its Student interval.
 
+    level: coverage of the interval.
+
     >>> mean(np.array([1.0, 2.0, 3.0]))
     Estimate(value=2.0, low=-0.484..., high=4.484..., repetitions=3)
     """
@@ -61,6 +63,8 @@ def mean(values: Floats, level: float = 0.95) -> Estimate:
 
 def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
     """Return mean, low and high of each column of (repetitions, points).
+
+    level: coverage of the intervals.
 
     >>> [ends.tolist() for ends in mean_band(np.array([[1.0, 2.0], [1.0, 4.0]]))]
     [[1.0, 3.0], [1.0, -9.706...], [1.0, 15.706...]]
@@ -78,6 +82,9 @@ def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floa
 
 def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estimate:
     """Return the slope of log mean regret on log horizon, with its interval.
+
+    regrets: repetitions at each horizon.
+    level: coverage of the interval.
 
     The weight of a point is the inverse variance of its log mean (delta method). If the points scatter more than these
     variances explain (the curve is not a straight line), the interval is widened by the square root of the ratio.

@@ -1,4 +1,4 @@
-"""Validation of parameters; messages name the owner, the expected value, the actual one and a fix."""
+"""Validate parameters; messages name owner, expected value, actual one, and fix."""
 
 import math
 from numbers import Integral, Real
@@ -11,7 +11,9 @@ from tombola.errors import ParameterError
 
 
 def integer(owner: str, name: str, value: Any, *, least: int) -> int:
-    """Return `value` as an int of at least `least`.
+    """Return `value` as an int of at least `least`; raise ParameterError otherwise.
+
+    owner, name: of the parameter, for the message.
 
     >>> integer("play", "horizon", 3, least=1)
     3
@@ -34,7 +36,11 @@ def real(
     most: float = math.inf,
     below: float = math.inf,
 ) -> float:
-    """Return `value` as a finite float inside the given limits.
+    """Return `value` as a finite float within limits; raise ParameterError otherwise.
+
+    owner, name: of the parameter, for the message.
+    above, least: exclusive and inclusive lower limit.
+    most, below: inclusive and exclusive upper limit.
 
     >>> real("Hedge", "rate", 0.5, above=0)
     0.5
@@ -57,6 +63,8 @@ def real(
 def integer_array(owner: str, name: str, values: Any) -> Rounds:
     """Return `values` as a flat array of integers; fractions are rejected.
 
+    owner, name: of the parameter, for the message.
+
     >>> integer_array("certify", "actions", [[0, 2], [1, 0]]).tolist()
     [0, 2, 1, 0]
     """
@@ -67,7 +75,11 @@ def integer_array(owner: str, name: str, values: Any) -> Rounds:
 
 
 def not_text(owner: str, name: str, values: Any) -> None:
-    """Reject a single text where a list of names is expected: Python would read it as a list of letters.
+    """Raise if a single text is given where a list of names is expected.
+
+    Python would read it as a list of letters.
+
+    owner, name: of the parameter, for the message.
 
     >>> not_text("Pool", "actions", ["ab"])
     """
@@ -85,7 +97,9 @@ def _inside(above: float, least: float, most: float, below: float) -> float:
 
 
 def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
-    """Return a new SeedSequence, so that spawning from it twice gives the same streams.
+    """Return a new SeedSequence, so that spawning twice gives the same streams.
+
+    owner: named in the error message.
 
     >>> seed_sequence("play", 7).entropy
     7

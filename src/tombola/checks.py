@@ -32,6 +32,7 @@ from tombola.rng import new_rng
 from tombola.session import Session
 from tombola.trace import Trace
 
+# A function that raises LearnerError if a learner lacks a property.
 Check: TypeAlias = Callable[[Any], None]
 
 ROUNDS, ACTIONS = 60, 3
@@ -42,7 +43,9 @@ EASY_ROUNDS, EASY_SHARE = 400, 0.75
 
 
 def check_learner(learner: Any) -> list[str]:
-    """Run every check on a learner, and return their names; raise LearnerError at the first failure.
+    """Run every check on a learner and return their names.
+
+    Raises LearnerError at the first check that fails.
 
     >>> from tombola import UCB1
     >>> len(check_learner(UCB1()))
@@ -53,8 +56,8 @@ def check_learner(learner: Any) -> list[str]:
     return [check.__name__ for check in CHECKS]
 
 
-def is_frozen_dataclass(learner: Any) -> None:
-    """Check that the learner is a frozen dataclass with a known kind of feedback."""
+def check_frozen_dataclass(learner: Any) -> None:
+    """Raise unless the learner is a frozen dataclass with a known `feedback`."""
     feedback_type(learner)
     if not is_dataclass(learner):
         _fail(
@@ -76,8 +79,8 @@ def is_frozen_dataclass(learner: Any) -> None:
     )
 
 
-def rejects_unknown_parameters(learner: Any) -> None:
-    """Check that the constructor rejects unknown parameters."""
+def check_unknown_parameters(learner: Any) -> None:
+    """Raise unless the constructor rejects unknown parameters."""
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
@@ -87,14 +90,14 @@ def rejects_unknown_parameters(learner: Any) -> None:
     _fail(learner, "a TypeError for an unknown parameter", "none", "leave **kwargs out of its constructor")
 
 
-def is_reproducible(learner: Any) -> None:
-    """Check that the same seed gives the same play."""
+def check_reproducible(learner: Any) -> None:
+    """Raise unless the same seed gives the same play."""
     pool = _pool(learner, 1)
     _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
-def matches_plain_python(learner: Any) -> None:
-    """Check that compiled code and plain Python agree to the bit."""
+def check_plain_python(learner: Any) -> None:
+    """Raise unless compiled code and plain Python agree to the bit."""
     if not compiles():
         return
     for delay in (0, 4):
@@ -105,8 +108,8 @@ def matches_plain_python(learner: Any) -> None:
         _require_equal(learner, native, plain, "compiled and in plain Python")
 
 
-def session_matches_play(learner: Any) -> None:
-    """Check that a session with the same feedback at the same times equals `play` to the bit."""
+def check_session(learner: Any) -> None:
+    """Raise unless a session with the same feedback equals `play` to the bit."""
     uneven = np.random.default_rng(5).integers(0, 9, ROUNDS)
     for delay in (0, 3, uneven):
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
@@ -121,8 +124,8 @@ def session_matches_play(learner: Any) -> None:
                 )
 
 
-def is_independent_of_workers(learner: Any) -> None:
-    """Check that one and two workers give the same runs."""
+def check_workers(learner: Any) -> None:
+    """Raise unless one and two workers give the same runs."""
     pool = _pool(learner, 4)
     one, two = (
         compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
@@ -134,8 +137,8 @@ def is_independent_of_workers(learner: Any) -> None:
         )
 
 
-def ignores_unrevealed_feedback(learner: Any) -> None:
-    """Check that actions depend on revealed feedback only."""
+def check_unrevealed_feedback(learner: Any) -> None:
+    """Raise unless actions depend on revealed feedback only."""
     change = 30
     pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
     for delay in (0, 5):
@@ -149,8 +152,11 @@ def ignores_unrevealed_feedback(learner: Any) -> None:
             )
 
 
-def probability_matches_frequency(learner: Any) -> None:
-    """Check that returned probabilities equal observed frequencies; NaN (no formula) is not checked."""
+def check_probabilities(learner: Any) -> None:
+    """Raise unless returned probabilities equal observed frequencies.
+
+    NaN (no formula) is not checked.
+    """
     if learner.plans:
         return
     draws = 400 if isinstance(learner, LabelLearner) else 1000
@@ -171,8 +177,11 @@ def probability_matches_frequency(learner: Any) -> None:
             )
 
 
-def late_feedback_uses_its_probability(learner: Any) -> None:
-    """Check that late feedback is weighted by the probability of its own ticket, not of the last play."""
+def check_late_feedback(learner: Any) -> None:
+    """Raise unless late feedback is weighted by the probability of its own ticket.
+
+    The probability of the last play would be wrong.
+    """
     if feedback_type(learner) is not BanditFeedback or not learner.mixes or learner.plans:
         return
     live, _ = _play_rounds(learner, rounds=20)
@@ -197,8 +206,11 @@ def late_feedback_uses_its_probability(learner: Any) -> None:
         )
 
 
-def handles_degenerate_pools(learner: Any) -> None:
-    """Check actions and probabilities on degenerate pools: one action, one row, constant losses, ties."""
+def check_degenerate_pools(learner: Any) -> None:
+    """Raise unless actions and probabilities are valid on degenerate pools.
+
+    These have one action, one row, constant losses, or ties.
+    """
     for pool in _degenerate_pools(learner):
         for delay in (0, 2, pool.rows):
             trace = _play_interpreted(learner, pool, delay)
@@ -217,8 +229,8 @@ def handles_degenerate_pools(learner: Any) -> None:
                 )
 
 
-def mixes_are_distributions(learner: Any) -> None:
-    """Check that every mix is non-negative and sums to 1."""
+def check_mixes(learner: Any) -> None:
+    """Raise unless every mix is non-negative and sums to 1."""
     if isinstance(learner, LabelLearner):
         return
     _, mixes = _play_rounds(learner, rounds=ROUNDS)
@@ -227,8 +239,8 @@ def mixes_are_distributions(learner: Any) -> None:
             _fail(learner, "a mix that sums to 1", f"{mix.tolist()} in round {t + 1}", "normalise it")
 
 
-def survives_save_and_load(learner: Any) -> None:
-    """Check that a session saved, loaded and continued plays as without the interruption."""
+def check_save_and_load(learner: Any) -> None:
+    """Raise unless a session that was saved and loaded continues unchanged."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]
@@ -249,8 +261,8 @@ def survives_save_and_load(learner: Any) -> None:
             _observe(live, pool, t, one)
 
 
-def beats_uniform_play(learner: Any) -> None:
-    """Check that the learner does clearly better than uniform play on an easy pool.
+def check_beats_uniform(learner: Any) -> None:
+    """Raise unless the learner is clearly better than uniform play on an easy pool.
 
     A learner that declares `learns = False` gets a warning instead of an error.
     """
@@ -270,20 +282,21 @@ def beats_uniform_play(learner: Any) -> None:
     )
 
 
+# In the order in which `check_learner` runs them.
 CHECKS: tuple[Check, ...] = (
-    is_frozen_dataclass,
-    rejects_unknown_parameters,
-    handles_degenerate_pools,
-    is_reproducible,
-    matches_plain_python,
-    session_matches_play,
-    is_independent_of_workers,
-    ignores_unrevealed_feedback,
-    probability_matches_frequency,
-    late_feedback_uses_its_probability,
-    mixes_are_distributions,
-    survives_save_and_load,
-    beats_uniform_play,
+    check_frozen_dataclass,
+    check_unknown_parameters,
+    check_degenerate_pools,
+    check_reproducible,
+    check_plain_python,
+    check_session,
+    check_workers,
+    check_unrevealed_feedback,
+    check_probabilities,
+    check_late_feedback,
+    check_mixes,
+    check_save_and_load,
+    check_beats_uniform,
 )
 
 

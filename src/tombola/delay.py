@@ -14,18 +14,21 @@ from tombola import _validate
 from tombola._types import Order, Rounds
 from tombola.errors import DelayError, ParameterError
 
+# One delay, one per round, or a function of the round.
 DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
 
 
 @dataclass(frozen=True, eq=False)
 class RowDelays:
-    """One delay per row of the pool, independent of the round in which the row arrives."""
+    """One delay per row of the pool, in whichever round the row arrives."""
 
     values: NDArray[Any]
 
 
 def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
     """Return the delays of the rounds of an order.
+
+    order: row of each round.
 
     >>> round_delays(RowDelays(np.array([5, 0, 7])), np.array([2, 0, 1], np.uint32)).tolist()
     [3, 3, 0]

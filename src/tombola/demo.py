@@ -1,4 +1,4 @@
-"""Example pools: one from scikit-learn's digits, and one for each of five how-to guides.
+"""Example pools: scikit-learn's digits, and one for each how-to guide.
 
 Only the digits are real data; the others are generated. Each docstring states the question of its example.
 """
@@ -32,7 +32,9 @@ _CLASSIFIERS: dict[str, tuple[float, str, dict[str, Any]]] = {
 
 @cache
 def digits() -> Pool:
-    """Return eight classifiers on the 1,797 digits of scikit-learn: loss 1 where the held-out image is misread.
+    """Return eight classifiers on the 1,797 digits of scikit-learn.
+
+    The loss is 1 where the held-out image is misread.
 
     Predictions are those of a five-fold cross-validation, so no classifier has seen the image that it reads. The cost
     of an action is the time it takes to train it and read one fold, in milliseconds as measured once on one machine.
@@ -52,9 +54,12 @@ def digits() -> Pool:
 
 
 def language_models(horizon: int = 2000, *, seed: Seed) -> Pool:
-    """Return four language models on a batch of prompts: loss 1 for a wrong answer, cost in dollars by length.
+    """Return four language models on a batch of prompts.
 
-    The dear models are better, but most prompts are easy. Question: how many right answers do so many dollars buy?
+    The loss is 1 for a wrong answer; the cost is in dollars, by length. Expensive models are better, but most prompts
+    are easy. Question: how many correct answers can a given amount buy?
+
+    horizon: number of prompts.
 
     >>> pool = language_models(100, seed=0)
     >>> pool, pool.actions
@@ -69,10 +74,13 @@ def language_models(horizon: int = 2000, *, seed: Seed) -> Pool:
 
 
 def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
-    """Return five solvers on a set of instances: loss = run time / cutoff of 900 seconds, cost = seconds.
+    """Return five solvers on a set of instances, with run times as losses and costs.
 
-    Run times are heavy-tailed, and each family of instances has a solver of its own that is quick. Question: which
-    solver should run, if only the run time of the one that ran is seen?
+    The loss is the run time divided by the cutoff of 900 seconds; the cost is in seconds. Run times are heavy-tailed,
+    and each family of instances has its own fast solver. Question: which solver should run, if only its own run time
+    is observed?
+
+    horizon: number of instances.
 
     >>> solvers(50, seed=0)
     Pool(50 rows, 5 actions, 1 resources)
@@ -87,7 +95,9 @@ def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
 
 
 def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
-    """Return six models on a test set: loss 1 for a wrong answer; all of them find the same questions hard.
+    """Return six models on a test set; all of them find the same questions hard.
+
+    The loss is 1 for a wrong answer.
 
     Question: after how many questions, drawn in random order, is it certain which model is best on the whole set?
 
@@ -100,9 +110,12 @@ def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
 
 
 def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
-    """Return a list of customers with three ways to reach them, loss 0 for a sale, and how late each outcome comes.
+    """Return a list of customers with three ways to reach them, and delays.
 
-    Question: whom to reach how, if an outcome is known only some hundred customers later, or after the list is done?
+    The loss is 0 for a sale. Question: how to reach each customer, if an outcome is known only some hundred customers
+    later, or after the list is done?
+
+    horizon: number of customers.
 
     >>> table = call_list(100, seed=0)
     >>> table.pool.actions, len(table.delays)
@@ -117,7 +130,9 @@ def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
 
 
 def gpu_models(horizon: int = 4000, *, seed: Seed) -> Pool:
-    """Return four models that share one GPU, of which one at a time is loaded: loss is one minus the quality.
+    """Return four models that share one GPU, one of which is loaded at a time.
+
+    The loss is one minus the quality.
 
     Question: which model should answer, if loading another one takes as long as several answers? Try a switching price
     of 5 losses.

@@ -20,55 +20,58 @@ Every message is one sentence with four parts: owner, expected, got; fix.
 
 
 class TombolaError(ValueError):
-    """Base class: invalid input, with a message that names the fix."""
+    """Base class of errors: invalid input, with a message that names the fix."""
 
 
 class PoolError(TombolaError):
-    """Values that do not form a pool."""
+    """Raised for values that do not form a pool."""
 
 
 class OrderError(TombolaError):
-    """An order that does not draw every row once."""
+    """Raised for an order that does not draw every row once."""
 
 
 class DelayError(TombolaError):
-    """A delay that is not a number of rounds."""
+    """Raised for a delay that is not a number of rounds."""
 
 
 class ParameterError(TombolaError):
-    """An invalid parameter."""
+    """Raised for an invalid parameter of a learner or a call."""
 
 
 class LearnerError(TombolaError):
-    """A learner that violates the contract."""
+    """Raised for a learner that violates the contract of learners."""
 
 
 class SessionError(TombolaError):
-    """An invalid operation on a session."""
+    """Raised for an invalid operation on a session."""
 
 
 class FeedbackError(SessionError):
-    """Feedback for an unknown ticket, or of the wrong kind."""
+    """Raised for feedback of an unknown ticket, or of the wrong kind."""
 
 
 class ConflictError(FeedbackError):
-    """Feedback that contradicts recorded feedback, or a request that contradicts an earlier one."""
+    """Raised for feedback or requests that contradict recorded ones."""
 
 
 class ExhaustedError(SessionError):
-    """A request for tickets when all rows are issued."""
+    """Raised for a request for tickets when all rows are issued."""
 
 
 class TableError(TombolaError):
-    """A file that cannot be read as a table."""
+    """Raised for a file that cannot be read as a table."""
 
 
 class FileError(TombolaError, OSError):
-    """A file that cannot be written, or would replace an input; also an OSError."""
+    """Raised for a file that cannot be written, or would replace an input.
+
+    It is also an OSError.
+    """
 
 
 class TombolaWarning(UserWarning):
-    """Degraded operation, such as code that cannot be cached."""
+    """Issued for degraded operation, such as code that cannot be cached."""
 
 
 MALFORMED_DATA_ERRORS = (

@@ -1,6 +1,7 @@
 """Instances: example pools from the literature, each with its source.
 
-The given order of a pool is the adversarial one, if there is one. Shares are exact counts, so the best action is known.
+The given order of a pool is the adversarial one, if there is one. Shares are exact counts, so the best action is
+known.
 """
 
 import math
@@ -32,7 +33,9 @@ MAX_LITTLESTONE_ROUNDS = 20  # there are 2^rounds actions
 
 
 def birthday(horizon: int) -> Pool:
-    """Return the pool that fools the birthday test: losses 1/T, 2/T, .., T/T against 0 (paper L255).
+    """Return the pool that fools the birthday test (Lemma 3.1; paper L255).
+
+    Action 0 has the losses 1/T, 2/T, .., T/T, action 1 has 0.
 
     No loss comes twice, so a test for repeated losses never fires, although it soon does on i.i.d. draws.
 
@@ -44,10 +47,14 @@ def birthday(horizon: int) -> Pool:
 
 
 def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int = -1, seed: Seed) -> Pool:
-    """Return 0/1 losses of this mean, but for one action that is better by `gap`.
+    """Return 0/1 losses of one mean, with one action better by `gap`.
 
-    The instance of the lower bounds (Auer, Cesa-Bianchi, Freund and Schapire 2002, Theorem 5.1), as a pool: column by
-    column, the ones are counted exactly (rounded to whole rows) and shuffled independently.
+    The instance of the lower bounds (Auer, Cesa-Bianchi, Freund and Schapire 2002, Theorem 5.1), as a pool: in each
+    column the ones are counted exactly (rounded to whole rows) and shuffled independently.
+
+    horizon, actions: number of rows and of actions.
+    mean: mean loss of all actions but the best.
+    best: index of the best action; the last one by default.
 
     >>> gap(100, 3, 0.2, seed=0).losses.sum(axis=0).tolist()
     [50.0, 50.0, 30.0]
@@ -61,7 +68,9 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
 
 
 def split(horizon: int, share: float = 0.55) -> Pool:
-    """Return rows (1, 0), a share of them, and (0, 1), the rest, in an order in which a leader always loses.
+    """Return rows (1, 0) and (0, 1) in an order in which the leader always loses.
+
+    share: share of rows (1, 0).
 
     The two alternate for as long as they can (folklore; compare Shalev-Shwartz 2012, Example 2.2): each time the leader
     is followed, it loses, so that following it costs twice the loss of the best action.
@@ -77,7 +86,9 @@ def split(horizon: int, share: float = 0.55) -> Pool:
 
 
 def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
-    """Return 0/1 losses with the same total for every action: nothing to learn, all regret is noise.
+    """Return 0/1 losses with the same total for every action.
+
+    Nothing can be learned, and all regret is noise.
 
     >>> balanced(10, 3, seed=0).losses.sum(axis=0).tolist()
     [5.0, 5.0, 5.0]
@@ -87,7 +98,7 @@ def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
 
 def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
-    """Return losses that rise and fall together: a row is hard or easy for all, and the last action is better by `gap`.
+    """Return losses that rise and fall together; the last action is better by `gap`.
 
     The differences are the same in every row, so full feedback shows them in one round; bandit feedback, which never
     shows a difference, has to see them through the noise of the rows.
@@ -104,7 +115,9 @@ def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
 
 
 def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
-    """Return losses in {0, 1/2, 1}: most rows are the same for all actions, and several actions are equally good.
+    """Return losses in {0, 1/2, 1} with many ties between actions.
+
+    Most rows are the same for all actions, and several actions are equally good.
 
     Four rows in five tell nothing. In the others the last half of the actions (at least two) lose 0 or 1/2, with equal
     totals, and the rest lose 1/2 more on average. It shows what a rule for ties does.
@@ -123,7 +136,7 @@ def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
 
 def littlestone(rounds: int, *, seed: Seed) -> Pool:
-    """Return thresholds on a line against a binary search with random labels (Littlestone 1988).
+    """Return thresholds against a binary search with random labels (Littlestone 1988).
 
     Point t is the middle of what the labels so far leave open, and its label is a fair coin. An action is one of the
     2^rounds thresholds at that resolution, a row is their 0/1 losses on one point. In the given order every action
@@ -144,7 +157,9 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
 
 
 def mistake_tree(labels: list[int]) -> Floats:
-    """Return the rows that these labels give in a binary search over 2^len(labels) thresholds.
+    """Return the rows of a binary search over thresholds with these labels.
+
+    There are 2^len(labels) thresholds.
 
     >>> mistake_tree([1, 0]).tolist()
     [[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0]]
@@ -160,7 +175,9 @@ def mistake_tree(labels: list[int]) -> Floats:
 
 
 def random_walk(horizon: int, actions: int = 2, *, seed: Seed) -> Pool:
-    """Return the multi-scale random walk, hard with switching costs (Dekel, Ding, Koren and Peres 2014, section 3).
+    """Return the multi-scale random walk, hard with switching costs.
+
+    Dekel, Ding, Koren and Peres 2014, section 3.
 
     W(t) = W(rho(t)) + N(0, sigma^2) with rho(t) = t - 2^delta(t), 2^delta(t) the largest power of two that divides t.
     All actions lose W(t) + 1/2, the best one (drawn at random) epsilon less, clipped to [0, 1]; sigma = 1/(9 log2 T)
@@ -186,7 +203,9 @@ def random_walk(horizon: int, actions: int = 2, *, seed: Seed) -> Pool:
 
 
 def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
-    """Return blocks of delay + 1 equal rows, (1, 0) or (0, 1) by a fair coin (after Weinberger and Ordentlich 2002).
+    """Return blocks of delay + 1 equal rows, (1, 0) or (0, 1) by a fair coin.
+
+    After Weinberger and Ordentlich 2002.
 
     In the given order, with this delay, nothing is known of a block while it lasts: every learner expects T/2 and a
     regret of about sqrt((d + 1) T / (2 pi)). Shuffled, the delay only adds d.
@@ -201,7 +220,9 @@ def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
 
 
 def three_actions(horizon: int, *, seed: Seed) -> Pool:
-    """Return 0/1 rewards of mean (0, .4, .9) and independent 0/1 costs of mean (0, .2, .9), counted exactly.
+    """Return three actions with 0/1 rewards and independent 0/1 costs.
+
+    Mean rewards are (0, .4, .9) and mean costs (0, .2, .9), counted exactly.
 
     Action 0 is the null action. At a rate of .5 the best mix is (0, 4/7, 3/7); at .1 it is (1/2, 1/2, 0).
 
@@ -218,7 +239,9 @@ def three_actions(horizon: int, *, seed: Seed) -> Pool:
 
 
 def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
-    """Return the pool that shows why budgets need random order: T/2 rows alike, then a rich or a poor half.
+    """Return a pool that shows why budgets need random order.
+
+    T/2 rows are alike, then comes a rich or a poor half.
 
     After Mannor, Tsitsiklis and Yu 2009 (there for constraints on averages). Action 0 is null; action 1 earns 1/2 at
     a cost of 1 in the first half, then, if rich, 1 at a cost of 1, if poor, 0 at a cost of 0. With a budget of T/2

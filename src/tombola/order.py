@@ -1,4 +1,6 @@
-"""Input models: the order in which the rows of a pool arrive, with the names "random", "iid" and "given".
+"""Input models: the order in which the rows of a pool arrive.
+
+Their names are "random", "iid" and "given".
 
 RandomOrder   every row once, in uniformly random order (the model of the paper)
 IidOrder      as many independent draws with replacement as there are rows
@@ -26,17 +28,27 @@ ROWS_PER_CALL = 1 << 21
 
 @dataclass(frozen=True, eq=False)
 class OrderModel(ABC):
-    """Base class of input models: the row of every round, and whether the order is exchangeable."""
+    """Base class of input models, which draw the row of every round.
+
+    name: in the argument `order`.
+    exchangeable: whether rows seen allow conclusions about the others.
+    """
 
     name: ClassVar[str]
     exchangeable: ClassVar[bool]
 
     @abstractmethod
     def arrange(self, rows: int, rng: RngState) -> Order:
-        """Return the row of every round."""
+        """Return the row of every round.
+
+        rows: number of rows of the pool.
+        """
 
     def population(self, rows: int) -> float:
-        """Return the size of the population for sampling without replacement; infinite with replacement."""
+        """Return the population size for sampling without replacement.
+
+        It is infinite for draws with replacement.
+        """
         return float(rows)
 
     def __str__(self) -> str:
@@ -45,7 +57,7 @@ class OrderModel(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RandomOrder(OrderModel):
-    """Every row once, in uniformly random order."""
+    """Draw every row once, in uniformly random order."""
 
     name: ClassVar[str] = "random"
     exchangeable: ClassVar[bool] = True
@@ -56,7 +68,7 @@ class RandomOrder(OrderModel):
 
 @dataclass(frozen=True, eq=False)
 class IidOrder(OrderModel):
-    """As many independent uniform draws as there are rows."""
+    """Draw as many independent uniform rows as the pool has."""
 
     name: ClassVar[str] = "iid"
     exchangeable: ClassVar[bool] = True
@@ -70,7 +82,7 @@ class IidOrder(OrderModel):
 
 @dataclass(frozen=True, eq=False)
 class GivenOrder(OrderModel):
-    """The rows as listed, or in the order of `permutation`."""
+    """Take the rows as listed, or in the order of `permutation`."""
 
     name: ClassVar[str] = "given"
     exchangeable: ClassVar[bool] = False
@@ -81,6 +93,7 @@ class GivenOrder(OrderModel):
 
 
 OrderLike: TypeAlias = str | OrderModel | NDArray[Any] | list[int] | None  # None is rejected with a message
+# Name -> class.
 ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (RandomOrder, IidOrder, GivenOrder)}
 
 
@@ -104,6 +117,9 @@ def as_order_model(order: OrderLike) -> OrderModel:
 
 def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
     """Return the row of every round.
+
+    order: input model.
+    rows: number of rows of the pool.
 
     >>> from tombola.rng import new_rng
     >>> rng = new_rng(np.random.SeedSequence(0))

@@ -16,15 +16,16 @@ _CHUNK = 1 << 20  # numbers per check, so that a memory-mapped table is never lo
 
 
 class Pool:
-    """A fixed table of losses in [0, 1]: one row per round, one column per action.
+    """Hold a table of losses in [0, 1]: one row per round, one column per action.
 
-    Arrays of float32 and float64 are not copied, and memory-mapped arrays stay memory-mapped; the pool is read-only.
-    `actions` and `ids` name the columns and the rows. `costs` has shape (rows, actions) or (rows, actions, resources).
-    `features` has shape (rows, features): numbers known before the action is chosen, NaN where missing. Only policies
-    (`tombola.policies`) use them.
-
-    A data frame keeps its column names, and its index as ids; it needs `kind`: "losses" (lower is better) or "scores"
-    (higher is better), since its column names do not state the direction. An array holds losses by default.
+    losses: array, lists or data frame. Arrays of float32 and float64 are not copied, and memory-mapped arrays stay
+        memory-mapped; the pool is read-only.
+    actions, ids: names of the columns and of the rows.
+    costs: shape (rows, actions) or (rows, actions, resources).
+    features: shape (rows, features): numbers known before the action is chosen, NaN where missing. Only policies
+        (`tombola.policies`) use them.
+    kind: "losses" (lower is better) or "scores" (higher is better). A data frame needs it, because its column names do
+        not state the direction; it keeps its column names, and its index as ids. An array holds losses by default.
 
     >>> pool = Pool([[0.0, 1.0], [0.5, 0.0]], actions=["weak", "strong"])
     >>> pool
@@ -161,6 +162,8 @@ class Pool:
 def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> Any:
     """Return a pool unchanged; convert an array, lists or a data frame.
 
+    kind: "losses" or "scores"; required for data frames, see `Pool`.
+
     `kind` is required for data frames; see `Pool`.
 
     >>> as_pool([[0.0, 1.0], [0.5, 0.0]])
@@ -199,7 +202,10 @@ def _frame_labels(frame: Any, kind: str | None) -> tuple[list[str], list[Any] | 
 
 
 def frame_index(frame: Any) -> list[Any] | None:
-    """Return the index of a frame or series of pandas as a list; None if it only counts rows, or if there is none."""
+    """Return the index of a pandas frame or series as a list, or None.
+
+    None if it only counts rows, or if there is no index.
+    """
     index = getattr(frame, "index", None)
     # Lists have a method of this name.
     return None if index is None or callable(index) or type(index).__name__ == "RangeIndex" else list(index)

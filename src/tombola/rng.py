@@ -1,4 +1,4 @@
-"""Random number generator of a run: xoshiro256++ (Blackman and Vigna 2021), and its seeds.
+"""Random generator of a run: xoshiro256++ (Blackman and Vigna 2021), and seeds.
 
 The state is four 64-bit words. Functions that take an `RngState` are kernels: they run compiled and as plain Python,
 with the same bits, and learners may call them in their kernels. `RngStreams` derives one independent generator from the seed
@@ -16,6 +16,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, Order, RngState, Seed
 
+# 64-bit words of a state.
 WORDS = 4
 _7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
 _41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
@@ -25,7 +26,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # memory addresses in the repr of 
 
 
 def new_rng(seed: np.random.SeedSequence) -> RngState:
-    """Return the generator state of a seed."""
+    """Return the state of a generator with this seed."""
     return seed.generate_state(WORDS, np.uint64).astype(np.uint64)
 
 
@@ -50,7 +51,7 @@ def uniform(rng: RngState) -> float:
 
 
 def integers(rng: RngState, count: int) -> int:
-    """Return a uniform integer in 0..count-1 (Lemire's multiply-and-reject on 32 bits)."""
+    """Return a uniform integer in 0..count-1 (Lemire's method on 32 bits)."""
     bound = np.uint64(count)
     least = np.uint64((1 << 32) % count)
     while True:
@@ -60,7 +61,7 @@ def integers(rng: RngState, count: int) -> int:
 
 
 def choice(mix: Floats, rng: RngState) -> int:
-    """Return an action drawn from `mix`.
+    """Return an action drawn from `mix`, its distribution.
 
     If the shares sum to slightly less than 1, the last action with a positive share gets the rest.
     """
@@ -95,7 +96,10 @@ def gamma(rng: RngState, shape: float) -> float:
 
 
 def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
-    """Extend a uniformly random permutation of `start` rows to one of `stop` rows (inside-out Fisher-Yates)."""
+    """Extend a uniform permutation of `start` rows to one of `stop` rows, in place.
+
+    Inside-out Fisher-Yates; order[:start] is the permutation so far.
+    """
     for t in range(start, stop):
         swap = integers(rng, t + 1)
         order[t] = order[swap]
@@ -123,7 +127,10 @@ class RngStreams:
         return new_rng(self._child(_LABELS))
 
     def learner(self, learner: Any) -> RngState:
-        """Return the generator of a learner; it depends on the repr of the learner, not on its position in a list."""
+        """Return the generator of a learner.
+
+        It depends on the repr of the learner, not on its position in a list.
+        """
         return new_rng(self._child(_LEARNER, crc32(_ADDRESS.sub("", repr(learner)).encode())))
 
     def _child(self, *key: int) -> np.random.SeedSequence:

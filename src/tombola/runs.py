@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Repetitions of one learner on one pool in one input model.
+    """Hold the repetitions of one learner on one pool in one input model.
 
     `rounds` has the recorded rounds (marks). `sums` has shape (repetitions, marks, sums): loss, expected loss, loss of
     the comparator, switches, then costs of each resource. `plays` has shape (repetitions, actions): plays at the end.
@@ -49,7 +49,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Learners x repetitions, with means, intervals, paired differences and slopes.
+    """Hold repeated plays of learners, with means, intervals and slopes.
 
     `order` and `horizon` default to the first order and the largest horizon. Regret includes the switching price;
     `expected=True` replaces the loss of the action by its expectation over the learner's own randomness. `actions` has
@@ -80,7 +80,10 @@ class Runs:
         return sorted({s.horizon for s in self.cells})
 
     def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
-        """Return the repetitions of one learner."""
+        """Return the repetitions of one learner in one input model.
+
+        order, horizon: the first one and the largest one if None.
+        """
         return self.cells[self._entry(learner, order, horizon)]
 
     def _entry(self, learner: str, order: str | None, horizon: int | None) -> Entry:
@@ -155,7 +158,7 @@ class Runs:
         return sorted(self.learners, key=lambda name: self.regret(name, order, horizon).value)
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return all sums as columns: one line per entry, repetition and recorded round."""
+        """Return all sums as columns: one line per cell, repetition and recorded round."""
         parts: dict[str, list[Any]] = {name: [] for name in (*Entry._fields, "repetition", "round", *_SUMS, "regret")}
         for entry, cell in self.cells.items():
             _, regrets = self.curve(entry.learner, entry.order, entry.horizon)
@@ -181,7 +184,9 @@ class Runs:
         learners: Sequence[str] | None = None,
         bound: bool = False,
     ) -> "Chart":
-        """Return mean regret with bands: over horizons if three or more, or rounds.
+        """Return a chart of mean regret with bands.
+
+        The x-axis has horizons if there are three or more, else rounds.
 
         `orders` draws several orders into one chart; `learners` selects learners and their sequence; `bound` adds the
         proved bounds on the expected regret.

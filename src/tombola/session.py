@@ -1,4 +1,6 @@
-"""Session: a learner in live use, one round at a time, with feedback in any order and at any time.
+"""Session: a learner in live use, one round at a time.
+
+Feedback may arrive in any order and at any time.
 
 `act()` issues a ticket, and `observe(ticket, ...)` takes its feedback; `tombola.engine.tickets` defines the rules for late,
 repeated, unknown and missing feedback. After the horizon `act` raises SessionError; pending feedback is still accepted.
@@ -48,7 +50,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Session(ProcessBound):
-    """A learner in live use: `act` issues tickets, `observe` takes their feedback.
+    """Run a learner live: `act` issues tickets, `observe` takes their feedback.
 
     - `learner`: any learner.
     - `actions`: the number of actions, or their names; not for learners of labels.
@@ -140,7 +142,10 @@ class Session(ProcessBound):
         )
 
     def act(self, features: Any = None) -> Ticket:
-        """Choose the action of the next round and return its ticket; routers and learners of labels need its features."""
+        """Choose the action of the next round and return its ticket.
+
+        features: of the row, for routers and learners of labels.
+        """
         self._acquire()
         try:
             table = self.book
@@ -277,7 +282,10 @@ class Session(ProcessBound):
 
     @property
     def mistakes(self) -> int:
-        """The number of answered rounds with a positive loss; for labels, the wrong predictions."""
+        """The number of answered rounds with a positive loss.
+
+        For labels these are the wrong predictions.
+        """
         return sum(loss > 0 for loss in self._losses())
 
     def _losses(self) -> list[float]:
@@ -297,7 +305,9 @@ class Session(ProcessBound):
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the share of each action, or the mean loss, over the rounds so far; return the figure.
+        """Draw the share of each action, or the mean loss, over rounds; return the figure.
+
+        curve: "shares" or "loss".
 
         The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches.
 
@@ -336,7 +346,10 @@ class Session(ProcessBound):
         return html_block(f"Session of {short_learner(self.learner)}", facts, [HtmlTable(("action", "plays"), rows)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the configuration and all events to a file, atomically; `Session.load` restores the session."""
+        """Write the configuration and all events to a file, atomically.
+
+        `Session.load` restores the session.
+        """
         from tombola.persistence.session_json import save
 
         with self._lock:

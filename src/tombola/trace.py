@@ -30,7 +30,7 @@ ROWS_PER_STEP = 1 << 21
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
-    """Actions, losses and costs of one play, and its regret.
+    """Hold actions, losses and costs of one play, and its regret.
 
     learner, order_model: the learner and the input model.
     order: row of each round.
@@ -79,7 +79,7 @@ class Trace:
 
     @property
     def expected_loss(self) -> float:
-        """The total loss in expectation over the learner's own randomness in each round."""
+        """The expected total loss, over the learner's own randomness in each round."""
         return float(self.expected_losses.sum())
 
     @property
@@ -133,7 +133,10 @@ class Trace:
 
     @property
     def overspent(self) -> tuple[bool, ...]:
-        """Whether the exact sum of costs exceeds the amount, per resource; always False by construction."""
+        """Per resource, whether the exact sum of costs exceeds the amount.
+
+        Always False, by construction.
+        """
         amounts = self.balance.amounts
         totals = [sum(map(Fraction, self.costs[:, j].tolist())) for j in range(len(amounts))]
         return tuple(total > Fraction(amount) for total, amount in zip(totals, amounts, strict=True))
@@ -144,7 +147,7 @@ class Trace:
         return int(np.count_nonzero(self.losses)) if self.labels.size else 0
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the rounds as columns: round, row, action by name, loss and loss of the comparator.
+        """Return the rounds as columns: round, row, action, loss, comparator's loss.
 
         The column of rows has their ids, or their indices if the pool has no ids.
 
@@ -206,7 +209,9 @@ class Trace:
 
 
 def best_action(pool: Pool, order: Order) -> Floats:
-    """Return the loss, round by round, of the best fixed action of the pool.
+    """Return the loss of the best fixed action of the pool, round by round.
+
+    order: row of each round.
 
     >>> best_action(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
     [1.0, 0.0, 0.0]
@@ -216,6 +221,8 @@ def best_action(pool: Pool, order: Order) -> Floats:
 
 def best_each_round(pool: Pool, order: Order) -> Floats:
     """Return the smallest loss of every row: the comparator of dynamic regret.
+
+    order: row of each round.
 
     >>> best_each_round(Pool([[1, 0], [0, 1]]), np.array([0, 1], np.uint32)).tolist()
     [0.0, 0.0]

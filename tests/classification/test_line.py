@@ -13,7 +13,7 @@ from tombola import Session, Ticket, play
 from tombola.classification import ERM, Intervals, LabelledPool, Stumps, Thresholds, Unions
 from tombola.classification.classes.base import Ties
 from tombola.classification.classes.line import LineClass
-from tombola.classification.segment_tree import bits_of, highest
+from tombola.classification.segment_tree import bits_of, highest_bit
 from tombola.delay import resolve_delays
 from tombola.engine.compiler import interpreted
 from tombola.rng import RngStreams, uniform
@@ -168,8 +168,8 @@ def test_keys_keep_the_order_of_numbers() -> None:
     numbers = np.sort(np.array([*UGLY, 2.5, -3.5, 1e-10]))
     keys = [int(bits_of(numbers, place)) for place in range(numbers.size)]
     assert all((a < b) == (x < y) for a, b, x, y in zip(keys, keys[1:], numbers, numbers[1:], strict=False))
-    assert [int(highest(np.uint64(1 << bit))) for bit in range(64)] == list(range(64))
-    assert int(highest(np.uint64(2**64 - 1))) == 63
+    assert [int(highest_bit(np.uint64(1 << bit))) for bit in range(64)] == list(range(64))
+    assert int(highest_bit(np.uint64(2**64 - 1))) == 63
 
 
 def test_adversarial_shape_of_the_trie_is_no_problem() -> None:

@@ -92,7 +92,7 @@ def answer(session: Session, ticket: Ticket) -> bool:
 @pytest.mark.full
 @pytest.mark.parametrize("learner", [OptimisticLP(), ThriftyLP()], ids=repr)
 def test_the_learners_obey_every_law(learner: Any) -> None:
-    assert "survives_save_and_load" in check_learner(learner)
+    assert "check_save_and_load" in check_learner(learner)
 
 
 @pytest.mark.usefixtures("plainly")

@@ -193,7 +193,7 @@ def test_any_delays_in_any_order_are_played_as_streamed(T: int, k: int, seed: in
     ],
 )
 def test_reductions_obey_the_laws(learner: Any) -> None:
-    assert "survives_save_and_load" in check_learner(learner)
+    assert "check_save_and_load" in check_learner(learner)
 
 
 def test_a_session_is_made_again_from_its_file_with_all_its_parts(tmp_path: Any) -> None:

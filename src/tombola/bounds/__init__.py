@@ -1,6 +1,6 @@
-"""Bounds: right-hand sides of theorems.
+"""Bounds: right-hand sides of theorems, as functions of horizon and actions.
 
-Each says for which learner and which input model it holds, and where it is printed.
+Each docstring states the learner and the input model for which it holds, and where it is printed.
 """
 
 from tombola.bounds.bandit import (

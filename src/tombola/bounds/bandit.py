@@ -9,13 +9,13 @@ from tombola.bounds.common import capped, drift
 
 
 def ucb1_iid(horizon: int, actions: int) -> float:
-    """Bound the regret of UCB1 (scale 2) on i.i.d. rows, for all gaps.
+    r"""Bound the regret of UCB1 (scale 2) on i.i.d. rows, for all gaps.
 
-    sqrt(8 (k-1) T ln T) + (1 + pi^2/3) (k-1).
+    .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1)
 
     Auer, Cesa-Bianchi and Fischer 2002, Theorem 1: an action with gap D is played at most 8 ln T / D^2 + 1 + pi^2 / 3
-    times on average. So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if it is played n times, for every D; and
-    the counts add up to at most T (Cauchy and Schwarz).
+    times in expectation. So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if it is played n times, for every D. The
+    counts add up to at most T (Cauchy and Schwarz).
 
     >>> round(ucb1_iid(10_000, 2), 1)
     862.7
@@ -26,7 +26,9 @@ def ucb1_iid(horizon: int, actions: int) -> float:
 
 
 def ucb1(horizon: int, actions: int) -> float:
-    """Bound the regret of UCB1 (scale 2) in random order: i.i.d. bound plus drift.
+    r"""Bound the regret of UCB1 (scale 2) in random order: i.i.d. bound plus drift.
+
+    .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1) + \mathrm{drift}(T, k)
 
     >>> round(ucb1(10_000, 2), 1)
     941.2
@@ -35,9 +37,12 @@ def ucb1(horizon: int, actions: int) -> float:
 
 
 def exp3(horizon: int, actions: int, rate: float | None = None) -> float:
-    """Bound the regret of Exp3 in every order.
+    r"""Bound the regret of Exp3 in every order.
 
-    ln k / rate + rate k T / 2, or sqrt(2 k T ln k) for the tuned rate.
+    .. math:: \frac{\ln k}{\eta} + \frac{\eta k T}{2}, \qquad
+       \sqrt{2 k T \ln k} \quad \text{at the tuned rate}
+
+    rate: the learning rate; None is the tuned one.
 
     Bubeck and Cesa-Bianchi 2012, Theorem 3.1; Lattimore and Szepesvari 2020, Theorem 11.2.
 
@@ -50,7 +55,9 @@ def exp3(horizon: int, actions: int, rate: float | None = None) -> float:
 
 
 def tsallis_inf(horizon: int, actions: int) -> float:
-    """Bound the regret of Tsallis-INF in every order: 4 sqrt(k T) + 1.
+    r"""Bound the regret of Tsallis-INF in every order.
+
+    .. math:: 4 \sqrt{k T} + 1
 
     Zimmert and Seldin 2021, Theorem 1.
 
@@ -61,12 +68,14 @@ def tsallis_inf(horizon: int, actions: int) -> float:
 
 
 def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound the regret of SuccessiveElimination on i.i.d. rows, for all gaps.
+    r"""Bound the regret of SuccessiveElimination on i.i.d. rows, for all gaps.
 
-    sqrt(32 (k-1) T ln T) + (k-1) + 2k/T^2: Slivkins 2019, section 1.3, with the constants of its proof. All means are
-    within their radii but with probability 2 k / T^3; then an action with gap D is played at most 1 + 32 ln T / D^2 times.
-    A delay d adds (k-1) + d (H_k - 1), where H_k = 1 + 1/2 + .. + 1/k (docs/theory/transfer.md; the order
-    d log k is that of Lancewicki, Segal, Koren and Mansour 2021).
+    .. math:: \sqrt{32 (k-1) T \ln T} + (k-1) + \frac{2k}{T^2} + [d > 0] \, (k - 1 + d (H_k - 1))
+
+    Slivkins 2019, section 1.3, with the constants of its proof. All means are within their radii except with
+    probability 2 k / T^3; then an action with gap D is played at most 1 + 32 ln T / D^2 times. The last term is for a
+    delay d, with H_k = 1 + 1/2 + .. + 1/k (docs/theory/transfer.md; the order d log k is that of Lancewicki, Segal,
+    Koren and Mansour 2021).
 
     >>> round(successive_elimination_iid(10_000, 2), 1), round(successive_elimination_iid(10_000, 2, delay=100), 1)
     (1717.8, 1768.8)
@@ -79,9 +88,11 @@ def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> fl
 
 
 def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound the regret of SuccessiveElimination in random order.
+    r"""Bound the regret of SuccessiveElimination in random order.
 
-    It is the i.i.d. bound plus the drift.
+    .. math:: \sqrt{32 (k-1) T \ln T} + (k-1) + \frac{2k}{T^2} + \mathrm{drift}(T, k)
+
+    A delay adds the same as in `successive_elimination_iid`.
 
     >>> round(successive_elimination(10_000, 2), 1)
     1796.3
@@ -90,15 +101,17 @@ def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def explore_then_commit(horizon: int, actions: int, rounds: int) -> float:
-    """Bound the regret of ExploreThenCommit in random order.
+    r"""Bound the regret of ExploreThenCommit in random order.
 
-    (k-1) m + sqrt(2 ln k (F+m) (F+1) / m), F = T - k m.
+    .. math:: (k-1) m + \sqrt{\frac{2 \ln k \, (F+m) (F+1)}{m}}, \qquad F = T - k m
+
+    rounds: m, the answers that each action needs.
 
     Exploring costs at most (k-1) m. With m rows seen of each action, F rows still to come and the best action b, the
     committed action a costs at most F max_a (X_a - X_b) more, where X is the mean of an action over the rows to come
-    minus its mean over the rows seen. By Serfling 1974 X is sub-Gaussian with variance (F+m)(F+1) / (4 m F^2), so
-    X_a - X_b with four times that (Cauchy-Schwarz), and a maximum of k of them is on average at most
-    sqrt(2 ln k (F+m)(F+1) / m) / F. I.i.d. rows are a mixture of pools in random order, so it holds there too.
+    minus its mean over the rows seen. By Serfling 1974 X is sub-Gaussian with variance (F+m)(F+1) / (4 m F^2), so X_a
+    - X_b with four times that (Cauchy-Schwarz), and the expected maximum of k of them is at most sqrt(2 ln k
+    (F+m)(F+1) / m) / F. I.i.d. rows are a mixture of pools in random order, so the bound holds there too.
 
     >>> round(explore_then_commit(10_000, 2, 500), 1)
     986.9

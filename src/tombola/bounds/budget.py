@@ -7,11 +7,17 @@ import math
 
 
 def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
-    """Bound PrimalDual on i.i.d. rows in fluid play with the strict stop.
+    r"""Bound PrimalDual on i.i.d. rows in fluid play with the strict stop.
 
-    (1 + 1/rho) sqrt(T ln k / 2) + sqrt(T ln(m+1) / 2) / rho + 1/rho + (2 + 1/rho) sqrt(T ln(3/delta) / 2): regret of
-    the actions, of the prices, the rest at the stop, and three martingales. Castiglioni, Celli and Kroer 2022 have
-    the order; the constants are those of exponential weights.
+    .. math:: \left(1 + \frac{1}{\rho}\right) \sqrt{\frac{T \ln k}{2}} + \frac{1}{\rho} \sqrt{\frac{T \ln (m+1)}{2}}
+       + \frac{1}{\rho} + \left(2 + \frac{1}{\rho}\right) \sqrt{\frac{T \ln (3/\delta)}{2}}
+
+    The terms are the regret of the actions, that of the prices, the rest at the stop, and three martingales.
+    Castiglioni, Celli and Kroer 2022 have the order; the constants are those of exponential weights.
+
+    horizon, actions, resources: T, k and m.
+    rate: budget per round rho.
+    delta: error probability.
 
     >>> round(primal_dual(10000, 3, 1, 0.5, 0.05))
     914
@@ -22,7 +28,13 @@ def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: 
 
 
 def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta: float) -> float:
-    """Return the paper's epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)) (L473).
+    r"""Return the paper's epsilon of a block (L473).
+
+    .. math:: \epsilon_i = \sqrt{6 \cdot 2^{-i} \ln \frac{m k \log_2 T}{\delta}}
+
+    block: i.
+    horizon, actions, resources: T, k and m.
+    delta: error probability.
 
     >>> round(budget_epsilon(12, 2**16, 3, 1, 0.05), 4)
     0.1003
@@ -34,11 +46,18 @@ def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta
 def budget_first_play(
     horizon: int, actions: int, resources: int, rate: float, delta: float, margin: float = 2.0
 ) -> int:
-    """Return the first round in which Simulation may play another action than null.
+    r"""Return the first round in which Simulation may play another action than null.
 
-    L483; erratum 16.
+    It waits for the first block i with
 
-    It waits for the first block i with rate - margin * epsilon_i >= rate / 2, which has the rounds from 2^i + 1 on.
+    .. math:: \rho - \mathrm{margin} \cdot \epsilon_i \geq \rho / 2,
+
+    which has the rounds from 2^i + 1 on (L483; erratum 16).
+
+    horizon, actions, resources: T, k and m.
+    rate: budget per round rho.
+    delta: error probability.
+    margin: 2 as printed, 3 in the corrected proof.
 
     >>> budget_first_play(2**16, 3, 1, 0.5, 0.05), budget_first_play(2**16, 3, 1, 0.1, 0.05)
     (4097, 131073)
@@ -50,11 +69,15 @@ def budget_first_play(
 
 
 def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
-    """Return the right-hand side as printed (L536-L537), which is false.
+    r"""Return the right-hand side as printed (L536-L537), which is false.
 
-    Each epsilon_i lacks a factor 2^i.
+    .. math:: \sum_{i \leq i^*} 2^i + \frac{6}{\rho} \sum_i \epsilon_i + \sum_i R_{2^i}(\mathrm{PrimalDual}, \rho/2)
 
-    Sum_{i <= i*} 2^i + 6/rho sum_i epsilon_i + sum_i R_{2^i}(PrimalDual, rho/2), erratum 19.
+    Each epsilon_i lacks a factor 2^i (erratum 19).
+
+    horizon, actions, resources: T, k and m.
+    rate: budget per round rho.
+    delta: error probability.
 
     >>> round(budget_simulation_printed(2**16, 3, 1, 0.5, 0.05))
     24143
@@ -68,10 +91,17 @@ def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: 
 def budget_simulation(
     horizon: int, actions: int, resources: int, rate: float, delta: float, margin: float = 3.0
 ) -> float:
-    """Bound Simulation with base PrimalDual in random order (corrected proof).
+    r"""Bound Simulation with base PrimalDual in random order (corrected proof).
 
-    T_null + sum_{i >= i*} 2^i epsilon_i (3 + (1 + margin)/rho) + sum_{i >= i*} R_{2^i}(PrimalDual, rho/2), at most T;
-    T a power of two, and without the loss of the strict stop in its last unit. Zero violation needs margin 3.
+    .. math:: T_{\mathrm{null}} + \sum_{i \geq i^*} 2^i \epsilon_i \left(3 + \frac{1 + \mathrm{margin}}{\rho}\right)
+       + \sum_{i \geq i^*} R_{2^i}(\mathrm{PrimalDual}, \rho/2)
+
+    At most T. T is a power of two, and the loss of the strict stop in its last unit is left out.
+
+    horizon, actions, resources: T, k and m.
+    rate: budget per round rho.
+    delta: error probability.
+    margin: zero violation needs 3.
 
     >>> budget_simulation(2**12, 3, 1, 0.5, 0.05) == 2**12, budget_simulation(2**24, 3, 1, 0.5, 0.05) < 2**20
     (True, True)
@@ -89,7 +119,9 @@ def _training(blocks: range, horizon: int, actions: int, resources: int, rate: f
 
 
 def lp_blocks(horizon: int, growth: float) -> list[int]:
-    """Return the row counts at which SerflingLP solves: growing by `growth`, below T.
+    """Return the row counts at which SerflingLP solves its LP.
+
+    They grow by the factor `growth`, and are below T.
 
     >>> lp_blocks(20, 2.0)
     [1, 2, 4, 8, 16]
@@ -101,7 +133,15 @@ def lp_blocks(horizon: int, growth: float) -> list[int]:
 
 
 def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: float) -> float:
-    """Return ln(1/delta'); delta is shared by N (m+1) (2k+1) events.
+    r"""Return the logarithm in the radii of SerflingLP.
+
+    .. math:: \ln \frac{N (m+1) (2k+1)}{\delta}
+
+    delta is shared by that many events, for N blocks.
+
+    horizon, actions, resources: T, k and m.
+    delta: error probability.
+    growth: of the blocks.
 
     >>> round(lp_log(1024, 3, 1, 0.05, 2.0), 3)
     7.937
@@ -111,9 +151,12 @@ def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: flo
 
 
 def lp_radius(seen: int, population: int, log: float) -> float:
-    """Return Serfling's radius for the mean of n of N rows.
+    r"""Return Serfling's radius for the mean of n of N rows.
 
-    sqrt((1 - (n-1)/N) log / (2n)).
+    .. math:: \sqrt{\left(1 - \frac{n-1}{N}\right) \frac{\mathrm{log}}{2n}}
+
+    seen, population: n and N.
+    log: logarithm of the inverse error probability.
 
     >>> round(lp_radius(100, 100, 2.0), 4)
     0.01
@@ -122,9 +165,15 @@ def lp_radius(seen: int, population: int, log: float) -> float:
 
 
 def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
-    """Return the margin of the cost per round of a mix chosen on `seen` rows.
+    """Return the margin of the cost per round of a mix chosen on past rows.
 
-    T/(T-n) times the radius of the past, plus that of the next block among the rest and of the learner's own rng.
+    It is T/(T-n) times the radius of the past, plus the radius of the next block among the other rows and of the
+    learner's own randomness.
+
+    seen: n, the number of past rows.
+    rounds: of the next block.
+    horizon: T.
+    log: logarithm of the inverse error probability.
 
     >>> round(lp_margin(512, 512, 1024, 8.0), 3)
     0.214
@@ -139,7 +188,13 @@ def serfling_lp_first_play(
 ) -> int | None:
     """Return the first round with a play of SerflingLP other than null, or None.
 
-    Until then nothing is spent, so it is known beforehand: the first block with (B-1) / (rounds left) above its margin.
+    Until then nothing is spent, so the round is known in advance: the first block with (B-1) / (rounds left) above its
+    margin.
+
+    horizon, actions, resources: T, k and m.
+    rate: budget per round.
+    delta: error probability.
+    growth: of the blocks.
 
     >>> serfling_lp_first_play(4096, 3, 1, 0.5, 0.05), serfling_lp_first_play(500, 25, 1, 0.1, 0.05)
     (129, None)
@@ -153,10 +208,17 @@ def serfling_lp_first_play(
 
 
 def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 2.0) -> float:
-    """Bound SerflingLP in random order, without delay, fluid or sampled; at most T.
+    r"""Bound SerflingLP in random order, without delay, fluid or sampled; at most T.
 
-    Sum over blocks of n seen rows and L rounds, with radius e and margin M: L (e + M + (1/T + e + M) / rho), or L where
-    (rho T - 1)/T <= M, which means null. It is of order sqrt(T ln(m k ln T / delta)) / rho.
+    .. math:: \sum_{\mathrm{blocks}} L \left(e + M + \frac{1/T + e + M}{\rho}\right)
+
+    A block of L rounds after n rows has the radius e and the margin M; it costs L if (rho T - 1)/T <= M, which means
+    null. The sum is of order sqrt(T ln(m k ln T / delta)) / rho.
+
+    horizon, actions, resources: T, k and m.
+    rate: budget per round rho.
+    delta: error probability.
+    growth: of the blocks.
 
     >>> serfling_lp(2**20, 3, 1, 0.5, 0.05) < 0.06 * 2**20
     True
@@ -173,7 +235,9 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
 
 
 def budget_given_order(horizon: int) -> float:
-    """Return T/16, a lower bound in given order on one of the pools `hindsight`.
+    """Return a lower bound in given order on one of the pools `hindsight`.
+
+    .. math:: T / 16
 
     >>> budget_given_order(1600)
     100.0

@@ -6,11 +6,13 @@ from tombola.bounds.full_information import follow_the_leader
 
 
 def erm_printed(horizon: int, vc: int) -> float:
-    """Return the printed bound for ERM (L782): 8 sqrt(v T ln(T / v)).
+    r"""Return the printed bound for ERM (L782), which is false for v near T.
 
-    It is false for v near T.
+    .. math:: 8 \sqrt{v T \ln (T / v)}
 
-    All labellings of 100 points, v = T = 100: the bound is 0, and ERM can be wrong every time.
+    With all labellings of 100 points, v = T = 100, the bound is 0, and ERM can be wrong every time.
+
+    vc: v, the VC dimension.
 
     >>> erm_printed(100, 100), round(erm_printed(100, 99), 1)
     (0.0, 79.8)
@@ -19,11 +21,13 @@ def erm_printed(horizon: int, vc: int) -> float:
 
 
 def erm_corrected(horizon: int, vc: int) -> float:
-    """Bound ERM by the paper's proof with corrected constants.
+    r"""Bound ERM by the paper's proof with corrected constants.
 
-    3 + 32 sqrt(v T ln(2 e T / v)).
+    .. math:: 3 + 32 \sqrt{v T \ln (2 e T / v)}
 
     Erratum 45 (with the radius of erratum 41).
+
+    vc: v, the VC dimension.
 
     >>> round(erm_corrected(10_000, 1))
     10570
@@ -32,10 +36,14 @@ def erm_corrected(horizon: int, vc: int) -> float:
 
 
 def erm(horizon: int, vc: int, delay: int = 0) -> float:
-    """Bound ERM in random order: d + 1 + pi sqrt(2 v T ln(e T / v)), at most T.
+    r"""Bound the regret of ERM in random order, at most T.
+
+    .. math:: d + 1 + \pi \sqrt{2 v T \ln (e T / v)}
 
     docs/theory/classification.md: a union over the labellings of the pool, of which there are at most (e T / v)^v, and
     Serfling 1974; no ghost sample. With delay d it is follow the leader on the revealed rows.
+
+    vc: v, the VC dimension.
 
     >>> round(erm(10_000, 1))
     1421
@@ -48,7 +56,13 @@ def erm(horizon: int, vc: int, delay: int = 0) -> float:
 
 
 def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
-    """Bound ERM in random order by the number of labellings of the pool.
+    r"""Bound the regret of ERM in random order by the number of labellings N.
+
+    .. math:: d + 1 + \sqrt{2 \ln N} \sum_{n=1}^{T-1-d} \frac{T}{T-n} \sqrt{\frac{T-n+1}{T n}}
+
+    It is `follow_the_leader` with N actions.
+
+    labellings: N, of the rows of the pool.
 
     >>> round(erm_by_growth(10_000, 10_001))
     1342
@@ -57,7 +71,13 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
 
 def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
-    """Return the printed radius (L704), too small for v near 2 e n (erratum 41).
+    r"""Return the printed radius (L704), too small for v near 2 e n (erratum 41).
+
+    .. math:: \frac{1}{2} \left(\sqrt{\frac{8 v}{n} \ln \frac{2 e n}{v}}
+       + \sqrt{\frac{8}{n} \ln \frac{2}{\delta}}\right)
+
+    seen: n, the number of rows.
+    vc: v, the VC dimension.
 
     >>> round(uniform_convergence_printed(1000, 1, 0.05), 3)
     0.217
@@ -67,9 +87,12 @@ def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
 
 
 def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
-    """Return the radius of the paper's last display, solved.
+    r"""Return the radius of the paper's last display, solved.
 
-    sqrt(4 (v ln(2 e n / v) + ln(4 / delta)) / n).
+    .. math:: \sqrt{\frac{4 (v \ln (2 e n / v) + \ln (4 / \delta))}{n}}
+
+    seen: n, the number of rows.
+    vc: v, the VC dimension.
 
     >>> round(uniform_convergence_corrected(1000, 1, 0.05), 3)
     0.228
@@ -79,10 +102,16 @@ def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
 
 
 def uniform_convergence(seen: int, horizon: int, vc: int, delta: float) -> float:
-    """Bound |pool error - observed error| for all hypotheses simultaneously.
+    r"""Bound |pool error - observed error| for all hypotheses simultaneously.
 
-    Union over at most (e T / v)^v labellings, and Serfling 1974: sqrt((v ln(e T / v) + ln(2 / delta)) f / (2 n)) with
-    f = 1 - (n - 1) / T.
+    .. math:: \sqrt{\frac{(v \ln (e T / v) + \ln (2 / \delta)) f}{2 n}}, \qquad f = 1 - \frac{n - 1}{T}
+
+    A union over at most (e T / v)^v labellings, and Serfling 1974.
+
+    seen: n, the number of rows.
+    horizon: T, all rows of the pool.
+    vc: v, the VC dimension.
+    delta: error probability.
 
     >>> round(uniform_convergence(1000, 10_000, 1, 0.05), 3)
     0.079
@@ -93,9 +122,11 @@ def uniform_convergence(seen: int, horizon: int, vc: int, delta: float) -> float
 
 
 def halving(hypotheses: int) -> float:
-    """Bound the mistakes of Halving in every order: log2 |H|.
+    r"""Bound the mistakes of Halving in every order, if a hypothesis is always right.
 
-    Some hypothesis must be always right.
+    .. math:: \log_2 |H|
+
+    hypotheses: the number |H|.
 
     >>> halving(8)
     3.0

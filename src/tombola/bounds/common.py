@@ -18,7 +18,11 @@ def capped(bound: float, horizon: float, actions: int) -> float:
 
 
 def sum_of_inverse_roots(count: int) -> float:
-    r"""Return :math:`\sum_{n=1}^{N} n^{-1/2}`, by the Euler-Maclaurin series for large N.
+    r"""Return the sum of 1/sqrt(n) for n = 1..count.
+
+    .. math:: \sum_{n=1}^{N} n^{-1/2}
+
+    Large sums use the Euler-Maclaurin series.
 
     >>> round(sum_of_inverse_roots(3), 6), round(sum_of_inverse_roots(10**12), 3)
     (2.284457, 1999998.54)
@@ -30,7 +34,11 @@ def sum_of_inverse_roots(count: int) -> float:
 
 
 def harmonic(count: int) -> float:
-    r"""Return :math:`H_N = \sum_{n=1}^{N} 1/n`, by the Euler-Maclaurin series for large N.
+    r"""Return the harmonic number H_N for N = count.
+
+    .. math:: H_N = \sum_{n=1}^{N} \frac{1}{n}
+
+    Large sums use the Euler-Maclaurin series.
 
     >>> harmonic(4), round(harmonic(10**9), 6)
     (2.0833333333333335, 21.300482)
@@ -43,7 +51,9 @@ def harmonic(count: int) -> float:
 
 
 def drift(horizon: int, actions: int) -> float:
-    r"""Bound the drift of random order: the excess of a learner's loss over that of its actions' pool means.
+    r"""Bound the drift of random order: excess loss over the pool means.
+
+    The excess is that of the losses of the actions played over the pool means of these actions.
 
     .. math:: \left(\frac{\pi}{2} \sqrt{T} + 1.31\right) \sqrt{\frac{\ln k}{2}}, \qquad
        \frac{\pi}{4} \sqrt{T} \quad (k = 2)
@@ -60,7 +70,7 @@ def drift(horizon: int, actions: int) -> float:
 
 
 def drift_of_counts(horizon: int, counts: list[float], spreads: list[float] | None = None) -> float:
-    r"""Bound the drift of a learner with bounded expected play counts of its worse actions.
+    r"""Bound the drift of a learner with bounded play counts of its worse actions.
 
     .. math:: \sum_a s_a \sqrt{h_T n_a}, \qquad h_T = \frac{T (H_T - 1)}{T - 1}
 

@@ -5,7 +5,11 @@ from itertools import pairwise
 
 
 def next_solve(seen: int, horizon: int, growth: float) -> int:
-    """Return the row count of the next solve: seen * growth, or near the end.
+    r"""Return the row count of the next solve: seen * growth, or near the end.
+
+    .. math:: \min \left(g n, \; T - \frac{T - n}{g^2}\right)
+
+    seen, horizon, growth: n, T and g.
 
     >>> next_solve(100, 1000, 1.2), next_solve(990, 1000, 1.2)
     (120, 993)
@@ -37,11 +41,20 @@ def empirical_lp(
     *,
     sampled: bool = True,
 ) -> float:
-    """Bound the regret of EmpiricalLP in random order with probability 1 - `delta`.
+    r"""Bound the regret of EmpiricalLP in random order with probability 1 - delta.
 
-    1, and over the safe blocks L min(1, e + e' + (e + eta) / (rho + e)), and the other blocks, and the noise of the
-    rewards. e is Serfling's radius of the past, e' = T/(T-n) e that of the rest, eta how far the rate may have fallen;
-    a block is safe if the budget left at its end pays for one play of any action. Fluid play has less noise.
+    .. math:: 1 + \sum_{\mathrm{safe\ blocks}} L \min \left(1, \, e + e' + \frac{e + \eta}{\rho + e}\right)
+       + \sum_{\mathrm{other\ blocks}} L + \mathrm{noise}
+
+    L is the number of rounds of a block, e is Serfling's radius of the past rows, e' = T/(T-n) e that of the rest, and
+    eta how far the rate may have fallen. A block is safe if the budget left at its end pays for one play of any
+    action.
+
+    horizon, actions, resources: T, k and m.
+    rate: budget per round rho.
+    delta: error probability.
+    growth: of the blocks.
+    sampled: whether one action is drawn per round; fluid play has less noise.
 
     >>> round(empirical_lp(2**14, 3, 1, 0.5, 0.05)), round(empirical_lp(2**14, 3, 1, 0.5, 0.05, sampled=False))
     (5077, 4628)

@@ -1,7 +1,7 @@
 """Bounds of FrugalUCB and Thrifty, C sqrt(k T) (docs/theory/frugal.md, Theorem 2).
 
-The same sum bounds what everyone pays who goes by its indices, looking at an action when its count has grown by a half
-(FrugalUCB, OptimisticSimulation) or by an eighth (Thrifty).
+The same sum bounds the regret of every learner that plays the smallest index and reconsiders an action when its count
+has grown by a half (FrugalUCB, OptimisticSimulation) or by an eighth (Thrifty).
 """
 
 import math
@@ -12,16 +12,24 @@ import numpy as np
 from tombola._types import Floats
 from tombola.bounds.common import capped, drift
 
+# Switching prices that the first block of an action must outweigh.
 STRETCH = 16.0
+# Ratio of neighbouring grid points of R in `index_shortfall`.
 FINE = 1.02
+# Bisection steps: an error of 2^-14 in the point where the tail reaches 1.
 HALVINGS = 14
+# Reciprocals of the growth of a count between two decisions.
 HALVES, EIGHTHS = 2, 8
+# Scale of the index in Thrifty.
 THRIFTY_SCALE = 0.7
+# Switching prices, per round left, that an index adds for a switch.
 FRUGAL_TOLL, THRIFTY_TOLL = 2.0, 8.0
 
 
 def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
-    """Return the first block length of FrugalUCB: min(16 price, 2 sqrt(T/k)), at least 1.
+    r"""Return the length of the first block of an action in FrugalUCB.
+
+    .. math:: \max \left(1, \left\lfloor \min (16 \, \mathrm{price}, 2 \sqrt{T / k}) \right\rfloor\right)
 
     >>> frugal_block(2**14, 2), frugal_block(2**14, 2, price=0.0)
     (16, 1)
@@ -31,6 +39,9 @@ def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
 
 def frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
     """Return the play counts at which an action is reconsidered.
+
+    block: the first count, and the smallest step.
+    parts: a count grows by 1/parts of itself.
 
     >>> frugal_counts(100, 16), frugal_counts(16, 1, parts=8)
     ([16, 32, 48, 72], [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15])
@@ -42,10 +53,13 @@ def frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
 
 
 def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) -> float:
-    """Bound the switches of a learner with such blocks.
+    """Bound the number of switches of a learner that plays in such blocks.
 
     An action played N times has begun at most one block more than there are counts below N, a concave function of N
     between these counts.
+
+    block: the first count of an action.
+    parts: a count grows by 1/parts of itself.
     """
     counts = frugal_counts(horizon, block, parts)
     blocks = np.interp(horizon / actions, [0, *counts], np.arange(len(counts) + 1) + 1.0)
@@ -53,7 +67,7 @@ def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) ->
 
 
 def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
-    """Bound the switches of FrugalUCB.
+    """Bound the number of switches of FrugalUCB: its blocks, `blocks_begun`.
 
     >>> round(frugal_switches(2**16, 2), 1)
     39.1
@@ -62,11 +76,13 @@ def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
 
 
 def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.0) -> float:
-    """Bound the regret of FrugalUCB with switching costs, in random order, no delay.
+    r"""Bound the regret of FrugalUCB with switching costs, in random order, no delay.
 
-    (k-1) b0 + A + B + drift + 2 price H_T, at most T, and price times `frugal_switches`. A is the shortfall of the
-    index of the best action, B the excess of the indices of the others; for scale 1, A + B is at
-    most 8.1 sqrt(k T).
+    .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k) + 2 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
+
+    A is the shortfall of the index of the best action, B the excess of the indices of the others, b_0 the first block
+    and S the bound `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last term it is at most
+    T.
 
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
     (2419, 6217)
@@ -78,10 +94,13 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
 
 
 def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
-    """Bound the regret of Thrifty with switching costs, in random order, no delay.
+    r"""Bound the regret of Thrifty with switching costs, in random order, no delay.
 
-    Its tracker, and as much again for going by FrugalUCB's indices with scale .7 and looks at every eighth, 8 price H_T,
-    and the price of all blocks (docs/theory/thrifty.md); never more than T and that price.
+    .. math:: 2 E + 8 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
+
+    E is `thrifty_exploration_budget`: the budget itself, and as much again for playing FrugalUCB's indices with scale
+    0.7, reconsidered at every eighth. S bounds the blocks (docs/theory/thrifty.md). Without the last term it is at
+    most T.
 
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
     (13004, 24526)
@@ -92,7 +111,7 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 
 
 def thrifty_exploration_budget(horizon: int, actions: int) -> float:
-    """Return the exploration budget of Thrifty against its indices: their own bound.
+    """Return the exploration budget of Thrifty: the bound of its own indices.
 
     >>> round(thrifty_exploration_budget(2**16, 2)), round(thrifty_exploration_budget(500, 25))
     (6380, 589)
@@ -101,12 +120,23 @@ def thrifty_exploration_budget(horizon: int, actions: int) -> float:
 
 
 def tolls(horizon: int, toll: float) -> float:
-    """Return toll H_T, the loss of indices with toll / R on a switch, R rounds left."""
+    r"""Return the total loss caused by a toll on switches in the indices.
+
+    .. math:: \mathrm{toll} \cdot H_T
+
+    toll: an index adds toll / R for a switch with R rounds left.
+    """
     return toll * math.fsum(1 / left for left in range(1, horizon + 1))
 
 
 def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, parts: int = HALVES) -> float:
-    """Bound the regret of index play in random order: (k-1) block + A + B + drift.
+    r"""Bound the regret of playing the smallest index, in random order.
+
+    .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k)
+
+    block: b_0, the first block of an action.
+    scale: the constant of the index.
+    parts: a count grows by 1/parts of itself between two decisions.
 
     >>> round(by_indices(2**16, 2)), round(by_indices(2**16, 10))
     (2520, 6467)
@@ -121,10 +151,17 @@ def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, p
 
 @lru_cache(maxsize=256)
 def index_shortfall(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
-    """Bound the total shortfall of the best action's index below its mean, over R = 1..T rounds left.
+    r"""Bound the total shortfall of the best action's index below its mean.
 
-    block: the shortest stretch of plays; scale: the constant of the index; parts: the steps of the list of counts.
-    The mean shortfall falls in R, so it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R up to the next.
+    .. math:: A = \sum_{R=1}^{T} E \max (0, m - I_R)
+
+    m is the mean of the action, and I_R its smallest index with R rounds left. The expected shortfall falls in R, so
+    it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R up to the next.
+
+    horizon, actions: T and k.
+    block: the first count of an action.
+    scale: the constant of the index.
+    parts: a count grows by 1/parts of itself between two decisions.
     """
     marks = [1]
     while marks[-1] < horizon:
@@ -155,7 +192,15 @@ def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float)
 
 
 def index_overshoot(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
-    """Bound the total excess of the worse actions' indices over their blocks."""
+    """Bound the total excess of the worse actions' means over their indices.
+
+    It is the term B of `by_indices`: the blocks of each action, times the radius of its index at their start.
+
+    horizon, actions: T and k.
+    block: the first count of an action.
+    scale: the constant of the index.
+    parts: a count grows by 1/parts of itself between two decisions.
+    """
     counts = np.array(frugal_counts(horizon, block, parts), dtype=np.float64)
     if counts.size == 0:
         return 0.0

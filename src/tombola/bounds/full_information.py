@@ -13,11 +13,15 @@ PHI, ALPHA = 2.37, 1.243
 
 
 def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound follow the leader in random order, for every tie rule.
+    r"""Bound follow the leader in random order, for every tie rule.
 
-    The smaller one of d + 1 + sqrt(2 ln k) sum_{n=1}^{T-1-d} T/(T-n) sqrt((T-n+1)/(Tn)), about d + pi sqrt(2 T ln k),
-    and sqrt((1+d)^2 + c^2) + (k-2) c, where c = T/(2 sqrt(T-1)) sum_{n=1}^{T-1-d} 1/sqrt(n(T-n)), at most
-    (pi/2) T/sqrt(T-1): that one is better for up to four actions.
+    .. math:: d + 1 + \sqrt{2 \ln k} \sum_{n=1}^{T-1-d} \frac{T}{T-n} \sqrt{\frac{T-n+1}{T n}}
+       \;\approx\; d + \pi \sqrt{2 T \ln k}
+
+    or, which is better for up to four actions,
+
+    .. math:: \sqrt{(1+d)^2 + c^2} + (k-2) c, \qquad
+       c = \frac{T}{2 \sqrt{T-1}} \sum_{n=1}^{T-1-d} \frac{1}{\sqrt{n (T-n)}} \leq \frac{\pi}{2} \frac{T}{\sqrt{T-1}}
 
     >>> round(follow_the_leader(1000, 2), 1), round(follow_the_leader(1000, 10), 1), follow_the_leader(10, 2, delay=20)
     (48.2, 210.5, 10.0)
@@ -32,9 +36,12 @@ def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0) -> float:
-    """Bound Hedge in random order.
+    r"""Bound Hedge in random order.
 
-    ln k / rate + rate T / 8 + d (1 - 1/k); sqrt(T ln k / 2) + d (1 - 1/k) at the best rate.
+    .. math:: \frac{\ln k}{\eta} + \frac{\eta T}{8} + d \left(1 - \frac{1}{k}\right), \qquad
+       \sqrt{\frac{T \ln k}{2}} + d \left(1 - \frac{1}{k}\right) \quad \text{at the best rate}
+
+    rate: the learning rate; None is the best one.
 
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2, for d = 0, where it holds in every order. In random order a delay is a
     shift: it repeats the first mix d times and costs no more (docs/theory/delay.md, Theorem 3).
@@ -46,12 +53,15 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
 
 
 def hedge_given_order(horizon: int, actions: int, rate: float | None = None, delay: int = 0) -> float:
-    """Bound Hedge in every order.
+    r"""Bound Hedge in every order.
 
-    ln k / rate + rate T (1 + 2d) / 8; sqrt(T (1 + 2d) ln k / 2) at the best rate, None.
+    .. math:: \frac{\ln k}{\eta} + \frac{\eta T (1 + 2d)}{8}, \qquad
+       \sqrt{\frac{T (1 + 2d) \ln k}{2}} \quad \text{at the best rate}
 
-    A late row leaves the mix where it was: a row moves a mix by at most rate / 4 in total variation (tilting by
-    exp(-rate loss)), so d rows add rate d / 4 a round. In the worst order delay multiplies.
+    rate: the learning rate; None is the best one.
+
+    A row moves a mix by at most rate / 4 in total variation (tilting by exp(-rate loss)), so d late rows add rate d /
+    4 per round. In the worst order delay multiplies.
 
     >>> round(hedge_given_order(1000, 2, delay=10), 2)
     85.31
@@ -60,9 +70,11 @@ def hedge_given_order(horizon: int, actions: int, rate: float | None = None, del
 
 
 def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound HedgeAnytime in random order: sqrt(T ln k) + d (1 - 1/k).
+    r"""Bound HedgeAnytime in random order.
 
-    ln k / rate_T + sum_t rate_t / 8 for rates that fall (known: Gerchinovitz 2011; Bubeck 2011).
+    .. math:: \sqrt{T \ln k} + d \left(1 - \frac{1}{k}\right)
+
+    From ln k / rate_T + sum_t rate_t / 8 for decreasing rates (Gerchinovitz 2011; Bubeck 2011).
 
     >>> round(hedge_anytime(1000, 2), 2), round(hedge_anytime(1000, 2, delay=10), 2)
     (26.33, 31.33)
@@ -71,9 +83,11 @@ def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def ada_hedge(horizon: int, actions: int, kappa: float = 1.0, delay: int = 0) -> float:
-    """Bound AdaHedge in every order.
+    r"""Bound AdaHedge in every order.
 
-    (1 + 1/kappa) (b/2 + sqrt(b^2/4 + kappa T ln k / 4)), b = (2/3) kappa ln k + 1.
+    .. math:: \left(1 + \frac{1}{\kappa}\right)
+       \left(\frac{b}{2} + \sqrt{\frac{b^2}{4} + \frac{\kappa T \ln k}{4}}\right),
+       \qquad b = \frac{2}{3} \kappa \ln k + 1
 
     De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 6, with kappa kept and the quadratic solved exactly: the
     mixability gap D has D^2 <= kappa V ln k + b D, where V, the sum of the variances of the losses under the mixes, is
@@ -89,9 +103,10 @@ def ada_hedge(horizon: int, actions: int, kappa: float = 1.0, delay: int = 0) ->
 
 
 def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
-    """Bound FlipFlop in every order.
+    r"""Bound FlipFlop in every order.
 
-    c/2 sqrt(T ln k) + c ((c + 2/3) ln k + sqrt(ln k) + 1) + 1, where c = 5.64.
+    .. math:: \frac{c}{2} \sqrt{T \ln k} + c \left(\left(c + \frac{2}{3}\right) \ln k + \sqrt{\ln k} + 1\right) + 1,
+       \qquad c = 5.64
 
     De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 15 and Corollary 16, with (L+ - L*)(L* - L-)/(L+ - L-) at
     most T / 4. It is also at most 5.64 times the regret of follow the leader, plus 3.73. A delay adds `any_delay`, in
@@ -107,7 +122,9 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def first_mix(actions: int, delay: int) -> float:
-    """Bound the cost of d rounds of the uniform mix: d (1 - 1/k).
+    r"""Bound the cost of d rounds of the uniform mix.
+
+    .. math:: d \left(1 - \frac{1}{k}\right)
 
     >>> first_mix(2, delay=10)
     5.0
@@ -116,10 +133,12 @@ def first_mix(actions: int, delay: int) -> float:
 
 
 def any_delay(actions: int, delay: int) -> float:
-    """Bound the cost of a delay in random order for a learner with a uniform start.
+    r"""Bound the cost of a delay in random order for a learner with a uniform start.
 
-    d (1 - 1/k) + (2 sqrt(d) + 1.31) sqrt(ln k / 2), for mixes that depend on the revealed rows and rng alone; the
-    second term is for the d mixes that are never played (docs/theory/delay.md, Theorem 3).
+    .. math:: d \left(1 - \frac{1}{k}\right) + (2 \sqrt{d} + 1.31) \sqrt{\frac{\ln k}{2}}
+
+    It holds for mixes that depend on the revealed rows and rng alone; the second term is for the d mixes that are
+    never played (docs/theory/delay.md, Theorem 3).
 
     >>> any_delay(2, delay=0), round(any_delay(2, delay=100), 1)
     (0.0, 62.5)
@@ -129,9 +148,11 @@ def any_delay(actions: int, delay: int) -> float:
 
 
 def birthday_mean(horizon: int) -> float:
-    """Return the expected first round with a repeated loss, i.i.d. on {1/T, ..., T/T}.
+    r"""Return the expected round of the first repeated loss, i.i.d. on {1/T, ..., T/T}.
 
-    Exactly sum_{t=0}^{T} prod_{s<t} (1 - s/T), the largest over all i.i.d. inputs (paper L231, erratum 1).
+    .. math:: \sum_{t=0}^{T} \prod_{s<t} \left(1 - \frac{s}{T}\right)
+
+    This is exact, and the largest over all i.i.d. inputs (paper L231, erratum 1).
 
     >>> birthday_mean(1), birthday_mean(2), round(birthday_mean(365), 2)
     (2.0, 2.5, 24.62)
@@ -145,9 +166,11 @@ def birthday_mean(horizon: int) -> float:
 
 
 def birthday(horizon: int) -> float:
-    """Bound the expected firing round of the birthday test on i.i.d. input: 2 sqrt(T).
+    r"""Bound the expected firing round of the birthday test on i.i.d. input.
 
-    It bounds what the test costs before follow the leader starts; in random order the test may never fire.
+    .. math:: 2 \sqrt{T}
+
+    Before that round the test costs at most 1 per round. In random order it may never fire.
 
     >>> birthday(100)
     20.0

@@ -1,4 +1,7 @@
-"""The bound of OptimisticLP in random order with bandit feedback (docs/theory/budget_bandit.md)."""
+"""The bound of OptimisticLP in random order with bandit feedback.
+
+docs/theory/budget_bandit.md has the proof.
+"""
 
 import math
 
@@ -6,7 +9,13 @@ import numpy as np
 
 
 def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> float:
-    """Return g = ln(1/delta'), with delta shared by the 2 (k+1) (m+1) T events of the proof.
+    r"""Return the logarithm g in the radii of OptimisticLP.
+
+    .. math:: g = \ln \frac{2 (k+1) (m+1) T}{\delta}
+
+    delta is shared by that many events of the proof.
+
+    horizon, actions, resources: T, k and m.
 
     >>> round(optimistic_log(1024, 3, 1, 0.05), 3)
     12.7
@@ -15,11 +24,21 @@ def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> 
 
 
 def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 1.44) -> float:
-    """Bound T OPT minus the reward of OptimisticLP in random order without delay, but with probability `delta`; at most T.
+    r"""Bound T OPT minus the reward of OptimisticLP in random order without delay.
 
-    After n rounds what was promised is off by at most D(n) = k + (2 sqrt(2 growth) + 1/sqrt(2)) sqrt(g k n), and the
-    rate has fallen by at most eta(n) = (D(n) + sqrt(g k n / 2) + sqrt(2 g n)) / (T - n). As long as what is left pays
-    for one play of any action, a round loses eta(n) / rate; the rounds after that are lost.
+    It holds with probability 1 - delta, and is at most T. After n rounds the promises differ from the rewards by at
+    most D(n), and the rate has fallen by at most eta(n):
+
+    .. math:: D(n) = k + \left(2 \sqrt{2 \, \mathrm{growth}} + \frac{1}{\sqrt 2}\right) \sqrt{g k n}, \qquad
+       \eta(n) = \frac{D(n) + \sqrt{g k n / 2} + \sqrt{2 g n}}{T - n}
+
+    As long as the budget left pays for one play of any action, a round costs eta(n) / rate; the rounds after that are
+    lost.
+
+    horizon, actions, resources: T, k and m.
+    rate: budget per round.
+    delta: error probability.
+    growth: of the plays of an action between two plans.
 
     >>> round(optimistic_lp(2**20, 3, 1, 0.5, 0.05)), optimistic_lp(2**12, 3, 1, 0.5, 0.05) == 2**12
     (290477, True)

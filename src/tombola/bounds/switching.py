@@ -1,6 +1,7 @@
-"""Bounds on regret with a price on switches, on the switches themselves, and what elimination needs to drop an action.
+"""Bounds for a price on switches: regret, and number of switches.
 
-Proofs: docs/theory/switching.md. Regret here counts the price of every switch, in losses.
+Also the differences that elimination needs to drop an action. Proofs: docs/theory/switching.md. Regret here counts the
+price of every switch, in losses.
 """
 
 import math
@@ -9,10 +10,13 @@ from tombola.bounds.common import capped, drift
 
 
 def elimination_counts(horizon: int, actions: int, delta: float | None = None) -> list[int]:
-    """Return the counts at which SerflingElimination may drop actions: each is half as large again as the one before.
+    """Return the counts at which SerflingElimination may drop actions.
 
-    The first is the smallest with twice Hoeffding's radius below 1, before which nothing can be dropped, but at most
-    T/k; the last is below T/2, since two actions must reach it in time.
+    Each is half as large again as the one before. The first is the smallest with twice Hoeffding's radius below 1,
+    before which nothing can be dropped, but at most T/k. The last is below T/2, since two actions must reach it in
+    time.
+
+    delta: error probability; None is 1/T.
 
     >>> elimination_counts(1000, 2, delta=0.1)
     [11, 17, 26, 39, 59, 89, 134, 201, 302, 453]
@@ -25,7 +29,12 @@ def elimination_counts(horizon: int, actions: int, delta: float | None = None) -
 
 
 def elimination_depth(decisions: int, horizon: int, actions: int, delta: float | None = None) -> float:
-    """Return ln(k S / delta) for S decisions; delta = 1/T if None.
+    r"""Return the logarithm in the radii of SerflingElimination.
+
+    .. math:: L = \ln \frac{k S}{\delta}
+
+    decisions: S, their number.
+    delta: error probability; None is 1/T.
 
     >>> round(elimination_depth(10, horizon=1000, actions=2, delta=0.1), 3)
     5.298
@@ -34,7 +43,13 @@ def elimination_depth(decisions: int, horizon: int, actions: int, delta: float |
 
 
 def elimination_switches(horizon: int, actions: int, delta: float | None = None) -> int:
-    """Bound the switches of SerflingElimination: k - 1 until each of its counts, and k - 1 more.
+    """Bound the number of switches of SerflingElimination.
+
+    .. math:: (k - 1) (S + 1)
+
+    S is the number of its decisions.
+
+    delta: error probability; None is 1/T.
 
     >>> elimination_switches(2**16, 2)
     19
@@ -43,10 +58,15 @@ def elimination_switches(horizon: int, actions: int, delta: float | None = None)
 
 
 def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | None = None) -> float:
-    """Bound the regret of SerflingElimination in random order: 4 sqrt(k T L) + k (2 L + 1) + drift + delta T.
+    r"""Bound the regret of SerflingElimination with switching costs, in random order.
 
-    And the price of its switches. L = ln(k S / delta) with S decisions and delta = 1/T if None: of order
-    sqrt(k T ln T), where the paper has sqrt(k T (ln T)^3) (its theorem on switching costs, L622).
+    .. math:: 4 \sqrt{k T L} + k (2 L + 1) + \mathrm{drift}(T, k) + \delta T + \mathrm{price} \cdot (\mathrm{switches})
+
+    L = ln(k S / delta) for S decisions. It is of order sqrt(k T ln T), where the paper has sqrt(k T (ln T)^3) (Theorem
+    4.9).
+
+    price: cost of a switch, in losses.
+    delta: error probability; None is 1/T.
 
     >>> round(elimination(10**6, 2))
     24674
@@ -59,9 +79,11 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
 
 
 def simulation_elimination_switches(horizon: int, actions: int) -> int:
-    """Bound the switches of SimulationSuccessiveElimination: (2^i0 - 1) + k (ceil(log2 T) - i0), i0 = ceil(log2 k).
+    r"""Bound the number of switches of SimulationSuccessiveElimination.
 
-    That many it makes when nothing is dropped and every stretch fits into the horizon.
+    .. math:: (2^{i_0} - 1) + k (\lceil \log_2 T \rceil - i_0), \qquad i_0 = \lceil \log_2 k \rceil
+
+    It makes that many when nothing is dropped and every stretch fits into the horizon.
 
     >>> simulation_elimination_switches(2**16, 2)
     31
@@ -72,11 +94,16 @@ def simulation_elimination_switches(horizon: int, actions: int) -> int:
 
 
 def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> float:
-    """Bound the regret of SimulationSuccessiveElimination in random order, of order sqrt(k T (ln T)^3), and switches.
+    r"""Bound SimulationSuccessiveElimination with switching costs, in random order.
 
-    The paper's theorem (L622) with the constants its proof gives: rounds of block i cost at most 4 e_{i-1} each, since
-    an action that was not dropped after block i-1 is worse by no more; the rounds before cost at most 1 each. At any
-    usual horizon that is the horizon itself.
+    .. math:: 2^{i_0 + 1} + 1 + \mathrm{drift}(T, k) + \sum_{i > i_0} 4 \, e_{i-1} 2^i
+       + \mathrm{price} \cdot (\mathrm{switches}), \qquad e_i = \sqrt{\frac{10 k (\ln T)^3}{2^i}}
+
+    Theorem 4.9 of the paper, of order sqrt(k T (ln T)^3), with the constants of its proof: rounds of block i cost at
+    most 4 e_{i-1} each, since an action that was not dropped after block i-1 is worse by no more. The rounds before
+    cost at most 1 each. Without the switches it is at most T, and at any usual horizon it is T.
+
+    price: cost of a switch, in losses.
 
     >>> simulation_elimination(2**16, 2)
     65567.0
@@ -90,9 +117,10 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
 
 
 def difference_needed(horizon: int, actions: int) -> float:
-    """Return the difference of means above which SimulationSuccessiveElimination can drop an action in time.
+    """Return the difference of means that SimulationSuccessiveElimination needs.
 
-    Twice its last radius that still matters; above 1 no action can be dropped, whatever the losses are.
+    Only actions that look worse by more are dropped within the horizon. It is twice the last radius that still
+    matters; above 1 no action can be dropped, for any losses.
 
     >>> round(difference_needed(2**16, 2), 2)
     2.58
@@ -102,9 +130,11 @@ def difference_needed(horizon: int, actions: int) -> float:
 
 
 def first_elimination(actions: int, gap: float = 1.0) -> int:
-    """Return the first horizon at which SimulationSuccessiveElimination can drop an action that looks worse by `gap`.
+    """Return the first horizon at which SimulationSuccessiveElimination can drop.
 
-    Not at all larger ones: its radius grows with ln T until one more block fits in.
+    At larger horizons it may be impossible again: the radius grows with ln T until one more block fits.
+
+    gap: difference of the observed means.
 
     >>> first_elimination(2, gap=0.5)
     2097153
@@ -116,7 +146,9 @@ def first_elimination(actions: int, gap: float = 1.0) -> int:
 
 
 def exp3_block(horizon: int, actions: int, price: float = 1.0) -> int:
-    """Return the length of the blocks of BatchedExp3, (2 price)^(2/3) (T / (2 k ln k))^(1/3), rounded up.
+    r"""Return the length of the blocks of BatchedExp3.
+
+    .. math:: \left\lceil (2 \, \mathrm{price})^{2/3} \left(\frac{T}{2 k \ln k}\right)^{1/3} \right\rceil
 
     >>> exp3_block(2**16, 2)
     46
@@ -128,9 +160,15 @@ def exp3_block(horizon: int, actions: int, price: float = 1.0) -> int:
 
 
 def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | None = None) -> float:
-    """Bound the regret of BatchedExp3 in every order: B sqrt(2 k N ln k) for N blocks of B rounds, and N - 1 switches.
+    r"""Bound the regret of BatchedExp3 with switching costs, in every order.
 
-    Exp3 on the losses of whole blocks (Arora, Dekel and Tewari 2012, on mini-batches; `bounds.exp3`).
+    .. math:: B \sqrt{2 k N \ln k} + \mathrm{price} \cdot (N - 1)
+
+    for N blocks of B rounds. It is Exp3 on the losses of whole blocks (Arora, Dekel and Tewari 2012, on mini-batches;
+    `bounds.exp3`).
+
+    price: cost of a switch, in losses.
+    block: B; None is `exp3_block`.
 
     >>> round(batched_exp3(2**16, 2))
     4315
@@ -143,7 +181,11 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
 
 
 def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
-    """Return the length of block n = 1, 2, .. of TsallisSwitching, 1.5 price sqrt(n / k), rounded up.
+    r"""Return the length of block n = 1, 2, .. of TsallisSwitching.
+
+    .. math:: \left\lceil 1.5 \, \mathrm{price} \sqrt{n / k} \right\rceil
+
+    number: n.
 
     >>> [tsallis_block(n, actions=2) for n in (1, 4, 5, 400)]
     [2, 3, 3, 22]
@@ -152,10 +194,15 @@ def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
 
 
 def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
-    """Bound the regret of TsallisSwitching in every order, and a switch for every block but the first.
+    r"""Bound the regret of TsallisSwitching with switching costs, in every order.
 
-    sum_n eta_n B_n^2 sqrt(k) / 2 + 4 (sqrt(k) - 1) / eta_N for the N blocks begun, of order
-    (price k)^(1/3) T^(2/3) + sqrt(k T) (Rouyer, Seldin and Cesa-Bianchi 2021; constants from our own proof).
+    .. math:: \sum_{n=1}^{N} \frac{\eta_n B_n^2 \sqrt{k}}{2} + \frac{4 (\sqrt{k} - 1)}{\eta_N}
+       + \mathrm{price} \cdot (N - 1)
+
+    for the N blocks begun; B_n is the length of block n and eta_n its rate. It is of order (price k)^(1/3) T^(2/3) +
+    sqrt(k T) (Rouyer, Seldin and Cesa-Bianchi 2021; the constants are from our own proof).
+
+    price: cost of a switch, in losses.
 
     >>> round(tsallis_switching(2**16, 2))
     7680

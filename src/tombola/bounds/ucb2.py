@@ -1,7 +1,8 @@
-"""The bound of UCB2 in random order: how often an action with a given gap is played, and the worst gaps.
+"""The bound of UCB2 in random order, by the plays of an action with a given gap.
 
-The count is that of Auer, Cesa-Bianchi and Fischer 2002, proof of Theorem 2, added up as it is instead of bounded by
-a constant; it transfers, as its events concern one column at a fixed count (docs/theory/transfer.md).
+The count is that of Auer, Cesa-Bianchi and Fischer 2002, proof of Theorem 2, summed exactly instead of bounded by a
+constant. It transfers to random order, because its events concern one column at a fixed count
+(docs/theory/transfer.md).
 """
 
 import math
@@ -12,12 +13,16 @@ import numpy as np
 from tombola._types import Floats
 from tombola.bounds.common import capped, drift
 
+# Number of gaps on the grid of `ucb2`.
 STEPS = 160
+# Shares y of the gap that are tried in `ucb2_plays`.
 SHARES = np.arange(0.05, 0.7, 0.05)
 
 
 def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
-    """Bound the regret of UCB2 in random order: min over x of x T + (k-1) max_D (D - x) n(D), and the drift.
+    r"""Bound the regret of UCB2 in random order.
+
+    .. math:: \min_x \left(x T + (k-1) \max_D \, (D - x) \, n(D)\right) + \mathrm{drift}(T, k)
 
     n(D) is `ucb2_plays`; gaps below x cost at most x in every round. It is of order sqrt(k T ln T).
 
@@ -30,7 +35,9 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
 
 
 def ucb2_counts(horizon: int, alpha: float) -> list[int]:
-    """Return the counts at which UCB2 looks at an action again: the values of ceil((1 + alpha)^r) below T.
+    r"""Return the counts at which UCB2 reconsiders an action.
+
+    .. math:: \lceil (1 + \alpha)^r \rceil < T, \qquad r = 0, 1, 2, \ldots
 
     >>> ucb2_counts(20, 0.5)
     [1, 2, 3, 4, 6, 8, 12, 18]
@@ -44,11 +51,15 @@ def ucb2_counts(horizon: int, alpha: float) -> list[int]:
 
 
 def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
-    """Bound the mean number of plays of an action whose loss is higher by `gap`, on i.i.d. rows or in random order.
+    r"""Bound the expected plays of an action that is worse by `gap`.
 
-    The smallest over y of 1 + sum over counts m and the plays L after them of L min(1, P_a(m) + P_b(m)), where
-    P_a = exp(-2 m (gap - y - r)^2), r = sqrt((1+alpha) ln(eT/m) / (2m)), is the probability that the action looks as good
-    as the best one's mean plus y, and P_b = sum_s exp(-2 s y^2) (e (m+s)/s)^-(1+alpha) that the best one looks worse.
+    .. math:: 1 + \min_y \sum_m L_m \min (1, P_a(m) + P_b(m))
+
+    over the counts m and the L_m plays after them, on i.i.d. rows or in random order. P_a is the probability that the
+    action looks as good as the mean of the best one plus y, P_b that the best one looks worse:
+
+    .. math:: P_a = e^{-2 m (\mathrm{gap} - y - r)^2}, \quad r = \sqrt{\frac{(1+\alpha) \ln (e T / m)}{2 m}}, \qquad
+       P_b = \sum_s e^{-2 s y^2} \left(\frac{e (m+s)}{s}\right)^{-(1+\alpha)}
 
     >>> round(ucb2_plays(0.3, 2**14)), ucb2_plays(0.0, 100)
     (241, 100.0)

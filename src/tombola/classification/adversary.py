@@ -19,7 +19,7 @@ from tombola.rng import RngStreams
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """Result of an attack: the rows in their order, and the predictions."""
+    """Hold the result of an attack: rows in their order, and the predictions."""
 
     pool: LabelledPool
     predictions: Rounds
@@ -32,6 +32,10 @@ class Attack:
 
 def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Attack:
     """Force as many mistakes as the Littlestone dimension of a finite class.
+
+    learner: deterministic learner of labels.
+    hypotheses: labels stay consistent with one of them.
+    seed: of the learner.
 
     >>> from tombola.classification import ERM
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
@@ -53,7 +57,10 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
 
 
 def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Attack:
-    """Force a mistake in each of `rounds` rounds on a deterministic threshold learner.
+    """Force a mistake in every round on a deterministic learner of thresholds.
+
+    rounds: number of rounds.
+    seed: of the learner.
 
     It asks next to the end of the version space from which the learner will be wrong, which takes one number a round
     for "first" and "last"; else in the middle, which takes half of those left, so that 2^53 numbers last 52 rounds.

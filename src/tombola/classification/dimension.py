@@ -1,7 +1,7 @@
 """Exact VC and Littlestone dimensions of finite classes, by search.
 
-Both are hard in general (Papadimitriou and Yannakakis 1996; Frances and Litman 1998), so the search says when it gives
-up instead of running for ever.
+Both are hard in general (Papadimitriou and Yannakakis 1996; Frances and Litman 1998), so the search raises
+ParameterError after a number of steps.
 """
 
 from typing import Any
@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 
 from tombola.errors import ParameterError
 
+# Larger classes are rejected.
 MAX_HYPOTHESES = 4096
+# The search gives up after this many steps, a few seconds.
 MAX_STEPS = 1_000_000
 
 
 def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
-    """Return a class as a 0/1 matrix, shape (hypotheses, points)."""
+    """Return a class as a 0/1 matrix, shape (hypotheses, points).
+
+    owner: named in the error message.
+    """
     try:
         array = np.array(matrix)
     except ValueError:
@@ -31,7 +36,12 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
 
 
 def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
-    """Return bit sets: distinct hypotheses, and those with label 1 for each point."""
+    """Return a class as bit sets: number of hypotheses, and one set per point.
+
+    The set of a point has the hypotheses with label 1. Equal hypotheses count once.
+
+    owner: named in the error message.
+    """
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
     if distinct.shape[0] > MAX_HYPOTHESES:
         raise ParameterError(
@@ -44,6 +54,8 @@ def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
 
 def vc_dimension(matrix: Any) -> int:
     """Return the size of the largest set of points that the class labels in all ways.
+
+    matrix: labels, shape (hypotheses, points).
 
     >>> vc_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     1
@@ -69,6 +81,8 @@ def vc_dimension(matrix: Any) -> int:
 def littlestone_dimension(matrix: Any) -> int:
     """Return the depth of the largest mistake tree of the class (Littlestone 1988).
 
+    matrix: labels, shape (hypotheses, points).
+
     >>> littlestone_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     2
     """
@@ -77,14 +91,17 @@ def littlestone_dimension(matrix: Any) -> int:
 
 
 class MistakeTrees:
-    """Depths of the mistake trees of all parts of a class, remembered."""
+    """Compute depths of the mistake trees of all subsets of a class, memoised."""
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self.columns = columns
         self._known: dict[int, int] = {}
 
     def depth(self, alive: int) -> int:
-        """Return the Littlestone dimension of a set of hypotheses; -1 if empty."""
+        """Return the Littlestone dimension of a set of hypotheses; -1 if empty.
+
+        alive: bit set of hypotheses.
+        """
         if alive & (alive - 1) == 0:
             return 0 if alive else -1
         if alive not in self._known:
@@ -94,11 +111,17 @@ class MistakeTrees:
         return self._known[alive]
 
     def question(self, alive: int) -> int:
-        """Return the point of largest guaranteed remaining depth."""
+        """Return the point with the largest guaranteed remaining depth.
+
+        alive: bit set of hypotheses.
+        """
         return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.parts(alive, x)))
 
     def parts(self, alive: int, point: int) -> tuple[int, int]:
-        """Return the hypotheses with label 0 and with label 1 at a point."""
+        """Return the hypotheses with label 0 and with label 1 at a point, as bit sets.
+
+        alive: bit set of hypotheses.
+        """
         return alive & ~self.columns[point], alive & self.columns[point]
 
     def _search(self, alive: int) -> int:

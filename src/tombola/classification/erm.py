@@ -14,8 +14,12 @@ from tombola.errors import ParameterError
 class ERM(LabelLearner):
     """Predict labels by an empirical risk minimiser on the labels seen so far.
 
-    `ties` says which of several minimisers: "first", "last", "middle" or "random" (see `tombola.classification.switch_dp`).
-    In random order the regret against the best hypothesis is at most 1 + pi sqrt(2 v T ln(e T / v)) for VC dimension v.
+    hypotheses: a hypothesis class.
+    ties: which of several minimisers predicts: "first", "last", "middle" or "random" (see
+        `tombola.classification.switch_dp`).
+
+    In random order the regret against the best hypothesis is at most 1 + pi sqrt(2 v T ln(e T / v)) for VC dimension
+    v.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool, Thresholds
@@ -52,12 +56,12 @@ class ERM(LabelLearner):
 
 
 class ERMPredictor:
-    """A erm with its rng."""
+    """Predict by a minimiser and its random generator."""
 
     def __init__(self, erm: OnlineERM, probability: float, rng: RngState) -> None:
         self._searcher, self._chance, self._coins = erm, probability, rng
         self.learn = erm.learn
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Predict by a minimiser."""
+        """Return the label of a row by a minimiser, and its probability."""
         return self._searcher.predict(row, self._coins), self._chance

@@ -9,17 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._types import Floats, Order, RngState, Rounds
-from tombola.classification.label_vectors import Words, switch_dp_in, tree_in
-from tombola.classification.segment_tree import Tree, add, bits_of, charge, refresh
+from tombola.classification.label_vectors import Words, switch_dp_view, tree_view
+from tombola.classification.segment_tree import Tree, add_row, bits_of, charge_leaf, combine_all
 from tombola.classification.switch_dp import MIDDLE, STALE, SwitchDP, label_of, update_minimiser
 from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
 
+# Levels of the tree that are prefetched.
 LEVELS = 10
 
 
 class Labelled(NamedTuple):
-    """Rows of a labelled pool: features, keys, labels, weights."""
+    """Rows of a labelled pool: features, keys, labels, weights.
+
+    features, keys: shape (rows, d); a key is a rank or the bits of a number.
+    """
 
     features: Floats
     keys: NDArray[np.uint64]
@@ -30,7 +34,15 @@ class Labelled(NamedTuple):
 def predict_all(
     tree: Tree, dp: SwitchDP, rng: RngState, rows: Labelled, order: Order, arrivals: ArrivalSchedule, labels: Rounds
 ) -> None:
-    """Predict every row in turn; true labels are learned on arrival."""
+    """Predict every row of an order; labels are learned when they arrive.
+
+    tree, dp: minimiser, changed in place.
+    rng: for random ties.
+    rows: the pool.
+    order: row of each round.
+    arrivals: arrival schedule of the labels.
+    labels: output, the predictions.
+    """
     revealed = 0
     for t in range(order.size):
         look_ahead(tree, rows, order, t)
@@ -41,7 +53,10 @@ def predict_all(
 
 
 def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
-    """Prefetch a future row, and the lower tree nodes above its leaf."""
+    """Prefetch a future row, and the lower tree nodes above its leaf.
+
+    t: the current round.
+    """
     if t + 2 * PREFETCH_ROUNDS < order.size:
         prefetch(rows.keys, order[t + 2 * PREFETCH_ROUNDS], 0)
         prefetch(rows.features, order[t + 2 * PREFETCH_ROUNDS], 0)
@@ -56,44 +71,57 @@ def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
 
 
 def learn(tree: Tree, dp: SwitchDP, rows: Labelled, row: int) -> None:
-    """Learn one row; a first or last minimiser without a mistake stays in force."""
+    """Add one row to the tree, and mark the minimiser as stale if it may change.
+
+    A first or last minimiser without a mistake stays in force.
+
+    row: index of the row.
+    """
     if dp.rule >= MIDDLE or label_of(dp, rows.features[row]) != rows.labels[row]:
         dp.place[STALE] = 1
     for feature in range(rows.features.shape[1]):
         value = rows.features[row, feature]
-        add(tree, feature, rows.keys[row, feature], value, rows.labels[row], rows.weights[row])
+        add_row(tree, feature, rows.keys[row, feature], value, rows.labels[row], rows.weights[row])
 
 
 def predict_row(tree: Tree, dp: SwitchDP, rng: RngState, row: Floats) -> int:
-    """Predict the label of a row."""
+    """Return the label of a row of features; update the minimiser first if stale."""
     update_minimiser(tree, dp, rng)
     return label_of(dp, row)
 
 
 def learn_all(tree: Tree, dp: SwitchDP, rows: Labelled, rng: RngState) -> None:
-    """Learn all rows, and compute the best hypothesis in hindsight."""
+    """Add all rows to the tree, and compute the best hypothesis in hindsight."""
     for feature in range(rows.features.shape[1]):
         for row in range(rows.labels.size):
             if row + PREFETCH_ROUNDS < rows.labels.size:
                 prefetch(tree.nodes[feature], tree.leaves + int(rows.keys[row + PREFETCH_ROUNDS, feature]), 0)
             leaf, value = tree.leaves + int(rows.keys[row, feature]), rows.features[row, feature]
-            charge(tree, feature, leaf, value, rows.labels[row], rows.weights[row])
-        refresh(tree, feature)
+            charge_leaf(tree, feature, leaf, value, rows.labels[row], rows.weights[row])
+        combine_all(tree, feature)
     dp.place[STALE] = 1
     update_minimiser(tree, dp, rng)
 
 
 def learn_one(whole: Rounds, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
-    """Learn the true label of one row, in a tree that grows."""
-    tree, dp = tree_in(whole, floats, words), switch_dp_in(whole, floats, words)
+    """Add the true label of one row, in a tree that grows; for sessions.
+
+    whole, floats, words: tree and minimiser as flat vectors (`label_vectors`).
+    row: features.
+    """
+    tree, dp = tree_view(whole, floats, words), switch_dp_view(whole, floats, words)
     if dp.rule >= MIDDLE or label_of(dp, row) != label:
         dp.place[STALE] = 1
     for feature in range(row.size):
-        add(tree, feature, bits_of(row, feature), row[feature], label, weight)
+        add_row(tree, feature, bits_of(row, feature), row[feature], label, weight)
 
 
 def predict_one(whole: Rounds, floats: Floats, words: Words, rng: RngState, row: Floats) -> int:
-    """Predict one label, from a tree that grows."""
-    dp = switch_dp_in(whole, floats, words)
-    update_minimiser(tree_in(whole, floats, words), dp, rng)
+    """Return the label of one row, from a tree that grows; for sessions.
+
+    whole, floats, words: tree and minimiser as flat vectors (`label_vectors`).
+    row: features.
+    """
+    dp = switch_dp_view(whole, floats, words)
+    update_minimiser(tree_view(whole, floats, words), dp, rng)
     return label_of(dp, row)

@@ -16,6 +16,8 @@ from tombola.learners.base import Learner
 class Experts(LabelLearner):
     """Predict by the hypothesis that `base`, a full-information learner, chooses.
 
+    hypotheses: a finite class; each is an action of `base`.
+
     Its regret is that of `base` over |H| actions: sqrt(T ln |H| / 2) in every order for Hedge.
 
     >>> from tombola import Hedge, play
@@ -45,7 +47,7 @@ class Experts(LabelLearner):
 
 
 class ExpertsPredictor:
-    """Step-by-step learner with hypotheses as actions."""
+    """Play a learner round by round with hypotheses as actions."""
 
     def __init__(self, hypotheses: FiniteClass, live: StepRunner) -> None:
         self._class, self._live = hypotheses, live
@@ -53,7 +55,10 @@ class ExpertsPredictor:
         self._played = 0
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Predict by the chosen hypothesis; sum the probabilities of equal predictions."""
+        """Return the prediction of the chosen hypothesis, and its probability.
+
+        The probabilities of hypotheses with the same prediction are added up.
+        """
         column = self._columns[self._class.point_of(row)]
         action, probability = self._live.act(self._played)
         self._played += 1
@@ -62,6 +67,10 @@ class ExpertsPredictor:
         return label, probability if mix is None else float(mix[column == label].sum())
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Tell the base the error of every hypothesis."""
+        """Pass the error of every hypothesis to the base.
+
+        row, label: features and true label.
+        weight: loss of a wrong prediction.
+        """
         errors = weight * (self._columns[self._class.point_of(row)] != label)
         self._live.learn(self._played, 0, 1.0, tuple(errors))

@@ -30,19 +30,19 @@ class Halving(LabelLearner):
 
 
 class HalvingPredictor:
-    """The hypotheses that are left."""
+    """Hold the consistent hypotheses, and predict by their majority."""
 
     def __init__(self, hypotheses: FiniteClass) -> None:
         self._class = hypotheses
         self._alive = np.ones(hypotheses.size, bool)
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Count the votes."""
+        """Return the majority label of the consistent hypotheses, with probability 1."""
         votes = self._class.array[self._alive, self._class.point_of(row)]
         return int(2 * votes.sum() > votes.size), 1.0
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Remove the inconsistent hypotheses."""
+        """Remove the hypotheses that do not give `label` to `row`; ignore `weight`."""
         self._alive &= self._class.array[:, self._class.point_of(row)] == label
         if not self._alive.any():
             self._alive[:] = True

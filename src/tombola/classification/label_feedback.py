@@ -29,7 +29,10 @@ from tombola.feedback.base import EMPTY_CELLS, TABLE_FULL, EncodedOutcome, Feedb
 
 @dataclass(frozen=True, eq=False)
 class LabelFeedback(FeedbackModel):
-    """Feedback is the true label and the weight of a mistake; `features` columns."""
+    """Reveal the true label and the weight of a mistake.
+
+    features: number of columns of a row.
+    """
 
     default_actions: ClassVar[int] = 2
     features: int = 1
@@ -46,7 +49,7 @@ class LabelFeedback(FeedbackModel):
 
     @property
     def outcome_width(self) -> int:
-        """How many numbers an outcome has: label and weight."""
+        """The number of floats of an outcome: label and weight."""
         return 2
 
     @property
@@ -55,7 +58,7 @@ class LabelFeedback(FeedbackModel):
 
     @property
     def n_features(self) -> int:
-        """How many numbers are shown of a row: its features."""
+        """The number of features that `act` takes."""
         return self.features
 
     def workspace(self, ring: int) -> Any:
@@ -65,11 +68,14 @@ class LabelFeedback(FeedbackModel):
         raise AssertionError("learners of labels have predictors, not players")
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return what a learner does live."""
+        """Return functions that predict and learn one row at a time.
+
+        rng: random generator of the learner.
+        """
         predictor = learner.start(self.horizon, self.features, rng)
         features = np.zeros(self.features)
-        write = compile_step(write_shown, (EMPTY_CELLS, 0, 1.0, features))
-        take = compile_step(take_label, (EMPTY_CELLS, 1, 0, 1.0, 1, 1.0, features))
+        write = compile_step(write_ticket_and_features, (EMPTY_CELLS, 0, 1.0, features))
+        take = compile_step(record_label, (EMPTY_CELLS, 1, 0, 1.0, 1, 1.0, features))
 
         def act(cells: Floats, shown: float | Floats) -> tuple[int, int, float]:
             if cells.item(0, ROUNDS) >= len(cells) - 1:
@@ -98,7 +104,7 @@ class LabelFeedback(FeedbackModel):
         return LiveKernels(act, observe_fast, tell, None)
 
     def encode_features(self, given: Any) -> float | Floats:
-        """Return the features of a row, or the only one."""
+        """Return validated features of a row; a single feature as a number."""
         if type(given) is float and self.features == 1 and math.isfinite(given):
             return given + 0.0  # the common case, several times quicker than what follows
         try:
@@ -127,7 +133,7 @@ class LabelFeedback(FeedbackModel):
         return float(label), 1.0 if weight is None or weight == 1.0 else _weight(weight)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return what `observe` may be told to have this outcome."""
+        """Return keyword arguments of `Session.observe` that encode to this outcome."""
         return {"label": int(outcome[0]), "weight": outcome[1]}
 
     def decode(self, outcome: EncodedOutcome) -> tuple[int, float]:
@@ -137,22 +143,35 @@ class LabelFeedback(FeedbackModel):
         return outcome[1] if action != outcome[0] else 0.0
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return the label that loses less."""
+        """Return the label with the smaller loss, as an argument of `observe`."""
         return {"label": int(losses[1] < losses[0])}
 
 
-def write_shown(cells: Floats, label: int, probability: float, row: Floats) -> int:
-    """Write down a ticket, and the features that were shown; return its round."""
+def write_ticket_and_features(cells: Floats, label: int, probability: float, row: Floats) -> int:
+    """Write a ticket and the features of its row into the table; return its round.
+
+    cells: of the ticket table.
+    label, probability: the prediction.
+    row: features.
+    """
     round_ = write_ticket(cells, label, probability)
     for j in range(row.size):
         cells[round_, cells.shape[1] - row.size + j] = row[j]
     return round_
 
 
-def take_label(
+def record_label(
     cells: Floats, row: int, action: int, probability: float, label: int, weight: float, features: Floats
 ) -> bool:
-    """Record the label and weight of a pending ticket, and copy its features."""
+    """Record the label and weight of a pending ticket, and copy its features.
+
+    Return False, and change nothing, if the ticket is not pending.
+
+    cells, row: cells of the ticket table, and the row of the ticket.
+    action, probability: of the ticket.
+    label, weight: the outcome.
+    features: output.
+    """
     if not is_pending(cells, row, action, probability):
         return False
     for j in range(features.size):

@@ -1,4 +1,4 @@
-"""Growing tree and SwitchDP in three flat vectors, for single compiled steps.
+"""A growing tree and its SwitchDP in three flat vectors, for single steps.
 
 Numba takes about a microsecond for every array in a named tuple, and a tenth of that for a plain vector (see
 `tombola.engine.state_vector`). So the vectors travel, and compiled code gives the parts their names back.
@@ -13,28 +13,37 @@ from tombola._types import Floats, Rounds
 from tombola.classification.segment_tree import DEPTH, NONE, ROOT, Tree
 from tombola.classification.switch_dp import OUTDATED, SwitchDP
 
+# 64-bit keys.
 Words: TypeAlias = NDArray[np.uint64]
 
 RULE, ENTRIES, SWITCHES, FEATURES, VALUES = 0, 1, 2, 3, 4
+# Start of the current minimiser in the vector of integers.
 PLACE = 5
+# Start of the tree's counters in the vector of integers.
 HEADS = PLACE + OUTDATED.size
 
 
 def new_vectors(rule: int, entries: int, switches: int, features: int, values: int) -> tuple[Rounds, Floats, Words]:
-    """Return empty trees with room for this many values of each feature."""
+    """Return empty trees as three flat vectors: integers, floats and keys.
+
+    rule: tie rule, one of `switch_dp.RULES`.
+    entries, switches: possible first labels, and largest number of switches.
+    features: number of features.
+    values: capacity, in distinct values per feature.
+    """
     nodes, width = 2 * values * features, 4 * (switches + 1)
     whole = np.zeros(HEADS + 2 * features + 2 * DEPTH + 2 * nodes, np.int64)
     whole[:PLACE] = rule, entries, switches, features, values
     vectors = whole, np.zeros((width + 1) * nodes + DEPTH * width + switches), np.zeros(nodes + nodes // 2, np.uint64)
-    tree = tree_in(*vectors)
+    tree = tree_view(*vectors)
     tree.tops[:] = -np.inf
     tree.heads[:, ROOT] = NONE
-    switch_dp_in(*vectors).place[:] = OUTDATED
+    switch_dp_view(*vectors).place[:] = OUTDATED
     return vectors
 
 
-def tree_in(whole: Rounds, floats: Floats, words: Words) -> Tree:
-    """Return the trees, as views."""
+def tree_view(whole: Rounds, floats: Floats, words: Words) -> Tree:
+    """Return the trees in the three vectors, as views."""
     switches, features, values = whole[SWITCHES], whole[FEATURES], whole[VALUES]
     width, count = 4 * (switches + 1), 2 * values
     nodes = features * count
@@ -56,6 +65,6 @@ def tree_in(whole: Rounds, floats: Floats, words: Words) -> Tree:
     )
 
 
-def switch_dp_in(whole: Rounds, floats: Floats, words: Words) -> SwitchDP:
-    """Return the leader, as views."""
+def switch_dp_view(whole: Rounds, floats: Floats, words: Words) -> SwitchDP:
+    """Return the minimiser in the three vectors, as views."""
     return SwitchDP(whole[RULE], whole[ENTRIES], whole[PLACE:HEADS], floats[floats.size - whole[SWITCHES] :])

@@ -10,18 +10,23 @@ from tombola.classification.label_feedback import LabelFeedback
 
 
 class Predictor(Protocol):
-    """Predictor of labels; true labels may be immediate, late or missing."""
+    """Predict labels; true labels may be immediate, late or missing."""
 
     def predict(self, row: Floats) -> tuple[int, float]:
         """Return the label of a row and its probability (NaN: no formula)."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Take in the true label of a row."""
+        """Update with the true label of a row.
+
+        row: features, shape (d,).
+        label: 0 or 1.
+        weight: loss of a wrong prediction.
+        """
 
 
 @dataclass(frozen=True)
 class LabelLearner(ABC):
-    """A learner of labels, compared with the best of its hypotheses."""
+    """Base class of learners of labels, compared with the best hypothesis."""
 
     feedback: ClassVar[type[LabelFeedback]] = LabelFeedback
     plans: ClassVar[bool] = False
@@ -32,7 +37,12 @@ class LabelLearner(ABC):
 
     @abstractmethod
     def start(self, horizon: int, dimensions: int, rng: RngState) -> Predictor:
-        """Return a predictor for rows with so many features."""
+        """Return a predictor before the first round.
+
+        horizon: number of rounds.
+        dimensions: number of features of a row.
+        rng: random generator of the learner.
+        """
 
     def bound(self, horizon: int) -> float | None:
         """Return the bound on the expected regret in random order, or None."""
@@ -40,6 +50,6 @@ class LabelLearner(ABC):
 
 
 def comparator(learner: LabelLearner) -> HypothesisClass:
-    """Return the class that a learner is compared with."""
+    """Return the hypothesis class that a learner is compared with."""
     hypotheses: HypothesisClass = learner.hypotheses
     return hypotheses

@@ -10,14 +10,17 @@ from tombola._types import Floats, Rounds
 from tombola.classification.segment_tree import ranks_of
 from tombola.errors import PoolError
 
+# Weights are multiples of this, so that sums of weights are exact.
 GRID = 2.0**-20
 
 
 class LabelledPool:
-    """A fixed table of features (numbers) with a label 0 or 1 for each row.
+    """Hold a table of features with a label 0 or 1 for each row.
 
-    `features` has one row per round and one column per feature (one feature may be a plain list). `weights` say what an
-    error on a row costs, in (0, 1], 1 if left out; they are rounded to multiples of 2^-20, so that sums are exact.
+    features: numbers, shape (rows, d); for one feature a plain list is accepted.
+    labels: 0 or 1, shape (rows,).
+    weights: loss of an error on each row, in (0, 1], 1 by default; rounded to multiples of 2^-20, so that sums are
+        exact.
 
     >>> LabelledPool([0.1, 0.7, 0.4], [0, 1, 1])
     LabelledPool(3 rows, 1 feature)
@@ -115,7 +118,7 @@ def _weights(values: Any, rows: int) -> Floats:
 
 
 def round_weight(weight: NDArray[np.float64]) -> Floats:
-    """Return the nearest multiple of 2^-20 that is not 0."""
+    """Return the nearest positive multiples of 2^-20."""
     return np.maximum(np.round(weight / GRID), 1.0) * GRID
 
 

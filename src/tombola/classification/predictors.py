@@ -24,7 +24,16 @@ def predict_all(
     *,
     per_round: bool,
 ) -> Accumulators:
-    """Predict every row of an order with delayed labels; return the trace."""
+    """Predict every row of an order with delayed labels; return the accumulators.
+
+    learner: a learner of labels.
+    pool: rows with their labels.
+    rows: row of each round.
+    arrivals: arrival schedule of the labels.
+    rng: random generator of the learner.
+    marks: rounds at which totals are recorded.
+    per_round: whether to record every round.
+    """
     if not isinstance(learner, LabelLearner):
         raise LearnerError(
             f"play: expected a learner of labels for a LabelledPool, got {learner!r}; write for example "
@@ -49,7 +58,10 @@ def predict_all(
 
 
 def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Floats:
-    """Return the loss of the best hypothesis on the whole pool, in every round."""
+    """Return the loss of the best hypothesis of the whole pool, in every round.
+
+    rows: row of each round.
+    """
     best: Floats = (comparator(learner).best(pool) != pool.labels) * pool.weights
     return best[rows]
 

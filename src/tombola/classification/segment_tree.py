@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from tombola._types import Floats, Rounds
 from tombola.engine.intrinsics import no_inline
 
+# Largest depth of a tree: 64 bits, the root and a leaf.
 DEPTH = 66
 LINE = 8  # numbers in a cache line
+# Marks a missing child or leaf.
 NONE = -1
 ROOT, VALUES = 0, 1
 _ONE = np.uint64(1)
@@ -32,7 +34,13 @@ _SIGN = np.uint64(1 << 63)
 
 
 class Tree(NamedTuple):
-    """One tree per feature; `nodes[f, node]` holds errors, then counts.
+    """Segment trees, one per feature; `nodes[f, node]` holds errors, then counts.
+
+    switches: largest number of switches.
+    leaves: number of leaves of a ranked tree; 0 in a growing tree.
+    tops: root node of each feature.
+    children, bits, keys, heads: structure of a growing tree.
+    path, sides, context: scratch space of one descent.
 
     `leaves` is 0 in a growing tree.
     """
@@ -51,7 +59,12 @@ class Tree(NamedTuple):
 
 
 def ranked_tree(values: int, features: int, switches: int) -> Tree:
-    """Return empty trees for keys that are ranks 0..values-1."""
+    """Return empty trees for keys that are ranks 0..values-1.
+
+    values: number of ranks.
+    features: number of trees.
+    switches: largest number of switches.
+    """
     leaves = 1 << max(values - 1, 0).bit_length()
     nodes, stride = 2 * leaves, switches + 1
     heads = np.zeros((features, 2), np.int64)
@@ -80,14 +93,14 @@ def _aligned(*shape: int) -> Floats:
 
 
 def _filled(nodes: Floats, stride: int) -> Floats:
-    """Make all nodes, which are zeros, nodes without leaves; the same as `reset`."""
+    """Make all nodes, which are zeros, nodes without leaves; the same as `reset_node`."""
     nodes[:, :, 1:stride] = nodes[:, :, stride + 1 : 2 * stride] = np.inf
     nodes[:, :, 2 * stride :: stride] = 1.0
     return nodes
 
 
 def bits_of(values: Floats, place: int) -> np.uint64:
-    """Return a 64-bit key of a number that preserves the order.
+    """Return a 64-bit key of values[place] that preserves the order of numbers.
 
     >>> numbers = np.array([-2.0, -0.0, 0.0, 1e-300, 3.0])
     >>> [int(bits_of(numbers, place)) >> 48 for place in range(5)]
@@ -99,6 +112,8 @@ def bits_of(values: Floats, place: int) -> np.uint64:
 
 def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
     """Return the ranks within each column, and the largest number of ranks.
+
+    features: shape (rows, d).
 
     >>> ranks_of(np.array([[2.0], [7.0], [2.0], [1.0]]))[0].ravel().tolist()
     [1, 2, 1, 0]
@@ -112,8 +127,13 @@ def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
     return ranks, most
 
 
-def add(tree: Tree, feature: int, key: np.uint64, value: float, label: int, weight: float) -> None:
-    """Add one row: an error of `weight` for labellings that differ at the value."""
+def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, weight: float) -> None:
+    """Add one row: an error of `weight` for labellings that differ at the value.
+
+    tree: changed in place.
+    feature, key, value: index of the feature, key of the value, and the value.
+    label, weight: of the row.
+    """
     nodes, ranked = tree.nodes[feature], tree.leaves > 0
     depth = 0
     if ranked:
@@ -123,7 +143,7 @@ def add(tree: Tree, feature: int, key: np.uint64, value: float, label: int, weig
         if depth < 0 or tree.keys[feature, tree.path[depth] // 2] != key:
             depth = grow(tree, feature, key, depth)
         node = tree.path[depth]
-    charge(tree, feature, node, value, label, weight)
+    charge_leaf(tree, feature, node, value, label, weight)
     highest_yet = True
     while node != tree.heads[feature, ROOT]:
         depth -= 1
@@ -135,19 +155,24 @@ def add(tree: Tree, feature: int, key: np.uint64, value: float, label: int, weig
             tree.tops[feature, node] = max(tree.tops[feature, node], value)
 
 
-def refresh(tree: Tree, feature: int) -> None:
-    """Combine all nodes of a ranked tree anew, after its leaves were charged."""
+def combine_all(tree: Tree, feature: int) -> None:
+    """Combine all nodes of a ranked tree again, after its leaves were changed."""
     nodes, tops = tree.nodes[feature], tree.tops[feature]
     for node in range(tree.leaves - 1, 0, -1):
         combine(nodes[2 * node], nodes[2 * node + 1], nodes[node], tree.switches + 1)
         tops[node] = max(tops[2 * node], tops[2 * node + 1])
 
 
-def charge(tree: Tree, feature: int, leaf: int, value: float, label: int, weight: float) -> None:
-    """Add an error to a leaf, which from now on is one that was seen."""
+def charge_leaf(tree: Tree, feature: int, leaf: int, value: float, label: int, weight: float) -> None:
+    """Add an error to a leaf, and mark the leaf as seen.
+
+    tree: changed in place.
+    feature, leaf: index of the feature and of the leaf.
+    value, label, weight: of the row.
+    """
     row, stride = tree.nodes[feature, leaf], tree.switches + 1
     if tree.tops[feature, leaf] == -np.inf:
-        reset(row, stride)
+        reset_node(row, stride)
         row[1] = row[stride + 1] = 0.0
         row[2 * stride + 1] = row[3 * stride + 1] = 1.0
         tree.tops[feature, leaf] = value
@@ -156,7 +181,10 @@ def charge(tree: Tree, feature: int, leaf: int, value: float, label: int, weight
 
 
 def descend(tree: Tree, feature: int, key: np.uint64) -> int:
-    """Write the path of a key to its leaf; return the leaf's position, or -1."""
+    """Write the path of a key to its leaf; return the leaf's position, or -1.
+
+    The path is written into `tree.path` and `tree.sides`.
+    """
     node = tree.heads[feature, ROOT]
     if node == NONE:
         return -1
@@ -171,7 +199,12 @@ def descend(tree: Tree, feature: int, key: np.uint64) -> int:
 
 @no_inline
 def grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
-    """Insert a leaf (even) and its parent (odd), write the path, return the position."""
+    """Insert a leaf for a new key, with its parent; return the leaf's position.
+
+    Leaves have even numbers, parents odd ones. The path is written into `tree.path`.
+
+    depth: length of the path that exists already.
+    """
     index = tree.heads[feature, VALUES]
     tree.heads[feature, VALUES] = index + 1
     leaf, fork = 2 * index, 2 * index + 1
@@ -179,7 +212,7 @@ def grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
     if depth < 0:
         tree.heads[feature, ROOT] = tree.path[0] = leaf
         return 0
-    bit = highest(key ^ tree.keys[feature, tree.path[depth] // 2])
+    bit = highest_bit(key ^ tree.keys[feature, tree.path[depth] // 2])
     place = 0
     while tree.path[place] % 2 == 1 and tree.bits[feature, tree.path[place]] > bit:
         place += 1
@@ -198,8 +231,8 @@ def grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
     return place + 1
 
 
-def highest(bits: np.uint64) -> np.uint64:
-    """Return the place of the highest bit that is set."""
+def highest_bit(bits: np.uint64) -> np.uint64:
+    """Return the position of the highest bit that is set."""
     place = np.uint64(0)
     for step in (np.uint64(32), np.uint64(16), np.uint64(8), np.uint64(4), np.uint64(2), np.uint64(1)):
         if bits >> step:
@@ -209,7 +242,7 @@ def highest(bits: np.uint64) -> np.uint64:
 
 
 def is_leaf(tree: Tree, node: int) -> bool:
-    """Tell whether a node is a leaf."""
+    """Return whether a node is a leaf."""
     return bool(node >= tree.leaves) if tree.leaves > 0 else bool(node % 2 == 0)
 
 
@@ -218,8 +251,12 @@ def child(tree: Tree, feature: int, node: int, side: int) -> int:
     return 2 * node + side if tree.leaves > 0 else int(tree.children[feature, node, side])
 
 
-def reset(row: Floats, stride: int) -> None:
-    """Reset a node to no leaves: no error, one labelling without a switch."""
+def reset_node(row: Floats, stride: int) -> None:
+    """Reset a node to no leaves: no error, one labelling without a switch.
+
+    row: errors, then counts, of the node.
+    stride: number of errors.
+    """
     for index in range(2 * stride):
         row[index] = np.inf
         row[2 * stride + index] = 0.0
@@ -228,7 +265,11 @@ def reset(row: Floats, stride: int) -> None:
 
 
 def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
-    """Combine two neighbouring nodes."""
+    """Combine two neighbouring nodes into `out`.
+
+    left, right: errors, then counts, of the nodes.
+    stride: number of errors.
+    """
     if stride == 2:
         combine_two(left, right, out)
         return

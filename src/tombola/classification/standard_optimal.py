@@ -34,7 +34,7 @@ class StandardOptimal(LabelLearner):
 
 
 class OptimalPredictor:
-    """The hypotheses that are left, and the depths of their mistake trees."""
+    """Hold the consistent hypotheses and the depths of their mistake trees."""
 
     def __init__(self, hypotheses: FiniteClass) -> None:
         self._class = hypotheses
@@ -44,12 +44,12 @@ class OptimalPredictor:
         self._alive = self._everyone
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Compare the depths that the two answers leave."""
+        """Return the label whose consistent hypotheses have the deeper mistake tree."""
         ones = self._ones(row)
         return int(self._trees.depth(self._alive & ones) > self._trees.depth(self._alive & ~ones)), 1.0
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Remove the inconsistent hypotheses."""
+        """Remove the hypotheses that do not give `label` to `row`; ignore `weight`."""
         ones = self._ones(row)
         self._alive &= ones if label == 1 else ~ones
         self._alive = self._alive or self._everyone

@@ -18,18 +18,24 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola._types import Floats, RngState, Rounds
-from tombola.classification.segment_tree import NONE, ROOT, Tree, child, combine, is_leaf, reset
+from tombola.classification.segment_tree import NONE, ROOT, Tree, child, combine, is_leaf, reset_node
 from tombola.engine.intrinsics import no_inline
 from tombola.rng import uniform
 
 FIRST, LAST, MIDDLE, RANDOM = 0, 1, 2, 3
+# Tie rule by name -> number in kernels.
 RULES = {"first": FIRST, "last": LAST, "middle": MIDDLE, "random": RANDOM}
 FEATURE, LABEL, COUNT, STALE = 0, 1, 2, 3
 OUTDATED = np.array([0, 0, 0, 1])  # state of a minimiser that labels everything 0, and is out of date
 
 
 class SwitchDP(NamedTuple):
-    """Current minimiser: feature, first label, number of cuts, stale flag, cuts."""
+    """Current minimiser: feature, first label, number of cuts, stale flag, cuts.
+
+    rule: tie rule, one of RULES.
+    entries: number of possible first labels.
+    place: feature, first label, number of cuts, stale flag.
+    """
 
     rule: int
     entries: int
@@ -38,12 +44,16 @@ class SwitchDP(NamedTuple):
 
 
 def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
-    """Return the hypothesis that labels everything 0."""
+    """Return the minimiser before the first row: it labels everything 0.
+
+    rule: tie rule, one of RULES.
+    entries, switches: possible first labels, and largest number of switches.
+    """
     return SwitchDP(rule=rule, entries=entries, place=OUTDATED.copy(), cuts=np.zeros(switches))
 
 
 def label_of(dp: SwitchDP, row: Floats) -> int:
-    """Return the label that the hypothesis in force gives a row of features."""
+    """Return the label of a row of features by the current minimiser."""
     label, value = dp.place[LABEL], row[dp.place[FEATURE]]
     for cut in range(dp.place[COUNT]):
         if value >= dp.cuts[cut]:
@@ -52,13 +62,13 @@ def label_of(dp: SwitchDP, row: Floats) -> int:
 
 
 def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
-    """Bring the hypothesis in force up to date with the tree."""
+    """Recompute the minimiser from the tree, if it is stale; in place."""
     if tree.heads[0, ROOT] == NONE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
         return
     if dp.place[STALE] == 0 and dp.rule != RANDOM:
         return
     dp.place[STALE] = 0
-    error, ways = least(tree, dp.entries)
+    error, ways = smallest_error(tree, dp.entries)
     rank = 0.0
     if dp.rule == LAST:
         rank = ways - 1.0
@@ -82,8 +92,11 @@ def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
             rank -= here
 
 
-def least(tree: Tree, entries: int) -> tuple[float, float]:
-    """Return the smallest error of all hypotheses, and the number of ways to get it."""
+def smallest_error(tree: Tree, entries: int) -> tuple[float, float]:
+    """Return the smallest error of all hypotheses, and the number of minimisers.
+
+    entries: number of possible first labels.
+    """
     stride, error, ways = tree.switches + 1, np.inf, 0.0
     for feature in range(tree.heads.shape[0]):
         root = tree.nodes[feature, tree.heads[feature, ROOT]]
@@ -96,7 +109,11 @@ def least(tree: Tree, entries: int) -> tuple[float, float]:
 
 
 def count_minimisers(row: Floats, most: int, entry: int, error: float) -> float:
-    """Count labellings with this error and fewer than `most` switches."""
+    """Count labellings with this error and fewer than `most` switches.
+
+    row: errors, then counts, of the root.
+    entry: first label.
+    """
     stride, ways = row.size // 4, 0.0
     for switches in range(most):
         if row[entry * stride + switches] == error:
@@ -106,16 +123,23 @@ def count_minimisers(row: Floats, most: int, entry: int, error: float) -> float:
 
 @no_inline
 def sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
-    """Find the cuts of the minimiser of this rank.
+    """Write the cuts of the minimiser of this rank into `dp`.
+
+    `context[depth]` summarises everything right of a node.
+
+    feature: index of its feature.
+    rank: among the minimisers of the feature.
+    error: of the minimisers.
+    rng: for random cuts.
 
     `context[depth]` summarises everything right of a node.
     """
     stride, root = tree.switches + 1, tree.heads[feature, ROOT]
     node, depth, label, spent, cuts, low = root, 0, dp.place[LABEL], 0.0, 0, -np.inf
-    reset(tree.context[0], stride)
+    reset_node(tree.context[0], stride)
     while cuts < tree.switches:
         row = tree.nodes[feature, node]
-        inside = switching(row, tree.context[depth], label, tree.switches - cuts, error - spent, stride)
+        inside = count_switching_inside(row, tree.context[depth], label, tree.switches - cuts, error - spent, stride)
         outside = count_minimisers(tree.context[depth], stride - cuts, label, error - spent - row[label * stride])
         if inside > 0.0 and (rank < inside or outside == 0.0):
             rank = min(rank, inside - 1.0)
@@ -149,7 +173,14 @@ def sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
 
 @no_inline
 def sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
-    """Find the cut for at most one switch.
+    """Write the cut of the minimiser of this rank into `dp`, for one switch at most.
+
+    Errors are `spent` left of a node and `after` right of it.
+
+    feature: index of its feature.
+    rank: among the minimisers of the feature.
+    error: of the minimisers.
+    rng: for random cuts.
 
     Errors are `spent` left of a node and `after` right of it.
     """
@@ -171,8 +202,15 @@ def sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
     dp.place[COUNT] = cuts
 
 
-def switching(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
-    """Count labellings with this error and the next switch inside the node."""
+def count_switching_inside(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
+    """Count labellings with this error and the next switch inside the node.
+
+    row: errors, then counts, of the node.
+    context: the same for everything right of it.
+    label: on entry.
+    most: largest number of switches, plus one.
+    stride: number of errors.
+    """
     ways = 0.0
     for here in range(1, most + 1):
         then = (label + here) % 2
@@ -183,7 +221,10 @@ def switching(row: Floats, context: Floats, label: int, most: int, error: float,
 
 
 def sample_cut(rule: int, low: float, high: float, rng: RngState) -> float:
-    """Return a cut above `low` and not above `high`."""
+    """Return a cut above `low` and not above `high`, by the tie rule.
+
+    rule: one of RULES.
+    """
     if rule == LAST:
         return high
     share = uniform(rng) if rule == RANDOM else 0.5

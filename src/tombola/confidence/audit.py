@@ -1,4 +1,7 @@
-"""Audit: sequential tests of several statements about one list, on the same rows."""
+"""Audit: sequential tests of several statements about one list.
+
+All statements use the same rows.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,6 +18,7 @@ from tombola.confidence.statement import Batch, Inequality, Statement
 from tombola.confidence.strata import Strata
 from tombola.errors import ParameterError
 
+# Outcome of the test of one statement.
 Outcome = Literal["proved", "refuted", "undecided"]
 
 # Rows per update of the simulated audits in `plan`.
@@ -47,7 +51,7 @@ class AuditResult(NamedTuple):
 
 
 class InequalityTest:
-    """Test of one inequality by two e-processes.
+    """Test one inequality by two e-processes.
 
     One bets against the negation (its refutation is a proof), one against the inequality itself.
     """
@@ -96,7 +100,7 @@ class InequalityTest:
 
 
 class StratifiedInequalityTest:
-    """Test of one inequality by the confidence sequence of a stratified mean."""
+    """Test one inequality by the confidence sequence of a stratified mean."""
 
     def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
         self.inequality, self.level, self.rows = inequality, level, 0
@@ -129,17 +133,21 @@ class StratifiedInequalityTest:
 
     @property
     def proof(self) -> tuple[int, float]:
-        """The row at which the inequality was proved (0: not proved), and the level."""
+        """The row of the proof (0: not proved), and the level."""
         return self._proved_at, self.level
 
     @property
     def refutation(self) -> tuple[int, float]:
-        """The row at which the inequality was refuted (0: not refuted), and the level."""
+        """The row of the refutation (0: not refuted), and the level."""
         return self._refuted_at, self.level
 
 
 class Audit:
-    """Sequential test of statements about a list, sampled in random order.
+    """Test statements about a list sequentially, sampled in random order.
+
+    statements: as returned by `parse_statement`.
+    population: number of rows of the list.
+    level: error probability of all outcomes together.
 
     With probability 1 - level no outcome is ever wrong, at any number of rows: each statement has its share of the
     level. A statement is proved when all its inequalities are proved, each at the full share. It is refuted when one of
@@ -185,9 +193,10 @@ class Audit:
         ]
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Add rows, as columns of cells, and their strata.
+        """Add rows; none of them if one is invalid.
 
-        Either all rows are added, or none if one is invalid.
+        rows: columns of cells by name.
+        strata: the stratum of each row, for a list in strata.
         """
         values = [(test, test.inequality.values(rows)) for tests in self._tests for test in tests]
         sizes = {column.size for _, column in values}
@@ -316,7 +325,11 @@ class RunningMean:
         return tuple(round(one.to_units(one.threshold), 12) for one in self.statement.inequalities)
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Add rows, and the stratum of each for a list in strata, and append one point."""
+        """Add rows and append one point.
+
+        rows: columns of cells by name.
+        strata: the stratum of each row, for a list in strata.
+        """
         inequality = self.statement.inequalities[0]
         values = inequality.values(rows)
         before = self.points[-1].rows if self.points else 0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Interval(NamedTuple):
-    """A closed interval for a mean."""
+    """Hold a closed interval for a mean."""
 
     low: float
     high: float
@@ -35,7 +35,9 @@ class Interval(NamedTuple):
 
 
 class OnlineStatistic(ABC):
-    """Online statistic of values in [0, 1], for one or more actions.
+    """Base class of statistics of values in [0, 1], updated online by a kernel.
+
+    One or more actions are updated separately.
 
     A compiled kernel updates its state.
     A subclass implements `init`, which returns the initial state (a named tuple with the fields `counts` and `total`,
@@ -70,7 +72,11 @@ class OnlineStatistic(ABC):
         """Update the state with one value of one action; a kernel."""
 
     def update(self, x: Any, action: int | None = None) -> None:
-        """Add one value of `action`; without `action`, add one value of every action."""
+        """Add one value of one action, or one value of every action.
+
+        x: a value in [0, 1]; without `action`, one value per action.
+        action: index of the action.
+        """
         if action is None and self.actions > 1:
             self.extend(np.asarray(x, np.float64).reshape(1, -1))
             return
@@ -149,7 +155,7 @@ class OnlineStatistic(ABC):
 
 
 class Confidence(OnlineStatistic):
-    """Confidence intervals for the mean of values in [0, 1], updated online.
+    """Base class of confidence intervals for means in [0, 1], updated online.
 
     `population` is the number of rows of the pool N, or math.inf for independent draws. The interval of each action
     misses its mean with probability at most `level`. For simultaneous coverage of k actions, pass level / k.
@@ -191,12 +197,12 @@ def _check_population(owner: str, value: Any) -> float:
 
 
 def update_one(memory: Floats, action: int, value: float) -> None:
-    """Update the state vector with one value."""
+    """Update a state vector in place with one value of one action."""
     update_state(view(memory), action, value)  # noqa: F821
 
 
 def update_many(memory: Floats, actions: Rounds, values: Floats) -> None:
-    """Update the state vector with `values[i]` of `actions[i]`, in order."""
+    """Update a state vector in place with `values[i]` of `actions[i]`, in order."""
     state = view(memory)  # noqa: F821
     for i in range(values.size):
         update_state(state, actions[i], values[i])  # noqa: F821
@@ -204,6 +210,11 @@ def update_many(memory: Floats, actions: Rounds, values: Floats) -> None:
 
 def intersect(state: Any, action: int, low: float, high: float, population: float) -> None:
     """Intersect the interval of an action with [low, high] and its certain range.
+
+    state: with `counts`, `total`, `low` and `high`; changed in place.
+    action: index of the action.
+    low, high: ends of the new interval.
+    population: number of rows N.
 
     After n of N values with sum S, the mean lies in [S / N, (S + N - n) / N] with certainty. This range is applied
     last, so that an empty intersection (after a miss) becomes the nearest possible mean.

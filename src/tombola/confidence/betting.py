@@ -23,7 +23,9 @@ FIXED_GAPS = (0.35, 0.125, 0.04)
 PRIOR_ROWS = 30.0
 # Lower bound of the estimated distance before the first value, in standard deviations.
 MIN_GAP = 0.2
+# One adaptive strategy, and one per fixed gap.
 N_STRATEGIES = 1 + len(FIXED_GAPS)
+# Initial wealth of each strategy; the adaptive one gets half.
 STRATEGY_WEIGHTS = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
 # Largest share of the wealth that a single bet may lose.
 MAX_LOSS = 0.95
@@ -39,12 +41,18 @@ MIN_GRID_WIDTH = 1e-9
 
 
 def finite_gain(population: float, count: float) -> float:
-    """Return N / (N - count), the weight of the next value of a finite pool."""
+    """Return N / (N - count), the weight of the next value of a finite pool.
+
+    population: N; infinite for independent draws.
+    """
     return population / (population - count) if population < math.inf else 1.0
 
 
 def variance_estimate(squares: float, count: float) -> float:
-    """Return the regularised variance from the sum of squared errors.
+    """Return the regularised variance of values in [0, 1].
+
+    squares: sum of squared errors.
+    count: number of values.
 
     An error is the distance of a value from the mean estimate before it.
     """
@@ -52,12 +60,19 @@ def variance_estimate(squares: float, count: float) -> float:
 
 
 def mean_estimate(total: float, count: float) -> float:
-    """Return the regularised mean: one pseudo-value of 1/2."""
+    """Return the regularised mean: one pseudo-value of 1/2.
+
+    total, count: sum and number of values.
+    """
     return (0.5 + total) / (1.0 + count)
 
 
 def largest_target(total: float, count: float, variance: float) -> float:
-    """Return the largest mean that is worth betting against."""
+    """Return the largest mean that is worth betting against.
+
+    total, count: sum and number of values.
+    variance: its estimate.
+    """
     return mean_estimate(total, count) + REACH * math.sqrt(variance / (1.0 + count))
 
 
@@ -66,7 +81,17 @@ def update_wealth(
     points: Floats, wealth: Any, row: int, first: int, last: int,
     value: float, total: float, count: float, population: float, variance: float,
 ) -> None:  # fmt: skip
-    """Update the wealth of all strategies against points[first:last] by one bet.
+    """Update the wealth of all strategies against several means by one bet.
+
+    All strategies bet that `value` is above the mean. Bets depend on the past only, through `total`, `count` and
+    `variance`, which exclude `value`.
+
+    points: means to bet against, sorted; those in points[first:last] are used.
+    wealth, row: the four strategies are in wealth[row : row + 4]; changed in place.
+    first, last: range of points.
+    value: the next value, in [0, 1].
+    total, count, variance: of the earlier values.
+    population: number of rows.
 
     The strategies are in wealth[row : row + 4]; all bet that `value` is above the point. `points` is sorted. The bets
     depend on the past only, through `total`, `count` and `variance`, which exclude `value`.
@@ -95,7 +120,11 @@ def update_wealth(
 
 
 def total_wealth(wealth: Any, row: int, at: int) -> float:
-    """Return the weighted wealth of the four strategies at one point."""
+    """Return the weighted wealth of the four strategies at one point.
+
+    wealth, row: the four strategies are in wealth[row : row + 4].
+    at: index of the point.
+    """
     total = 0.0
     for q in range(N_STRATEGIES):
         total += STRATEGY_WEIGHTS[q] * wealth[row + q, at]
@@ -103,7 +132,9 @@ def total_wealth(wealth: Any, row: int, at: int) -> float:
 
 
 class BettingGrid(NamedTuple):
-    """Grid of e-processes, one per candidate mean.
+    """Hold a grid of e-processes, one per candidate mean.
+
+    counts, total, low, high, squares: of each action.
 
     Row a of `points` holds the means tested from below for action a, row k + a those of its mirrored values 1 - x.
     Row r has its four wealths in rows 4 r .. 4 r + 3 of `wealth`. The means not yet refuted are head..tail-1, sorted.
@@ -148,7 +179,11 @@ class Betting(Confidence):
 
 
 def new_grid(population: float, level: float, actions: int) -> BettingGrid:
-    """Return the grid before the first value."""
+    """Return the grid before the first value.
+
+    population: number of rows.
+    level: error probability of each action.
+    """
     empty, sides = np.zeros(actions), np.zeros(2 * actions)
     return BettingGrid(
         counts=empty,
@@ -167,7 +202,10 @@ def new_grid(population: float, level: float, actions: int) -> BettingGrid:
 
 
 def update_grid(state: Any, action: int, value: float) -> None:
-    """Bet on the next value of an action, and update its interval."""
+    """Bet on the next value of an action, and update its interval in place.
+
+    state: a `BettingGrid`, or a state with its fields.
+    """
     n, total, k = state.counts[action], state.total[action], state.counts.size
     variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
     place_bets(state, action, value, total, n, variance)
@@ -182,7 +220,13 @@ def update_grid(state: Any, action: int, value: float) -> None:
 
 @no_inline
 def place_bets(state: Any, row: int, value: float, total: float, n: float, variance: float) -> None:
-    """Bet against all live means of a row up to `largest_target`."""
+    """Bet against all live means of a row up to `largest_target`, in place.
+
+    state: a `BettingGrid`.
+    row: row of `points`.
+    value: the next value, mirrored for rows k + a.
+    total, n, variance: sum, number and variance of the earlier values.
+    """
     first, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
     top, last, end = largest_target(total, n, variance), first, tail
     # Binary search for the first point at or above `top`.
@@ -201,7 +245,13 @@ def place_bets(state: Any, row: int, value: float, total: float, n: float, varia
 
 @no_inline
 def drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
-    """Drop refuted means and those above `ceiling`; refine a half-empty grid."""
+    """Drop refuted means and those above `ceiling`; refine a half-empty grid.
+
+    state: a `BettingGrid`, changed in place.
+    row: row of `points`.
+    total: sum of the values of the row.
+    ceiling: largest possible mean.
+    """
     head, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
     certain = total / state.population
     while head < tail and (
@@ -220,7 +270,12 @@ def drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
 
 
 def refine(points: Floats, head: int, tail: int, below: float) -> None:
-    """Insert a midpoint below every live point, and move all points to the front."""
+    """Insert a midpoint below every live point, and move all points to the front.
+
+    points: one row of the grid, changed in place.
+    head, tail: points[head:tail] are live.
+    below: left neighbour of the first live point.
+    """
     repeat_twice(points, head, tail)
     for j in range(0, 2 * (tail - head), 2):
         points[j] = (below + points[j + 1]) / 2.0

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Confidence statements about all actions of a pool.
+    """Hold confidence statements about all actions of a pool.
+
+    They are simultaneously valid with probability 1 - level.
 
     They are simultaneously valid with probability 1 - level.
     names: the actions.
@@ -99,6 +101,10 @@ class Certificate:
 
     def certified(self, within: float) -> bool:
         """Return whether some action is proved to be this close to the best.
+
+        Use it as a stopping rule.
+
+        within: largest distance from the best mean, in losses.
 
         A stopping rule.
         """

@@ -46,7 +46,11 @@ class EProcessState(NamedTuple):
 
 
 class EProcess(OnlineStatistic):
-    """E-process against the hypothesis that a mean is at most, or at least, m.
+    """Test the hypothesis that a mean is at most, or at least, m, by an e-process.
+
+    at_most, at_least: m; one of the two.
+    population: number of rows, or math.inf.
+    level: error probability.
 
     If the hypothesis is true, the wealth ever reaches 1 / level with probability at most `level`; so once it does, the
     hypothesis is refuted. The wealth is infinite once the values make the hypothesis impossible for a pool of this
@@ -127,7 +131,13 @@ class EProcess(OnlineStatistic):
 
 
 def place_bet(state: Any, action: int, value: float, total: float, variance: float) -> None:
-    """Bet that the value is above the hypothesised mean, and update the wealth."""
+    """Bet that a value is above the hypothesised mean, and update the wealth.
+
+    state: an `EProcessState`, changed in place.
+    action: index of the action.
+    value: mirrored if the hypothesis is about the smallest mean.
+    total, variance: of the earlier values.
+    """
     n, mean = state.counts[action], state.points[action, 0]
     # The sum alone exceeds N times the hypothesised mean: impossible, whatever the unseen rows are.
     if (total + value) / state.population > mean + ROUNDING:

@@ -13,6 +13,7 @@ from tombola.confidence.base import Confidence, intersect
 
 # Bardenet and Maillard (2015): two Bernstein tails of two events each, three events for the deviation.
 BERNSTEIN_EVENTS = 7.0
+# Bardenet and Maillard (2015), the constant kappa of their empirical bound.
 BERNSTEIN_LINEAR = 7 / 3 + 3 / math.sqrt(2.0)
 
 
@@ -71,7 +72,7 @@ def bernstein_serfling_radius(count: float, population: float, variance: float, 
 
 
 class Moments(NamedTuple):
-    """Count, sum, interval and centred sum of squares of every action."""
+    """Hold count, sum, interval and centred sum of squares of every action."""
 
     counts: Floats
     total: Floats
@@ -85,6 +86,8 @@ class Moments(NamedTuple):
 def add_value(state: Any, action: int, value: float) -> None:
     """Update count, sum and centred squares (Welford 1962); reset the interval.
 
+    state: `Moments`, changed in place.
+
     Without the reset the intervals of several counts would be intersected, which only confidence sequences allow.
     """
     before = state.total[action] / max(state.counts[action], 1.0)
@@ -95,13 +98,16 @@ def add_value(state: Any, action: int, value: float) -> None:
 
 
 def set_interval(state: Any, action: int, radius: float) -> None:
-    """Write the interval with this half width around the sample mean."""
+    """Write the interval with this half width around the sample mean.
+
+    state: `Moments`, changed in place.
+    """
     mean = state.total[action] / state.counts[action]
     intersect(state, action, mean - radius, mean + radius, state.population)
 
 
 class FixedCount(Confidence):
-    """Base of intervals with coverage at one sample size, fixed in advance."""
+    """Base class of intervals with coverage at one sample size, fixed in advance."""
 
     anytime_valid: ClassVar[bool] = False
 

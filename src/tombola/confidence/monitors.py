@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PairedDifferences:
-    """Bounds on the distance of actions from the best, by paired differences.
+    """Bound the distance of actions from the best, by paired differences.
 
     All bounds for all actions hold simultaneously with probability 1 - level. If b is a best action, the mean of the
     differences a - b is bounded above for each of the k - 1 others, at level / (k - 1); b need not be known
@@ -53,7 +53,7 @@ class PairedDifferences:
         self._batches.append(np.asarray(rows, np.float64).reshape(-1, self.actions))
 
     def distance(self, action: int) -> float:
-        """Return an upper bound on the mean loss of this action minus that of a best one."""
+        """Return an upper bound on mean loss of this action minus that of a best one."""
         if self.actions == 1:
             return 0.0
         sequence, n_read = self._sequences.get(action) or (self._new_sequence(), 0)
@@ -68,7 +68,11 @@ class PairedDifferences:
 
 
 class RowMonitor:
-    """Certificate of whole rows of losses, one per action, in random order.
+    """Certify the actions of a pool from whole rows of losses, in random order.
+
+    actions: their names.
+    population: number of rows of the pool.
+    level: error probability.
 
     >>> monitor = RowMonitor(["a", "b"], population=1000)
     >>> monitor.extend([[0.0, 1.0], [0.4, 0.5]] * 20)
@@ -95,7 +99,11 @@ class RowMonitor:
     def certificate(
         self, rounds: int | None = None, answered: int | None = None, loss: float = math.nan
     ) -> Certificate:
-        """Return the current certificate; with `loss`, also bound the regret."""
+        """Return the current certificate.
+
+        rounds, answered: rows played, and rows with a known loss; all rows by default.
+        loss: total loss of the plays; with it, the certificate bounds the regret.
+        """
         paired = np.full(len(self.names), np.inf)
         # Only the leader is compared: k - 1 sequences instead of k (k - 1).
         leader = int(np.argmin(self._confidence.means))
@@ -107,7 +115,9 @@ class RowMonitor:
 
 
 class ActionMonitor:
-    """Certificate of a session: each call reads the outcomes since the last call.
+    """Certify the actions of a session from its outcomes.
+
+    Each call of `certificate` reads the outcomes since the last call.
 
     `population` is the number of rows of the pool that the rounds are drawn from; the horizon by default.
 
@@ -223,7 +233,10 @@ def certify_trace(
 ) -> Certificate:
     """Return the certificate of a trace, from the feedback of its learner only.
 
-    Only the first `rounds` rounds are used; all of them by default.
+    trace, pool: the play, and the pool it was played on.
+    rounds: number of rounds to use; all of them if None.
+    level: error probability of the certificate.
+    method: the confidence sequence.
 
     >>> from tombola import FollowTheLeader, Pool, play
     >>> pool = Pool([[0.0, 1.0]] * 500)

@@ -124,7 +124,7 @@ class OrderVerdict(NamedTuple):
 
 
 class RandomOrderTest:
-    """Sequential test of random order for one or more columns of values in [0, 1].
+    """Test random order sequentially, for columns of values in [0, 1].
 
     In random order, an alarm is ever raised with probability at most `level`. A column is an action: add whole rows,
     or, with bandit feedback, the loss of the action played together with that action.
@@ -151,7 +151,11 @@ class RandomOrderTest:
         return compile_loop(update_one, (self._memory, self._rng, 0, 0.0), view=self._view)
 
     def update(self, x: Any, action: int | None = None) -> bool:
-        """Add one value of a column, or one row, and return `alarm`."""
+        """Add one value of a column, or one row; return `alarm`.
+
+        x: a value, or without `action` one value per column.
+        action: index of the column.
+        """
         if action is None and self.columns > 1:
             return self.extend(np.asarray(x, np.float64).reshape(1, -1))
         at = 0 if action is None else action
@@ -211,6 +215,10 @@ class RandomOrderTest:
 def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
     """Test whether the rows of a table or pool are in random order as listed.
 
+    losses: a pool, or an array of shape (rows, columns).
+    level: probability of a false alarm.
+    seed: of ties and shuffles.
+
     >>> print(check_order(np.repeat([[0.0, 1.0], [1.0, 0.0]], 100, axis=0), seed=0))
     not in random order: alarm in column 0 after ... values, p-value ...
     """
@@ -262,12 +270,12 @@ def _initial_state(columns: int, threshold: float) -> MartingaleState:
 
 
 def update_one(memory: Floats, rng: RngState, column: int, value: float) -> None:
-    """Update the state vector with one value."""
+    """Update a state vector in place with one value of one column."""
     bet(view(memory), column, rank(view(memory), column, value, uniform(rng)))  # noqa: F821 - bound by `compile_loop`
 
 
 def update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) -> None:
-    """Update the state vector with `values[i]` of `columns[i]`, in order."""
+    """Update a state vector in place with `values[i]` of `columns[i]`, in order."""
     state = view(memory)  # noqa: F821 - bound by `compile_loop`
     for i in range(values.size):
         bet(state, columns[i], rank(state, columns[i], values[i], uniform(rng)))
@@ -275,6 +283,8 @@ def update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) -> 
 
 def rank(state: Any, column: int, value: float, u: float) -> float:
     """Count a value and return its normalised rank in (0, 1).
+
+    state: a `MartingaleState`, changed in place.
 
     Ties with earlier values are broken by u in [0, 1).
     """
@@ -289,7 +299,10 @@ def rank(state: Any, column: int, value: float, u: float) -> float:
 
 
 def count_upto(tree: Floats, place: int) -> float:
-    """Return the number of values in the bins 1..place (prefix sum of a Fenwick tree)."""
+    """Return the number of values in the bins 1..place.
+
+    tree: Fenwick tree of counts per bin; the result is a prefix sum.
+    """
     total = 0.0
     while place > 0:
         total += tree[place]
@@ -299,6 +312,9 @@ def count_upto(tree: Floats, place: int) -> float:
 
 def bet(state: Any, column: int, ranked: float) -> None:
     """Update the wealth of all strategies of a column by one bet on a rank.
+
+    state: a `MartingaleState`, changed in place.
+    ranked: normalised rank of the new value.
 
     Before each bet a share of the total wealth is redistributed, which keeps the total a martingale.
     """
@@ -321,7 +337,12 @@ def bet(state: Any, column: int, ranked: float) -> None:
 
 
 def payoffs(outcome: Floats, ranked: float, last: float) -> None:
-    """Write the payoff of each kind of bet, of mean <= 0 for a uniform rank."""
+    """Write the payoff of each kind of bet, of mean <= 0 for a uniform rank.
+
+    outcome: output, one payoff per kind.
+    ranked: normalised rank of the new value.
+    last: side of the rank before, +1 or -1.
+    """
     off = ranked - 0.5
     outcome[DRIFT] = off  # values grow, or shrink
     outcome[ECHO] = off * last  # on the same side as the last rank, or not
@@ -333,7 +354,11 @@ def payoffs(outcome: Floats, ranked: float, last: float) -> None:
 
 
 def record(state: Any, column: int, total: float) -> None:
-    """Update the largest wealth and the first alarm, and rescale a huge wealth."""
+    """Update the largest wealth and the first alarm; rescale a huge wealth.
+
+    state: a `MartingaleState`, changed in place.
+    total: wealth of all strategies of the column.
+    """
     log_wealth = state.exponent[column] + math.log(max(total, 1e-300))
     state.max_log_wealth[column] = max(state.max_log_wealth[column], log_wealth)
     if state.alarm_at[column] == 0.0 and log_wealth >= state.threshold:

@@ -15,6 +15,7 @@ from tombola._types import Floats, Order, RngState
 from tombola.engine.compiler import Workload, compile_loop
 from tombola.rng import integers, new_rng
 
+# Autocorrelations in the statistic of Ljung and Box.
 N_LAGS = 10
 # Longer lists are reduced to means of consecutive rows.
 MAX_ROWS = 10_000
@@ -94,7 +95,12 @@ def sequential_p_value(
 
 
 def exceeds(line: Floats, rows: Floats, order: Order, threshold: float) -> bool:
-    """Return whether any column has a statistic of at least `threshold` in this order."""
+    """Return whether any column reaches `threshold` in this order.
+
+    line: scratch space for one column.
+    rows: standardised table, shape (rows, columns).
+    order: row indices.
+    """
     for column in range(rows.shape[1]):
         copy_in_order(line, rows, order, column)
         if step_exponent(line) >= threshold or autocorrelation_exponent(line) >= threshold:
@@ -103,13 +109,21 @@ def exceeds(line: Floats, rows: Floats, order: Order, threshold: float) -> bool:
 
 
 def copy_in_order(line: Floats, rows: Floats, order: Order, column: int) -> None:
-    """Write a column in this order into `line`."""
+    """Write a column in this order into `line`.
+
+    line: output, shape (rows,).
+    rows: table, shape (rows, columns).
+    """
     for i in range(order.size):
         line[i] = rows[order[i], column]
 
 
 def step_exponent(line: Floats) -> float:
-    """Return 2 D^2 - ln 2, D = largest partial sum / sqrt(n).
+    """Return the exponent of the CUSUM statistic: 2 D^2 - ln 2.
+
+    D = largest partial sum / sqrt(n); the tail is that of a Brownian bridge.
+
+    line: a standardised column in its order.
 
     The exponent of the tail of a Brownian bridge.
     """
@@ -121,7 +135,9 @@ def step_exponent(line: Floats) -> float:
 
 
 def autocorrelation_exponent(line: Floats) -> float:
-    """Return -ln P(chi-square >= Q), Q being the statistic of Ljung and Box.
+    """Return the exponent of the statistic of Ljung and Box: -ln P(chi-square >= Q).
+
+    line: a standardised column in its order.
 
     The chi-square distribution has `N_LAGS` degrees of freedom.
     """

@@ -23,7 +23,12 @@ MAX_BERNSTEIN_BET = 0.5
 
 
 class SequenceState(NamedTuple):
-    """Sums of every action; numerator / denominator is the centre of the interval."""
+    """Sums of every action; numerator / denominator is the centre of the interval.
+
+    squares, gain_squares: sums of squared errors, and of squared gains.
+    cost: sum of the costs of all bets.
+    log_level: ln(2 / level).
+    """
 
     counts: Floats
     total: Floats
@@ -39,7 +44,7 @@ class SequenceState(NamedTuple):
 
 
 class ClosedForm(Confidence):
-    """Base of the confidence sequences in closed form."""
+    """Base class of the confidence sequences in closed form."""
 
     anytime_valid: ClassVar[bool] = True
 
@@ -63,6 +68,8 @@ class ClosedForm(Confidence):
 def next_bet(state: Any, action: int, variance: float) -> float:
     """Return the next bet for this variance, and add its gain to the sum.
 
+    state: a `SequenceState`, changed in place.
+
     The optimal bet for count n is g_i sqrt(2 log_level / (variance (g_1^2 + ... + g_n^2))) with g = `finite_gain`.
     Here n is the current count; the extra logarithm keeps the sum of the costs finite.
     """
@@ -75,7 +82,12 @@ def next_bet(state: Any, action: int, variance: float) -> float:
 
 
 def add_weighted(state: Any, action: int, value: float, bet: float, cost: float) -> None:
-    """Add a value with this bet and cost, and write the interval."""
+    """Add a value with this bet and cost, and write the interval.
+
+    state: a `SequenceState`, changed in place.
+    value: in [0, 1].
+    bet, cost: chosen from the past only.
+    """
     left = state.population - state.counts[action]
     state.numerator[action] += bet * (value + state.total[action] / left)
     state.denominator[action] += bet * finite_gain(state.population, state.counts[action])

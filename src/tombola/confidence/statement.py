@@ -17,12 +17,18 @@ from tombola.errors import ParameterError, TableError
 
 # Columns of cells by name.
 Batch = Mapping[str, Any]
+# Smallest and largest possible number of a column.
 Span = tuple[float, float]
+# The default span.
 UNIT_SPAN: Span = (0.0, 1.0)
 
+# Regular expression of a number, as one group.
 NUMBER_PATTERN = r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"
+# Examples in error messages.
 EXAMPLES = "'mean(COLUMN) > 0.7', 'share(COLUMN = VALUE) >= 0.9' or '|mean(FIRST) - mean(SECOND)| <= 0.02'"
+# The fix in error messages about numbers outside of the span.
 SPAN_EXAMPLE = "--range 0,100, or span=(0, 100) in Python"
+# Sign -> function that compares cells with a value.
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
@@ -34,7 +40,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Inequality(NamedTuple):
-    """Inequality between the mean of a quantity and a threshold, both in [0, 1].
+    """Compare the mean of a quantity with a threshold, both in [0, 1].
 
     values: computes the quantity of every row, shape (rows,).
     threshold: the number compared with.
@@ -70,7 +76,7 @@ class Inequality(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement about a list: its text, its inequalities and the columns it reads.
+    """Hold a statement about a list: text, inequalities, and columns it reads.
 
     >>> print(parse_statement("share(grade = pass) >= 0.9"))
     share(grade = pass) >= 0.9
@@ -92,6 +98,8 @@ class Statement:
 def mean_above(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Statement:
     """Return the statement "the mean of a column is above a threshold".
 
+    span: smallest and largest possible number of the column.
+
     >>> mean_above("score", 70, span=(0, 100)).text
     'mean(score) > 70'
     """
@@ -99,12 +107,18 @@ def mean_above(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Stat
 
 
 def mean_below(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Statement:
-    """Return the statement "the mean of a column is below a threshold"."""
+    """Return the statement "the mean of a column is below a threshold".
+
+    span: smallest and largest possible number of the column.
+    """
     return _mean("mean_below", column, "<", threshold, span)
 
 
 def share_at_least(column: str, sign: str, value: Any, share: float) -> Statement:
     """Return the statement "this share of rows satisfies `column sign value`".
+
+    sign: one of =, !=, <, <=, > and >=.
+    share: in [0, 1].
 
     >>> share_at_least("grade", "=", "pass", 0.9).text
     'share(grade = pass) >= 0.9'
@@ -115,6 +129,9 @@ def share_at_least(column: str, sign: str, value: Any, share: float) -> Statemen
 def differ_at_most(first: str, second: str, most: float, *, span: Span = UNIT_SPAN) -> Statement:
     """Return the statement "the means of two columns differ by at most `most`".
 
+    first, second: names of the columns.
+    span: smallest and largest possible number of both columns.
+
     >>> differ_at_most("old", "new", 0.02).text
     '|mean(old) - mean(new)| <= 0.02'
     """
@@ -122,7 +139,9 @@ def differ_at_most(first: str, second: str, most: float, *, span: Span = UNIT_SP
 
 
 def parse_statement(text: str, *, span: Span = UNIT_SPAN) -> Statement:
-    """Parse a statement about columns of numbers from `span[0]` to `span[1]`.
+    """Parse a statement such as "mean(score) > 70".
+
+    span: smallest and largest possible number of its columns.
 
     >>> [len(parse_statement(text).inequalities) for text in ("mean(a) < 0.2", "|mean(a) - mean(b)| <= 0.1")]
     [1, 2]

@@ -1,4 +1,4 @@
-"""Stratified mean: a list in strata of known size, each sampled in random order."""
+"""Stratified mean: strata of known size, each sampled in random order."""
 
 import math
 from collections import Counter
@@ -14,6 +14,9 @@ from tombola.errors import ParameterError
 
 class Strata:
     """Confidence sequence for the mean of a list in strata.
+
+    sizes: number of rows of each stratum, by name.
+    level: error probability.
 
     Rows may be drawn from any stratum at any time.
     Each of s strata has a betting confidence sequence at level / s; the bounds are averaged by stratum size.
@@ -31,7 +34,10 @@ class Strata:
         self._sequences = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
 
     def extend(self, values: Any, strata: Any) -> None:
-        """Add values in [0, 1] with their strata; none of them if one is invalid."""
+        """Add values in [0, 1]; none of them if one is invalid.
+
+        strata: the stratum of each value.
+        """
         numbers, names = np.asarray(values, np.float64), np.asarray(strata, dtype=object)
         if numbers.ndim != 1 or names.shape != numbers.shape:
             raise ParameterError(

@@ -1,4 +1,6 @@
-"""Exact expected regret of a learner on small inputs, from the tree of all row sequences.
+"""Exact expected regret of a learner on small inputs.
+
+It is computed from the tree of all row sequences.
 
 The reference for everything that is sampled elsewhere, and for the hierarchy i.i.d. <= random order <= adversarial
 (Theorem B.1 of the paper).

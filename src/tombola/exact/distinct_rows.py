@@ -1,4 +1,4 @@
-"""Distinct rows of small inputs for any kind of feedback, and the loss of the comparator on them."""
+"""Distinct rows of small inputs, and the loss of the comparator on them."""
 
 import itertools
 from abc import ABC, abstractmethod
@@ -16,12 +16,13 @@ from tombola.classification.pool import LabelledPool
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
+# A row as numbers.
 Row: TypeAlias = tuple[float, ...]
 Input: TypeAlias = Any  # a Pool, a LabelledPool, or an array of losses
 
 
 def zero_one(actions: int) -> Floats:
-    """Return every row of losses 0 and 1.
+    """Return every row of losses 0 and 1, shape (2^actions, actions).
 
     >>> zero_one(2).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
@@ -31,7 +32,7 @@ def zero_one(actions: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows(ABC):
-    """Distinct rows of an input.
+    """Base class of the distinct rows of an input.
 
     `values[i]` is row i as numbers: losses and costs, or features, label and weight. `indices` gives for every row of
     the input its distinct row, and `counts` the frequencies.
@@ -46,16 +47,25 @@ class DistinctRows(ABC):
 
     @abstractmethod
     def pool(self, rows: Sequence[int]) -> Any:
-        """Return the pool of these distinct rows, in this order."""
+        """Return the pool of these distinct rows, in this order.
+
+        rows: indices of distinct rows.
+        """
 
     @abstractmethod
     def best(self, counts: Sequence[int], horizon: int) -> float:
-        """Return the comparator's loss in `horizon` rounds on rows with these frequencies."""
+        """Return the comparator's loss in `horizon` rounds.
+
+        counts: frequency of each distinct row; scaled to the horizon.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class LossRows(DistinctRows):
-    """Rows of losses and costs; the comparator is the best action, or the best mix within the budget."""
+    """Distinct rows of losses and costs.
+
+    The comparator is the best action, or the best mix within the budget.
+    """
 
     distinct_pool: Pool
     budget: Budget | None
@@ -77,7 +87,10 @@ class LossRows(DistinctRows):
 
 @dataclass(frozen=True, eq=False)
 class LabelRows(DistinctRows):
-    """Rows of features, label and weight; the comparator is the best hypothesis of the class."""
+    """Distinct rows of features, label and weight.
+
+    The comparator is the best hypothesis of the class.
+    """
 
     distinct_pool: LabelledPool
     learner: LabelLearner
@@ -93,7 +106,11 @@ class LabelRows(DistinctRows):
 
 
 def distinct_rows(owner: str, learner: Any, rows: Input, budget: Budget | None) -> DistinctRows:
-    """Return the distinct rows of an input that fits this learner; raise ParameterError otherwise."""
+    """Return the distinct rows of an input; raise if it does not fit the learner.
+
+    owner: named in the error message.
+    rows: a Pool, a LabelledPool, or an array of losses.
+    """
     labels = isinstance(learner, LabelLearner)
     if labels != isinstance(rows, LabelledPool):
         raise ParameterError(

@@ -32,7 +32,7 @@ class Choice(NamedTuple):
 
 
 class EnumerableLearner(ABC):
-    """A learner with an expected loss that can be computed by enumeration.
+    """Base class of learners with an expected loss computed by enumeration.
 
     `branches_on_actions`: later states depend on the action played, one of at most `max_branches`.
     `sees_features`: the learner sees the row's features before it acts.
@@ -51,18 +51,32 @@ class EnumerableLearner(ABC):
 
     @abstractmethod
     def choices(self, snapshot: Snapshot, kind: int) -> list[Choice]:
-        """Return the possible actions in a state, on distinct row `kind`."""
+        """Return the possible actions in a state.
+
+        kind: index of the distinct row.
+        """
 
     @abstractmethod
     def observe(self, snapshot: Snapshot, round: int, action: int, probability: float, kind: int) -> Snapshot:
-        """Return the state after the feedback of an earlier round."""
+        """Return the state after the feedback of an earlier round.
+
+        round: of the play, from 1.
+        action, probability: of the play.
+        kind: index of the distinct row.
+        """
 
     @abstractmethod
     def loss(self, action: int, kind: int) -> float:
-        """Return the loss of an action on distinct row `kind`."""
+        """Return the loss of an action.
+
+        kind: index of the distinct row.
+        """
 
     def not_enumerable(self, reason: str) -> ParameterError:
-        """Return the error for a learner with random choices that cannot be enumerated."""
+        """Return the error for random choices that cannot be enumerated.
+
+        reason: part of the message.
+        """
         return ParameterError(
             f"{self._owner}: expected a learner with known probabilities of its random choices, got {self._name} ({reason}); "
             "write compare(...) to estimate its regret from many orders."
@@ -70,7 +84,10 @@ class EnumerableLearner(ABC):
 
 
 class LossLearner(EnumerableLearner):
-    """A learner of losses (full, bandit, budgeted); a snapshot is a copy of its state and workspace."""
+    """A learner of losses; a snapshot is a copy of its state and workspace.
+
+    Feedback is full, bandit or budgeted.
+    """
 
     sees_features = False
 
@@ -197,7 +214,13 @@ class LabelPredictor(EnumerableLearner):
 def make_enumerable(
     owner: str, learner: Any, kinds: DistinctRows, horizon: int, budget: Budget | None, stop: Stop
 ) -> EnumerableLearner:
-    """Return the enumerable form of a learner on these distinct rows."""
+    """Return the enumerable form of a learner.
+
+    owner: named in error messages.
+    kinds: distinct rows of the input.
+    horizon: number of rounds.
+    budget, stop: budget and stop rule, if any.
+    """
     feedback_type(learner)
     if isinstance(kinds, LabelRows):
         return LabelPredictor(owner, learner, kinds, horizon)

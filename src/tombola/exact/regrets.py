@@ -1,4 +1,4 @@
-"""Exact expected regrets: sums over all sequences of rows of the learner's expected loss.
+"""Exact expected regrets: sums over all sequences of rows.
 
 Sequences with a common prefix share its computation: a node of the tree is a prefix with the possible learner states
 after it. The learner's rng is enumerated, not sampled: a mix is averaged over, and the tree branches over actions where
@@ -22,6 +22,7 @@ from tombola.exact.enumerable_learner import Choice, Snapshot, make_enumerable
 # About a minute of computation with a compiled learner.
 MAX_NODES = 2_000_000
 
+# Distinct rows of the first rounds, a node of the tree.
 Path: TypeAlias = tuple[int, ...]
 
 
@@ -57,7 +58,12 @@ def expected_loss(
     stop: Stop = "fits",
     limit: int = MAX_NODES,
 ) -> float:
-    """Return the expected loss of the learner on these rows in this order, over its rng.
+    """Return the expected loss of a learner on rows in this order, over its rng.
+
+    rows: a pool, or an array of losses.
+    delay: rounds between a play and its feedback.
+    budget, stop: budget and stop rule, if any.
+    limit: largest number of nodes of the tree.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> expected_loss(FollowTheLeader(), [[1, 0], [0, 1], [1, 0]])
@@ -81,9 +87,13 @@ def random_order(
 ) -> float:
     """Return the exact expected regret of the learner on this pool in random order.
 
-    Feedback arrives `delay` rounds late. Orders that differ only in equal rows are computed once. The comparator is the
-    best action; with a `budget` the best fixed mix within it; on a labelled pool the best hypothesis of the class. A
-    tree of more than `limit` nodes raises ParameterError.
+    Orders that differ only in equal rows are computed once. The comparator is the best action; with a `budget` the
+    best fixed mix within it; on a labelled pool the best hypothesis of the class.
+
+    pool: a pool, or an array of losses.
+    delay: rounds between a play and its feedback.
+    budget, stop: budget and stop rule, if any.
+    limit: a tree with more nodes raises ParameterError.
 
     >>> from tombola import Pool
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -112,7 +122,11 @@ def worst_pool(
     stop: Stop = "fits",
     limit: int = MAX_NODES,
 ) -> tuple[float, Any]:
-    """Return the largest expected regret in random order, and a pool that attains it.
+    """Return the largest expected regret in random order, and a pool attaining it.
+
+    The maximum is over all pools of `horizon` rows with values among the distinct rows of `rows`.
+
+    delay, budget, stop, limit: as in `random_order`.
 
     The maximum is over all pools of `horizon` rows with values among the distinct rows of `rows`.
 
@@ -137,7 +151,12 @@ def worst_case(
     stop: Stop = "fits",
     limit: int = MAX_NODES,
 ) -> Regrets:
-    """Return the worst expected regrets over all inputs of `horizon` rows with values among `rows`.
+    """Return the worst expected regrets in all three input models.
+
+    The maximum is over inputs of `horizon` rows with values among `rows`.
+
+    grid: denominator of the probabilities of the i.i.d. model.
+    delay, budget, stop, limit: as in `random_order`.
 
     Adversarial and random order are exact maxima. The i.i.d. maximum is over distributions with probabilities that are
     multiples of 1/grid: a lower bound on the maximum over all distributions.

@@ -1,4 +1,4 @@
-"""Learners, loaded on first use, so that one learner does not import the others.
+"""Learners, loaded on first use, so that one does not import the others.
 
 Add a learner: its file in the folder of its feedback, one import and one line of `_MODULES` here.
 """

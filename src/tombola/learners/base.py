@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 from tombola._types import Floats, RngState
 from tombola.errors import LearnerError
 
+# Kind of feedback: the losses of all actions, or of the action played.
 Feedback = Literal["full", "bandit"]
 Kernel: TypeAlias = Callable[..., Any]
 
@@ -67,7 +68,10 @@ class Learner(ABC):
 
     @abstractmethod
     def init(self, actions: int, horizon: int) -> Any:
-        """Return the state before the first round: a named tuple of numbers and arrays."""
+        """Return the state before the first round, a named tuple of numbers and arrays.
+
+        actions, horizon: number of actions and of rounds.
+        """
 
     @staticmethod
     @abstractmethod
@@ -80,7 +84,7 @@ class Learner(ABC):
     @staticmethod
     @abstractmethod
     def observe(state: Any, *feedback: Any) -> None:
-        """Update the state with the feedback of one round."""
+        """Update the state in place with the feedback of one round."""
 
     @staticmethod
     def needs_plan(state: Any) -> bool:
@@ -88,7 +92,7 @@ class Learner(ABC):
         return False
 
     def plan(self, state: Any, rng: RngState) -> None:  # noqa: B027 - most learners never plan
-        """Compute in plain Python between two rounds, and write the result into `state`."""
+        """Compute between two rounds in plain Python; write the result into `state`."""
 
     @property
     def plans(self) -> bool:
@@ -106,7 +110,10 @@ class Learner(ABC):
         return False
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the functions to compile."""
+        """Return the kernels `act` or `mix`, `observe` and `needs_plan` to compile.
+
+        actions, horizon: number of actions and of rounds; most learners ignore them.
+        """
         return Kernels(
             act=kernel_by_name(self, "act"),
             mix=None,
@@ -115,7 +122,7 @@ class Learner(ABC):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return the regret bound for every pool in random order, or None.
+        """Return a bound on the expected regret for every pool in random order, or None.
 
         `delay` is the constant delay of the feedback, in rounds.
         """
@@ -144,7 +151,11 @@ class MixedLearner(Learner):
 
 
 def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
-    """Return a method of `learner` with the parameters of `KERNEL_PARAMETERS`."""
+    """Return a method of `learner` with its parameters in the engine's order.
+
+    method: "act", "mix", "observe" or "needs_plan".
+    feedback: kind of feedback, which selects the parameters of `observe`.
+    """
     key = f"{method} {feedback}".strip()
     kernel: Kernel = getattr(learner, method)
     # A kind of feedback defined elsewhere passes its arguments by position.

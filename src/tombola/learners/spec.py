@@ -47,6 +47,11 @@ def to_spec(learner: Any) -> dict[str, Any]:
 def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
     """Return the learner of a specification.
 
+    spec: as returned by `to_spec`.
+    given: if not None, it must have this specification and is returned.
+
+    Without `given`, the learner must be one of tombola or of an installed package.
+
     `given`, if it is not None, must have this specification and is returned. Without it, the learner must be one of
     tombola or of an installed package.
     """
@@ -142,6 +147,8 @@ def installed_learners() -> dict[str, type]:
 
 def has_bound(kind: Any) -> bool:
     """Return whether `bound` returns a number, for defaults or for a usual base.
+
+    kind: class of a learner.
 
     >>> has_bound(learners.UCB1), has_bound(learners.Simulation), has_bound(learners.ThompsonSampling)
     (True, True, False)

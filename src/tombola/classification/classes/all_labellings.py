@@ -10,7 +10,7 @@ from tombola.classification.classes.base import HypothesisClass, Ties, sauer_she
 
 @dataclass(frozen=True)
 class AllLabellings(HypothesisClass):
-    """Every labelling of `points` points; the features of a row say which point it is.
+    """Every labelling of `points` points; a row has one feature, its point.
 
     The minimiser labels a point by the majority of its labels; ties, and points never seen, are 0 if `ties` is "first"
     and 1 if it is "last".
@@ -40,18 +40,18 @@ class AllLabellings(HypothesisClass):
 
 
 class MajorityERM:
-    """Counts the labels of every point."""
+    """Count the labels of every point, and predict their majority."""
 
     def __init__(self, otherwise: int) -> None:
         self._otherwise = otherwise
         self._gains: dict[tuple[float, ...], float] = {}
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Count a label."""
+        """Count the label of the point of a row, with this weight."""
         point = tuple(row.tolist())
         self._gains[point] = self._gains.get(point, 0.0) + (weight if label == 1 else -weight)
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Label a row by the majority of its point."""
+        """Return the majority label of the point of a row; `rng` is unused."""
         gain = self._gains.get(tuple(row.tolist()), 0.0)
         return self._otherwise if gain == 0 else int(gain > 0)

@@ -12,6 +12,7 @@ from tombola.classification.pool import LabelledPool
 from tombola.errors import PoolError
 from tombola.rng import new_rng
 
+# Rule that selects one of several minimisers; see `switch_dp`.
 Ties: TypeAlias = Literal["first", "last", "middle", "random"]
 
 
@@ -19,42 +20,61 @@ class OnlineERM(Protocol):
     """Empirical risk minimiser that is updated row by row."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Take in the true label of a row."""
+        """Add the true label of a row.
+
+        row: features, shape (d,).
+        label: 0 or 1.
+        weight: loss of a wrong prediction.
+        """
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Label a row by a hypothesis of least error so far."""
+        """Return the label of a row by a hypothesis of smallest error so far.
+
+        rng: for random ties.
+        """
 
 
 @dataclass(frozen=True)
 class HypothesisClass(ABC):
-    """A class of functions from features to labels."""
+    """Base class of hypothesis classes: functions from features to labels 0 and 1."""
 
     ties: ClassVar[tuple[Ties, ...]] = ("first",)
 
     @property
     def dimensions(self) -> int | None:
-        """The number of features that a row must have; None if any number will do."""
+        """The number of features that a row must have; None if any number is allowed."""
         return None
 
     @property
     @abstractmethod
     def vc(self) -> int | None:
-        """The VC dimension; None where it is not known."""
+        """The VC dimension; None if unknown."""
 
     @abstractmethod
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
-        """Return an empty erm with room for `horizon` rows."""
+        """Return an empty minimiser.
+
+        ties: which of several minimisers predicts.
+        horizon: largest number of rows.
+        dimensions: number of features of a row.
+        """
 
     def growth(self, points: int) -> int | None:
-        """Return the largest number of labellings of n points, or its Sauer-Shelah bound."""
+        """Return the largest number of labellings of n points, or its Sauer-Shelah bound.
+
+        points: n. None if the VC dimension is unknown.
+        """
         return None if self.vc is None else sauer_shelah(points, self.vc)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension on n points or all numbers, or None."""
+        """Return the Littlestone dimension, or None if unknown.
+
+        points: size of the domain; None for all numbers.
+        """
         return None
 
     def check(self, dimensions: int) -> None:
-        """Raise PoolError unless rows with so many features can be labelled."""
+        """Raise PoolError unless rows with this number of features can be labelled."""
         if self.dimensions is not None and dimensions != self.dimensions:
             raise PoolError(
                 f"{type(self).__name__}: rows must have {self.dimensions} feature{'s' * (self.dimensions > 1)}, "
@@ -62,7 +82,7 @@ class HypothesisClass(ABC):
             )
 
     def best(self, pool: LabelledPool) -> Rounds:
-        """Return the labels of the rows of a pool by its best hypothesis."""
+        """Return the labels of all rows of a pool by its best hypothesis, shape (rows,)."""
         self.check(pool.dimensions)
         erm = self.online_erm("first", pool.rows, pool.dimensions)
         rng = new_rng(np.random.SeedSequence(0))
@@ -74,6 +94,8 @@ class HypothesisClass(ABC):
 
 def sauer_shelah(points: int, vc: int) -> int:
     """Return the Sauer-Shelah bound sum_{i <= d} C(n, i) (Sauer 1972, Shelah 1972).
+
+    points, vc: n and d.
 
     >>> sauer_shelah(3, 5), sauer_shelah(10, 2)
     (8, 56)

@@ -14,12 +14,13 @@ from tombola.errors import ParameterError
 
 @dataclass(frozen=True)
 class Estimator(HypothesisClass):
-    """The class that a scikit-learn-style `model` chooses from.
+    """Class of a scikit-learn-style model, refitted as data grows.
 
-    The model is refitted whenever the data has grown by `growth_factor`: an approximate minimiser.
+    It is an approximate minimiser. While all labels seen are the same, so is the prediction.
 
-    The model is copied, never changed. Its VC dimension is not known here, so there is no bound; give `dimension` if
-    you know it. As long as all labels seen are the same, so is the prediction.
+    model: with `fit` and `predict`; it is copied, never changed.
+    growth_factor: the model is refitted whenever the data has grown by this factor.
+    dimension: VC dimension, if known; without it there is no bound.
     """
 
     model: Any
@@ -43,7 +44,7 @@ class Estimator(HypothesisClass):
 
 
 class EstimatorERM:
-    """Fits a model now and then."""
+    """Fit a copy of the model whenever the data has grown by a factor."""
 
     def __init__(self, model: Any, factor: float, horizon: int, dimensions: int) -> None:
         self._model, self._factor = model, factor
@@ -53,12 +54,12 @@ class EstimatorERM:
         self._fitted: Any = None
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Keep a row."""
+        """Store a row with its label and weight."""
         self._rows[self._seen], self._labels[self._seen], self._weights[self._seen] = row, label, weight
         self._seen += 1
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Fit if it is time, and label a row."""
+        """Refit if due, and return the label of a row; `rng` is unused."""
         if self._seen >= self._next:
             self._fit()
         if self._fitted is None:

@@ -1,4 +1,4 @@
-"""Any finite class, given as a matrix of labels."""
+"""Finite hypothesis classes, given as a matrix of labels."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,7 +37,7 @@ class FiniteClass(HypothesisClass):
 
     @cached_property
     def array(self) -> NDArray[np.int64]:
-        """The matrix as an array."""
+        """The matrix as an array, shape (hypotheses, points)."""
         return np.array(self.matrix, np.int64)
 
     @property
@@ -64,7 +64,7 @@ class FiniteClass(HypothesisClass):
         return littlestone_dimension(self.array)
 
     def point_of(self, row: Floats) -> int:
-        """Return the point of a row of features."""
+        """Return the index of the point of a row of features."""
         value = float(row[0])
         if not (value.is_integer() and 0 <= value < self.points):
             raise PoolError(
@@ -78,7 +78,7 @@ class FiniteClass(HypothesisClass):
 
 
 class FiniteERM:
-    """Adds up the errors of every hypothesis."""
+    """Add up the errors of every hypothesis, and predict by a smallest one."""
 
     def __init__(self, hypotheses: FiniteClass, ties: Ties) -> None:
         self._class, self._ties = hypotheses, ties
@@ -86,11 +86,11 @@ class FiniteERM:
         self._errors = np.zeros(hypotheses.size)
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Take in the true label of a row."""
+        """Add the weight to the errors of all hypotheses that differ from the label."""
         self._errors += weight * (self._columns[self._class.point_of(row)] != label)
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Label a row by a hypothesis of least error."""
+        """Return the label of a row by a hypothesis of smallest error."""
         leaders = np.flatnonzero(self._errors == self._errors.min())
         if self._ties == "random":
             with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Half-planes, searched exactly."""
+"""Half-planes, with an exact search of the minimiser."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.classification.classes.base import HypothesisClass, Ties
-from tombola.classification.classes.plane import PlaneERM, run
+from tombola.classification.classes.plane import PlaneERM, run_compiled
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,24 @@ class Halfplanes(HypothesisClass):
 def find_halfplane(points: Floats, gains: Floats) -> Floats:
     """Return a half-plane of largest gain: two points of its line, side, part.
 
+    points: shape (n, 2).
+    gains: of label 1 over label 0 at each point.
+
     A side of 0 stands for all of the plane or none of it.
     """
     everything = float(gains.sum())
     found = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0 if everything > 0 else 0.0, 0.0])
-    run(best_halfplane, points, gains, np.zeros(gains.size), found, np.array([max(everything, 0.0)]))
+    run_compiled(best_halfplane, points, gains, np.zeros(gains.size), found, np.array([max(everything, 0.0)]))
     return found
 
 
 def best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, best: Floats) -> None:
-    """Search all lines through two points; `along` is the position on the line.
+    """Search all lines through two points for the largest gain; a kernel.
+
+    points, gains: as in `find_halfplane`.
+    along: scratch space, position of each point on the line; infinite for points off the line.
+    found: output, the half-plane.
+    best: output, its gain, shape (1,).
 
     It is infinite for points off the line.
     """
@@ -71,7 +79,7 @@ def best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, 
                     along[other] = dx * (points[other, 0] - x) + dy * (points[other, 1] - y)
             for split in range(gains.size):
                 if along[split] < np.inf:
-                    ahead, behind = share(along, gains, split)
+                    ahead, behind = gains_along_line(along, gains, split)
                     try_halfplane(found, best, above + ahead, (x, y, dx, dy, 1.0, along[split], 1.0))
                     try_halfplane(found, best, above + behind, (x, y, dx, dy, 1.0, along[split], -1.0))
                     try_halfplane(found, best, below + ahead, (x, y, dx, dy, -1.0, along[split], 1.0))
@@ -80,8 +88,12 @@ def best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, 
             try_halfplane(found, best, below, (x, y, dx, dy, -1.0, np.inf, 1.0))
 
 
-def share(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
-    """Return the gains on the line from a point on and up to it, both inclusive."""
+def gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
+    """Return the gains on the line from a point on, and up to it, both inclusive.
+
+    along: position of each point on the line, infinite for points off the line.
+    split: index of the point.
+    """
     ahead, behind = 0.0, 0.0
     for other in range(gains.size):
         if along[other] < np.inf:
@@ -93,7 +105,11 @@ def share(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
 
 
 def try_halfplane(found: Floats, best: Floats, gain: float, plane: tuple[float, ...]) -> None:
-    """Keep a half-plane if it is better than all before."""
+    """Store a half-plane if its gain is larger than that of all before.
+
+    found, best: output, half-plane and its gain.
+    gain, plane: of the candidate.
+    """
     if gain > best[0]:
         best[0] = gain
         for index in range(7):
@@ -101,7 +117,10 @@ def try_halfplane(found: Floats, best: Floats, gain: float, plane: tuple[float, 
 
 
 def in_halfplane(found: Floats, row: Floats) -> int:
-    """Label a row by a half-plane."""
+    """Return the label of a row by a half-plane; a kernel.
+
+    found: as returned by `find_halfplane`.
+    """
     x, y, dx, dy, way, split, part = found.tolist()
     if way == 0.0:
         return int(split)

@@ -40,7 +40,7 @@ class LineClass(HypothesisClass):
     @property
     @abstractmethod
     def switches(self) -> int:
-        """The most switches of the label."""
+        """The largest number of switches of the label."""
 
     @property
     def vc(self) -> int | None:
@@ -55,7 +55,9 @@ class LineClass(HypothesisClass):
         return littlestone_dimension(self.on_points(points)) if points else 0
 
     def on_points(self, points: int) -> NDArray[np.int64]:
-        """Return the labellings of points 0, 1, 2, ..., one in each row.
+        """Return all labellings of points 0, 1, 2, ..., one per row.
+
+        points: their number.
 
         >>> Thresholds().on_points(2).tolist()
         [[0, 0], [1, 1], [0, 1]]
@@ -71,7 +73,14 @@ class LineClass(HypothesisClass):
         return LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Rounds:
-        """Predict every row of an order, compiled."""
+        """Return the prediction of every row of an order, by compiled code.
+
+        ties: which of several minimisers predicts.
+        pool: rows with their labels.
+        order: row of each round.
+        arrivals: arrival schedule of the labels.
+        rng: for random ties.
+        """
         keys, values = pool.ranks
         rows = Labelled(pool.features, keys, pool.labels, pool.weights)
         tree = ranked_tree(values, pool.dimensions, self.switches)
@@ -95,7 +104,7 @@ class LineClass(HypothesisClass):
 
 
 class LineERM:
-    """Searches hypotheses on lines as rows come in, each row O(log T)."""
+    """Find minimisers on lines as rows arrive, in O(log T) per row."""
 
     def __init__(self, vectors: tuple[Rounds, Floats, Words]) -> None:
         self._vectors = vectors
@@ -104,11 +113,11 @@ class LineERM:
         self._predict = compile_step(predict_one, (*vectors, rng, row))
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Take in the true label of a row."""
+        """Add the true label of a row."""
         self._learn(*self._vectors, row, label, weight)
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Predict by the current minimiser, recomputed only if it may have changed."""
+        """Predict by the current minimiser; recompute it only if it may have changed."""
         return int(self._predict(*self._vectors, rng, row))
 
 

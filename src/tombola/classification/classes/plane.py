@@ -1,7 +1,7 @@
 """Exact ERM for hypothesis classes in the plane.
 
-A search costs about n^3 small steps for n different points; it is done again only after a mistake, since a minimiser
-that labels a new row right is still one. For a few thousand rows, not for a million.
+A search takes about n^3 small steps for n different points. It is repeated only after a mistake, because a minimiser
+that labels a new row correctly is still one. It is meant for a few thousand rows.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tombola.engine.compiler import Kernel, compile_loop
 
 
 class PlaneERM:
-    """Searches a class in the plane anew whenever its hypothesis was wrong."""
+    """Search a class in the plane again whenever its hypothesis was wrong."""
 
     def __init__(self, search: Callable[[Floats, Floats], Floats], label: Callable[[Floats, Floats], int]) -> None:
         self._search, self._label = search, label
@@ -28,7 +28,7 @@ class PlaneERM:
             self._found = None
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Label a row by the minimiser in force."""
+        """Return the label of a row by the current minimiser; `rng` is unused."""
         if not self._gains:
             return 0
         if self._found is None:
@@ -37,6 +37,6 @@ class PlaneERM:
         return self._label(self._found, row)
 
 
-def run(function: Kernel, *arguments: Floats) -> None:
-    """Run a search, compiled."""
+def run_compiled(function: Kernel, *arguments: Floats) -> None:
+    """Compile a search kernel for these arguments, and call it."""
     compile_loop(function, arguments)(*arguments)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.classification.classes.base import HypothesisClass, Ties
-from tombola.classification.classes.plane import PlaneERM, run
+from tombola.classification.classes.plane import PlaneERM, run_compiled
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,25 @@ class Rectangles(HypothesisClass):
 def find_rectangle(points: Floats, gains: Floats) -> Floats:
     """Return (left, right, bottom, top) of a rectangle of largest gain.
 
+    points: shape (n, 2).
+    gains: of label 1 over label 0 at each point.
+
     An empty rectangle has left > right.
     """
     levels, ranks = np.unique(points[:, 1], return_inverse=True)
     found = np.array([1.0, 0.0, 1.0, 0.0])
-    run(best_rectangle, points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
+    run_compiled(best_rectangle, points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
     return found
 
 
 def best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats) -> None:
-    """Search all pairs of sides by Kadane's scan; points are sorted by x."""
+    """Search all pairs of sides by Kadane's scan; a kernel.
+
+    points, gains: sorted by x.
+    ranks, levels: rank of each y, and the distinct values of y.
+    sums: scratch space, gains by level.
+    found: output, the rectangle.
+    """
     best = 0.0
     for left in range(gains.size):
         if left > 0 and points[left, 0] == points[left - 1, 0]:
@@ -69,5 +78,8 @@ def best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats,
 
 
 def in_rectangle(found: Floats, row: Floats) -> int:
-    """Label a row by a rectangle, its border included."""
+    """Return the label of a row by a rectangle, its border included; a kernel.
+
+    found: as returned by `find_rectangle`.
+    """
     return int(found[0] <= row[0] <= found[1] and found[2] <= row[1] <= found[3])

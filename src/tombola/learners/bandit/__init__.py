@@ -1,1 +1,1 @@
-"""Learners with bandit feedback: they observe the loss of the action they played."""
+"""Learners with bandit feedback: they observe the loss of the action played."""

@@ -19,7 +19,12 @@ observe_ucb1: Kernel = UCB1.observe
 
 
 class State(NamedTuple):
-    """Grid, points seen, whether the test fired, and the state of UCB1."""
+    """Grid, points seen, whether the test fired, and the state of UCB1.
+
+    grid: number of points; `points` is 1 for each point seen.
+    fired: 1 once the test has fired.
+    scale, answered, untried, chosen, seen, means, shrink: as in `ucb1.State`.
+    """
 
     grid: float
     points: Floats
@@ -35,13 +40,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class BanditBirthdayTest(Learner):
-    """Play action 0 until one of its losses repeats or is off the grid; then UCB1.
+    """Play action 0 until a loss of it repeats or is off the grid; then play UCB1.
 
-    The grid is {1/g, .., g/g}; UCB1 starts from scratch.
-
-    g = `grid`, or the horizon T without one. On i.i.d. rows it has the regret of UCB1 and 2 sqrt(T) more; on the pool
-    whose action 0 loses 1/T, .., T/T in any order it never leaves it. It is there to show what a learner for i.i.d.
-    rows may do in random order, and that `OptimisticSimulation` repairs it.
+    UCB1 starts from scratch. The grid is {1/g, .., g/g} with g = `grid`, or the horizon T if None. On i.i.d. rows it
+    has the regret of UCB1 and 2 sqrt(T) more. On the pool in which action 0 has the losses 1/T, .., T/T it never
+    leaves action 0. It shows that a learner for i.i.d. rows may fail in random order, and that `OptimisticSimulation`
+    repairs it.
 
     >>> from tombola import instances, play
     >>> round(play(BanditBirthdayTest(), instances.birthday(100), seed=0).regret, 9)

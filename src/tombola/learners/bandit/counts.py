@@ -4,18 +4,24 @@ import math
 
 from tombola._types import Floats
 
+# Absolute error of `kl_lower_bound`.
 TOLERANCE = 1e-12
 MAX_NEWTON_STEPS = 100
 
 
 def update_mean(seen: Floats, means: Floats, action: int, loss: float) -> None:
-    """Count one more loss of an action and move its mean."""
+    """Count one more loss of an action and update its mean, in place.
+
+    seen, means: answers and mean loss of each action, shape (k,).
+    """
     seen[action] += 1.0
     means[action] += (loss - means[action]) / seen[action]
 
 
 def least_tried_action(seen: Floats, chosen: Floats) -> int:
     """Return the least chosen action without feedback; -1 if all have feedback.
+
+    seen, chosen: answers and plays of each action, shape (k,).
 
     Without delay this tries every action once, in turn; with delay it goes round in turn until feedback comes.
     """
@@ -37,6 +43,8 @@ def argmin(values: Floats) -> int:
 
 def kl_lower_bound(mean: float, far: float) -> float:
     """Return the smallest q with kl(mean, q) <= far, to 1e-12.
+
+    kl is the relative entropy of two Bernoulli distributions.
 
     Newton's method for u = ln q. kl is convex in u, and both starting points are left of the root (Pinsker's
     inequality; leaving out the term -(1 - mean) ln(1 - q) >= 0 of kl), so u climbs to the root and never passes it.

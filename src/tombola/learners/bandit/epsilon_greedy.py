@@ -12,7 +12,12 @@ from tombola.learners.base import Feedback, MixedLearner
 
 
 class State(NamedTuple):
-    """Rounds acted, and counts and means of every action."""
+    """Rounds acted, and counts and means of every action.
+
+    c: exploration constant.
+    acted: rounds played.
+    seen, means: answers and mean loss of each action.
+    """
 
     c: float
     acted: Floats
@@ -20,8 +25,8 @@ class State(NamedTuple):
     means: Floats
 
 
-def best_seen(state: State) -> int:
-    """Return the action with the smallest mean; -1 before any feedback."""
+def best_mean_action(state: State) -> int:
+    """Return the action with the smallest mean loss; -1 before any feedback."""
     best = -1
     for action in range(state.seen.size):
         if state.seen[action] > 0.0 and (best < 0 or state.means[action] < state.means[best]):
@@ -33,9 +38,9 @@ def best_seen(state: State) -> int:
 class EpsilonGreedy(MixedLearner):
     """Explore with probability e = min(1, c k / t), otherwise play the best mean.
 
-    Before any feedback, all rounds are of the first kind. The authors have c / d^2 in the place of c, and show
-    logarithmic regret on i.i.d. rows if c > 5 and d is at most the smallest gap (Theorem 3), which nobody knows; with
-    the default it may stay with the wrong action for long, so `bound` is None.
+    Before any feedback every round explores. The authors write c / d^2 for c. They prove logarithmic regret on i.i.d.
+    rows if c > 5 and d is at most the smallest gap (Theorem 3), which is unknown in practice. With the default it may
+    stay with a wrong action for long, so `bound` is None.
 
     >>> from tombola import Pool, play
     >>> trace = play(EpsilonGreedy(), Pool([[1.0, 0.0]] * 1000), seed=0)
@@ -55,7 +60,7 @@ class EpsilonGreedy(MixedLearner):
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
         state.acted[0] += 1.0
-        best = best_seen(state)
+        best = best_mean_action(state)
         share = 1.0 if best < 0 else min(1.0, state.c * mix.size / state.acted[0])
         for action in range(mix.size):
             mix[action] = share / mix.size

@@ -14,11 +14,17 @@ from tombola._types import Floats
 from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, MixedLearner
 
+# Weights are rescaled below this sum, long before they underflow.
 MIN_WEIGHT_SUM = 1e-100
 
 
 class State(NamedTuple):
-    """Estimated total losses, and weight(a) = exp(base - rate total(a))."""
+    """Estimated total losses, and weight(a) = exp(base - rate total(a)).
+
+    rate: learning rate.
+    base: shift of the exponent; see `rebase`.
+    totals, weights: of each action.
+    """
 
     rate: float
     base: Floats

@@ -13,7 +13,14 @@ from tombola.learners.base import Feedback, Learner
 
 
 class State(NamedTuple):
-    """Action committed to (-1 before), turn, and number of actions with few answers."""
+    """Answers and means of every action, and the action committed to.
+
+    rounds: answers that each action needs.
+    committed: action, -1 during exploration.
+    turn: next action of the exploration.
+    short: number of actions that still need answers.
+    seen, means: answers and mean loss of each action.
+    """
 
     rounds: float
     committed: Floats
@@ -23,8 +30,11 @@ class State(NamedTuple):
     means: Floats
 
 
-def tuned(actions: int, horizon: int) -> int:
-    """Return ceil((T / k)^(2/3) (ln T)^(1/3)), between 1 and T // k."""
+def tuned_rounds(actions: int, horizon: int) -> int:
+    """Return the exploration rounds per action, tuned to the horizon.
+
+    It is ceil((T / k)^(2/3) (ln T)^(1/3)), between 1 and T // k.
+    """
     rounds = math.ceil(math.pow(horizon / actions, 2 / 3) * math.pow(math.log(horizon), 1 / 3))
     return max(1, min(rounds, horizon // actions))
 
@@ -35,7 +45,7 @@ class ExploreThenCommit(Learner):
 
     `rounds` = None is tuned to the horizon, m = ceil((T / k)^(2/3) (ln T)^(1/3)). In random order its regret is at
     most (k-1) m + sqrt(2 ln k (F+m) (F+1) / m), F = T - k m (proof: `bounds.explore_then_commit`). A delay prolongs
-    the exploration until the answers are there; feedback after the commitment changes nothing.
+    the exploration until the answers have arrived; feedback after the commitment is ignored.
 
     >>> from tombola import Pool, play
     >>> play(ExploreThenCommit(rounds=2), Pool([[1.0, 0.0]] * 8), seed=0).actions.tolist()
@@ -50,7 +60,7 @@ class ExploreThenCommit(Learner):
             _validate.integer("ExploreThenCommit", "rounds", self.rounds, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        rounds = tuned(actions, horizon) if self.rounds is None else self.rounds
+        rounds = tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         short = np.full(1, float(actions))
         return State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
 
@@ -71,5 +81,5 @@ class ExploreThenCommit(Learner):
             state.short[0] -= 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        rounds = tuned(actions, horizon) if self.rounds is None else self.rounds
+        rounds = tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         return None if delay > 0 else bounds.explore_then_commit(horizon, actions, rounds)

@@ -11,11 +11,18 @@ from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
+# Larger than the error of `kl_lower_bound`, so that no candidate is missed.
 TANGENT_TOLERANCE = 1e-11
 
 
 class State(NamedTuple):
-    """Rounds answered; counts and means; last lower bounds, their levels and slopes."""
+    """Counts and means of every action, and its last lower bound.
+
+    c: factor of ln ln t.
+    answered: all answers.
+    chosen, seen, means: plays, answers and mean loss of each action.
+    indices, levels, slopes: last lower bound of each action, its level, and its derivative.
+    """
 
     c: float
     answered: Floats
@@ -28,15 +35,20 @@ class State(NamedTuple):
 
 
 def tangent(state: State, action: int, level: float) -> float:
-    """Return the tangent of the lower bound of an action at another level.
+    """Return the tangent of an action's lower bound, at another level.
+
+    level: ln t + c ln ln t.
 
     The bound is convex in the level, so the tangent is below it.
     """
     return state.indices[action] - state.slopes[action] * (level - state.levels[action])  # type: ignore[no-any-return]
 
 
-def solve(state: State, action: int, level: float) -> float:
-    """Return the lower bound of an action, and keep it with its slope."""
+def solve_lower_bound(state: State, action: int, level: float) -> float:
+    """Return the lower bound of an action, and store it with its slope.
+
+    level: ln t + c ln ln t.
+    """
     mean, seen = state.means[action], state.seen[action]
     index = kl_lower_bound(mean, level / seen)
     if index < mean or index == 0.0:
@@ -46,15 +58,20 @@ def solve(state: State, action: int, level: float) -> float:
 
 
 def most_promising(state: State, level: float) -> int:
-    """Return the action with the smallest lower bound, with as few solves as possible."""
+    """Return the action with the smallest lower bound.
+
+    Tangents, which are below the bounds, save most of the exact solutions.
+
+    level: ln t + c ln ln t.
+    """
     best = 0
     for action in range(1, state.seen.size):
         if tangent(state, action, level) < tangent(state, best, level):
             best = action
-    least = solve(state, best, level)
+    least = solve_lower_bound(state, best, level)
     for action in range(state.seen.size):
         if action != best and tangent(state, action, level) <= least + TANGENT_TOLERANCE:
-            index = solve(state, action, level)
+            index = solve_lower_bound(state, action, level)
             if index < least or (index == least and action < best):
                 best, least = action, index
     return best

@@ -13,7 +13,13 @@ from tombola.learners.base import Feedback, Learner
 
 
 class State(NamedTuple):
-    """Active actions (the first `left` of `active`), turn, counts and means."""
+    """Active actions, turn, counts and means.
+
+    width: 2 ln T, of the radius.
+    turn: position of the next action in `active`.
+    left, active: the first `left` entries of `active` are the active actions.
+    seen, means: answers and mean loss of each action.
+    """
 
     width: float
     turn: Floats

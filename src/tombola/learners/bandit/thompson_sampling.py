@@ -12,7 +12,7 @@ from tombola.rng import gamma
 
 
 class State(NamedTuple):
-    """Sums of losses and of 1 - loss, for every action."""
+    """Sums of losses and of 1 - loss (`spared`), for every action."""
 
     losses: Floats
     spared: Floats

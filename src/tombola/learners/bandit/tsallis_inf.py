@@ -14,12 +14,17 @@ from tombola._types import Floats
 from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, MixedLearner
 
+# Allowed deviation of the sum of a mix from 1; the mix is then normalised.
 SUM_TOLERANCE = 1e-11
 MAX_NEWTON_STEPS = 60
 
 
 class State(NamedTuple):
-    """Rounds answered, y of the last round, estimated totals and scaled gaps."""
+    """Rounds answered, y of the last round, estimated totals and scaled gaps.
+
+    y: solution of `normalise` in the last round, where the next search starts.
+    totals, gaps: of each action; gap = eta (total - smallest total) / 2.
+    """
 
     answered: Floats
     y: Floats
@@ -28,7 +33,11 @@ class State(NamedTuple):
 
 
 def normalise(gaps: Floats, y: float, mix: Floats) -> float:
-    """Write 1 / (y + gap)^2 into `mix`, with y >= 1 such that it sums to 1; return y.
+    """Write 1 / (y + gap)^2 into `mix`, with the y >= 1 for sum 1; return y.
+
+    gaps: scaled gaps of the actions, the smallest is 0.
+    y: where the search starts.
+    mix: output, shape (k,).
 
     Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y: after one step it climbs to the root
     and never passes it. It starts at the y of the last round, which is close.

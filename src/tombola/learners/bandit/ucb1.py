@@ -11,11 +11,18 @@ from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
+# As printed; the bound holds for this value only.
 DEFAULT_SCALE = 2.0
 
 
 class State(NamedTuple):
-    """Rounds and actions answered; counts and means; shrink = 1 / sqrt(seen)."""
+    """Rounds and actions answered; counts and means; shrink = 1 / sqrt(seen).
+
+    scale: factor of ln n in the radius.
+    answered: all answers.
+    untried: actions without an answer.
+    chosen, seen, means, shrink: of each action.
+    """
 
     scale: float
     answered: Floats
@@ -30,9 +37,9 @@ class State(NamedTuple):
 class UCB1(Learner):
     """Play the smallest lower confidence bound, mean(a) - sqrt(scale ln n / n(a)).
 
-    n(a) counts the answers for a, and n all answers. Every action is tried once first. `scale` = 2 is the original;
-    smaller explores less. With the original and without delay its regret in random order is at most `bounds.ucb1`:
-    the bound for i.i.d. rows, and the drift of random order (docs/theory/transfer.md).
+    n(a) counts the answers for a, and n all answers. Every action is tried once first. `scale` = 2 is the original; a
+    smaller one explores less. With `scale` = 2 and without delay its regret in random order is at most `bounds.ucb1`:
+    the bound for i.i.d. rows plus the drift of random order (docs/theory/transfer.md).
 
     >>> from tombola import Pool, play
     >>> trace = play(UCB1(), Pool([[1.0, 0.0]] * 100), seed=0)

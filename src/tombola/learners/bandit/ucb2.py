@@ -18,7 +18,14 @@ MIN_ALPHA = (
 
 
 class State(NamedTuple):
-    """Current block; (1 + alpha)^r, counts and means of every action."""
+    """Current block, and (1 + alpha)^r, counts and means of every action.
+
+    alpha: growth of the blocks.
+    population: rows of the pool for radii without replacement, else infinite.
+    current, left: action of the block, and rounds left in it.
+    answered: all answers.
+    powers, chosen, seen, means: (1 + alpha)^r, plays, answers and mean loss of each action.
+    """
 
     alpha: float
     population: float
@@ -31,8 +38,11 @@ class State(NamedTuple):
     means: Floats
 
 
-def start(alpha: float, population: float, actions: int) -> State:
-    """Return the first state; `population` is infinite for i.i.d. radii."""
+def first_state(alpha: float, population: float, actions: int) -> State:
+    """Return the first state.
+
+    population: rows of the pool for radii without replacement, else infinite.
+    """
     place = (np.zeros(1), np.zeros(1), np.zeros(1))
     return State(alpha, population, *place, np.ones(actions), *np.zeros((3, actions)))
 
@@ -50,7 +60,10 @@ def most_promising(state: State) -> int:
 
 
 def next_block(state: State, action: int) -> float:
-    """Return the length of the next non-empty block of an action, and count it."""
+    """Return the length of the next non-empty block of an action, and count it.
+
+    Changes `state.powers`.
+    """
     length = 0.0
     while length == 0.0:
         grown = state.powers[action] * (1.0 + state.alpha)
@@ -82,7 +95,7 @@ class UCB2(Learner):
         _validate.real("UCB2", "alpha", self.alpha, least=MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        return start(self.alpha, math.inf, actions)
+        return first_state(self.alpha, math.inf, actions)
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:

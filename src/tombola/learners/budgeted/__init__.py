@@ -1,1 +1,1 @@
-"""Learners under budgets: every action uses resources, and no budget is exceeded."""
+"""Learners under budgets: actions use resources, and no budget is exceeded."""

@@ -33,7 +33,10 @@ class BudgetedBase(ABC):
 
     @abstractmethod
     def init(self, terms: BudgetTerms) -> Any:
-        """Return the state before the first round: a named tuple of numbers and arrays."""
+        """Return the state before the first round, a named tuple of numbers and arrays.
+
+        terms: numbers of actions, resources and rounds; rate and prices.
+        """
 
     @staticmethod
     @abstractmethod
@@ -42,13 +45,17 @@ class BudgetedBase(ABC):
 
     @staticmethod
     def needs_plan(state: Any, fits: Floats) -> bool:
-        """Return whether `plan` must run before the next round."""
+        """Return whether `plan` must run before the next round.
+
+        fits: 1 for each affordable action, shape (k,).
+        """
         return False
 
     def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:  # noqa: B027 - some never plan
-        """Compute in plain Python between two rounds.
+        """Compute between two rounds in plain Python; write the result into `state`.
 
-        `left` is the unspent budget in the common scale, shape (m,).
+        left: unspent budget in the common scale, shape (m,).
+        fits: 1 for each affordable action, shape (k,).
         """
 
     @property
@@ -57,7 +64,10 @@ class BudgetedBase(ABC):
         return type(self).needs_plan is not BudgetedBase.needs_plan
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the functions to compile."""
+        """Return the kernels `mix`, `observe` and `needs_plan` to compile.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return Kernels(
             act=None,
             mix=kernel_by_name(self, "mix"),
@@ -66,7 +76,7 @@ class BudgetedBase(ABC):
         )
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the regret bound with probability 1 - delta in random order, or None."""
+        """Return a regret bound with probability 1 - delta in random order, or None."""
         return None
 
 
@@ -79,7 +89,12 @@ class BudgetedLearner(BudgetedBase):
     @staticmethod
     @abstractmethod
     def observe(state: Any, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Update the state with the row of a round."""
+        """Update the state with the row of a round.
+
+        round: from 1.
+        played: share of each action in the play, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m).
+        """
 
 
 @dataclass(frozen=True)
@@ -91,11 +106,19 @@ class BudgetedBanditLearner(BudgetedBase):
     @staticmethod
     @abstractmethod
     def observe(state: Any, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Update the state with the loss and the costs of the action played in a round."""
+        """Update the state with loss and costs of the action played in a round.
+
+        round: from 1.
+        action, probability: of the play.
+        loss, costs: of the action; costs have shape (m,).
+        """
 
 
 def check_growth(learner: Any) -> None:
-    """Raise ParameterError unless growth > 1 and delta, if any, is in (0, 1)."""
+    """Raise ParameterError unless growth > 1 and delta, if any, is in (0, 1).
+
+    learner: has a field `growth`, and possibly `delta`.
+    """
     name = type(learner).__name__
     _validate.real(name, "growth", learner.growth, above=1)
     if hasattr(learner, "delta"):

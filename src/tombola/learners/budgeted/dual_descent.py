@@ -15,11 +15,16 @@ from tombola._types import Floats
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.means import add_row
-from tombola.learners.budgeted.primal_dual import used
+from tombola.learners.budgeted.primal_dual import resource_use
 
 
 class State(NamedTuple):
-    """The rate, the step, the null action; the rows seen and their sums; the prices."""
+    """The rate, the step, the null action; rows seen and their sums; the prices.
+
+    rate, step, null: parameters.
+    seen: number of rows; `losses` (k,) and `costs` (k, m) are their sums.
+    prices: dual prices, shape (m,).
+    """
 
     rate: float
     step: float
@@ -36,7 +41,7 @@ class DualDescent(BudgetedLearner):
 
     The action is argmax_a of mean reward minus priced mean cost; p <- max(0, p + step (c_t . x_t - rho)).
 
-    Without a `step` it is 1 / (rho sqrt(T)): prices live in [0, 1/rho]. Before the first feedback it plays the null
+    `step` = None is 1 / (rho sqrt(T)), because prices are in [0, 1/rho]. Before the first feedback it plays the null
     action.
 
     >>> from tombola.budget.budget import Budget
@@ -81,4 +86,4 @@ class DualDescent(BudgetedLearner):
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):
-            state.prices[j] = max(0.0, state.prices[j] + state.step * (used(played, costs, j) - state.rate))
+            state.prices[j] = max(0.0, state.prices[j] + state.step * (resource_use(played, costs, j) - state.rate))

@@ -27,7 +27,15 @@ from tombola.learners.budgeted.means import (
 
 
 class State(NamedTuple):
-    """Parameters; total loss; rows seen and their sums; next solve; the plan."""
+    """Sums of the rows seen, the schedule of plans, and the plan.
+
+    growth, horizon, target: parameters; the target is infinite if there is none.
+    idle: the added null action, -1 if there is none.
+    lost: total loss so far.
+    seen: number of rows; `losses` (k,) and `costs` (k, m) are their sums.
+    following: number of rows at which the next plan is due.
+    played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
+    """
 
     growth: float
     horizon: float
@@ -49,9 +57,12 @@ class EmpiricalLP(BudgetedLearner):
 
     Its rate is (budget left) / (rounds not yet answered).
 
-    The learner to use. It is solved for the actions that still fit, so it pays to play with `stop="fits"`. Before the
-    first feedback it plays the null action. In random order without delay its regret is at most
-    `bounds.empirical_lp(...)`, of order sqrt(T)/rate (docs/theory/budget.md): the margin of `SerflingLP` is not needed.
+    The learner to use. It is solved for the actions that still fit, so play with `stop="fits"`. Before the first
+    feedback it plays the null action. In random order without delay its regret is at most `bounds.empirical_lp(...)`,
+    of order sqrt(T)/rate (docs/theory/budget.md): the margin of `SerflingLP` is not needed.
+
+    growth: the LP is solved again when the rows seen have grown by this factor, when the rounds to come have shrunk by
+        its square, and when an action of the mix no longer fits.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play

@@ -18,13 +18,13 @@ def no_plan(terms: BudgetTerms) -> dict[str, Any]:
 
 
 def no_rows(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the row sums of a first state: zeros, next solve at the first row."""
+    """Return the row sums of a first state: zeros, first plan after one row."""
     k, m = terms.actions, terms.resources
     return {"seen": np.zeros(1), "losses": np.zeros(k), "costs": np.zeros((k, m)), "following": np.ones(1)}
 
 
 def no_answers(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the play fields of a first state: known prices, and a plan at once."""
+    """Return the play fields of a first state: known prices, first plan at once."""
     k, m = terms.actions, terms.resources
     known = {"prices": known_prices(terms), "ceilings": ceilings(terms)}
     means = {"answered": np.zeros(1), "seen": np.zeros(k), "means": np.zeros(k), "costs": np.zeros((k, m))}
@@ -32,12 +32,20 @@ def no_answers(terms: BudgetTerms) -> dict[str, Any]:
 
 
 def aim_of(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the target, and the added null action, which cannot reach it, or -1."""
+    """Return the fields `target` and `idle` of a first state.
+
+    `idle` is the added null action, which cannot reach a target, or -1.
+    """
     return {"target": terms.target, "idle": float(terms.null) if terms.added else -1.0}
 
 
 def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats, costs: Floats) -> None:
-    """Add a row to the sums."""
+    """Add a row to the sums in place.
+
+    seen: number of rows, shape (1,).
+    losses_sum, costs_sum: sums, shapes (k,) and (k, m).
+    losses, costs: the row.
+    """
     seen[0] += 1.0
     for action in range(losses.size):
         losses_sum[action] += losses[action]
@@ -46,7 +54,11 @@ def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats,
 
 
 def add_costs(state: Any, action: int, costs: Floats) -> None:
-    """Add the costs of an answered play to the means, and schedule the next plan."""
+    """Add the costs of an answered play to the means, and schedule the next plan.
+
+    state: with `answered`, `seen`, `costs`, `marks` and `following`; changed in place.
+    costs: of the action, shape (m,).
+    """
     state.answered[0] += 1.0
     for j in range(costs.size):
         state.costs[action, j] += (costs[j] - state.costs[action, j]) / state.seen[action]
@@ -55,19 +67,26 @@ def add_costs(state: Any, action: int, costs: Floats) -> None:
 
 
 def means_of(state: Any) -> tuple[Floats, Floats]:
-    """Return the mean rewards and the mean costs of the rows seen."""
+    """Return mean rewards (k,) and mean costs (k, m) of the rows seen.
+
+    state: with `seen`, `losses` and `costs`.
+    """
     seen = float(state.seen[0])
     return 1.0 - state.losses / seen, state.costs / seen
 
 
 def play_planned(state: Any, mix: Floats) -> None:
-    """Play the mix of the last plan."""
+    """Write the mix of the last plan, `state.played`, into `mix`."""
     for action in range(mix.size):
         mix[action] = state.played[action]
 
 
 def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
-    """Return whether to plan: enough new answers, or a planned action no longer fits."""
+    """Return whether to plan: enough new answers, or a planned action does not fit.
+
+    answered: number of answers so far.
+    fits: 1 for each affordable action.
+    """
     if answered >= state.following[0]:
         return True
     for action in range(fits.size):
@@ -77,7 +96,10 @@ def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
 
 
 def note_plan(state: Any, fits: Floats) -> float:
-    """Schedule the next plan (bandit feedback); return the unanswered rounds."""
+    """Schedule the next plan (bandit feedback); return the unanswered rounds.
+
+    fits: 1 for each affordable action, stored in `state.fitted`.
+    """
     answered = int(state.answered[0])
     state.fitted[:] = fits
     state.marks[:] = np.maximum(state.seen + 1, np.floor(state.growth * state.seen))
@@ -87,12 +109,22 @@ def note_plan(state: Any, fits: Floats) -> float:
 
 
 def enough_now(state: Any, lost: float, rest: float) -> float:
-    """Return the mean loss of the remaining rounds that reaches the target overall."""
+    """Return the mean loss of the remaining rounds that reaches the target overall.
+
+    lost: total loss so far.
+    rest: number of remaining rounds.
+    """
     return float((state.target * state.horizon - lost) / rest) if state.target < math.inf else math.inf
 
 
 def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, enough: float) -> bool:
-    """Write the cheapest mix with mean loss at most `enough`; return whether it exists."""
+    """Write the cheapest mix with a mean loss of at most `enough`; return success.
+
+    state: the mix is written into `state.played`.
+    rewards, costs: means of all actions, shapes (k,) and (k, m).
+    rates: budget per round and resource.
+    actions: indices of the actions to use.
+    """
     active = actions[actions != state.idle]
     if active.size == 0:
         return False
@@ -106,7 +138,15 @@ def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any,
 
 
 def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, enough: float = math.inf) -> None:
-    """Write the optimal mix of these actions, warm-started from the last basis.
+    """Write the optimal mix of some actions into `state.played`.
+
+    The LP is warm-started from the last basis. If `enough` is finite, it is the cheapest mix with that mean loss, if
+    one exists.
+
+    rewards, costs: means of all actions, shapes (k,) and (k, m).
+    rates: budget per round and resource.
+    actions: indices of the actions to use.
+    enough: mean loss that is sufficient, infinite without a target.
 
     Where a mean loss is enough, that is the cheapest mix which reaches it, if any does.
     """
@@ -121,7 +161,11 @@ def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: An
 
 
 def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
-    """Share the probability of an unseen action among equally rated unseen actions."""
+    """Share the probability of an unseen action among equally rated unseen actions.
+
+    state: `state.played` is changed in place.
+    rewards, costs: values that the LP used, shapes (k,) and (k, m).
+    """
     unseen = (state.seen == 0.0) & (state.fitted == 1.0)
     if not unseen.any():
         return
@@ -131,12 +175,12 @@ def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
 
 
 def known_prices(terms: BudgetTerms) -> Floats:
-    """Return the costs known in advance, NaN where they are not."""
+    """Return the costs known in advance, shape (k, m), NaN where unknown."""
     return np.full((terms.actions, terms.resources), np.nan) if terms.prices is None else terms.prices
 
 
 def ceilings(terms: BudgetTerms) -> Floats:
-    """Return how much each action can earn: an added null action nothing."""
+    """Return the largest possible reward of each action: 0 for an added null action."""
     found = np.ones(terms.actions)
     found[terms.null] = 0.0 if terms.added else 1.0
     return found

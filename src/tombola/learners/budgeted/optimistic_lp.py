@@ -27,7 +27,15 @@ from tombola.learners.budgeted.means import (
 
 
 class State(NamedTuple):
-    """Parameters; known prices; counts, means and costs; next plan; the plan."""
+    """Counts, means and costs of every action, the schedule of plans, and the plan.
+
+    growth, horizon: parameters; `log` is ln(2 (k+1) (m+1) T / delta).
+    prices, ceilings: costs known in advance (NaN if unknown), and largest rewards.
+    answered: all answers.
+    seen, means, costs: answers, mean loss and mean costs of each action.
+    marks: answers of each action at which the next plan is due; `following` is the same for all answers.
+    played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
+    """
 
     growth: float
     horizon: float
@@ -105,6 +113,9 @@ class OptimisticLP(BudgetedBanditLearner):
 
 def lower_confidence_bounds(means: Floats, counts: Floats, log: float) -> Floats:
     """Return lower confidence bounds of pool means; 0 without observations.
+
+    means, counts: of the observations, shape (k,).
+    log: logarithm of the inverse error probability.
 
     >>> lower_confidence_bounds(np.array([0.5, 0.5]), np.array([0.0, 200.0]), 4.0).round(9).tolist()
     [0.0, 0.4]

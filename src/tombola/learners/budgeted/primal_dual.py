@@ -17,7 +17,12 @@ from tombola.learners.full_information.hedge import weigh
 
 
 class State(NamedTuple):
-    """Rates; totals of the actions (loss plus priced cost); savings; prices."""
+    """Totals of the actions (loss plus priced cost), savings and prices.
+
+    rate: budget per round; `primal_rate` and `dual_rate` are the learning rates.
+    totals: shape (k,); `savings` and `weights`: of the resources and the slack, shape (m + 1,).
+    prices: of the resources, shape (m,).
+    """
 
     rate: float
     primal_rate: float
@@ -34,10 +39,10 @@ class PrimalDual(BudgetedLearner):
 
     The price of a resource used above its rate rises.
 
-    x_t ~ exp(eta_P sum_{s<t} (r_s - p_s . c_s)); the prices are w_t / rho without its last entry, which is for the
-    slack, w_t ~ exp(eta_D sum_{s<t} (c_s . x_s - rho) / rho); eta_P = sqrt(8 ln k / T) / (1 + 1/rho) and eta_D =
-    rho sqrt(8 ln(m+1) / T). On i.i.d. rows its regret is at most `bounds.primal_dual(...)` with probability 1 - delta.
-    Feedback that comes late is valued at the prices of the moment.
+    x_t ~ exp(eta_P sum_{s<t} (r_s - p_s . c_s)). The prices are w_t / rho without the last entry, which is the slack;
+    w_t ~ exp(eta_D sum_{s<t} (c_s . x_s - rho) / rho). eta_P = sqrt(8 ln k / T) / (1 + 1/rho) and eta_D = rho sqrt(8
+    ln(m+1) / T). On i.i.d. rows its regret is at most `bounds.primal_dual(...)` with probability 1 - delta. Late
+    feedback is valued at the current prices.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
@@ -74,12 +79,16 @@ class PrimalDual(BudgetedLearner):
                 charge += state.prices[j] * costs[action, j]
             state.totals[action] += charge
         for j in range(resources):
-            state.savings[j] -= (used(played, costs, j) - state.rate) / state.rate
+            state.savings[j] -= (resource_use(played, costs, j) - state.rate) / state.rate
         set_prices(state)
 
 
-def used(played: Floats, costs: Floats, resource: int) -> float:
-    """Return the use of a resource by a play."""
+def resource_use(played: Floats, costs: Floats, resource: int) -> float:
+    """Return the amount of a resource that a play uses.
+
+    played: share of each action, shape (k,).
+    costs: of the row, shape (k, m).
+    """
     total = 0.0
     for action in range(played.size):
         total += played[action] * costs[action, resource]
@@ -87,7 +96,10 @@ def used(played: Floats, costs: Floats, resource: int) -> float:
 
 
 def set_prices(state: State) -> None:
-    """Weigh the resources, and the slack, by how little was saved."""
+    """Set the prices by exponential weights of the resources and the slack.
+
+    A resource with smaller savings has a larger price.
+    """
     weigh(state.savings, state.dual_rate, state.weights)
     for j in range(state.prices.size):
         state.prices[j] = state.weights[j] / state.rate

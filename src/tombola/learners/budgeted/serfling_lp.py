@@ -16,7 +16,13 @@ from tombola.learners.budgeted.means import add_row, means_of, no_rows, play_pla
 
 
 class State(NamedTuple):
-    """Parameters; rows seen and their sums; next solve; mix and basis."""
+    """Sums of the rows seen, the schedule of plans, and the plan.
+
+    growth, horizon, null: parameters; `log` is the logarithm of the radii.
+    seen: number of rows; `losses` (k,) and `costs` (k, m) are their sums.
+    following: number of rows at which the next plan is due.
+    played, basis: mix of the last plan, and basis of its LP.
+    """
 
     growth: float
     horizon: float
@@ -36,11 +42,11 @@ class SerflingLP(BudgetedLearner):
 
     The rate is (left - 1) / (rounds left) - margin.
 
-    Left is in the common scale, in which no cost is above 1. The margin, T/(T-n) Serfling radii of the past plus one of
-    the coming block, is such that with probability 1 - delta no block uses more than its share, so that the rate
-    never falls, the strict stop never comes, and the regret is at most `bounds.serfling_lp(...)`, for every pool in
-    random order without delay. With delays it is as safe, but the bound is not proved. On a short list the margin is
-    more than the whole rate, and it plays nothing but null: `outlook` says so beforehand.
+    Left is in the common scale, in which no cost is above 1. The margin is T/(T-n) Serfling radii of the past plus one
+    of the coming block. With probability 1 - delta no block then uses more than its share: the rate never falls, the
+    strict stop never comes, and the regret is at most `bounds.serfling_lp(...)`, for every pool in random order
+    without delay. With delays the budget is as safe, but the bound is not proved. On a short list the margin exceeds
+    the rate and only the null action is played; `outlook` tells that in advance.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
@@ -88,7 +94,9 @@ class SerflingLP(BudgetedLearner):
         solve(state, *means_of(state), rates, np.arange(fits.size))
 
     def outlook(self, terms: BudgetTerms) -> str:
-        """Say from which round on it plays anything but null, if feedback is not late.
+        """Return a sentence: the first round that plays another action than null.
+
+        It holds without delay.
 
         >>> print(SerflingLP().outlook(BudgetTerms(25, 1, 500, 0.1, 0)))
         With 500 rounds, 25 actions and rate 0.1 its margin is above the rate in every block: it plays nothing but

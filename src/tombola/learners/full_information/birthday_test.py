@@ -1,4 +1,4 @@
-"""Birthday test (paper, Section 3): learns every i.i.d. input, fails in random order."""
+"""Birthday test (paper, Section 3): learns i.i.d. input, fails in random order."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,12 @@ SINGLE = 2.0**-23
 
 
 class State(NamedTuple):
-    """Grid, points seen, whether the test fired, and the totals since then."""
+    """Grid, points seen, whether the test fired, and the totals since then.
+
+    grid: number of points; `seen` is 1 for each point seen.
+    fired: 1 once the test has fired.
+    totals: total loss of each action since then.
+    """
 
     grid: float
     seen: Floats
@@ -25,7 +30,9 @@ class State(NamedTuple):
 
 
 def fires(seen: Floats, grid: float, loss: float) -> bool:
-    """Return whether a loss is off the grid or was seen before; otherwise mark it.
+    """Return whether a loss is off the grid or repeated; otherwise mark it as seen.
+
+    seen: 1 for each point seen, changed in place.
 
     The grid is {1/grid, ..., grid/grid}.
     """
@@ -40,7 +47,7 @@ def fires(seen: Floats, grid: float, loss: float) -> bool:
 
 @dataclass(frozen=True)
 class BirthdayTest(Learner):
-    """Play action 0 until one of its losses repeats or is off the grid; then the leader.
+    """Play action 0 until a loss of it repeats or is off the grid; then the leader.
 
     Follow the leader starts from scratch.
 

@@ -1,4 +1,4 @@
-"""FixedAction: the same action, always; the comparator of the regret as a learner."""
+"""FixedAction: the same action always; the comparator as a learner."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple

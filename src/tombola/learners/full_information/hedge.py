@@ -14,6 +14,7 @@ from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.follow_the_leader import add
 
+# From this number of actions on, the vectorised exponential is faster.
 MIN_VECTOR_ACTIONS = (
     8  # below so many actions the library's exp is quicker than one that runs on several numbers at once
 )
@@ -28,7 +29,11 @@ class State(NamedTuple):
 
 @no_inline
 def weigh(totals: Floats, rate: float, mix: Floats) -> float:
-    """Write exponential weights into `mix`, and return the log of their sum.
+    """Write normalised exponential weights into `mix`; return the log of their sum.
+
+    totals: total loss of each action, shape (k,).
+    rate: learning rate; infinite shares the probability among the leaders.
+    mix: output, shape (k,).
 
     Weights are exp(-rate * (total - least)); `mix` is normalised.
 
@@ -54,11 +59,13 @@ def weigh(totals: Floats, rate: float, mix: Floats) -> float:
 class Hedge(MixedLearner):
     """Play actions with probabilities proportional to exp(-rate * total loss).
 
-    `order` selects the tuning. In "random" order the rate sqrt(8 ln k / T) is right for every delay d, known
-    or not: the regret is at most sqrt(T ln k / 2) + d (1 - 1/k). For "given" order, the worst case, tell it the
-    `delay`: its rate is then sqrt(8 ln k / (T (1 + 2d))) and its regret at most sqrt(T (1 + 2d) ln k / 2) in every
-    order: in the worst order, delay multiplies. Any other `rate` has the bounds of `bounds.hedge` and
-    `bounds.hedge_given_order`.
+    rate: learning rate; None tunes it to the horizon.
+    order: the tuning. In "random" order the rate sqrt(8 ln k / T) suits every delay d, known or not: the regret is at
+        most sqrt(T ln k / 2) + d (1 - 1/k). In "given" order, the worst case, the rate is sqrt(8 ln k / (T (1 + 2d)))
+        and the regret at most sqrt(T (1 + 2d) ln k / 2): there, delay multiplies.
+    delay: d, used for "given" order only.
+
+    Another `rate` has the bounds of `bounds.hedge` and `bounds.hedge_given_order`.
 
     >>> from tombola import Pool, play
     >>> trace = play(Hedge(rate=1.0), Pool([[1.0, 0.0]] * 3), order="given", seed=0)

@@ -1,4 +1,4 @@
-"""Simulation for constraints: the paper's template under budgets (L427-L581).
+"""Simulation for constraints: the paper's template under budgets (Section 4.2).
 
 At the start of block i: make the past i.i.d., train a stochastic learner on it with a little less budget, and play the
 average of its mixes in the block.
@@ -26,7 +26,14 @@ N_ACTED, N_KEPT, BLOCK = 0, 1, 2
 
 
 class State(NamedTuple):
-    """Parameters; counters (rounds, rows kept, block); blocks; mix; past rows."""
+    """Counters, blocks, the mix of the block, and past rows.
+
+    horizon, rate, null: parameters.
+    counters: rounds acted, rows kept, current block (indexed by N_ACTED, N_KEPT, BLOCK).
+    starts, lengths: of the blocks.
+    played: mix of the current block.
+    losses, costs: past rows, shapes (T, k) and (T, k m).
+    """
 
     horizon: float
     rate: float
@@ -43,14 +50,17 @@ class State(NamedTuple):
 class BudgetSimulation(BudgetedLearner):
     """Train `base` on i.i.d. draws from the past, and play its average mix.
 
-    Block i has the rate rho_i = rho - margin * epsilon_i.
+    Block i has the rate rho_i = rho - margin * epsilon_i, epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block
+    with rho_i < rho / 2 plays null, as the proof demands (L483), and so does round 1, which the proof does not pay
+    for. That takes 96 ln(m k log2(T) / delta) / rho^2 rounds: if the horizon is shorter it never plays, and it warns.
 
-    epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block with rho_i < rho / 2 plays null, as the proof has it
-    (L483), and so does round 1, which the proof does not pay for. That takes 96 ln(m k log2(T) / delta) / rho^2
-    rounds: if the horizon is shorter it never plays, and it warns. `margin` is 2 as printed; the proof of zero
-    violation adds up to 3 epsilon_i (erratum 20: the next block differs from the past by 2 epsilon_i, not one),
-    so the proof needs margin=3. Either way the stop rule keeps the budget; play it with `stop="strict", mixed=True`
-    to be faithful. With a delay d, blocks wait d rounds for each other, as in `LemmaSchedule(d)`, and play null meanwhile.
+    base: learner under a budget.
+    delta: error probability of the proof.
+    margin: 2 as printed; the proof of zero violation adds up to 3 epsilon_i (erratum 20: the next block differs from
+        the past by 2 epsilon_i, not one), so it needs 3. Either way the stop rule keeps the budget.
+    delay: d; blocks wait d rounds for each other, as in `LemmaSchedule(d)`, and play null meanwhile.
+
+    Play it with `stop="strict", mixed=True` to be faithful to the paper.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
@@ -139,7 +149,15 @@ class BudgetSimulation(BudgetedLearner):
 def average_mix(
     base: BudgetedLearner, losses: Floats, costs: Floats, rounds: int, rate: float, null: int, rng: RngState
 ) -> Floats:
-    """Return the average mix of `base` on i.i.d. draws with budget rate * rounds."""
+    """Return the average mix of `base` on i.i.d. draws from past rows.
+
+    base: learner to train.
+    losses, costs: past rows, shapes (n, k) and (n, k m).
+    rounds: number of draws; the budget is rate * rounds.
+    rate: budget per round.
+    null: the action without costs.
+    rng: random generator of draws and learner.
+    """
     actions = losses.shape[1]
     resources = costs.shape[1] // actions
     worst = np.ones((actions, resources))

@@ -1,7 +1,7 @@
 """Interleaved copies for delayed feedback (Weinberger and Ordentlich 2002).
 
-The standard way to turn any learner into one for delay d (Joulani, Gyorgy and Szepesvari 2013): copy t mod (d+1) plays
-round t and hears of it before its next turn. Its regret is d+1 times that of a horizon of T/(d+1): delay multiplies.
+The standard reduction from delay d to no delay (Joulani, Gyorgy and Szepesvari 2013): copy t mod (d+1) plays round t
+and observes it before its next turn. Its regret is d+1 times that of a horizon of T/(d+1): delay multiplies.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from tombola.learners.base import Feedback, Kernels, Learner
 
 
 class State(NamedTuple):
-    """The rounds played so far, and the memory of every copy, one a row."""
+    """Rounds played so far, and the state vector of every copy, one per row."""
 
     acted: Floats
     copies: Floats
@@ -27,6 +27,9 @@ class State(NamedTuple):
 @dataclass(frozen=True)
 class Interleaved(Learner):
     """Let d+1 copies of a full-information learner play in turn.
+
+    base: the learner.
+    delay: d, in rounds.
 
     >>> from tombola import Hedge, instances, play
     >>> trace = play(Interleaved(Hedge(), delay=4), instances.split(500), delay=4, seed=0)

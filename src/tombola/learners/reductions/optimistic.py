@@ -33,7 +33,13 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class State(NamedTuple):
-    """Rounds, next action (-1: not simulated yet), and the losses of each action.
+    """Losses of each action, and the state of the simulations.
+
+    horizon, acted: number of rounds, and rounds played.
+    planned: next action, -1 if not simulated yet; the lazy simulation: round of the last simulation.
+    chosen, seen, means, past: plays, answers, mean loss and all losses of each action.
+    known, levels: count and mean of an action when its simulated mean was updated last.
+    played, due_at: only the lazy simulation: plays of the base, and counts at which it simulates again.
 
     `known` and `levels` are the count and the mean at which an action was looked at last. The lazy simulation keeps
     how often the base `played` each action, the round `planned` in, and the counts at which the next is `due_at`.
@@ -53,7 +59,7 @@ class State(NamedTuple):
 
 
 def store_loss(state: State, action: int, loss: float) -> None:
-    """Store a loss, and update the simulated mean after half as many new answers."""
+    """Store a loss; update the simulated mean once the answers have grown by half."""
     state.past[action, int(state.seen[action])] = loss
     update_mean(state.seen, state.means, action, loss)
     known = state.known[action]
@@ -63,7 +69,10 @@ def store_loss(state: State, action: int, loss: float) -> None:
 
 
 def keep_probabilities(state: State) -> Floats:
-    """Return the probability of keeping a simulated loss, so that its mean is the index."""
+    """Return the probability of keeping a simulated loss of each action.
+
+    With it, the simulated mean is the index of the action. Other losses are replaced by 0.
+    """
     left = max(1.0, state.horizon - state.acted[0])
     actions = state.seen.size
     indices = [index(state.levels[a], state.known[a], left, actions, state.horizon) for a in range(actions)]
@@ -71,7 +80,12 @@ def keep_probabilities(state: State) -> Floats:
 
 
 class SimulatedHistory(NamedTuple):
-    """Losses observed, the number used of each action, and store_loss probabilities."""
+    """Losses from which the feedback of a base is simulated.
+
+    past: losses observed, shape (k, T).
+    seen: number of losses used of each action.
+    shares: probability of keeping a loss of each action; else it is 0.
+    """
 
     past: Floats
     seen: Floats
@@ -79,7 +93,14 @@ class SimulatedHistory(NamedTuple):
 
 
 def simulate_feedback(memory: Floats, rng: RngState, history: SimulatedHistory, rounds: int, plays: Floats) -> int:
-    """Run the base on simulated rounds, count its plays, and return the last action."""
+    """Run the base on simulated rounds, count its plays, and return the last action.
+
+    memory: state vector of the base.
+    rng: random generator.
+    history: losses to draw from.
+    rounds: number of rounds.
+    plays: output, plays of each action.
+    """
     state, mix = view(memory), mix_slice(memory)
     last = 0
     for _ in range(rounds):
@@ -95,7 +116,11 @@ def simulate_feedback(memory: Floats, rng: RngState, history: SimulatedHistory, 
 
 @lru_cache(maxsize=256)
 def compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
-    """Return the first state vector of a base, and its `simulate_feedback` kernel."""
+    """Return the first state vector of a base, and its `simulate_feedback` kernel.
+
+    rounds: horizon of the base.
+    compiled: whether to compile the kernel.
+    """
     state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
     memory, row = flatten(state, actions), np.zeros(actions)
     arguments = (memory, new_rng(np.random.SeedSequence(0)), SimulatedHistory(np.zeros((actions, 1)), row, row), 1, row)
@@ -106,7 +131,11 @@ def compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bo
 
 
 def simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
-    """Run a compile_simulation base for `rounds` of `horizon` rounds; return last action and plays."""
+    """Run a base on simulated feedback; return its last action and its plays.
+
+    state: losses observed so far.
+    horizon: horizon of the base; `rounds` of them are simulated.
+    """
     plays = np.zeros(state.seen.size)
     memory, run = compile_simulation(base, plays.size, horizon, compiled=compiles())
     return int(
@@ -115,20 +144,20 @@ def simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngSta
 
 
 def simulation_length(state: State) -> int:
-    """Return 2^floor(log2 t) for the round t to come."""
+    """Return 2^floor(log2 t) for the next round t."""
     return 1 << (int(state.acted[0]) + 1).bit_length() - 1
 
 
 @dataclass(frozen=True)
 class OptimisticSimulation(Learner):
-    """Play the action of a compile_simulation base in a random round of a simulation.
+    """Play the action that a base chooses in the last round of a simulation.
 
-    In round t the base plays h = 2^floor(log2 t) rounds in which action a answers, with probability I / m, one of its first
-    n losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which a was looked at last, m the mean
-    of these losses, and I is FrugalUCB's index with the rounds that are left, which is at most m. So the simulated
-    mean is I, and rounds are i.i.d. for every order of the rows. Every action is played once first. `base` is any
-    bandit learner that acts round by round. It buys generality, not a better rate: with R_A its regret on i.i.d.
-    rounds, the regret in random order is at most sum R_A(2^i) + `bounds.by_indices`, which is of order sqrt(k T)
+    In round t the base plays h = 2^floor(log2 t) rounds in a simulation. There action a has, with probability I / m,
+    one of its first n losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which the mean m of
+    these losses was updated last, and I <= m is FrugalUCB's index with the rounds that are left. So the simulated mean
+    is I, and rounds are i.i.d. for every order of the rows. Every action is played once first. `base` is any bandit
+    learner that acts round by round. It buys generality, not a better rate: with R_A its regret on i.i.d. rounds, the
+    regret in random order is at most sum R_A(2^i) + `bounds.by_indices`, which is of order sqrt(k T)
     (docs/theory/optimistic.md). It simulates T/4 rounds in every round; `LazyOptimisticSimulation` far fewer, without
     the proof.
 
@@ -196,11 +225,10 @@ class OptimisticSimulation(Learner):
 
 @dataclass(frozen=True)
 class LazyOptimisticSimulation(OptimisticSimulation):
-    """OptimisticSimulation with few simulations.
+    """Play `OptimisticSimulation` with few simulations.
 
-    It simulates again when the rounds have doubled, or the answers of an action grown by half.
-
-    In between it plays the frequencies of the last one. No bound is proved, so `bound` is None.
+    It simulates again when the rounds have doubled, or the answers of an action have grown by half. In between it
+    plays the frequencies of the last simulation. No bound is proved, so `bound` is None.
 
     >>> from tombola import UCB1, instances, play
     >>> play(LazyOptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32

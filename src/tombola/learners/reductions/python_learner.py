@@ -13,10 +13,11 @@ from tombola.rng import choice, integers
 
 @dataclass(frozen=True)
 class PythonLearner:
-    """A full-information learner that lives in plain Python objects.
+    """Wrap a full-information learner that lives in plain Python objects.
 
-    `make(actions, rounds)` gives a fresh object for each training; `predict(object)` its action, or its mix;
-    `update(object, losses)` shows it a row. By default these are the object's own methods of that name.
+    make: `make(actions, rounds)` returns a new object for each training.
+    predict: `predict(object)` returns its action, or its mix; by default the method of that name.
+    update: `update(object, losses)` passes a row to it; by default the method of that name.
 
     >>> from tombola import Simulation
     >>> class Counter:
@@ -31,7 +32,12 @@ class PythonLearner:
     update: Callable[[Any, Floats], Any] = lambda subject, losses: subject.update(losses)
 
     def train(self, past: Floats, rounds: int, rng: RngState) -> Floats:
-        """Return the play counts of the object on i.i.d. draws from the rows of `past`."""
+        """Return the play counts of a new object on i.i.d. draws from past rows.
+
+        past: rows, shape (n, k).
+        rounds: number of draws.
+        rng: random generator of the draws.
+        """
         rows, actions = past.shape
         subject = self.make(actions, rounds)
         plays = np.zeros(actions)
@@ -49,6 +55,6 @@ class PythonLearner:
         elif np.ndim(answer) == 0 and int(answer) == answer and 0 <= int(answer) < actions:
             return int(answer)
         raise LearnerError(
-            f"PythonLearner: predict must give an action in 0..{actions - 1}, or a mix of {actions} probabilities that sum to 1, "
-            f"got {answer!r}; write PythonLearner(make, predict=lambda subject: ...)."
+            f"PythonLearner: predict must return an action in 0..{actions - 1}, or a mix of {actions} probabilities "
+            f"that sum to 1, got {answer!r}; write PythonLearner(make, predict=lambda subject: ...)."
         )

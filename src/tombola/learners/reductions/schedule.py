@@ -1,8 +1,9 @@
 """Schedules: when Simulation trains, for how long, and which rounds are blocks.
 
 The printed schedule contradicts itself (erratum 6: round 1 is played twice and its loss is used before it is
-revealed). `LemmaSchedule` and `PaperSchedule` are its two consistent readings; both wait d rounds between blocks so that a block is
-revealed before the next one begins. `GrowingSchedule` does not wait and knows no delay: it trains when enough is revealed.
+revealed). `LemmaSchedule` and `PaperSchedule` are its two consistent readings. Both wait d rounds between blocks, so
+that a block is revealed before the next one begins. `GrowingSchedule` does not wait and knows no delay: it trains when
+enough rows are revealed.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +17,10 @@ from tombola._types import Floats
 
 
 class Blocks(NamedTuple):
-    """First round and length of every block; a training has the same length."""
+    """First round and length of every block; a training has the same length.
+
+    starts, lengths: shape (blocks,); rounds count from 1.
+    """
 
     starts: Floats
     lengths: Floats
@@ -24,11 +28,11 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule(ABC):
-    """How the horizon is cut."""
+    """Base class of schedules, which cut the horizon into blocks."""
 
     @abstractmethod
     def blocks(self, horizon: int) -> Blocks:
-        """Return the blocks that begin within the horizon, if the schedule has blocks."""
+        """Return the blocks that begin within the horizon; none if it has no blocks."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +101,20 @@ class GrowingSchedule(Schedule):
 
 
 def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
-    """Return whether a round lies in this block."""
+    """Return whether a round lies in a block.
+
+    starts, lengths: of all blocks.
+    block: index of the block; -1 is before the first one.
+    round: from 1.
+    """
     return bool(block >= 0 and starts[block] <= round < starts[block] + lengths[block])
 
 
 def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bool:
-    """Return whether a round is round 1 or lies in one of the blocks 0..last."""
+    """Return whether a round is round 1 or lies in one of the blocks 0..last.
+
+    starts, lengths: of all blocks.
+    """
     if round == 1.0:
         return True
     block = last

@@ -1,4 +1,4 @@
-"""Simulation, the paper's template (Section 3), also for delayed feedback (Section 4).
+"""Simulation, the paper's template (Section 3), also for delays (Section 4).
 
 At the start of a block: make the past i.i.d., train a stochastic learner on it, and play its frequencies in the block.
 """
@@ -26,7 +26,16 @@ N_ACTED, N_KEPT, BLOCK, NEXT = 0, 1, 2, 3
 
 
 class State(NamedTuple):
-    """Parameters; counters (rounds, rows, block, next training); blocks; mix; past."""
+    """Counters, blocks, the current mix, and past rows.
+
+    by_blocks, growth: whether the schedule has blocks, else the growth of its trainings.
+    discards, waits: whether rows, and plays, between blocks are special.
+    free: action between blocks.
+    counters: rounds, rows kept, block, next training.
+    starts, lengths: of the blocks.
+    played: current mix.
+    past: rows kept, shape (T, k).
+    """
 
     by_blocks: float
     growth: float
@@ -44,14 +53,17 @@ class State(NamedTuple):
 class Simulation(MixedLearner):
     """Train `base` on i.i.d. draws from past rows, and play its frequencies.
 
-    Faithful to the paper: `Simulation(base, LemmaSchedule(delay))` or `PaperSchedule(delay)`; rounds between blocks play `free_action`
-    and their rows are discarded, unless `past="all"` keeps them and `waiting="last"` goes on with the last mix.
-    Practical: `Simulation(base)`, which is `GrowingSchedule()`: it has no blocks to wait for, so it keeps every row and plays
-    the last mix in between, for all delays.
-    `trainings` runs are averaged; that lowers the variance and leaves the expected regret as it is.
+    base: any full-information learner, or a `PythonLearner`.
+    schedule: `LemmaSchedule(delay)` or `PaperSchedule(delay)` are faithful to the paper. The default,
+        `GrowingSchedule()`, is practical: it has no blocks to wait for, keeps every row, and plays the last mix in
+        between, for all delays.
+    past: "all" also keeps the rows between blocks.
+    waiting: "last" plays the last mix between blocks, "free" plays `free_action`.
+    trainings: number of runs to average; the variance falls, and the expected regret stays the same.
+    free_action: index of an action.
 
-    In random order its regret is at most `bounds.simulation(...)`: that of `base` on i.i.d. rows, plus
-    4.18 sqrt(T ln k), plus d for each of log2 T waits. `base` is any full-information learner, or an `PythonLearner` one.
+    In random order its regret is at most `bounds.simulation(...)`: that of `base` on i.i.d. rows, plus 4.18 sqrt(T ln
+    k), plus d for each of log2 T waits.
 
     >>> from tombola import FollowTheLeader, instances, play
     >>> from tombola.learners import LemmaSchedule
@@ -177,14 +189,18 @@ class Simulation(MixedLearner):
 
 
 def play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
-    """Return the play counts of `base` in `rounds` i.i.d. draws from `past`."""
+    """Return how often `base` plays each action on i.i.d. draws from past rows.
+
+    past: rows, shape (n, k).
+    rounds: number of draws.
+    """
     if isinstance(base, PythonLearner):
         return base.train(past, rounds, rng)
     return train(base, FullFeedback(past.shape[1], rounds), past, rng)
 
 
 def begin_training(state: State) -> int:
-    """Count the training that is due, and return its length."""
+    """Count the training that is due in `state`, and return its number of rounds."""
     if state.by_blocks == 0.0:
         kept = int(state.counters[N_KEPT])
         state.counters[NEXT] = max(kept + 1, int(state.growth * kept))

@@ -18,7 +18,10 @@ CHUNK = 1 << 14  # draws at a time, so that training needs no memory besides the
 def train(base: Any, setting: FeedbackModel, losses: Floats, rng: RngState, costs: Floats | None = None) -> Floats:
     """Return the play counts of `base` on i.i.d. draws from past rows.
 
-    `costs`, if there are any, has one column for each action and resource, as a pool has them.
+    base: learner to train.
+    setting: feedback model; its horizon is the number of draws.
+    losses: past rows, shape (n, k).
+    costs: shape (n, k m), or None without a budget.
     """
     rounds = setting.horizon
     past, prices = (read_only(part) for part in (losses, np.zeros((0, 0)) if costs is None else costs))
@@ -38,7 +41,7 @@ def train(base: Any, setting: FeedbackModel, losses: Floats, rng: RngState, cost
 
 
 def read_only(array: Floats) -> Floats:
-    """Return a read-only view; the arrays of a pool have the same compiled type."""
+    """Return a read-only view, which has the same compiled type as a pool's arrays."""
     view = array.view()
     view.flags.writeable = False
     return view

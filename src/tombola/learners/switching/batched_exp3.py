@@ -19,7 +19,12 @@ from tombola.rng import choice
 
 
 class State(NamedTuple):
-    """Action of the block, its probability and rounds left; estimated totals."""
+    """Action of the block, its probability and rounds left; estimated totals.
+
+    block, rate: length of a block, and learning rate.
+    current, probability, left: of the current block.
+    totals, weights: of each action.
+    """
 
     block: float
     rate: float
@@ -34,12 +39,12 @@ class State(NamedTuple):
 class BatchedExp3(Learner):
     """Draw an action by exponential weights, and play it for a whole block.
 
-    Its probability is proportional to exp(-rate total(a)).
+    Its probability is proportional to exp(-rate total(a)). total(a) adds up loss / probability of its plays, with the
+    probability of the draw for every round of a block. The regret with switches is at most
+    `bounds.switching.batched_exp3`, in every order: about 3 (k T^2 price ln k / 2)^(1/3).
 
-    total(a) adds up loss / probability of its plays, where the probability of every round of a block is that of its draw. With
-    `block` = None, blocks have (2 price)^(2/3) (T / (2 k ln k))^(1/3) rounds, and the rate fits; then the regret with
-    switches is at most `bounds.switching.batched_exp3`, in every order: about
-    3 (k T^2 price ln k / 2)^(1/3). `price` is the cost of a switch, in losses.
+    price: cost of a switch, in losses.
+    block: rounds of a block; None is (2 price)^(2/3) (T / (2 k ln k))^(1/3), and the rate fits.
 
     >>> from tombola import Pool, play
     >>> trace = play(BatchedExp3(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)

@@ -12,23 +12,27 @@ from tombola._types import RngState
 from tombola.bounds.switching import elimination_counts
 from tombola.confidence.betting import BettingGrid, new_grid, update_grid
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.switching.stages import next_play, next_stage, stage_over
+from tombola.learners.switching.stages import is_stage_over, next_play, next_stage
 
-STAGE = ("target", "stretch", "rest", "turn", "left", "active")  # as in `stages.State`; then the gamblers
+STAGE = ("target", "stretch", "rest", "turn", "left", "active")  # as in `stages.State`
+# Type of the state: stage, then the betting grid.
 State: Any = namedtuple("State", (*STAGE, *BettingGrid._fields))  # type: ignore[misc]
 
 
-def least_high(state: Any) -> float:
-    """Return the smallest upper end of the active actions."""
+def smallest_upper_end(state: Any) -> float:
+    """Return the smallest upper end of the intervals of the active actions."""
     ceiling = math.inf
     for place in range(int(state.left[0])):
         ceiling = min(ceiling, state.high[int(state.active[place])])
     return ceiling
 
 
-def drop_at_once(state: Any) -> None:
-    """Drop inferior actions within a stage; the next in turn begins a stretch."""
-    ceiling, turn, kept = least_high(state), int(state.turn[0]), 0
+def drop_inferior(state: Any) -> None:
+    """Drop inferior actions within a stage, in place.
+
+    The interval of a dropped action lies above that of another. The next action in turn begins a stretch.
+    """
+    ceiling, turn, kept = smallest_upper_end(state), int(state.turn[0]), 0
     for place in range(int(state.left[0])):
         action = int(state.active[place])
         if state.low[action] <= ceiling:
@@ -45,12 +49,13 @@ def drop_at_once(state: Any) -> None:
 class BettingElimination(Learner):
     """Eliminate actions by betting confidence sequences, within stages.
 
-    It plays forth and back as `SerflingElimination`.
+    It plays back and forth like `SerflingElimination`.
 
     Action a is dropped when its betting interval, at level delta/k, lies above that of another. The intervals hold at
-    all counts at once, so it is dropped at once, not at the end of a stage, and no decisions are counted. The best
-    action stays but with probability `delta`; None is 1/T. The width has no formula, so `bound` is None. The switches are at
-    most those of the Serfling one. Memory is 20 KB an action, and an answer takes a microsecond until one is left.
+    all counts simultaneously, so an action is dropped immediately, not at the end of a stage. The best action is
+    dropped with probability at most `delta`; None is 1/T. The width has no formula, so `bound` is None. There are at
+    most as many switches as with `SerflingElimination`. Memory is 20 KB per action, and an answer takes a microsecond
+    until one action is left.
 
     >>> from tombola import Pool, play
     >>> trace = play(BettingElimination(delta=0.1), Pool([[1.0, 0.0]] * 60), seed=0)
@@ -79,8 +84,8 @@ class BettingElimination(Learner):
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
         if state.left[0] > 1.0:
-            drop_at_once(state)
-        if stage_over(state):
+            drop_inferior(state)
+        if is_stage_over(state):
             next_stage(state)
         return next_play(state), 1.0
 

@@ -17,7 +17,15 @@ from tombola.learners.base import Feedback, Learner
 
 
 class State(NamedTuple):
-    """Blocks per frame; frame and its blocks left; current block; counts and means."""
+    """Frame, current block, counts and means.
+
+    scale: factor of ln n in the radius.
+    blocks: number of blocks of each frame.
+    frame, blocks_left: current frame, and its blocks left.
+    current, left: action of the block, and rounds left in it.
+    answered: all answers.
+    chosen, seen, means: plays, answers and mean loss of each action.
+    """
 
     scale: float
     blocks: Floats
@@ -31,12 +39,12 @@ class State(NamedTuple):
     means: Floats
 
 
-def frames(horizon: int) -> list[int]:
+def blocks_per_frame(horizon: int) -> list[int]:
     """Return the number of blocks of frames 1, 2, .., up to the horizon.
 
     Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks.
 
-    >>> frames(1000)
+    >>> blocks_per_frame(1000)
     [1, 7, 166, 16256]
     """
     counts: list[int] = []
@@ -60,7 +68,7 @@ def most_promising(state: State) -> int:
 
 
 def begin_block(state: State) -> None:
-    """Begin the next block; frame f has blocks of f rounds."""
+    """Begin the next block in place; frame f has blocks of f rounds."""
     if state.blocks_left[0] == 0.0 and int(state.frame[0]) < state.blocks.size:
         state.blocks_left[0] = state.blocks[int(state.frame[0])]
         state.frame[0] += 1.0
@@ -90,7 +98,7 @@ class BlockUCB(Learner):
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        blocks = np.array(frames(horizon), dtype=np.float64)
+        blocks = np.array(blocks_per_frame(horizon), dtype=np.float64)
         return State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 
     @staticmethod

@@ -18,7 +18,14 @@ from tombola.learners.base import Feedback, Learner
 
 
 class State(NamedTuple):
-    """Rounds acted, current action and rounds left of its block, counts and means."""
+    """Rounds acted, current block, counts and means.
+
+    horizon, scale, price: parameters.
+    shortest: smallest length of a block.
+    acted: rounds played.
+    current, left: action of the block, and rounds left in it.
+    chosen, seen, means: plays, answers and mean loss of each action.
+    """
 
     horizon: float
     scale: float
@@ -33,13 +40,24 @@ class State(NamedTuple):
 
 
 def index(mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0) -> float:
-    """Return the lower index of an action's mean for the remaining rounds."""
+    """Return the lower index of an action for the remaining rounds.
+
+    It is the smallest q with seen kl(mean, q) <= scale (1 - seen/T) ln max(1, remaining / (k seen)).
+
+    mean, seen: mean loss and answers of the action.
+    remaining: rounds left.
+    actions, horizon: k and T.
+    scale: 1 in the theorem.
+    """
     worth = math.log(max(1.0, remaining / (actions * seen)))
     return kl_lower_bound(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)
 
 
 def most_promising(state: Any, times: float) -> int:
-    """Return the action with the smallest index after `times` switching prices."""
+    """Return the action with the smallest index plus the price of a switch.
+
+    times: number of switching prices that a switch must repay in the remaining rounds.
+    """
     remaining = max(1.0, state.horizon - state.acted[0])
     toll = times * state.price / remaining
     current = int(state.current[0])

@@ -15,9 +15,12 @@ class SerflingElimination(StagedElimination):
 
     Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), r = sqrt((1 - (n-1)/T) ln(k S / delta) / (2 n)),
     for the n answers of an action and S decisions in all (Serfling 1974): the radius shrinks to 0 as the pool is used
-    up. The first stage is as long as it takes to drop anything. The best action stays but with probability `delta`; None is
-    1/T, for which the regret is at most `bounds.switching.elimination`, of order sqrt(k T ln T) + price k ln T. A small
-    delta is for the proof; 0.1 plays better. `price` is the cost of a switch, in losses; only `bound` uses it.
+    up. The first stage is as long as the first drop needs.
+
+    delta: probability that the best action is dropped; None is 1/T. Then the regret is at most
+        `bounds.switching.elimination`, of order sqrt(k T ln T) + price k ln T. A small delta is for the proof; 0.1
+        plays better.
+    price: cost of a switch, in losses; only `bound` uses it.
 
     >>> from tombola import Pool, play
     >>> trace = play(SerflingElimination(delta=0.1), Pool([[1.0, 0.0]] * 60), seed=0)

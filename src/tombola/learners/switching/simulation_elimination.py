@@ -1,4 +1,4 @@
-"""Simulation with successive elimination (paper, switching costs, L583-L684).
+"""Simulation with successive elimination (paper, switching costs, Section 4.3).
 
 Blocks double; in a block every active action plays one stretch, and at its end the surely worse actions are dropped.
 """
@@ -14,11 +14,18 @@ from tombola._types import Floats, RngState
 from tombola.bounds import switching
 from tombola.learners.bandit.counts import update_mean
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.switching.stages import drop
+from tombola.learners.switching.stages import drop_inferior
 
 
 class State(NamedTuple):
-    """Rounds before the first block; rounds; start of the block; active actions."""
+    """Rounds, start of the block, active actions, counts and means.
+
+    width: factor of the squared radius.
+    first: rounds before the first block.
+    acted, start: rounds played, and rounds before the current block.
+    left, active: the first `left` entries of `active` are the active actions.
+    radii, seen, means: radius, answers and mean loss of each action.
+    """
 
     width: float
     first: float
@@ -32,17 +39,20 @@ class State(NamedTuple):
 
 
 def begin_block(state: State, acted: int) -> None:
-    """Begin a block after this many rounds: drop actions, unless it is the first."""
+    """Begin a block; drop inferior actions, unless it is the first block.
+
+    acted: rounds played so far.
+    """
     if state.start[0] > 0.0 and state.left[0] > 1.0:
         for action in range(state.radii.size):
             state.radii[action] = state.width / math.sqrt(state.start[0])
-        drop(state.left, state.active, state.seen, state.means, state.radii)
+        drop_inferior(state.left, state.active, state.seen, state.means, state.radii)
     state.start[0] = acted
 
 
 @dataclass(frozen=True)
 class SimulationSuccessiveElimination(Learner):
-    """Play each active action for one stretch of a block, then eliminate; blocks double.
+    """Play each active action for one stretch of a block, then drop; blocks double.
 
     Rounds 1 .. 2^i0, i0 = ceil(log2 k), play the actions in turn. Block i = i0, i0 + 1, .. is rounds 2^i + 1 ..
     2^(i+1): each active action plays floor(2^i / |A|) of them, the last one also the rest. Then a is dropped if
@@ -87,7 +97,9 @@ class SimulationSuccessiveElimination(Learner):
         update_mean(state.seen, state.means, action, loss)
 
     def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:
-        """Return whether an action with observed gap `gap` can be dropped in time.
+        """Return a sentence: whether an action can be dropped within the horizon.
+
+        gap: difference of the observed means.
 
         >>> print(SimulationSuccessiveElimination().outlook(actions=2, horizon=65536, gap=0.5))
         At horizon 65536 no action can be dropped that looks worse by 0.5: the last decision needs a difference

@@ -1,7 +1,8 @@
 """Elimination in stages: every active action plays until its count grows by half.
 
-At the end of a stage all active actions have the same count, for every history: bounds for a fixed count
-apply, action by action (docs/theory/switching.md). Going forth and back, an action that ends a stage begins the next.
+At the end of a stage all active actions have the same count, for every history: bounds for a fixed count apply, action
+by action (docs/theory/switching.md). The order is reversed after each stage, so that the last action of a stage is the
+first of the next.
 """
 
 import math
@@ -19,7 +20,15 @@ from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 
 
 class State(NamedTuple):
-    """Target count, plays and rest of a stretch, turn, active actions."""
+    """Position in the stage, active actions, counts and means.
+
+    population, level: rows of the pool, and error probability of an interval.
+    target: count that every active action reaches in this stage.
+    stretch, rest: plays of each action in this stage, and those left of the current one.
+    turn: position of the current action in `active`.
+    left, active: the first `left` entries of `active` are the active actions.
+    radii, seen, means, squares: radius, answers, mean loss and sum of squared deviations of each action.
+    """
 
     population: float
     level: float
@@ -36,7 +45,10 @@ class State(NamedTuple):
 
 
 def first_state(actions: int, horizon: int, delta: float | None) -> State:
-    """Return the first state; all intervals hold with probability 1 - `delta`."""
+    """Return the first state; all intervals hold with probability 1 - `delta`.
+
+    delta: None is 1/T.
+    """
     counts = elimination_counts(horizon, actions, delta)
     level = 2 * math.exp(-elimination_depth(len(counts), horizon, actions, delta))  # of both sides; one is needed
     return State(
@@ -57,7 +69,11 @@ def first_state(actions: int, horizon: int, delta: float | None) -> State:
 
 @dataclass(frozen=True)
 class StagedElimination(Learner):
-    """Base class of learners that eliminate actions by `radius` after each stage."""
+    """Base class of learners that eliminate actions by `radius` after each stage.
+
+    delta: probability that the best action is dropped; None is 1/T.
+    price: cost of a switch, in losses; only `bound` uses it.
+    """
 
     delta: float | None = None
     price: float = 1.0
@@ -75,10 +91,10 @@ class StagedElimination(Learner):
     @staticmethod
     @abstractmethod
     def radius(state: State, action: int) -> float:
-        """Return how far the mean of an action may be from the truth."""
+        """Return the radius of the confidence interval of an action's mean."""
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        return super().kernels(actions, horizon)._replace(act=player_of(self.radius))
+        return super().kernels(actions, horizon)._replace(act=make_act(self.radius))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
@@ -91,28 +107,34 @@ class StagedElimination(Learner):
         state.squares[action] += (loss - before) * (loss - state.means[action])
 
 
-def player_of(radius: Kernel) -> Kernel:
-    """Return the kernel that plays the current action and eliminates after a stage."""
+def make_act(radius: Kernel) -> Kernel:
+    """Return the kernel `act`, which plays in stages and drops actions after each.
+
+    radius: kernel `radius(state, action)`.
+    """
 
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        if stage_over(state):
+        if is_stage_over(state):
             if state.left[0] > 1.0:
                 for action in range(state.radii.size):
                     state.radii[action] = radius(state, action)
-                drop(state.left, state.active, state.seen, state.means, state.radii)
+                drop_inferior(state.left, state.active, state.seen, state.means, state.radii)
             next_stage(state)
         return next_play(state), 1.0
 
     return act
 
 
-def stage_over(state: Any) -> bool:
-    """Tell whether all active actions have had their stretch."""
+def is_stage_over(state: Any) -> bool:
+    """Return whether all active actions have had their stretch."""
     return bool(state.turn[0] >= state.left[0])
 
 
 def next_stage(state: Any) -> None:
-    """Begin a stage: reverse the order, so that no switch is needed; raise the count."""
+    """Begin a stage in place: reverse the order of actions, and raise the count.
+
+    With the order reversed, no switch is needed between stages.
+    """
     left = int(state.left[0])
     for place in range(left // 2):
         other = state.active[left - 1 - place]
@@ -135,8 +157,14 @@ def next_play(state: Any) -> int:
     return action
 
 
-def drop(left: Floats, active: Floats, seen: Floats, means: Floats, radii: Floats) -> None:
-    """Drop active actions with mean - radius > min (mean + radius), if answered."""
+def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, radii: Floats) -> None:
+    """Drop active actions with mean - radius > min (mean + radius), in place.
+
+    Actions without answers are kept.
+
+    left, active: the first `left[0]` entries of `active` are the active actions; changed.
+    seen, means, radii: of each action.
+    """
     ceiling = math.inf
     for place in range(int(left[0])):
         action = int(active[place])

@@ -20,7 +20,13 @@ from tombola.rng import choice
 
 
 class State(NamedTuple):
-    """Blocks; action, probability and rounds left; y of the last draw; totals."""
+    """Current block, y of the last draw, and totals of every action.
+
+    blocks: number of blocks begun.
+    current, probability, left: action of the block, its probability, and rounds left.
+    y: solution of `normalise` at the last draw.
+    totals, gaps, weights: of each action.
+    """
 
     blocks: Floats
     current: Floats
@@ -34,14 +40,15 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class TsallisSwitching(Learner):
-    """Draw an action as Tsallis-INF, and play it for a block; blocks grow.
+    """Draw an action like Tsallis-INF, and play it for a block; blocks grow.
 
-    Its probability is 4 / (eta (total(a) - x))^2, normalised by x.
+    Its probability is 4 / (eta (total(a) - x))^2, normalised by x. Block n = 1, 2, .. has B = max(1, ceil(1.5 price
+    sqrt(n / k))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up loss / probability of its plays, with the
+    probability of the draw for every round of a block. No horizon is needed. The regret with switches is at most
+    `bounds.switching.tsallis_switching`, in every order, of order (price k)^(1/3) T^(2/3) + sqrt(k T). The authors'
+    proof for i.i.d. rows is for other constants.
 
-    Block n = 1, 2, .. has B = max(1, ceil(1.5 price sqrt(n / k))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up
-    loss / probability of its plays, where the probability of every round of a block is that of its draw. No horizon is needed.
-    The regret with switches is at most `bounds.switching.tsallis_switching`, in every order, of order
-    (price k)^(1/3) T^(2/3) + sqrt(k T). The authors' proof for i.i.d. rows is for their constants, not for these.
+    price: cost of a switch, in losses.
 
     >>> from tombola import Pool, play
     >>> trace = play(TsallisSwitching(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tombola import _validate
-from tombola.learners.bandit.ucb2 import MIN_ALPHA, UCB2, State, start
+from tombola.learners.bandit.ucb2 import MIN_ALPHA, UCB2, State, first_state
 from tombola.learners.base import Feedback, Learner
 
 
@@ -30,7 +30,7 @@ class UCB2WithoutReplacement(Learner):
         _validate.real("UCB2WithoutReplacement", "alpha", self.alpha, least=MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        return start(self.alpha, float(horizon), actions)
+        return first_state(self.alpha, float(horizon), actions)
 
     act = staticmethod(UCB2.act)
     observe = staticmethod(UCB2.observe)
