@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from tombola import _statistics, play
 from tombola.classification import ERM, LabelledPool, Stumps
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.figures import draw, save
+from tombola.report.figures import draw_chart, save
 
 SHUFFLES = 50
 
@@ -39,9 +39,9 @@ def chart(title: str, pool: LabelledPool) -> Chart:
 def main(folder: Path) -> None:
     """Draw both pictures."""
     cancer, digits = load_breast_cancer(return_X_y=True), load_digits(return_X_y=True)
-    save(draw(chart("Breast cancer", LabelledPool(*cancer))), folder / "breast_cancer.png")
+    save(draw_chart(chart("Breast cancer", LabelledPool(*cancer))), folder / "breast_cancer.png")
     zero = LabelledPool(digits[0], (digits[1] == 0).astype(int))
-    save(draw(chart("Digits, 0 against the rest", zero)), folder / "digits.png")
+    save(draw_chart(chart("Digits, 0 against the rest", zero)), folder / "digits.png")
 
 
 if __name__ == "__main__":

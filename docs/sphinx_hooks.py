@@ -221,9 +221,13 @@ def displayed_formula(writer, node):
 
 def _write_formula(writer, node, *, as_block):
     try:
-        writer.body.append(tex2mathml(node.astext(), as_block=as_block))
+        markup = tex2mathml(node.astext(), as_block=as_block)
     except SyntaxError as error:
         log.warning("formula %r: %s", node.astext(), error, location=node)
+        raise nodes.SkipNode from error
+    # Browsers leave no space after a function name that is not followed by a parenthesis.
+    markup = re.sub(r"<mo>&ApplyFunction;</mo>(?!\s*(<mrow>\s*)?<mo)", '<mspace width="0.17em"></mspace>', markup)
+    writer.body.append(f'<div class="formula">{markup}</div>' if as_block else markup)
     raise nodes.SkipNode
 
 

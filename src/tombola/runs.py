@@ -255,9 +255,9 @@ class Runs:
         >>> len(runs.plot(orders=["random", "given"], bound=True).axes[0].lines)
         3
         """
-        from tombola.report.figures import draw
+        from tombola.report.figures import draw_chart
 
-        return draw(self.chart(order, orders=orders, learners=learners, bound=bound), axes=ax, size=size)
+        return draw_chart(self.chart(order, orders=orders, learners=learners, bound=bound), axes=ax, size=size)
 
     def __repr__(self) -> str:
         repetitions = max(cell.sums.shape[0] for cell in self.cells.values()) if self.cells else 0

@@ -12,7 +12,7 @@ from browser import needs_browser
 from tombola.advice.page import ActionMean, Picture, mean_bars
 from tombola.advice.text import Summary
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.figures import draw, svg
+from tombola.report.figures import draw_chart, svg_text
 from tombola.report.page import draw_for_page, render
 
 
@@ -82,7 +82,7 @@ def test_names_are_text_in_figures() -> None:
     page = html(charts=[chart])
     drawn = page[page.index("<svg") : page.index("</svg>")]
     assert all(f">{name}<" in drawn for name in names)
-    assert draw(chart).axes[0].get_title(loc="left") == "all $ names $"
+    assert draw_chart(chart).axes[0].get_title(loc="left") == "all $ names $"
 
 
 def test_control_characters_are_escaped() -> None:
@@ -99,8 +99,8 @@ def test_names_in_figures_are_short_and_escaped() -> None:
     x = np.array([1.0, 2.0])
     names = ("\x1b[31mred", "two\nlines", "n" * 1000, "\u6f22\u5b57", "\u202eleft")
     chart = Chart("t \x1b", "round", "regret", tuple(Band(name, x, x, x, x) for name in names))
-    figure = draw(chart)
-    drawn = svg(figure)
+    figure = draw_chart(chart)
+    drawn = svg_text(figure)
     shown = ("\\x1b[31mred", "two\\nlines", "n" * 45 + "...", "\u6f22\u5b57", "\\u202eleft")
     assert all(f">{name}<" in drawn for name in shown)
     assert "\x1b" not in drawn
@@ -111,7 +111,7 @@ def test_names_in_figures_are_short_and_escaped() -> None:
 def test_counts_have_integer_ticks(level: float) -> None:
     """A constant of 2 candidates has no axis from 1.9 to 2.1."""
     y = np.full(2, level)
-    axes = draw(
+    axes = draw_chart(
         Chart("t", "calls", "candidates", (Band("in", np.array([0.0, 14.0]), y, y, y),), log_x=False, log_y=False)
     ).axes
     labels = [label.get_text() for label in axes[0].get_yticklabels()]
@@ -122,7 +122,9 @@ def test_counts_have_integer_ticks(level: float) -> None:
 def test_tick_labels_are_exact() -> None:
     for low, high in ((1.9, 2.1), (0.0, 0.003), (0.12345, 0.1235), (999.0, 1001.0), (-3e-7, 3e-7)):
         line = np.array([low, high])
-        axes = draw(Chart("t", "x", "y", (Band("a", line, line, line, line),), (), log_x=False, log_y=False)).axes[0]
+        axes = draw_chart(
+            Chart("t", "x", "y", (Band("a", line, line, line, line),), (), log_x=False, log_y=False)
+        ).axes[0]
         for axis in (axes.xaxis, axes.yaxis):
             for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True):
                 assert float(label.get_text().replace(",", "")) == pytest.approx(place, abs=1e-9 * (high - low))

@@ -16,7 +16,7 @@ from tombola.paper.faults import FaultResult
 from tombola.paper.reproduce import reproduce
 from tombola.paper.runner import unit_seed
 from tombola.paper.source_faults import injected
-from tombola.report.figures import draw, save
+from tombola.report.figures import draw_chart, save
 
 SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
     "birthday": [
@@ -120,7 +120,7 @@ def test_verdict_is_as_expected(name: str, tmp_path: Path) -> None:
     chart = claim.chart(again)
     assert chart.alt
     if name not in SMALL_UNITS:
-        assert save(draw(chart), tmp_path / "claim.png").read_bytes().startswith(b"\x89PNG")
+        assert save(draw_chart(chart), tmp_path / "claim.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(("name", "fault"), FAULT_CASES)

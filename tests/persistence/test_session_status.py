@@ -81,7 +81,7 @@ def check(run: SessionFile, path: Path) -> None:
     assert np.array_equal(view.actions, [action for action, _ in naive.tickets])
     assert view.amended == frozenset(naive.amended)
     assert view.cancelled == frozenset(naive.cancelled)
-    session_csv.export(run, path.with_suffix(".csv"))
+    session_csv.export_tickets(run, path.with_suffix(".csv"))
     assert path.with_suffix(".csv").read_text() == csv_text(naive.table())
 
 

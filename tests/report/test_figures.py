@@ -11,7 +11,7 @@ import pytest
 from conftest import HANGS
 from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.figures import COLOURS, draw, draw_intervals, figure_bytes, save
+from tombola.report.figures import COLOURS, draw_chart, draw_intervals, figure_bytes, save
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -37,7 +37,7 @@ def label_heights(axes: Any) -> dict[str, float]:
 
 def test_labels_follow_curves_when_limits_change() -> None:
     """A bound drawn later is far above the curves, and squeezes them to the floor."""
-    axes = draw(chart(band("low", 0, 1, 2), band("high", 0, 5, 10))).axes[0]
+    axes = draw_chart(chart(band("low", 0, 1, 2), band("high", 0, 5, 10))).axes[0]
     assert label_heights(axes) == pytest.approx({"low": 2, "high": 10}, abs=0.2)
     axes.plot(X, [0, 50, 20])
     assert label_heights(axes)["high"] == pytest.approx(10, abs=0.5)
@@ -46,9 +46,9 @@ def test_labels_follow_curves_when_limits_change() -> None:
 
 
 def test_second_chart_in_same_axes_keeps_labels_apart_and_colours_different() -> None:
-    figure = draw(chart(band("a", 0, 1, 2), band("b", 0, 2, 3)))
+    figure = draw_chart(chart(band("a", 0, 1, 2), band("b", 0, 2, 3)))
     axes = figure.axes[0]
-    draw(chart(band("c", 0, 2, 3.01), lines=(Line("bound", X, np.array([9.0, 9.0, 40.0])),)), axes=axes)
+    draw_chart(chart(band("c", 0, 2, 3.01), lines=(Line("bound", X, np.array([9.0, 9.0, 40.0])),)), axes=axes)
     levels = sorted(text.get_position()[1] for text in axes.texts)
     figure.canvas.draw()
     gap = 15.0 * figure.dpi / 72 / axes.get_window_extent().height
@@ -59,24 +59,24 @@ def test_second_chart_in_same_axes_keeps_labels_apart_and_colours_different() ->
 
 
 def test_size_is_in_inches() -> None:
-    figure = draw(chart(band("a", 0, 1, 2)), size=(3.5, 2))
+    figure = draw_chart(chart(band("a", 0, 1, 2)), size=(3.5, 2))
     assert figure.get_size_inches().tolist() == [3.5, 2.0]
     _, shown = figure._repr_png_()  # type: ignore[attr-defined]
     assert shown["width"] / shown["height"] == pytest.approx(3.5 / 2)
     for wrong in ((700, 440), (3,), "large", (0, 2), (float("nan"), 1)):
         with pytest.raises(ParameterError, match=r"\(width, height\) in inches, got .*; write size=\(7, 4.4\)"):
-            draw(chart(band("a", 0, 1, 2)), size=wrong)  # type: ignore[arg-type]
+            draw_chart(chart(band("a", 0, 1, 2)), size=wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="expected ax or size, got both"):
-        draw(chart(band("a", 0, 1, 2)), axes=figure.axes[0], size=(3, 2))
+        draw_chart(chart(band("a", 0, 1, 2)), axes=figure.axes[0], size=(3, 2))
 
 
 def test_save_selects_format_by_suffix(tmp_path: Path) -> None:
-    figure: Any = draw(chart(band("a", 0, 1, 2)))
+    figure: Any = draw_chart(chart(band("a", 0, 1, 2)))
     starts = {"x.pdf": b"%PDF", "x.PNG": b"\x89PNG", "x.svg": b"<?xml"}
     for name, start in starts.items():
         assert figure.save(tmp_path / name).read_bytes().startswith(start)
-    again = draw(chart(band("a", 0, 1, 2)))
-    assert figure_bytes(again, "pdf") == figure_bytes(draw(chart(band("a", 0, 1, 2))), "pdf"), "no date inside"
+    again = draw_chart(chart(band("a", 0, 1, 2)))
+    assert figure_bytes(again, "pdf") == figure_bytes(draw_chart(chart(band("a", 0, 1, 2))), "pdf"), "no date inside"
     for name in ("x", "x.jpg"):
         with pytest.raises(ParameterError, match=r"ends in \.png, \.svg or \.pdf"):
             save(figure, tmp_path / name)

@@ -95,14 +95,14 @@ def test_exhausted_list_is_named(tmp_path: Path) -> None:
 
 
 def test_export_equals_that_of_the_file(api: Api, tmp_path: Path) -> None:
-    from tombola.persistence.session_csv import export
+    from tombola.persistence.session_csv import export_tickets
 
     api.post(f"{S}/next", {"count": 3})
     api.post(f"{S}/record", {"outcomes": [{"ticket": 2, "loss": 0.125}]})
     reply = api("GET", f"{S}/export.csv")
     assert 'filename="calls.csv"' in reply.headers["content-disposition"]
     with SessionFile.open(api.service.sessions["calls"].path) as file:
-        export(file, tmp_path / "same.csv")
+        export_tickets(file, tmp_path / "same.csv")
     assert reply.content == (tmp_path / "same.csv").read_bytes()
     assert [row["loss"] for row in csv.DictReader(io.StringIO(reply.text))] == ["", "0.125", ""]
     assert api("GET", f"{S}/export.xls").status_code == 404

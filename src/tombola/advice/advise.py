@@ -9,6 +9,7 @@ from tombola.advice.default_learners import MEAN_RANKS
 from tombola.engine.loop import LOSS, SWITCHES
 from tombola.runs import Runs
 
+# Learner -> clause that explains why it is good.
 REASONS = {
     "FollowTheLeader": "in random order the best action so far is the one to play, without any tuning",
     "ThompsonSampling": "it plays an action as often as that action is likely to be the best",
@@ -18,7 +19,7 @@ REASONS = {
 
 
 class Advice(NamedTuple):
-    """The advised learner, and the estimates that support it.
+    """Hold the advised learner, and the estimates that support it.
 
     - `order`: the input model of all estimates.
     - `learner`: the learner to use; where none is better than a random fixed action, the best one.
@@ -50,8 +51,10 @@ class Advice(NamedTuple):
 def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Advice:
     """Choose the best learner; among tied ones, the best by mean rank.
 
-    Learners are tied if the 95 % interval of their paired difference contains zero. `random_action_loss` is the total
-    loss of a fixed action, averaged over the actions.
+    Learners are tied if the 95 % interval of their paired difference contains zero.
+
+    kind: condition of the comparison, a key of `MEAN_RANKS`.
+    random_action_loss: total loss of a fixed action, averaged over the actions.
 
     >>> from tombola import FollowTheLeader, Pool, compare
     >>> from tombola.learners import Uniform

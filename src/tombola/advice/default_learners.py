@@ -36,8 +36,10 @@ from tombola.learners import (
 )
 from tombola.learners.base import Learner
 
+# Condition that decides which learners are suitable.
 Kind: TypeAlias = Literal["full", "bandit", "late rows", "late losses", "switching", "budget", "budget losses"]
 
+# Learners to compare, by condition.
 DEFAULTS: dict[str, list[Learner]] = {
     "full": [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge(), FlipFlop(), Uniform()],
     "bandit": [

@@ -12,6 +12,7 @@ from tombola.pool import Pool
 from tombola.report.chart import Band, Chart, Line, Point
 from tombola.report.page import draw_for_page, render
 
+# More curves than this cannot be told apart.
 MAX_CURVES = 8
 MAX_NAME_LENGTH = 26
 # The chart of budgets ends at this multiple of the cost of the best action.
@@ -46,7 +47,10 @@ class MeanBar(NamedTuple):
 
 
 def compare_page(report: CompareReport, *, command: str) -> str:
-    """Return the HTML page of a report that `command` produced."""
+    """Return the HTML page of a report.
+
+    command: the command line that produced it, shown on the page.
+    """
     pictures = charts(report)
     means = action_means(report.pool)
     return render(
@@ -173,7 +177,10 @@ def regret_definition(report: CompareReport) -> str:
 
 
 def regret_chart(report: CompareReport, order: str) -> Chart:
-    """Return mean regret over rounds of the best learners, the advised first."""
+    """Return a chart of mean regret over rounds of the best learners.
+
+    The advised learner comes first.
+    """
     advised, ranking = report.advice.learner, [row.learner for row in report.rankings[order] if row.rank is not None]
     names = list(dict.fromkeys([advised, *ranking]))[:MAX_CURVES]
     bands = [_regret_band(report, name, order, name) for name in names]
@@ -187,7 +194,7 @@ def regret_chart(report: CompareReport, order: str) -> Chart:
 
 
 def orders_chart(report: CompareReport, learner: str) -> Chart:
-    """Return the mean regret of one learner in every order."""
+    """Return a chart of the mean regret of one learner in every order."""
     bands = tuple(_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders)
     alt = f"Regret of {learner} over time, in {len(bands)} orders of the rows"
     return Chart(alt, "round", "regret", bands, log_x=False, log_y=False, alt=alt)
@@ -199,7 +206,10 @@ def _regret_band(report: CompareReport, learner: str, order: str, label: str) ->
 
 
 def share_chart(report: CompareReport, learner: str, order: str) -> Chart:
-    """Return the shares of the most played actions, and of the others together."""
+    """Return a chart of the shares of the most played actions over rounds.
+
+    The other actions are added up.
+    """
     ends, shares = report.runs.shares(learner, order)
     names, x = report.runs.actions, ends.astype(np.float64)
     totals = report.runs.cell(learner, order).plays.sum(axis=0)

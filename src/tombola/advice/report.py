@@ -27,6 +27,7 @@ from tombola.runs import Entry, Runs
 
 # False-alarm probability of the test for random order.
 ORDER_TEST_LEVEL = 0.01
+# Plain data.
 Json: TypeAlias = dict[str, Any]
 
 
@@ -48,7 +49,10 @@ class RankingRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CompareReport:
-    """Runs, order test, and everything derived from them, computed once."""
+    """Hold runs, order test, and everything derived from them, computed once.
+
+    name: of the table.
+    """
 
     name: str
     table: Table
@@ -241,6 +245,9 @@ def run_comparison(
     table: Table, request: CompareRequest, *, name: str = "table", workers: int = 1, cache_dir: Path | None = None
 ) -> CompareReport:
     """Compare the learners on a table, test its order, and return the report.
+
+    name: of the table.
+    workers: number of threads.
 
     With `cache_dir`, repetitions are cached there: an interrupted comparison continues, and one with more repetitions
     plays only the new ones.

@@ -19,7 +19,7 @@ from tombola.readers.to_pool import Table
 
 @dataclass(frozen=True, eq=False)
 class CompareRequest:
-    """Parameters of a comparison on a table of the user.
+    """Hold the parameters of a comparison on a table of the user.
 
     - `conditions`: feedback, delay and switching price.
     - `learners`: learners as text; the default learners of the conditions if empty.
@@ -57,7 +57,10 @@ class CompareRequest:
 
     @property
     def kind(self) -> Kind:
-        """The condition that decides which learners are suitable; a budget comes first."""
+        """The condition that decides which learners are suitable.
+
+        A budget comes first.
+        """
         if not self.has_budget:
             return self.conditions.kind
         return "budget" if self.conditions.feedback == "full" else "budget losses"

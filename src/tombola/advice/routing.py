@@ -1,8 +1,9 @@
-"""Routing by features in a comparison: the guarded router, and under a budget the program with routers.
+"""Routing by features in a comparison.
 
-The answer is one of three sentences: route by features, features do not help, or the comparison with the best fixed mix
-at the same cost. The promise of the guard is about the loss averaged over its random draws, so the averaged and the
-realised figure are both shown.
+Without a budget it is the guarded router, under a budget the linear program with routers. The answer is one of three
+sentences: route by features, features do not help, or the comparison with the best fixed mix at the same cost. The
+guarantee of the guard is about the loss averaged over its random draws, so both the averaged and the realised figure
+are shown.
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ CURVE_POINTS = 200
 
 
 class RoutingRow(NamedTuple):
-    """One line of the table: a name, the mean loss, and the total cost under a budget."""
+    """One line of the table: name, mean loss, and total cost under a budget."""
 
     name: str
     mean_loss: Estimate
@@ -44,7 +45,9 @@ class RoutingRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Routing:
-    """Routing by features on a table, against the best fixed action or the best fixed mix.
+    """Hold the result of routing by features on a table.
+
+    It is compared with the best fixed action or the best fixed mix.
 
     policy: "Routed", or "RoutedLP" under a budget.
     fixed: the name of the best fixed action, or the description of the best fixed mix.
@@ -70,7 +73,7 @@ class Routing:
 
     @cached_property
     def helps(self) -> bool:
-        """Whether routing has less loss than the best fixed action or mix: the 95 % interval is above 0."""
+        """Whether routing has less loss: the 95 % interval of the gain is above 0."""
         return self.gain.low > 0
 
     @cached_property
@@ -133,7 +136,7 @@ class Routing:
 
 
 def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
-    """Return the reason why features are not used in this comparison; None if they are."""
+    """Return the reason why features are not used; None if they are."""
     if isinstance(request.delay(table), RowDelays):
         return "features are not used: rows have delays of their own, and the guard needs a constant one"
     if request.conditions.switching_price > 0:

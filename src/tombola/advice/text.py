@@ -36,7 +36,7 @@ RANDOM_ACTION = "random fixed action"
 
 
 class Summary(NamedTuple):
-    """The result in sentences; `command` starts a live session, or is ""."""
+    """Hold the result in sentences; `command` starts a live session, or is ""."""
 
     table: str
     best: str
@@ -178,7 +178,10 @@ def learner_text(learner: Learner | BudgetedBase) -> str:
 
 
 def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) -> str:
-    """Return the result of the order test in a sentence or two."""
+    """Return the result of the order test in a sentence or two.
+
+    level: false-alarm probability.
+    """
     if not test.refuted:
         return f"Order test: no evidence against random order (level {_percent(level)}). Shuffle the list to be sure."
     return (
@@ -206,6 +209,8 @@ def mix_text(pool: Pool, best: Optimum) -> str:
 
 def price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     """Describe the value of a tenth more budget, or a stricter target's cost.
+
+    best: best fixed mix within the budget.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))

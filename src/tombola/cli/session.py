@@ -251,10 +251,10 @@ def export(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write all tickets and outcomes to a table."""
-    from tombola.persistence.session_csv import export as write
+    from tombola.persistence.session_csv import export_tickets
 
     with _open(file) as session:
-        rows = write(session, out)
+        rows = export_tickets(session, out)
     if as_json:
         typer.echo(json.dumps({"table": str(out), "rows": rows}))
     else:

@@ -9,7 +9,7 @@ from tombola import _statistics
 from tombola._types import Floats
 from tombola.paper.base import Rows, levels, select
 from tombola.report.chart import Band, Line
-from tombola.report.figures import POINTS
+from tombola.report.figures import MAX_MARKED_POINTS
 
 
 def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
@@ -59,5 +59,5 @@ def spikes(name: str, x: Floats, y: Floats, base: float) -> Band:
     """
     heights = np.column_stack([np.full(x.size, base), y, np.full(x.size, np.nan)]).ravel()
     # Curves of at most POINTS points get markers, which a spike must not have: pad with gaps.
-    padded_x = np.append(np.repeat(x, 3), np.repeat(x[-1:], POINTS))
-    return exact_band(name, padded_x, np.append(heights, np.full(POINTS, np.nan)))
+    padded_x = np.append(np.repeat(x, 3), np.repeat(x[-1:], MAX_MARKED_POINTS))
+    return exact_band(name, padded_x, np.append(heights, np.full(MAX_MARKED_POINTS, np.nan)))

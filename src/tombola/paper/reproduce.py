@@ -13,7 +13,7 @@ from tombola.paper.faults import FaultResult, run_faults
 from tombola.paper.runner import RunOptions, run_claims
 from tombola.persistence.result_cache import ResultCache
 from tombola.report.claims_page import ClaimEntry, FaultEntry, claims_page
-from tombola.report.figures import add_title, draw, save
+from tombola.report.figures import add_title, draw_chart, save
 from tombola.report.page import Drawing, draw_for_page
 
 TITLE = "Online learning in random order, measured"
@@ -78,7 +78,7 @@ def _draw(result: ClaimResult, out: Path) -> Drawing:
     """Draw the chart once: without a title for the page, which has headings, then with it as PNG and SVG."""
     claim = result.claim
     chart = claim.chart(result.rows)
-    figure = draw(chart, titled=False)
+    figure = draw_chart(chart, titled=False)
     drawn = draw_for_page(f"{claim.name}-0", chart, figure)
     add_title(figure.axes[0], chart)
     for suffix in (".png", ".svg"):

@@ -1,4 +1,4 @@
-"""Files of sessions and races: an event log in SQLite, CSV tables, JSON, and the result cache.
+"""Files of sessions and races: event log in SQLite, CSV, JSON, result cache.
 
 Names are imported on first use, so that commands start quickly.
 """

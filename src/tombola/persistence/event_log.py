@@ -1,4 +1,6 @@
-"""Append-only event log in one SQLite file; `SessionFile` and `RaceFile` are built on it.
+"""Append-only event log in one SQLite file.
+
+`SessionFile` and `RaceFile` are built on it.
 
 A file has three tables:
 
@@ -40,6 +42,7 @@ from tombola.errors import MALFORMED_DATA_ERRORS, SessionError, TombolaError
 
 # Identifies the file type: SQLite stores both numbers in the file header.
 APPLICATION_ID = int.from_bytes(b"tomb", "big")
+# Version of the tables; files of other versions are rejected.
 FORMAT = 4
 # Seconds to wait for the lock of another process.
 LOCK_TIMEOUT = 60.0
@@ -48,6 +51,7 @@ IDS_PER_QUERY = 400
 # Events verified at a time: bounds the memory of a replay.
 EVENTS_PER_CHUNK = 1000
 
+# Table -> SQL that creates it.
 SCHEMA = {
     "about": "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "pool": "CREATE TABLE pool (place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cells TEXT NOT NULL, "
@@ -60,7 +64,13 @@ DIGEST, END = "digest", "end"
 
 
 class LogEvent(NamedTuple):
-    """One event: its number in the log, its kind, the ticket it belongs to, and its value as plain data."""
+    """One event of a log.
+
+    number: position in the log, from 1.
+    kind: such as "ticket" or "outcome".
+    key: the ticket it belongs to.
+    value: plain data.
+    """
 
     number: int
     kind: str
@@ -76,7 +86,7 @@ class Position(NamedTuple):
 
 
 class EventLog:
-    """One open event log.
+    """Hold one open event log.
 
     - `path`: the file.
     - `about`: the configuration, as given to `create`, with the number of `rows`.
@@ -125,7 +135,10 @@ class EventLog:
 
     @classmethod
     def open(cls, path: Path, owner: str, kind: str) -> "EventLog":
-        """Open a file that `create` has written with this `kind`."""
+        """Open a file that `create` has written with this `kind`.
+
+        owner: the class named in error messages.
+        """
         if not path.is_file():
             raise SessionError(f"{owner}: expected the file of a {kind}, found none at {path}; check the path.")
         log = cls(path, owner, "rw")
@@ -168,7 +181,10 @@ class EventLog:
             raise self.damage(f"its content is malformed: {type(error).__name__}") from error
 
     def unread(self) -> Iterator[LogEvent]:
-        """Return the events after the position, in order, and advance the position; verify the chain of digests."""
+        """Yield the events after the position, in order, and advance the position.
+
+        The chain of digests is verified.
+        """
         query = "SELECT * FROM events WHERE number > ? AND number <= ? ORDER BY number"
         cursor = self._connection.execute(query, (self._position.number, self._end.number))
         while rows := cursor.fetchmany(EVENTS_PER_CHUNK):
@@ -211,7 +227,10 @@ class EventLog:
         self._position = self._start
 
     def append(self, kind: str, key: int, value: Any) -> None:
-        """Append an event; only inside `writing`, and when no event is unread."""
+        """Append an event; only inside `writing`, and when no event is unread.
+
+        kind, key, value: as in `LogEvent`.
+        """
         if self._position != self._end:
             raise SessionError(f"{self.owner}: events must be read before one is appended; exhaust unread() first.")
         number = self._end.number + 1
@@ -221,7 +240,10 @@ class EventLog:
         self._position = self._end = Position(number, digest)
 
     def flush(self) -> None:
-        """Write the appended events to the open transaction, so that `unread` returns them after `rewind`."""
+        """Write the appended events to the open transaction.
+
+        `unread` then returns them after `rewind`.
+        """
         if self._appended:
             self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._appended)
             self._write_end(self._end)
@@ -232,11 +254,11 @@ class EventLog:
         return next(self.ids_of([place]))
 
     def ids_of(self, places: Sequence[int]) -> Iterator[str]:
-        """Return the row ids at these places, counted from 1."""
+        """Yield the row ids at these places, counted from 1."""
         return (id_ for id_, _ in self._pool_at(places))
 
     def cells_of(self, places: Sequence[int]) -> Iterator[list[str]]:
-        """Return the cells of the list's own columns at these places, counted from 1."""
+        """Yield the cells of the list's own columns at these places, counted from 1."""
         for _, text in self._pool_at(places):
             with self.malformed_as_damage():
                 yield [str(cell) for cell in json.loads(text)]
@@ -254,7 +276,7 @@ class EventLog:
                 yield self._checked_row(found[place - 1][3] if place > 1 else b"", found[place])
 
     def ids(self) -> Iterator[str]:
-        """Return all row ids in their order."""
+        """Yield all row ids in their order."""
         place, digest = 0, b""
         for place, row in enumerate(self._connection.execute("SELECT * FROM pool ORDER BY place"), start=1):
             if row[0] != place:
@@ -279,7 +301,10 @@ class EventLog:
         self._connection.close()
 
     def damage(self, reason: str) -> SessionError:
-        """Return the error for a damaged file."""
+        """Return the error for a damaged file.
+
+        reason: part of the message.
+        """
         return SessionError(f"{self.owner}: {self.path} is damaged ({reason}); take a backup of it, or start anew.")
 
     def _write_start(

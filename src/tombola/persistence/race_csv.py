@@ -18,6 +18,7 @@ from tombola.readers.formats.delimited import text_table
 
 # Values of the column `failed`, in lower case; pandas writes 1.0 and 0.0.
 FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
+# Values of the column `failed` for an answer that did not fail.
 NOT_FAILED_VALUES = ("", "0", "0.0", "false", "no")
 # Columns of all answers, with their Arrow types.
 ANSWER_TYPES = {
@@ -26,7 +27,9 @@ ANSWER_TYPES = {
 
 
 def read_answers(path: Path, file: RaceFile) -> list[Event]:
-    """Return the answers in a table: CSV, Excel, or any format that `read_table` reads.
+    """Return the answers in a table of any format that `read_table` reads.
+
+    file: the race they belong to.
 
     Columns: ticket, or candidate and row; loss or score (1 - loss); optionally cost and failed. A row with neither
     loss, score nor failed has no answer yet and is skipped.
@@ -64,7 +67,12 @@ def read_answers(path: Path, file: RaceFile) -> list[Event]:
 
 
 def read_known(path: Path, candidates: Sequence[str], rows: Sequence[str], column: str | None = None) -> Floats:
-    """Return the answers on file in a CSV or TSV table, shape (rows, k), NaN where blank.
+    """Return the answers on file in a CSV or TSV table, NaN where blank.
+
+    The result has shape (rows, candidates).
+
+    candidates, rows: of the race.
+    column: the column of row ids; None is `id`.
 
     One column with the row ids (id, or `column`), and one column of losses in [0, 1] per candidate. Rows and candidates
     may be left out; every row and column that is there must belong to the race.

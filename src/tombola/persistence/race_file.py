@@ -40,7 +40,7 @@ ANSWER_FIELDS: dict[str, tuple[type, ...]] = {"loss": (float, type(None)), "cost
 
 
 class RaceFile(ProcessBound):
-    """Race stored in a file; several processes may open it, each with its own object.
+    """A race in a file; several processes may open it, each with its own object.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -87,8 +87,10 @@ class RaceFile(ProcessBound):
     ) -> "RaceFile":
         """Create a new file; an existing one is never overwritten.
 
-        `evaluator_config` records how calls are made, `side` the answers on file, `strata` the groups of the rows. All
-        are fixed from here on.
+        settings, rows: of the race.
+        evaluator_config: how calls are made, as plain data; fixed from here on.
+        side: the answers on file; fixed from here on.
+        strata: the groups of the rows; fixed from here on.
         """
         names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
@@ -128,6 +130,8 @@ class RaceFile(ProcessBound):
     ) -> "RaceFile":
         """Open the file of this race, or start it; SessionError if it is another race.
 
+        settings, rows, evaluator_config, side: as in `start`.
+
         Settings without a seed accept the seed of the file.
         """
         if not Path(path).exists():
@@ -163,7 +167,10 @@ class RaceFile(ProcessBound):
             return tuple(self._events)
 
     def calls(self, count: int | None = None) -> list[Call]:
-        """Issue the next calls, as `Race.calls` does; no call is issued twice."""
+        """Issue the next calls, as `Race.calls` does; no call is issued twice.
+
+        count: largest number of calls; None for all.
+        """
         with self._writing():
             calls = self._current_race().calls(count)
             for call in calls:
@@ -220,7 +227,12 @@ class RaceFile(ProcessBound):
             return dict(self._leases.by_ticket)
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record an answer, as `Race.record` does; when this returns, it is on the disk."""
+        """Record an answer, as `Race.record` does; it is on the disk on return.
+
+        ticket: of the call.
+        loss: in [0, 1].
+        failed: the call failed, which counts as loss 1.
+        """
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     def record_all(self, answers: Iterable[Event]) -> int:
@@ -378,6 +390,10 @@ def open_log(
     strata: Strata | None = None,
 ) -> tuple[RaceSettings, EventSink]:
     """Return the settings with a seed, and the event log of a race.
+
+    given: a log is used as given, a path opens or starts a race file, None keeps events in memory.
+    rows: ids of the rows.
+    side: the answers on file.
 
     A log is used as given, a path opens or starts a race file, None keeps events in memory.
     """

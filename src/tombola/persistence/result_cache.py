@@ -35,9 +35,11 @@ from tombola.runs import Cell, Entry, Runs
 BLOCK_REPETITIONS = 4
 # Rows of an array that are copied at a time while it is hashed: a memory-mapped table may not fit into memory.
 HASHED_ROWS = 1 << 16
+# SHA-256, at the start of every file.
 CHECKSUM_BYTES = 32
 
 Block: TypeAlias = tuple[int, int]  # first repetition, number of repetitions
+# Plays blocks of repetitions and yields their runs.
 PlayBlocks: TypeAlias = Callable[[Sequence[Block]], Generator[Runs]]
 
 
@@ -59,7 +61,10 @@ class ResultCache(NamedTuple):
         return payload if checksum == _checksum(key, payload) else None
 
     def write(self, key: str, payload: bytes) -> None:
-        """Store content under a key, atomically."""
+        """Store content under a key, atomically.
+
+        payload: the content.
+        """
         path = self.path(key)
         with suppress(OSError):
             make_folder(path.parent)
@@ -116,8 +121,13 @@ def default_cache_dir(name: str) -> Path:
 def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
     """Play the repetitions that are not cached; return runs and number cached.
 
-    `play` yields the runs of each block it is given, in order. Every block is stored as soon as it is played, so that
-    an interrupted comparison continues, and one with more repetitions plays only the new ones.
+    Every block is stored as soon as it is played, so that an interrupted comparison continues, and one with more
+    repetitions plays only the new ones.
+
+    play: yields the runs of each block it is given, in order.
+    repetitions: number of repetitions in all.
+    cache: None plays everything.
+    key: of the comparison.
     """
     blocks = [
         (first, min(BLOCK_REPETITIONS, repetitions - first)) for first in range(0, repetitions, BLOCK_REPETITIONS)

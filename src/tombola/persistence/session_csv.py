@@ -177,7 +177,7 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
     check_output_path(path, *inputs)
 
 
-def export(file: "SessionFile", path: Path) -> int:
+def export_tickets(file: "SessionFile", path: Path) -> int:
     """Write all tickets with their outcomes to a .csv or .parquet table; return the number of rows."""
     return write_columns(path, column_types(file), lambda: column_chunks(file), file.path)
 

@@ -1,4 +1,6 @@
-"""SessionFile: a `Session` with row ids on an event log, safe under `kill -9` and for several processes at once.
+"""SessionFile: a `Session` with row ids on an event log, safe under `kill -9`.
+
+Several processes may use it at once.
 
 The file holds the configuration (learner, actions, budget, seed), the row ids in random order, and every ticket and
 outcome as an event. The learner state is rebuilt by replaying the events; every ticket must be repeated to the bit.
@@ -84,7 +86,12 @@ VIEWS = (
 
 
 class Assignment(NamedTuple):
-    """A ticket with names: play this action on this row; `round` is the number of the ticket."""
+    """A ticket with names: play this action on this row.
+
+    round: number of the ticket.
+    id, action: names of row and action.
+    probability: of the action, NaN without a formula.
+    """
 
     round: int
     id: str
@@ -98,7 +105,7 @@ class Assignment(NamedTuple):
 
 
 class SessionFile(ProcessBound):
-    """A session on a list of rows, in a file that several processes may open at the same time.
+    """A session on a list of rows, in a file that several processes may open.
 
     >>> import tempfile
     >>> from tombola import UCB1
@@ -220,7 +227,10 @@ class SessionFile(ProcessBound):
 
     @classmethod
     def open(cls, path: str | Path, learner: "Learner | None" = None) -> "SessionFile":
-        """Open a file; a learner of tombola is restored from it, one of your own must be given again."""
+        """Open a file.
+
+        learner: given again if it is not a learner of tombola; others are restored from the file.
+        """
         log = EventLog.open(Path(path), "SessionFile", "session")
         try:
             with log.malformed_as_damage():
@@ -291,7 +301,14 @@ class SessionFile(ProcessBound):
             return dict(self._leases.by_ticket)
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
-        """Record the outcome of a ticket; return whether it is new. It is on the disk when this returns."""
+        """Record the outcome of a ticket; return whether it is new.
+
+        It is on the disk on return.
+
+        round: number of the ticket.
+        loss, reward: one of them, in [0, 1]; one per action with full feedback.
+        cost: under a budget, unless it is on the price list.
+        """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
@@ -300,7 +317,12 @@ class SessionFile(ProcessBound):
             return sum([self._record_from(session, outcome) for outcome in outcomes])
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
-        """Replace a wrong outcome and return its old losses; the learner replays everything with the new one.
+        """Replace a wrong outcome and return its old losses.
+
+        The learner replays everything with the new one.
+
+        round: number of the ticket.
+        loss, reward: one of them, in [0, 1].
 
         Tickets issued in between stay as they are, and the wrong outcome stays in the log.
         """
@@ -371,7 +393,7 @@ class SessionFile(ProcessBound):
             return self._assignments([session.book.ticket(number)])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the rows of the list that the tickets are for, with the list's own columns in their order."""
+        """Return the rows of tickets, with the list's own columns in their order."""
         with self._locked(), self._log.reading():
             cells = [iter(row) for row in self._log.cells_of([task.round for task in assignments])]
         return [
@@ -380,7 +402,10 @@ class SessionFile(ProcessBound):
         ]
 
     def status(self, level: float = 0.05) -> "Status":
-        """Return progress and estimates; all confidence intervals hold with probability 1 - `level`."""
+        """Return progress and estimates.
+
+        level: all confidence intervals hold with probability 1 - level.
+        """
         from tombola.persistence.session_status import status_of
 
         with self._reading() as session:
@@ -397,7 +422,7 @@ class SessionFile(ProcessBound):
         return list(self.each_id())
 
     def each_id(self) -> Generator[str, None, None]:
-        """Return the row ids one by one; the file stays locked against writers until the last one."""
+        """Yield the row ids one by one; the file is locked until the last one."""
         with self._locked(), self._log.reading():
             yield from self._log.ids()
 
@@ -426,7 +451,7 @@ class SessionFile(ProcessBound):
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the share of each action, or the mean loss, over the rounds so far; see `Session.plot`."""
+        """Draw the share of each action, or the mean loss; see `Session.plot`."""
         from tombola.persistence.session_page import plot_view
 
         return plot_view(self.view(), curve, axes=ax, size=size)
@@ -694,7 +719,10 @@ def _feature_table(features: Any, names: Sequence[str] | None, rows: int) -> tup
 
 
 def check_names(owner: str, what: str, names: list[str]) -> None:
-    """Reject names that are empty, repeated, or not valid Unicode."""
+    """Reject names that are empty, repeated, or not valid Unicode.
+
+    owner, what: named in the error message.
+    """
     if not names or not all(name.strip() for name in names):
         raise ParameterError(f"{owner}: expected a name for each of the {what}, got none or an empty one; name them.")
     twice, times = Counter(names).most_common(1)[0]

@@ -1,4 +1,6 @@
-"""`Session.save` and `Session.load`: the configuration and the events of a session as JSON, with a SHA-256 digest.
+"""`Session.save` and `Session.load`: configuration and events as JSON.
+
+A SHA-256 digest protects the file.
 
 The file has no learner state. Loading replays the events (`tombola.persistence.session_events`), and every ticket must
 be repeated to the bit.
@@ -22,6 +24,7 @@ from tombola.persistence.session_events import ReplayError, replay_outcome, repl
 if TYPE_CHECKING:
     from tombola.session import Session
 
+# Version of the file; others are rejected.
 FORMAT = 3
 
 
@@ -47,7 +50,7 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
 
 
 def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
-    """Return the events of a session, (kind, round, value), in the order in which they happened."""
+    """Return the events of a session, (kind, round, value), in order of time."""
     table, width = session.book, session.feedback_model.outcome_width
     columns = table.columns()
     outcomes, features = columns["outcomes"].reshape(-1, width), columns["shown"]
@@ -65,7 +68,11 @@ def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
 
 
 def load(path: str | os.PathLike[str], learner: Any, start: "type[Session]") -> "Session":
-    """Start a session with the saved configuration, and replay its events."""
+    """Start a session with the saved configuration, and replay its events.
+
+    learner: None restores a learner of tombola from the file.
+    start: the class `Session`.
+    """
     try:
         data = json.loads(read_bytes(path).decode("utf-8"))
         if data["format"] != FORMAT:

@@ -7,7 +7,7 @@ import numpy as np
 from tombola._types import Floats, Rounds
 from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart
-from tombola.report.figures import draw
+from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
 
 if TYPE_CHECKING:
@@ -118,14 +118,19 @@ def plot_view(
     axes: "Axes | None" = None,
     size: tuple[float, float] | None = None,
 ) -> "Figure":
-    """Draw the share of each action, or the mean loss, over the rounds so far."""
+    """Draw the share of each action, or the mean loss, over the rounds so far.
+
+    curve: "shares" or "loss".
+    axes: None draws a new figure.
+    size: in inches.
+    """
     charts = {"shares": share_chart, "loss": loss_chart}
     if curve not in charts:
         raise ParameterError(f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them.")
     if not view.round or (curve == "loss" and not view.answered):
         count = "ticket" if curve == "shares" else "outcome"
         raise ParameterError(f"plot: expected a session with at least one {count}, got none; plot it later.")
-    return draw(charts[curve](view), axes=axes, size=size)
+    return draw_chart(charts[curve](view), axes=axes, size=size)
 
 
 def share_chart(view: "TicketView") -> Chart:

@@ -1,4 +1,4 @@
-"""Status of a session file: progress, and confidence intervals for the mean losses of the actions."""
+"""Status of a session file: progress, and intervals for mean losses."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,9 @@ MIN_SHARE = 0.005
 
 
 class TicketView:
-    """Read-only snapshot of the tickets and outcomes of a session; an amended outcome is the amended one.
+    """Read-only snapshot of the tickets and outcomes of a session.
+
+    An amended outcome is the amended one.
 
     Later tickets and outcomes of the session do not appear in it. `rounds` arguments count from 1.
     """
@@ -68,7 +70,10 @@ class TicketView:
 
     @property
     def outcomes(self) -> list[Any]:
-        """The loss of each ticket, or the losses of all actions with full feedback; None while there is no outcome."""
+        """The loss of each ticket, None while it is pending.
+
+        With full feedback, the losses of all actions.
+        """
         rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
         found = map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
         return [losses if known else None for losses, known in zip(found, self._answered.tolist(), strict=True)]
@@ -92,12 +97,15 @@ class TicketView:
 
     @property
     def costs(self) -> Floats:
-        """The costs of the tickets with an outcome, resources x tickets."""
+        """The costs of the tickets with an outcome, shape (resources, tickets)."""
         return self._per_action(self.answered_rounds, self.feedback_model.costs)
 
     @property
     def rows(self) -> Floats:
-        """The known losses of the tickets with an outcome, tickets x (1, or actions with full feedback)."""
+        """The known losses of the tickets with an outcome, shape (tickets, 1 or k).
+
+        With full feedback there is one column per action.
+        """
         return self._cells[self._answered, OUTCOME_START : OUTCOME_START + self._row_width]
 
     @property
@@ -136,7 +144,10 @@ class TicketView:
 
 
 class ActionStatus(NamedTuple):
-    """One action: plays, known losses, losses used, mean loss, and the confidence interval [low, high].
+    """Plays and losses of one action, with a confidence interval.
+
+    plays, known, used: numbers of plays, of known losses, and of losses in the interval.
+    mean: of the losses used; [low, high] is the interval.
 
     The interval is for the mean over all rows. It uses the losses up to the first pending ticket of the action: late
     outcomes may differ from early ones.
@@ -153,7 +164,12 @@ class ActionStatus(NamedTuple):
 
 @dataclass(frozen=True)
 class Status:
-    """A session at one moment.
+    """Hold the progress and the estimates of a session at one moment.
+
+    rows, played, answered, cancelled, amended: numbers of rows and tickets.
+    best, within: best action so far, and bound on its distance from the best mean.
+    regret, worst_regret: bounds on the regret, without and with pending tickets.
+    left_out: known losses that no interval uses.
 
     With probability 1 - `level` all intervals hold, and so do the bounds `within` and `regret`.
     """
@@ -286,7 +302,12 @@ def reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float
 
 
 def certificate_of(view: TicketView, level: float) -> Certificate:
-    """Return the certificate of an `ActionMonitor` or a `RowMonitor` that has followed the session."""
+    """Return the certificate of all outcomes of a view.
+
+    It equals that of an `ActionMonitor` or `RowMonitor` that followed the session.
+
+    level: error probability.
+    """
     names, totals = view.names[: view.n_actions], (view.round, view.answered, _running_sum(view.losses))
     if view.feedback_model.full_feedback:
         monitor = RowMonitor(names, view.horizon, level)

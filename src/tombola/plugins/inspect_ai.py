@@ -34,7 +34,7 @@ CANDIDATE_KEY, TICKET_KEY = "tombola_candidate", "tombola_ticket"
 
 
 class EarlyStoppingRace:
-    """Race of candidates on a dataset, as the `early_stopping` of an inspect_ai task.
+    """Race of candidates on a dataset, as the `early_stopping` of a task.
 
     candidates  names, by default of models
     dataset     the samples: one row each
@@ -73,7 +73,10 @@ class EarlyStoppingRace:
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Check that the task has the samples of this race, in order, in one epoch."""
+        """Raise unless the task has the samples of this race, in order, in one epoch.
+
+        Called by inspect_ai, which logs the returned name.
+        """
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
             raise ParameterError(
@@ -83,7 +86,10 @@ class EarlyStoppingRace:
         return "tombola race"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        """Stop a sample if its candidate is dropped or its answer is not needed."""
+        """Return a stop if the sample is not needed, else None.
+
+        A sample is not needed if its candidate is dropped or the race is decided. Called by inspect_ai.
+        """
         ticket, race = _ticket(id), self.race
         call = race.call(ticket)
         if race.done or call.candidate not in race.active:
@@ -98,7 +104,7 @@ class EarlyStoppingRace:
         return None
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
-        """Record the score of a sample."""
+        """Record the score of a sample. Called by inspect_ai."""
         answer = Event("answer", _ticket(id), loss=1.0 - self._score(scores))
         self.race.apply(answer)
         self._log.append(answer)
@@ -136,7 +142,7 @@ class EarlyStoppingRace:
 
 
 def candidate_of(state: TaskState) -> str:
-    """Return the candidate of a sample."""
+    """Return the candidate of a sample, from its metadata."""
     return str(state.metadata[CANDIDATE_KEY])
 
 

@@ -33,13 +33,18 @@ class LoggedAnswer(NamedTuple):
 
 
 def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
-    """Read log files of any supported kind; `metric` names the score to use."""
+    """Read log files of any supported kind as one pool.
+
+    metric: the score to use, if there are several.
+    """
     answers = [answer for path in paths for answer in _reader(path)(path, metric)]
     return pool_of(answers, ", ".join(str(path) for path in paths))
 
 
 def pool_of(answers: Iterable[LoggedAnswer], source: str) -> Pool:
     """Return a pool of the answers; every candidate must have one answer per row.
+
+    source: named in error messages.
 
     >>> pool_of([LoggedAnswer("a", "x", 0.5), LoggedAnswer("b", "x", 0.25)], "two answers").losses.tolist()
     [[0.5, 0.25]]

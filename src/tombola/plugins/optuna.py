@@ -32,6 +32,10 @@ from tombola.rng import RngStreams
 class RacePruner(BasePruner):
     """Prune trials; the best is pruned with probability at most `level`.
 
+    rows: number of rows.
+    trials: number of trials.
+    seed: of the order of the rows.
+
     >>> RacePruner(rows=5, trials=2, seed=1).order
     [1, 3, 0, 4, 2]
     """

@@ -14,7 +14,7 @@ from tombola.racing._race import Race
 from tombola.racing.options import hash_of_rows
 from tombola.racing.verdict import is_exact, is_within_only, rank_text
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.figures import draw
+from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def plot_race(
         raise ParameterError(f"plot: expected curve='wealth' or curve='survivors', got {curve!r}; write one of them.")
     if not race.rows_counted:
         raise ParameterError("plot: expected a race with at least one row counted, got none; plot it later.")
-    return draw(charts[curve](RaceReport.from_race(race)), axes=axes, size=size)
+    return draw_chart(charts[curve](RaceReport.from_race(race)), axes=axes, size=size)
 
 
 def _standings(race: Race) -> tuple[Standing, ...]:

@@ -1,4 +1,4 @@
-"""Readers: a table, in whatever form it is, to a pool; one file per kind of input."""
+"""Readers: convert a table in any supported form to a pool."""
 
 from tombola.readers.table import read_pool, read_table
 from tombola.readers.to_pool import Table

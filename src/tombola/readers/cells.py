@@ -1,4 +1,7 @@
-"""Tables as cells of text: work lists and tables of outcomes, in every format that `read_table` reads."""
+"""Tables as cells of text: work lists and tables of outcomes.
+
+Every format that `read_table` reads is accepted.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +36,7 @@ class CellTable(NamedTuple):
 
 
 class RowList(NamedTuple):
-    """A work list: the ids of its rows, and its own columns in their order, ids included.
+    """A work list: ids of its rows, and its own columns, ids included.
 
     >>> RowList("customer", ("Ann",), ("phone", "customer"), (("555", "Ann"),)).columns
     ('phone', 'customer')
@@ -48,7 +51,10 @@ class RowList(NamedTuple):
 
 
 def read_cells(path: Path, sheet: str | None = None) -> CellTable:
-    """Read a table as text; blank lines are left out."""
+    """Read a table as text; blank lines are left out.
+
+    sheet: of an Excel file.
+    """
     if path.exists() and suffix_of(path) not in (*TEXT_SUFFIXES, ".txt"):
         return _from_columns(path, sheet)
     table = text_table(path)

@@ -16,9 +16,11 @@ from tombola.errors import TableError
 from tombola.readers.input_checks import check_memory
 from tombola.readers.names import matching
 
+# Texts of a missing cell, in lower case.
 MISSING = frozenset(
     {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "?", "-", "--", ".", "<na>"}
 )
+# Text in lower case -> number.
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 # Notations of a number. AMBIGUOUS_COMMA: 1,234 has a decimal comma or a thousands separator. AMBIGUOUS_POINT: 1.234
 # is ambiguous in the same way where a comma is decimal.
@@ -67,7 +69,11 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A table as columns, with its source and the line numbers of its rows."""
+    """A table as columns, with its source and the line numbers of its rows.
+
+    notes: remarks for the user.
+    decimal: decimal mark that the user named.
+    """
 
     source: str
     columns: Sequence[Column]
@@ -90,7 +96,10 @@ class Columns:
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def find(self, name: str, option: str) -> Column:
-        """Return the column that an option names; raise if there is none."""
+        """Return the column that an option names; raise if there is none.
+
+        option: named in the error message.
+        """
         if name in self.by_name:
             return self.by_name[name]
         raise TableError(
@@ -99,7 +108,10 @@ class Columns:
         )
 
     def matching(self, pattern: str, option: str) -> list[str]:
-        """Return the columns that match the pattern of an option; raise if none does."""
+        """Return the columns that match the pattern of an option; raise if none does.
+
+        option: named in the error message.
+        """
         return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
@@ -179,7 +191,11 @@ def has_ambiguous_point(text: str) -> bool:
 
 
 def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
-    """Parse the cells of a column, of which the first is in row `first_row`."""
+    """Parse the cells of a column.
+
+    first_row: row of the first cell.
+    keep_texts: whether to keep the texts.
+    """
     numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
     for row, cell in enumerate(cells, first_row):
@@ -198,7 +214,11 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
 
 
 def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
-    """Parse a table that is given as rows of cells."""
+    """Parse a table that is given as rows of cells.
+
+    source: named in messages.
+    note: a remark for the user.
+    """
     check_unique_names(source, names)
     cells = []
     for row in rows:

@@ -18,14 +18,25 @@ AS_REQUESTED = "as requested"  # the reason for columns the caller ignores
 
 
 class CostColumns(NamedTuple):
-    """Cost columns by resource, then by action or wildcard match."""
+    """Cost columns by resource, then by action or wildcard match.
+
+    columns: names of all cost columns.
+    """
 
     resources: Mapping[str, Mapping[str, str]]
     columns: tuple[str, ...]
     positional: bool = False  # columns are listed in the order of the actions
 
-    def assign(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "CostColumns":
-        """Return the same columns keyed by action name, in the order of the actions."""
+    def match_to_actions(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "CostColumns":
+        """Match each cost column to its action; return them in the order of actions.
+
+        A column matches by position, by name, or by the name without words for loss and score. Raises TableError if an
+        action has no column, or shares one with another action.
+
+        table: for messages.
+        names: of the actions.
+        actions: their columns.
+        """
         if self.positional:
             return self._assign_positional(table, names)
         assigned: dict[str, dict[str, str]] = {}
@@ -56,7 +67,7 @@ class CostColumns(NamedTuple):
         return CostColumns({"cost": dict(zip(names, self.columns, strict=True))}, self.columns)
 
     def values(self, table: Columns) -> NDArray[np.float64] | None:
-        """Return the costs, rows x actions x resources; None if there are no cost columns."""
+        """Return the costs, shape (rows, actions, resources); None without columns."""
         return stack_costs({resource: _stack_columns(table, columns) for resource, columns in self.resources.items()})
 
     def notes(self) -> list[str]:
@@ -65,6 +76,7 @@ class CostColumns(NamedTuple):
         return [f"costs from columns {join_names(pairs)}"] if pairs else []
 
 
+# For a table without cost columns.
 NO_COSTS = CostColumns({}, ())
 
 
@@ -92,7 +104,11 @@ def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
 def detected_costs(
     table: Columns, options: ReadOptions, names: Sequence[str], ignored: Mapping[str, str]
 ) -> CostColumns:
-    """Detect cost columns by name, if there is one for every action."""
+    """Detect cost columns by name, if there is one for every action.
+
+    names: of the actions.
+    ignored: columns that are not used, with the reason.
+    """
     if options.costs is not None:
         return NO_COSTS
     excluded = {name for name, reason in ignored.items() if reason == AS_REQUESTED}
@@ -100,7 +116,7 @@ def detected_costs(
     if marked:
         # cost:ACTION is explicit, so that a missing one is an error.
         actions = [table.by_name.get(name) or Column(name, np.zeros(0)) for name in names]
-        return CostColumns({"cost": marked}, tuple(marked.values())).assign(table, names, actions)
+        return CostColumns({"cost": marked}, tuple(marked.values())).match_to_actions(table, names, actions)
     by_stem: dict[str, list[str]] = {}
     for name in ignored:
         if classify_name(name) == "cost" and name not in excluded:

@@ -31,7 +31,7 @@ TEXT_BUCKETS, TEXT_DIMENSIONS = 1 << 16, 32
 
 
 class Encoded(NamedTuple):
-    """Encoded features: rows x features, a name for each, and notes."""
+    """Encoded features, shape (rows, features), a name for each, and notes."""
 
     values: Floats
     names: tuple[str, ...]
@@ -42,6 +42,8 @@ def feature_columns(
     table: Columns, options: ReadOptions, excluded: Collection[str]
 ) -> tuple[dict[str, Column], dict[str, Column]]:
     """Return the columns of the options `features` and `text`, by name.
+
+    excluded: names of columns to leave out.
 
     Excluded columns are left out, so that a pattern can be combined with `ignore`. A column with another role raises.
     """
@@ -69,6 +71,8 @@ def add_features(
 ) -> ParsedTable:
     """Encode feature columns and add them to a parsed table.
 
+    plain: columns of numbers or categories.
+    texts: columns of free text.
     lines: in a long table the row of each line; a feature must be the same in all lines of a row.
     """
     if not plain and not texts:
@@ -83,7 +87,12 @@ def add_features(
 
 
 def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> Encoded:
-    """Encode columns as numbers; the notes state categories, missing values and the encoding of text.
+    """Encode columns as numbers.
+
+    The notes state categories, missing values and the encoding of text.
+
+    plain: columns of numbers or categories.
+    texts: columns of free text.
 
     >>> import numpy as np
     >>> size = Column("size", np.array([3.0, np.nan, 5.0, 4.0]))
@@ -119,7 +128,12 @@ def features_of_list(
 
 
 def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:
-    """Return ignored columns of numbers that could be features: they vary, and are named like no outcome and no id."""
+    """Return ignored columns of numbers that could be features.
+
+    They vary, and their names are not usual for outcomes or ids.
+
+    ignored: names of columns.
+    """
     found = []
     for name in ignored:
         column = table.by_name[name]

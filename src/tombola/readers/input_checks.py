@@ -10,7 +10,10 @@ from tombola.errors import TableError
 
 
 def check_file(path: Path, expected: str = "a file") -> None:
-    """Raise unless the path is a readable regular file; never open a pipe."""
+    """Raise unless the path is a readable regular file; never open a pipe.
+
+    expected: named in the error message.
+    """
     try:
         mode = path.stat().st_mode
         if stat.S_ISREG(mode):
@@ -26,7 +29,7 @@ def check_file(path: Path, expected: str = "a file") -> None:
 
 def check_memory(source: str, size: int) -> None:
     """Raise if `size` bytes are more than half of this machine's memory."""
-    if size > memory() // 2:
+    if size > machine_memory() // 2:
         raise TableError(
             f"{source}: expected a table that fits into half of this machine's memory ({memory() / 2e9:.1f} GB), got "
             f"{size / 1e9:.1f} GB; save it as .npy in float32, which is not read into memory."
@@ -34,7 +37,7 @@ def check_memory(source: str, size: int) -> None:
 
 
 @cache
-def memory() -> int:
+def machine_memory() -> int:
     """Return the memory of this machine in bytes, 16 GB if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -41,6 +41,9 @@ def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
 def read_long(table: Columns, options: ReadOptions, action: Column, *, average: bool = False) -> ParsedTable:
     """Parse a long table; rows and actions keep the order of their first lines.
 
+    action: column that names the action.
+    average: average repeated lines of a row and action, which otherwise raise.
+
     `average` averages repeated lines of a row and action, which otherwise raise.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)

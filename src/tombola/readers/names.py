@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
+# Role that the name of a column suggests.
 NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "label", "plain"]
+# Direction of numbers: lower or higher is better.
 Kind: TypeAlias = Literal["losses", "scores"]
 
 # Names of arrays in an archive, and of columns in a long table.

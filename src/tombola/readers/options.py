@@ -15,7 +15,10 @@ from tombola.readers.names import Kind, direction_of
 
 
 class ReadOptions(NamedTuple):
-    """Options of `read_table` that affect how a table is parsed; None means: detect."""
+    """Options of `read_table` that affect parsing; None means: detect.
+
+    Their meaning is documented there.
+    """
 
     kind: Kind | None = None
     actions: Sequence[str] | None = None
@@ -101,7 +104,11 @@ class ParsedTable(NamedTuple):
 
 
 def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError:
-    """Return the error for a logged table: one action per row has a loss."""
+    """Return the error for a logged table, in which one action per row has a loss.
+
+    evidence: why it looks like one.
+    hint: a fix.
+    """
     return TableError(
         f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "
         f"({evidence}): the losses of the other actions are unknown, so the regret of a learner cannot be computed; "
@@ -110,5 +117,8 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
 
 
 def stack_costs(resources: Mapping[str, Any]) -> NDArray[Any] | None:
-    """Stack the cost tables of several resources: rows x actions x resources."""
+    """Return costs of shape (rows, actions, resources); None without resources.
+
+    resources: name -> table of costs.
+    """
     return np.stack(list(resources.values()), axis=2) if resources else None

@@ -1,4 +1,4 @@
-"""Summary of a table before anything is decided about it: `tombola describe`."""
+"""Summary of a table as detected, for `tombola describe`."""
 
 import shlex
 from typing import Any, NamedTuple
@@ -87,7 +87,10 @@ class TableSummary(NamedTuple):
     def next_steps(self, command: str, source: str) -> list[tuple[str, str]]:
         """Return pairs (purpose, command) of the commands to run next.
 
-        `command` is the command line for `compare`, `source` the table. Both directions are offered if the names state none. A half-finished table is continued as a race.
+        Both directions are offered if the names state none. A half-finished table is continued as a race.
+
+        command: the command line for `compare`.
+        source: the table.
         """
         if self.is_unfinished:
             out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"
@@ -102,7 +105,10 @@ class TableSummary(NamedTuple):
         ]  # fmt: skip
 
     def needed_options(self, kind: Kind) -> list[str]:
-        """Return the options that reading the table needs beyond those given."""
+        """Return the options that reading the table needs beyond those given.
+
+        kind: direction of its numbers.
+        """
         needed = [] if self.parsed.kind else [option_text("kind", kind)]
         low, high = self._value_range()
         if low < 0 or high > 1:

@@ -94,7 +94,10 @@ def read_table(
 
 
 def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
-    """Parse a table, without handling missing cells, range or direction."""
+    """Parse a table, without handling missing cells, range or direction.
+
+    source: a path, data frame or array, as in `read_table`.
+    """
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):
         _check_encodable(parsed.source, name, labels or ())

@@ -66,8 +66,9 @@ def direction_text(kind: Kind, unit: str = "") -> str:
 def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool) -> Table:
     """Convert a parsed table to a pool of losses in [0, 1].
 
-    `missing` is "error", "drop" or "worst". `limits` are the values that become 0 and 1; with `rescale` they are the
-    smallest and the largest value in the table; by default they are 0 and 1.
+    missing: "error", "drop" or "worst".
+    limits: the values that become 0 and 1; None is (0, 1).
+    rescale: use the smallest and the largest value of the table as limits.
     """
     kind = parsed.require_direction()
     parsed = _handle_missing(parsed, missing)

@@ -50,7 +50,11 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     else:
         actions, names, name_notes = [table.by_name[name] for name in selected], list(selected), []
         ignored.update({c.name: NOT_SELECTED for c in free})
-    assigned = costs.assign(table, names, actions) if costs.columns else detected_costs(table, options, names, ignored)
+    assigned = (
+        costs.match_to_actions(table, names, actions)
+        if costs.columns
+        else detected_costs(table, options, names, ignored)
+    )
     for name in assigned.columns:
         ignored.pop(name, None)
 

@@ -7,7 +7,7 @@ from tombola._types import Floats
 
 
 class Band(NamedTuple):
-    """A measured curve with its interval."""
+    """A measured curve with its interval, as arrays over `x`."""
 
     name: str
     x: Floats
@@ -34,7 +34,10 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Curves and points on linear or logarithmic axes; `alt` is the text version."""
+    """Curves and points on linear or logarithmic axes; `alt` is the text version.
+
+    bands, lines, points: measured curves, reference curves, single points.
+    """
 
     title: str
     x_label: str

@@ -1,4 +1,4 @@
-"""Page of a reproduction: the table of claims first, then one section per claim."""
+"""Page of a reproduction: table of claims, then one section per claim."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,10 @@ from tombola.report.page import Drawing, render
 
 
 class FaultEntry(NamedTuple):
-    """Verdict of a claim on the program with one fault injected."""
+    """Verdict of a claim on the program with one fault injected.
+
+    caught: whether the verdict differs from the expected one.
+    """
 
     fault: str
     outcome: str
@@ -41,5 +44,9 @@ class ClaimEntry(NamedTuple):
 
 
 def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]) -> str:
-    """Render the page; `facts` are names and values of the run as a whole."""
+    """Render the page of a reproduction as HTML.
+
+    lead: paragraph below the title.
+    facts: names and values of the run as a whole.
+    """
     return render("claims.html", title=title, lead=lead, entries=entries, facts=facts)

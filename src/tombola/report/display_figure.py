@@ -41,7 +41,7 @@ class DisplayFigure(Figure):
 
 
 class LabelPlacer(Artist):
-    """An invisible artist that places the labels of curves whenever their axes are drawn.
+    """Invisible artist that places the labels of curves when axes are drawn.
 
     Limits and scales may change after a chart was drawn, for example when a bound is added.
     """

@@ -36,7 +36,13 @@ class Figure(NamedTuple):
 
 
 class EvidencePage(NamedTuple):
-    """Content of the page; `tone` is good, fair or bad, `command` reproduces it."""
+    """Content of the page.
+
+    lead: paragraph below the title.
+    tone: of the verdict: "good", "fair" or "bad".
+    facts: names and values.
+    command: reproduces the page.
+    """
 
     title: str
     lead: str
@@ -49,6 +55,6 @@ class EvidencePage(NamedTuple):
 
 
 def render_evidence(page: EvidencePage) -> str:
-    """Return the HTML of the page."""
+    """Return the page as HTML."""
     drawings = [(figure, draw_for_page(f"evidence-{i}", figure.chart)) for i, figure in enumerate(page.figures)]
     return render("evidence.html", page=page, figures=drawings, title=page.title, lead=page.lead)

@@ -1,4 +1,4 @@
-"""Figures: charts drawn by Matplotlib, shown in notebooks, saved as PNG, SVG or PDF."""
+"""Figures: charts drawn by Matplotlib, for notebooks, pages and files."""
 
 import io
 import warnings
@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 
 # Okabe and Ito (2008): told apart by readers with any kind of colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
+# One per curve, in the order of COLOURS.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT, REFERENCE = "#222222", "#dddddd", "#767676"
-LONGEST = 48  # letters of a name beside a curve
-POINTS = 24  # a curve with more points than this has no markers
+MAX_LABEL_LENGTH = 48  # letters of a name beside a curve
+MAX_MARKED_POINTS = 24  # a curve with more points than this has no markers
 # Width and height in inches: the text width of a page, and a notebook's column.
 DEFAULT_SIZE = (7.0, 4.4)
 # Inches per interval of `draw_intervals`, and for its axis and title.
 INTERVAL_HEIGHT, MARGIN_HEIGHT = 0.32, 1.1
+# Suffixes that `save` accepts.
 FORMATS = ("png", "svg", "pdf")
 # Characters of a label per inch of the figure's width.
 LABEL_LENGTH_PER_INCH = 7
@@ -40,17 +42,24 @@ LABEL_GAP = 15.0
 
 
 class Spot(NamedTuple):
-    """A point that can be hovered over: where it is, in shares of the picture's width and height, and its words."""
+    """A point with a tooltip.
+
+    left, top: its place, as shares of the picture's width and height.
+    text: of the tooltip.
+    """
 
     left: float
     top: float
     text: str
 
 
-def draw(
+def draw_chart(
     chart: Chart, *, titled: bool = True, axes: "Axes | None" = None, size: tuple[float, float] | None = None
 ) -> "Figure":
     """Draw a chart into these axes, or a new figure; return the figure.
+
+    titled: whether to write the title.
+    size: in inches.
 
     Each curve is labelled at its right end, a vertical line at its top. Labels follow their curves if the limits of the
     axes change later, and make room for each other if several charts share the axes. `size` is in inches.
@@ -65,9 +74,9 @@ def draw(
     start = len(axes.collections)
     for index, band in enumerate(chart.bands, start):
         colour = COLOURS[index % len(COLOURS)]
-        low, high = (np.where(np.isfinite(edge), edge, band.middle) for edge in (band.low, band.high))
+        low, high = (np.where(np.isfinite(end), end, band.middle) for end in (band.low, band.high))
         axes.fill_between(band.x, low, high, color=colour, alpha=0.18, linewidth=0)
-        marker = MARKERS[index % len(MARKERS)] if band.x.size <= POINTS else None
+        marker = MARKERS[index % len(MARKERS)] if band.x.size <= MAX_MARKED_POINTS else None
         axes.plot(band.x, band.middle, color=colour, marker=marker, markersize=5, linewidth=1.8)
     for index, line in enumerate(chart.lines):
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
@@ -88,7 +97,7 @@ def _label_length(axes: "Axes") -> int:
     figure: Any = axes.figure
     # Part of a larger figure: it has no size of its own.
     width = float(figure.get_size_inches()[0]) if hasattr(figure, "get_size_inches") else DEFAULT_SIZE[0]
-    return max(8, min(LONGEST, int(LABEL_LENGTH_PER_INCH * width)))
+    return max(8, min(MAX_LABEL_LENGTH, int(LABEL_LENGTH_PER_INCH * width)))
 
 
 def _short_name(name: str, length: int) -> str:
@@ -116,7 +125,15 @@ def draw_intervals(
     axes: "Axes | None" = None,
     size: tuple[float, float] | None = None,
 ) -> "Figure":
-    """Draw one horizontal interval per name, the first at the top; return the figure.
+    """Draw one horizontal interval per name, the first at the top.
+
+    Returns the figure.
+
+    names: from top to bottom.
+    middles: NaN has no dot.
+    lows, highs: ends of the intervals.
+    axes: None draws a new figure.
+    size: in inches; by default it grows with the number of names.
 
     A middle of NaN has no dot. `size` is in inches, and grows with the number of names if left out.
     """
@@ -168,20 +185,26 @@ def save(figure: "Figure", path: str | Path) -> Path:
     return path
 
 
-def svg(figure: "Figure") -> str:
+def svg_text(figure: "Figure") -> str:
     """Return the figure as the text of an SVG element, with text as text."""
     text = figure_bytes(figure, "svg").decode()
     return text[text.index("<svg") :]
 
 
-def edge(figure: "Figure") -> float:
-    """Return where the names at the ends of the curves begin, as a share of the width; the figure must be written."""
+def label_edge(figure: "Figure") -> float:
+    """Return where the labels of the curves begin, as a share of the width.
+
+    The figure must have been written before.
+    """
     right = figure.axes[0].get_window_extent().x1 / (figure.get_size_inches()[0] * figure.dpi)
     return min(1.0, float(right) + 0.05)  # half of a tick's label, as large as phones write it
 
 
 def spots(figure: "Figure", chart: Chart) -> list[Spot]:
-    """Return the points of all curves, for hovering; the figure must have been written before."""
+    """Return the points of all curves, for tooltips.
+
+    The figure must have been written before.
+    """
     axes = figure.axes[0]
     width, height = figure.get_size_inches() * figure.dpi
     found = []
@@ -223,7 +246,11 @@ def _without_remarks() -> Iterator[None]:
 
 
 def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
-    """Return the figure as PNG, SVG or PDF; the same figure gives the same bytes."""
+    """Return the figure as PNG, SVG or PDF; the same figure gives the same bytes.
+
+    kind: "png", "svg" or "pdf".
+    dpi: resolution of PNG.
+    """
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
@@ -248,7 +275,7 @@ def _dress(axes: "Axes", chart: Chart, start: int) -> None:
     axes.tick_params(which="both", colors=INK)
     for axis, short in ((axes.xaxis, 60), (axes.yaxis, 200)):  # labels side by side take more room
         _space_ticks(axis, short)
-        axis.set_major_formatter(lambda value, _: tick(value))
+        axis.set_major_formatter(lambda value, _: tick_label(value))
     if not chart.log_x:
         whole = all((band.x == np.round(band.x)).all() for band in chart.bands)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10), integer=whole, min_n_ticks=1))
@@ -264,10 +291,10 @@ def _dress(axes: "Axes", chart: Chart, start: int) -> None:
             _name_upright(axes, line)
 
 
-def tick(value: float) -> str:
-    """Return the label of a tick, as it is.
+def tick_label(value: float) -> str:
+    """Return the label of a tick, without superfluous zeros.
 
-    >>> tick(0.25), tick(12.5), tick(1200.0), tick(2.075), tick(0.1 + 0.2)
+    >>> tick_label(0.25), tick_label(12.5), tick_label(1200.0), tick_label(2.075), tick_label(0.1 + 0.2)
     ('0.25', '12.5', '1,200', '2.075', '0.3')
     """
     return f"{value:,.0f}" if value == round(value) else f"{value:,.10g}"

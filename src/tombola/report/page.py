@@ -1,4 +1,7 @@
-"""Self-contained HTML pages: templates and embedded charts, no network."""
+"""Self-contained HTML pages: templates and embedded charts, no network.
+
+The page of a comparison is `tombola.advice.page`, of a session `tombola.persistence.session_page`.
+"""
 
 import json
 import re
@@ -7,14 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tombola._formatting import escape_control
 from tombola.report.chart import Chart
-from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw, edge, spots, svg
+from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw_chart, label_edge, spots, svg_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 class Drawing(NamedTuple):
-    """A chart for a page: SVG, points with tooltips, and alternative text."""
+    """A chart for a page: SVG, points with tooltips, and alternative text.
+
+    name: prefix of its identifiers.
+    spots: points with tooltips, as JSON.
+    legend: name and colour of each curve.
+    edge: where the labels begin, as a share of the width.
+    """
 
     name: str
     svg: str
@@ -31,7 +40,11 @@ def _plain(value: Any) -> Any:
 
 
 def render(template: str, **values: object) -> str:
-    """Render a template; everything is escaped except embedded drawings."""
+    """Render a template; everything is escaped except embedded drawings.
+
+    template: file name in the folder `templates`.
+    values: of its variables.
+    """
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -45,9 +58,15 @@ def render(template: str, **values: object) -> str:
 
 
 def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Drawing:
-    """Draw a chart for a page: colours by name, so that light and dark both work, and identifiers of its own."""
-    figure = draw(chart, titled=False) if figure is None else figure
-    text = svg(figure)
+    """Convert a chart to SVG for a page.
+
+    Colours are CSS variables, so that light and dark both work.
+
+    name: prefix of its identifiers, unique in the page.
+    figure: an already drawn figure; None draws the chart.
+    """
+    figure = draw_chart(chart, titled=False) if figure is None else figure
+    text = svg_text(figure)
     for colour, word in _themed().items():
         text = re.sub(colour, f"var(--{word})", text, flags=re.IGNORECASE)
     text = re.sub(r'\bid="', f'id="{name}-', text)
@@ -58,7 +77,7 @@ def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Dr
     legend = [(f"c{index % len(COLOURS)}", band.name) for index, band in enumerate(chart.bands)]
     legend += [("reference", line.name) for line in chart.lines]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return Drawing(name, text, safe, chart.alt or chart.title, legend, round(edge(figure), 4), chart.y_label)
+    return Drawing(name, text, safe, chart.alt or chart.title, legend, round(label_edge(figure), 4), chart.y_label)
 
 
 def _themed() -> dict[str, str]:

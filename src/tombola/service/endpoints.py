@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from tombola import __version__
-from tombola.persistence.session_csv import export
+from tombola.persistence.session_csv import export_tickets
 from tombola.persistence.session_file import Assignment, SessionFile
 from tombola.service import parsing
 from tombola.service.hosted import Hosted
@@ -193,7 +193,7 @@ async def ticket(service: "Service", request: Request, identity: Identity) -> Re
 
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
     """Return all tickets and outcomes as CSV or Parquet."""
-    return await table_reply(service.session(request), request.path_params["kind"], export)
+    return await table_reply(service.session(request), request.path_params["kind"], export_tickets)
 
 
 async def table_reply(hosted: Hosted[Any], kind: str, write: Callable[[Any, Path], int]) -> Response:

@@ -33,6 +33,7 @@ class Format(NamedTuple):
     magic: bytes | None = None
 
 
+# The first format with the suffix or the magic bytes of a file is used.
 FORMATS = (
     Format((".csv", ".tsv", ".tab", ".txt", ".dat"), read_text),
     Format((".jsonl", ".ndjson", ".json"), read_json),

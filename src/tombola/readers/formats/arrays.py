@@ -28,7 +28,8 @@ _READ_ERRORS = (
 def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     """Read an NPZ archive with an array `losses` or `scores`.
 
-    Optional arrays are `actions`, `ids`, `costs` and `delays`; `features` are named by the caller. Pickled objects are rejected.
+    Optional arrays are `actions`, `ids`, `costs` and `delays`; `features` are named by the caller. Pickled objects are
+    rejected.
     """
     source = str(path)
     try:
@@ -121,7 +122,10 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
 
 
 def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
-    """Read an array in memory, rows x actions."""
+    """Read an array in memory, shape (rows, actions).
+
+    source: named in messages.
+    """
     for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
         if getattr(options, name):
             raise TableError(

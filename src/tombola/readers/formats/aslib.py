@@ -24,6 +24,7 @@ from tombola.readers.long import read_long
 from tombola.readers.options import ParsedTable, ReadOptions
 
 RUNS, FEATURES = "algorithm_runs.arff", "feature_values.arff"
+# Expected form of algorithm_runs.arff, in error messages.
 RUN_ATTRIBUTES = "expected attributes instance_id, repetition, algorithm and a measure"
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
 

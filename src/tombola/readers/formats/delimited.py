@@ -31,6 +31,7 @@ from tombola.readers.input_checks import check_file, check_memory
 from tombola.readers.names import ACTION, WEAK_ACTION, is_group_name, is_id_name, matching
 from tombola.readers.options import ReadOptions
 
+# Longer lines are rejected: the file is not a table.
 MAX_LINE_LENGTH = 1 << 22
 # Rows converted at a time, and characters in all their cells.
 CHUNK_ROWS = 4096
@@ -94,7 +95,10 @@ def text_table(path: Path) -> TextTable:
 
 
 def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
-    """Yield the lines of a text file, gzipped or not; by default in UTF-8 or UTF-16."""
+    """Yield the lines of a text file, gzipped or not.
+
+    encoding: UTF-8 or UTF-16 by default.
+    """
     try:
         with _open_bytes(path) as (binary, is_utf16):
             encoding = encoding or ("utf-16" if is_utf16 else "utf-8-sig")
@@ -243,7 +247,7 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
 
 
 class ColumnBuilder:
-    """Builds a column from chunks of cells: numbers, and texts if they are kept."""
+    """Build a column from chunks of cells: numbers, and texts if they are kept."""
 
     def __init__(self, name: str, *, keep_texts: bool) -> None:
         self.name = name

@@ -14,7 +14,10 @@ from tombola.readers.options import ReadOptions
 
 
 def read_frame(frame: Any, source: str) -> Columns:
-    """Read a data frame of any library that narwhals supports."""
+    """Read a data frame of any library that narwhals supports.
+
+    source: named in messages.
+    """
     narwhals = _import_optional("narwhals", source)
     try:
         known = narwhals.from_native(frame)

@@ -21,6 +21,7 @@ from tombola.readers.options import ReadOptions
 
 # Python objects take several times the size of their JSON text.
 JSON_SIZE_FACTOR = 8
+# Bytes of a Python object per cell, about.
 CELL_SIZE = 64
 # Excel itself has no more lines in a sheet.
 MAX_SHEET_LINES = 1 << 20
