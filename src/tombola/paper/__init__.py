@@ -1,4 +1,4 @@
-"""Executable claims: the statements of the paper, and our own extensions of it."""
+"""Executable claims: the statements of the paper, and our extensions of it."""
 
 from tombola.paper.base import Claim, Extension, Verdict
 from tombola.paper.claims.birthday import Birthday
@@ -30,6 +30,7 @@ from tombola.paper.extensions.routing import LearningCurve, StakeGuard
 from tombola.paper.extensions.thrifty import ThriftyRegret
 from tombola.paper.extensions.transfer import Deviations, Drift
 
+# In the order of the page.
 EXTENSIONS: tuple[type[Extension], ...] = (
     Deviations,
     Drift,
@@ -46,6 +47,7 @@ EXTENSIONS: tuple[type[Extension], ...] = (
     LearningCurve,
     StakeGuard,
 )
+# In the order of the paper.
 CLAIMS: tuple[type[Claim], ...] = (
     Birthday,
     Separation,

@@ -1,4 +1,6 @@
-"""Claims: statements as executable checks, with a verdict computed from recorded rows only.
+"""Claims: statements as executable checks.
+
+The verdict is computed from recorded rows only.
 
 A claim is divided into units. Each unit is run, cached and resumed independently. A unit is a mapping of JSON values
 (its settings) and produces rows of JSON values; the verdict and the chart read rows and nothing else.
@@ -27,16 +29,23 @@ from tombola.paper.pvalues import bonferroni
 from tombola.paper.source_faults import SourceFault
 from tombola.report.chart import Chart
 
+# Settings of one piece of work, as JSON values.
 Unit: TypeAlias = Mapping[str, Any]
+# One measurement, as JSON values.
 Row: TypeAlias = Mapping[str, Any]
 Rows: TypeAlias = Sequence[Row]
 Overrides: TypeAlias = Mapping[str, Any]  # fields of a claim that a fault replaces
+# Outcome of a verdict.
 Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
 Value = TypeVar("Value")
 
 
 class Verdict(NamedTuple):
-    """Outcome of a claim, the measured values as a sentence, and the printed and corrected formulas."""
+    """Hold the outcome of a claim.
+
+    measured: the measured values as a sentence.
+    printed, corrected: formulas of the paper and of its correction.
+    """
 
     outcome: Outcome
     measured: str
@@ -54,7 +63,9 @@ class ClaimOptions(TypedDict, total=False):
 
 
 def docstring_fields(docstring: str | None) -> dict[str, str]:
-    r"""Return the text of every line `Heading: text` of a docstring, with its indented continuation lines.
+    r"""Return the text of every line `Heading: text` of a docstring.
+
+    Indented continuation lines belong to it.
 
     >>> docstring_fields("A summary.\n\n    Source: Lemma 1\n    Meaning: Some text,\n        and more: of it.\n    ")
     {'source': 'Lemma 1', 'meaning': 'Some text, and more: of it.'}
@@ -70,7 +81,7 @@ def docstring_fields(docstring: str | None) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Claim(ABC):
-    """One statement as an executable check.
+    """Base class of claims: one statement as an executable check.
 
     Class attributes:
         name: identifier for `tombola reproduce --claims`.
@@ -105,7 +116,10 @@ class Claim(ABC):
 
     @abstractmethod
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        """Run one unit and return its rows."""
+        """Run one unit and return its rows.
+
+        unit: one of `units`.
+        """
 
     @abstractmethod
     def verdict(self, rows: Rows) -> Verdict:
@@ -116,7 +130,10 @@ class Claim(ABC):
         """Return the chart of the rows."""
 
     def faults(self) -> dict[str, Overrides]:
-        """Return the faults by name, each as the fields it replaces. Every fault must change the verdict."""
+        """Return the faults by name, each as the fields it replaces.
+
+        Every fault must change the verdict.
+        """
         return {}
 
     def source_faults(self) -> dict[str, SourceFault]:
@@ -128,7 +145,10 @@ class Claim(ABC):
         return replace(self, **self.faults()[fault])
 
     def same_runs(self, other: "Claim") -> bool:
-        """Return whether both claims produce the same rows: they differ in `verdict_only` fields at most."""
+        """Return whether both claims produce the same rows.
+
+        They do if they differ in `verdict_only` fields at most.
+        """
         names = [field.name for field in fields(self) if field.name not in self.verdict_only]
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
@@ -137,11 +157,16 @@ class Claim(ABC):
         return len(rows)
 
     def verdict_from(self, pvalues: Iterable[float], measured: str, *texts: str, outcome: Outcome = "holds") -> Verdict:
-        """Return `outcome`, or "refuted" if a check is rejected; `texts` are the printed and corrected formulas."""
+        """Return `outcome`, or "refuted" if a check is rejected.
+
+        pvalues: of the checks.
+        measured: the measured values as a sentence.
+        texts: the printed and the corrected formula.
+        """
         return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 
     def any_rejected(self, pvalues: Iterable[float]) -> bool:
-        """Return whether a check is rejected at level alpha for all of them together (Bonferroni)."""
+        """Return whether some check is rejected at its share of alpha (Bonferroni)."""
         return bonferroni(pvalues) <= self.alpha
 
 
@@ -153,12 +178,14 @@ class Extension(Claim):
 
 
 def unchanged(value: Value) -> Value:
-    """Return the value itself: the default of fields that faults replace by another function."""
+    """Return the value itself: default of fields that faults replace."""
     return value
 
 
 def select(rows: Rows, column: str, **where: Any) -> Floats:
     """Return one column of the rows with these values, as an array.
+
+    where: columns with their required values.
 
     >>> select([{"T": 2, "regret": 1.5}, {"T": 4, "regret": 2.5}], "regret", T=4).tolist()
     [2.5]
@@ -170,6 +197,8 @@ def select(rows: Rows, column: str, **where: Any) -> Floats:
 def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
     """Return the distinct values of a column, sorted.
 
+    where: columns with their required values.
+
     >>> levels([{"T": 4}, {"T": 2}, {"T": 4}], "T")
     [2, 4]
     """
@@ -177,7 +206,11 @@ def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
 
 
 def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
-    """Return the slope of log mean(column) on log(over), with its 95 % confidence interval."""
+    """Return the slope of log mean(column) on log(over), with its 95 % interval.
+
+    over: column of the x-axis.
+    where: columns with their required values.
+    """
     at = levels(rows, over, **where)
     values = [select(rows, column, **{over: x}, **where) for x in at]
     return _statistics.slope(np.array(at, dtype=np.float64), values)

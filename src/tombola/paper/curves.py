@@ -1,4 +1,4 @@
-"""Curves for the charts of claims: means with intervals, exact values, reference lines."""
+"""Curves for the charts of claims: means, exact values, reference lines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,12 @@ from tombola.report.figures import MAX_MARKED_POINTS
 
 
 def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
-    """Return the mean of a column with its 95 % interval at every level of another."""
+    """Return the mean of a column with its 95 % interval, over another column.
+
+    name: of the curve.
+    over, column: columns of the x-axis and of the y-axis.
+    where: columns with their required values.
+    """
     at = levels(rows, over, **where)
     means = [_statistics.mean(select(rows, column, **{over: x}, **where)) for x in at]
     return Band(name, np.array(at, dtype=np.float64), *(np.array([mean[i] for mean in means]) for i in range(3)))
@@ -29,7 +34,11 @@ def exact_band(name: str, x: Floats, y: Floats) -> Band:
 
 
 def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
-    """Return a computed column, one value at every level of another, as a curve.
+    """Return a computed column as a curve, one value at every level of another.
+
+    name: of the curve.
+    over, column: columns of the x-axis and of the y-axis.
+    where: columns with their required values.
 
     >>> exact_column([{"T": 4, "regret": 2.5}, {"T": 2, "regret": 1.5}], "exact", "T", "regret").middle.tolist()
     [1.5, 2.5]
@@ -52,7 +61,9 @@ def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], fl
 
 
 def spikes(name: str, x: Floats, y: Floats, base: float) -> Band:
-    """Return one vertical segment per value, from the base line to the value, not joined to its neighbours.
+    """Return one vertical segment per value, from the base line to the value.
+
+    Segments are not joined to their neighbours.
 
     >>> spikes("ratio", np.array([3.0]), np.array([0.5]), base=1.0).middle[:4].tolist()
     [1.0, 0.5, nan, nan]

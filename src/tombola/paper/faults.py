@@ -1,4 +1,6 @@
-"""Fault injection: replace one component of a claim by a wrong one and check that its verdict changes.
+"""Fault injection: replace one component of a claim by a wrong one.
+
+The verdict of the claim must change.
 
 A fault is a set of field overrides: an order that is not shuffled, a learner that does not learn, half a confidence
 radius. A source fault changes an expression of the package instead. Units and seeds are those of the claim itself.
@@ -17,7 +19,10 @@ from tombola.persistence.result_cache import ResultCache
 
 
 class FaultResult(NamedTuple):
-    """Verdict of a claim with one fault injected; `expected` is the outcome without a fault."""
+    """Verdict of a claim with one fault injected.
+
+    expected: the outcome without a fault.
+    """
 
     claim: str
     fault: str
@@ -35,6 +40,10 @@ def run_faults(
     claims: Sequence[Claim], rows: Sequence[Rows], out: Path, cache: ResultCache, options: RunOptions
 ) -> list[FaultResult]:
     """Run every fault of every claim, and write faults.json into `out`.
+
+    rows: of the claims without faults; a fault in a `verdict_only` field is judged on them again.
+    cache: of finished units.
+    options: of the run.
 
     `rows` are those of the claims without faults; a fault in a `verdict_only` field is judged on them again.
     """
@@ -54,7 +63,10 @@ def run_faults(
 
 
 def run_source_fault(claim: Claim, name: str, cache: ResultCache, options: RunOptions) -> FaultResult:
-    """Run all units of a claim, and compute its verdict, with a source fault injected."""
+    """Run all units of a claim with a source fault, and return its verdict.
+
+    name: of the source fault.
+    """
     with injected(claim.source_faults()[name]):
         verdict = claim.verdict(run_units(claim, name, cache, options))
     return FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured)

@@ -1,4 +1,6 @@
-"""P-values of the checks of a verdict: P(data at least this extreme) if the statement is true.
+"""P-values of the checks of a verdict.
+
+A p-value is P(data at least this extreme) if the statement is true.
 
 A check is rejected if its p-value is at most its share of alpha, so a true statement is rejected with at most that
 probability. An exact statement has the p-value 0 or 1. Power is tested by fault injection (`tombola.paper.faults`).
@@ -28,7 +30,9 @@ def exact(true: bool) -> float:  # noqa: FBT001 - a statement, not a switch
 
 
 def mean_at_most(values: Floats, limit: float) -> float:
-    """Return the p-value of "the true mean is at most the limit" (Student's t, one-sided).
+    """Return the p-value of "the true mean is at most the limit".
+
+    Student's t, one-sided.
 
     >>> round(mean_at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), mean_at_most(np.array([1.0, 1.0]), limit=1.0)
     (0.1127, 1.0)
@@ -43,7 +47,9 @@ def mean_at_most(values: Floats, limit: float) -> float:
 
 
 def mean_at_least(values: Floats, limit: float) -> float:
-    """Return the p-value of "the true mean is at least the limit" (Student's t, one-sided).
+    """Return the p-value of "the true mean is at least the limit".
+
+    Student's t, one-sided.
 
     >>> round(mean_at_least(np.array([1.0, 2.0, 3.0]), limit=3.0), 4)
     0.1127
@@ -61,7 +67,9 @@ def mean_equals(values: Floats, mean: float) -> float:
 
 
 def binomial_tail(misses: int, plays: int, probability: float) -> float:
-    """Return P(X >= misses) for X ~ Binomial(plays, p): the p-value of "the miss probability is at most p".
+    """Return the p-value of "the miss probability is at most p".
+
+    It is P(X >= misses) for X ~ Binomial(plays, p).
 
     >>> round(binomial_tail(3, plays=20, probability=0.05), 4), binomial_tail(0, plays=20, probability=0.05)
     (0.0755, 1.0)
@@ -82,7 +90,9 @@ def binomial_equals(hits: int, plays: int, probability: float) -> float:
 
 
 def counts_uniform(counts: Floats) -> float:
-    """Return the p-value of "all cells are equally likely" (chi-square, two-sided: also too even counts reject).
+    """Return the p-value of "all cells are equally likely" (chi-square, two-sided).
+
+    Counts that are too even are rejected too.
 
     >>> counts_uniform(np.array([0.0, 100.0])) < 1e-9, counts_uniform(np.full(50, 10.0)) < 1e-9
     (True, True)
@@ -98,7 +108,9 @@ def counts_uniform(counts: Floats) -> float:
 
 
 def slope_at_most(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
-    """Return the p-value of "log mean regret grows with log T at most as fast as the log limits".
+    """Return the p-value of "log mean regret grows at most as fast as log limits".
+
+    Both are functions of log T.
 
     `regrets[i]` are the regrets of the plays at `horizons[i]`, and `limits[i]` is the bound there.
 
@@ -110,7 +122,9 @@ def slope_at_most(horizons: Sequence[int], regrets: list[Floats], limits: Sequen
 
 
 def slope_at_least(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
-    """Return the p-value of "log mean regret grows with log T at least as fast as the log limits".
+    """Return the p-value of "log mean regret grows at least as fast as log limits".
+
+    Both are functions of log T.
 
     >>> noise = np.linspace(0.9, 1.1, 20)
     >>> slope_at_least([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5])
@@ -120,7 +134,9 @@ def slope_at_least(horizons: Sequence[int], regrets: list[Floats], limits: Seque
 
 
 def bonferroni(pvalues: Iterable[float]) -> float:
-    """Return the p-value of "all statements are true": the smallest p-value times their number, at most 1.
+    """Return the p-value of "all statements are true".
+
+    It is the smallest p-value times their number, at most 1.
 
     >>> bonferroni([0.2, 0.01, 1.0])
     0.03

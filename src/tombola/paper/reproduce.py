@@ -1,4 +1,4 @@
-"""Reproduction: run claims, compute verdicts, and write rows, charts and one page into a folder."""
+"""Reproduction: run claims, compute verdicts, write rows, charts and a page."""
 
 import csv
 import io
@@ -16,7 +16,9 @@ from tombola.report.claims_page import ClaimEntry, FaultEntry, claims_page
 from tombola.report.figures import add_title, draw_chart, save
 from tombola.report.page import Drawing, draw_for_page
 
+# Title of the page.
 TITLE = "Online learning in random order, measured"
+# First paragraph of the page.
 LEAD = (
     "Every statement of the paper as an executable claim: the statement, its meaning for a user with a shuffled list, "
     "and the measured result."
@@ -24,7 +26,7 @@ LEAD = (
 
 
 class ClaimResult(NamedTuple):
-    """A claim with its rows and its verdict, and the results of its faults if they were injected."""
+    """Hold a claim with its rows and verdict, and the results of its faults."""
 
     claim: Claim
     rows: Rows
@@ -52,11 +54,15 @@ class ClaimResult(NamedTuple):
 def reproduce(
     claims: Sequence[Claim], out: Path, *, full: bool, seed: int, workers: int, inject_faults: bool = False
 ) -> list[ClaimResult]:
-    """Run claims; write index.html, and NAME.csv, NAME.png and NAME.svg for each, into `out`.
+    """Run claims and write one page, and a table and charts for each, into `out`.
 
-    Finished units are cached in `out`/units, so a killed run continues where it stopped. Rows depend on the seed and
-    not on the number of workers. With `inject_faults` every fault is run too, and listed on the page and in
-    faults.json.
+    The files are index.html, and NAME.csv, NAME.png and NAME.svg for each claim. Finished units are cached in
+    `out`/units, so a killed run continues where it stopped.
+
+    full: use the large sizes of a publication.
+    seed: of all units; rows depend on it and not on the number of workers.
+    workers: number of threads.
+    inject_faults: run every fault too, and list it on the page and in faults.json.
     """
     options, cache = RunOptions(full, seed, workers), ResultCache(out / "units")
     make_folder(out)

@@ -1,4 +1,4 @@
-"""Run the units of claims in parallel, each once: finished units are read from the result cache."""
+"""Run the units of claims in parallel; finished units are cached."""
 
 import hashlib
 import json
@@ -28,7 +28,11 @@ class RunOptions(NamedTuple):
 
 
 def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
-    """Return the rows of each claim, given as pairs (claim, name of the injected fault, or "").
+    """Return the rows of each claim.
+
+    claims: pairs of a claim and the name of the injected fault, or "".
+    cache: of finished units.
+    options: of the run.
 
     A unit has the same seed with and without a fault, so that nothing but the faulty component differs.
     """
@@ -42,19 +46,29 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
 
 
 def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
-    """Return the rows of one claim, run in this thread: a source fault is seen by all threads of a process."""
+    """Return the rows of one claim, run in this thread.
+
+    A source fault is seen by all threads of a process, so it is run alone.
+
+    fault: name of the injected fault, or "".
+    """
     units = claim.units(full=options.full)
     return [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
 
 
 def unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:
-    """Return the seed of a unit; it depends on the claim's name, the unit and the seed of the run only."""
+    """Return the seed of a unit.
+
+    It depends on the claim's name, the unit and the seed of the run only.
+    """
     digest = hashlib.sha256(json.dumps([claim, unit, seed], sort_keys=True).encode())
     return np.random.SeedSequence(int(digest.hexdigest(), 16))
 
 
 def unit_key(claim: str, fault: str, unit: Unit, seed: int) -> str:
-    """Return the cache key of a unit; a change anywhere in the package changes it.
+    """Return the cache key of a unit; a change in the package changes it.
+
+    fault: name of the injected fault, or "".
 
     >>> unit_key("birthday", "", {"T": 16}, 1) == unit_key("birthday", "", {"T": 16}, 2)
     False

@@ -1,4 +1,6 @@
-"""Source faults: change one expression in the source of a function, and check that a claim notices.
+"""Source faults: change one expression in the source of a function.
+
+A claim must notice it.
 
 The fields of a claim are its own copies of the components it tests. A fault in the package itself passes by them, so
 it is injected into the function object: its source with one text replaced is compiled, and the code object is
@@ -92,7 +94,10 @@ def injected(fault: SourceFault) -> Iterator[None]:
 
 
 def clear_caches() -> None:
-    """Clear every memoised function of the package: its results may depend on the fault."""
+    """Clear every memoised function of the package.
+
+    Results may depend on the fault.
+    """
     for name, module in list(sys.modules.items()):
         if name.startswith("tombola."):
             for value in list(vars(module).values()):

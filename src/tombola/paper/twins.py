@@ -1,4 +1,6 @@
-"""Twins: learners and bounds written a second time, in plain Python from their formulas, for exact checks of claims.
+"""Twins: learners and bounds written a second time, for exact checks of claims.
+
+They are in plain Python from their formulas.
 
 A bound is often ten to a hundred times the measured regret, so a learner with half its radius stays below it. A twin
 follows the same rows and returns the actions that the formula allows in each round; every round must agree. Twins share
@@ -18,11 +20,15 @@ from tombola.rng import integers, uniform
 
 # Indices that differ by less may be ordered either way: kl is flat at its minimum, so q is known to half the digits.
 TIE = 1e-7
+# Steps to invert kl.
 BISECTIONS = 60
 
 
 class Twin(ABC):
-    """Reference of a deterministic bandit learner: k actions, T rounds, counts and sums of the answers."""
+    """Base class of references of deterministic bandit learners.
+
+    k, T: number of actions and of rounds.
+    """
 
     def __init__(self, k: int, T: int) -> None:
         self.k, self.T = k, T
@@ -48,14 +54,23 @@ class Twin(ABC):
         return self.sums[a] / self.counts[a]
 
     def survivors(self, active: list[int], radii: dict[int, float]) -> list[int]:
-        """Return the actions with mean - radius at most the least mean + radius; all without answers survive."""
+        """Return the actions with mean - radius at most the least mean + radius.
+
+        Actions without answers survive.
+
+        active: actions.
+        radii: by action.
+        """
         known = [a for a in active if self.counts[a] > 0]
         least = min((self.mean(a) + radii[a] for a in known), default=math.inf)
         return [a for a in active if self.counts[a] == 0 or self.mean(a) - radii[a] <= least + TIE]
 
 
 class SuccessiveEliminationTwin(Twin):
-    """Every active action once, then drop; r = sqrt(2 ln T / n) (Slivkins 2019)."""
+    """Play every active action once, then drop; r = sqrt(2 ln T / n).
+
+    Slivkins 2019.
+    """
 
     def __init__(self, k: int, T: int) -> None:
         super().__init__(k, T)
@@ -72,7 +87,10 @@ class SuccessiveEliminationTwin(Twin):
 
 
 class SerflingEliminationTwin(Twin):
-    """Stages of counts that grow by half; r = sqrt(f ln(k S / delta) / (2 n)), f Serfling's factor."""
+    """Play stages of counts that grow by half, then drop.
+
+    r = sqrt(f ln(k S / delta) / (2 n)), f Serfling's factor.
+    """
 
     def __init__(self, k: int, T: int, delta: float | None = None) -> None:
         super().__init__(k, T)
@@ -90,7 +108,10 @@ class SerflingEliminationTwin(Twin):
         self.stage = [a for a in self.active for _ in range(self.count)]
 
     def radius(self, n: int) -> float:
-        """Return Serfling's half width after n of T rows, with the better one of the two factors."""
+        """Return Serfling's half width after n of T rows.
+
+        The smaller one of the two factors is used.
+        """
         factor = min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
         return min(1.0, math.sqrt(max(0.0, factor) * self.depth / (2 * n)))
 
@@ -103,7 +124,10 @@ class SerflingEliminationTwin(Twin):
 
 
 class SimulationEliminationTwin(Twin):
-    """Theorem 4.9: block i of 2^i rounds is shared by the active actions; e_i = sqrt(10 k (ln T)^3 / 2^i)."""
+    """Share block i of 2^i rounds among the active actions, then drop (Theorem 4.9).
+
+    e_i = sqrt(10 k (ln T)^3 / 2^i).
+    """
 
     def __init__(self, k: int, T: int) -> None:
         super().__init__(k, T)
@@ -123,7 +147,11 @@ class SimulationEliminationTwin(Twin):
 
 
 class FrugalUCBTwin(Twin):
-    """Smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), plus 2 price / R after a switch; blocks by half."""
+    """Play the smallest index plus the price of a switch, in growing blocks.
+
+    The index is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)); a switch adds 2 price / R; blocks
+    grow by half.
+    """
 
     def __init__(self, k: int, T: int, price: float = 1.0) -> None:
         super().__init__(k, T)
@@ -155,7 +183,9 @@ class FrugalUCBTwin(Twin):
 
 
 class OptimisticSimulationTwin(Twin):
-    """A fresh base in every round, on draws from the losses known at the counts 1, 2, 3, 5, 8, .., lowered to the index.
+    """Run a fresh base in every round, on draws from the known losses.
+
+    Losses are known at the counts 1, 2, 3, 5, 8, .., and lowered to the index.
 
     It uses a copy of the learner's random generator, so that simulated rounds are the same.
     """
@@ -195,7 +225,13 @@ class OptimisticSimulationTwin(Twin):
 
 
 def lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> float:
-    """Return the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), by bisection.
+    """Return the index of FrugalUCB by bisection.
+
+    It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)).
+
+    mean, count: m and n of the action.
+    remaining: R, rounds left.
+    k, T: number of actions and of rounds.
 
     >>> lower_index(0.5, 10, remaining=20, k=2, T=100), round(lower_index(1.0, 1, 4, 2, 4), 3)
     (0.5, 0.595)
@@ -217,7 +253,11 @@ def binary_divergence(p: float, q: float) -> float:
 
 
 def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, seed: Seed = 0) -> int:
-    """Return the number of rounds, from the first one on, in which a learner plays as its twin allows.
+    """Return the number of first rounds in which a learner plays as its twin.
+
+    losses: rows in the order of play.
+    delay: of the feedback.
+    seed: of the learner.
 
     `losses` are the rows in the order of play. The learner agrees in full if the result is the number of rows.
 
@@ -238,6 +278,8 @@ def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, 
 
 def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
     """Return the expected regret of exponential weights on rows in this order.
+
+    losses: rows in the order of play.
 
     >>> round(hedge_regret(np.array([[1.0, 0.0]] * 3), rate=1.0), 3)
     0.888

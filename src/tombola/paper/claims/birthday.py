@@ -1,4 +1,6 @@
-"""Lemma 3.1 (L215): the birthday test stops early on i.i.d. input, E[tau] <= 2 sqrt(T).
+"""Lemma 3.1 (L215): the birthday test stops early on i.i.d. input.
+
+E[tau] <= 2 sqrt(T).
 
 The lemma is stated for large T and holds for every T (erratum 4). The expectation is a finite sum, computed exactly
 here, and estimated by playing the test on i.i.d. draws. The lemma is about all i.i.d. laws on the T losses. The uniform law
@@ -27,6 +29,7 @@ from tombola.rng import repetition_seeds
 
 # Denominator of the laws that are enumerated, and the numbers of losses, which divide it.
 DENOMINATOR, FEW_LOSSES = 12, (2, 3, 4, 6)
+# Name of the uniform law.
 UNIFORM = "uniform"
 # Weights of the T losses; the uniform law is played at all horizons, the others at one.
 LAWS: dict[str, Callable[[int], list[int]]] = {
@@ -37,7 +40,9 @@ LAWS: dict[str, Callable[[int], list[int]]] = {
 
 
 def mean_of_law(weights: list[int]) -> Fraction:
-    """Return E[tau] for draws with these weights: the sum over n of P(the first n draws differ) = n! e_n(p).
+    """Return E[tau] for draws with these weights, exactly.
+
+    It is the sum over n of P(the first n draws differ) = n! e_n(p).
 
     e_n is the elementary symmetric polynomial.
 
@@ -52,7 +57,11 @@ def mean_of_law(weights: list[int]) -> Fraction:
 
 
 def partitions(total: int, parts: int, largest: int | None = None) -> Iterator[list[int]]:
-    """Yield all ways to write `total` as a decreasing list of this many integers, 0 or more.
+    """Yield all decreasing lists of `parts` integers that sum to `total`.
+
+    Integers are 0 or more.
+
+    largest: of the integers; None is `total`.
 
     >>> list(partitions(3, 2))
     [[3, 0], [2, 1]]
@@ -142,7 +151,9 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
 
 def repeated_pool(T: int, weights: list[int] | None = None) -> Pool:
-    """Return the rows of the birthday pool with these weights, four times or more: enough rounds to stop.
+    """Return the rows of the birthday pool with these weights, several times.
+
+    Four times or more: enough rounds for the test to stop.
 
     >>> repeated_pool(2).losses[:, 0].tolist()
     [0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]
@@ -152,7 +163,9 @@ def repeated_pool(T: int, weights: list[int] | None = None) -> Pool:
 
 
 def stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
-    """Return tau, the round in which the test stops, in one play on i.i.d. rows.
+    """Return tau, the round in which the test stops, in one play.
+
+    rows: pool to draw from.
 
     Action 1 has no loss and the test restarts from scratch, so the play leaves action 0 exactly two rounds after tau,
     which is at most T + 3.

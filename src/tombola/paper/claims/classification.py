@@ -28,11 +28,15 @@ from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# Printed and corrected formula.
 WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 
 
 def pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
-    """Return the pools of the claim: labels by a threshold, and labels in random order, half of them 1."""
+    """Return the pools of the claim, by name.
+
+    Labels are by a threshold, or in random order with half of them 1.
+    """
     points = np.arange(horizon, dtype=np.float64)
     random_labels = generator.permutation(np.arange(horizon) % 2)
     return {

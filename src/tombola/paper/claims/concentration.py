@@ -1,4 +1,6 @@
-"""Theorem C.1 (L918): concentration without replacement (Hoeffding 1963, Serfling 1974), exactly.
+"""Theorem C.1 (L918): concentration without replacement, exactly.
+
+Hoeffding 1963, Serfling 1974.
 
 For 0/1 pools the mean of s rows is hypergeometric, so every probability is a finite sum. For all pools of N rows and
 all s: the printed tail 2 exp(-s x^2) at every deviation (valid, but wider than needed by sqrt(2), erratum 48), and the
@@ -25,7 +27,7 @@ Intervals: TypeAlias = Callable[[float, float, int], Any]  # population, level, 
 
 
 class Ends(NamedTuple):
-    """Lower and upper end of the interval for each number of ones among the rows seen."""
+    """Lower and upper end of the interval, by the number of ones seen."""
 
     lows: Floats
     highs: Floats
@@ -33,6 +35,9 @@ class Ends(NamedTuple):
 
 def with_ones(interval: Intervals, population: float, seen: int, level: float) -> Ends:
     """Return the intervals after 0, 1, .., `seen` ones among `seen` rows.
+
+    interval: class of confidence intervals.
+    population: number of rows of the pool.
 
     >>> from tombola.confidence import Hoeffding
     >>> with_ones(Hoeffding, 10, 2, 0.05).highs.tolist()
@@ -44,7 +49,10 @@ def with_ones(interval: Intervals, population: float, seen: int, level: float) -
 
 
 def missed(law: Floats, ends: Ends, population: int) -> Floats:
-    """Return the miss probability of the intervals, for every number of ones in the pool.
+    """Return the miss probability of intervals, by the number of ones in the pool.
+
+    law: law[ones] are the probabilities of 0, 1, .. ones among the rows seen.
+    ends: of the intervals.
 
     `law[ones]` are the probabilities of 0, 1, .. ones among the rows seen.
     """
@@ -54,7 +62,9 @@ def missed(law: Floats, ends: Ends, population: int) -> Floats:
 
 
 def halved(interval: Intervals) -> Intervals:
-    """Return intervals with half the radius if it is proportional to sqrt(ln(2 / level)): a fault.
+    """Return intervals with half the radius: a fault.
+
+    The radius is proportional to sqrt(ln(2 / level)).
 
     >>> from tombola.confidence import Hoeffding
     >>> whole, half = (with_ones(kind, 10**6, 1000, 0.05).highs[500] for kind in (Hoeffding, halved(Hoeffding)))
@@ -66,7 +76,9 @@ def halved(interval: Intervals) -> Intervals:
 
 # Levels of the intervals that are tested; the chart shows SHOWN.
 LEVELS = (0.5, 0.2, 0.05, 0.01)
+# Level of the intervals in the chart.
 SHOWN = 0.05
+# Confidence intervals by name.
 KINDS: dict[str, Intervals] = {
     "hoeffding": Hoeffding,
     "serfling": Serfling,
@@ -75,7 +87,7 @@ KINDS: dict[str, Intervals] = {
 
 
 def shuffled(N: int, s: int) -> Floats:
-    """Return the distribution of the ones among s of N rows in random order, for every pool.
+    """Return the distribution of the ones among s of N rows in random order.
 
     Row i is for the pool with i ones, column j for j ones among the s rows.
 
@@ -88,7 +100,7 @@ def shuffled(N: int, s: int) -> Floats:
 
 
 def ones_first(N: int, s: int) -> Floats:
-    """Return the same for the first s rows of the unshuffled list with its ones first.
+    """Return the same for the first s rows of a list with its ones first.
 
     >>> ones_first(2, 1).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
@@ -97,7 +109,7 @@ def ones_first(N: int, s: int) -> Floats:
 
 
 def replaced(N: int, s: int) -> Floats:
-    """Return the same for s draws with replacement.
+    """Return the same as `shuffled` for s draws with replacement.
 
     >>> replaced(2, 1).round(9).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
@@ -108,7 +120,11 @@ def replaced(N: int, s: int) -> Floats:
 
 
 def tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
-    """Return |mean of s rows - mean of the pool| for all 0/1 pools of N rows, and its exact tails.
+    """Return the deviations of all 0/1 pools of N rows, and their exact tails.
+
+    A deviation is |mean of s rows - mean of the pool|.
+
+    law: as returned by `shuffled`.
 
     Row i is for the pool with i ones; tails are the probabilities of a deviation at least as large.
 
@@ -122,7 +138,11 @@ def tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
 
 
 def excess(exact: Floats, exponents: Floats) -> float:
-    """Return the largest probability / (2 exp(-exponent)), computed in logarithms to avoid underflow.
+    """Return the largest probability / (2 exp(-exponent)).
+
+    It is computed in logarithms to avoid underflow.
+
+    exact: probabilities.
 
     >>> excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
     0.25
@@ -134,7 +154,7 @@ def excess(exact: Floats, exponents: Floats) -> float:
 
 @dataclass(frozen=True)
 class Concentration(Claim, name="concentration", expected="holds"):
-    """The printed tail at every deviation, and the coverage of intervals, for all 0/1 pools.
+    """The printed tail and the coverage of intervals, for all 0/1 pools.
 
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)

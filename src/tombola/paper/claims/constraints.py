@@ -1,4 +1,6 @@
-"""Theorem 4.5 (L458): with budgets, Simulation has sublinear regret in random order and zero violation.
+"""Theorem 4.5 (L458): Simulation under budgets in random order.
+
+It has sublinear regret and zero violation.
 
 Each learner is tested against the bound of its own parameters, at horizons where the bound is below the regret of
 doing nothing. The bounds hold with probability 1 - delta, so plays that miss them are counted. A play ended by the
@@ -41,6 +43,7 @@ RATE, DELTA, ACTIONS = 0.8, 0.05, 3
 RESOURCES, DELAYS, RATES, EXACT_ROUNDS = (1, 2, 5), (0, 7), (0.8, 0.4), 2**14
 # Rounds in which a mix may happen to have neither rewards nor costs.
 SILENT_ROUNDS = 16
+# Printed and corrected margin.
 WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
@@ -93,7 +96,9 @@ class AlwaysPlay(BudgetedLearner):
 
 
 def affordable_plays(resources: int, delay: int) -> tuple[int, int]:
-    """Return the plays made and affordable if every play costs 0.1, 0.2, .. and the amounts are 10, 20, ..
+    """Return the plays made, and the plays that the budget affords exactly.
+
+    Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, ..
 
     The affordable number is computed in rational numbers: the float 0.1 is a little more than a tenth.
 
@@ -117,7 +122,7 @@ def several_resources(T: int, m: int, seed: Seed) -> Pool:
 
 
 def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -> int:
-    """Return the first round of BudgetSimulation that is not null.
+    """Return the first round of BudgetSimulation that is not null, by its formula.
 
     It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
 
@@ -132,6 +137,8 @@ def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -
 def first_play(play_rewards: Floats, costs: Floats) -> int:
     """Return the first round with a reward or a cost; 0 if there is none.
 
+    costs: shape (rounds, resources).
+
     >>> first_play(np.array([0.0, 0.0, 1.0]), np.zeros((3, 1)))
     3
     """
@@ -140,7 +147,9 @@ def first_play(play_rewards: Floats, costs: Floats) -> int:
 
 
 def flipping(T: int, *, seed: Seed) -> Pool:
-    """Return rows in which one of two actions earns 1, alternating between blocks of 2^i rows.
+    """Return rows in which the better of two actions alternates between blocks.
+
+    In block i of 2^i rows one action earns 1, in the next the other.
 
     Each action costs 0.9 on average.
 
@@ -153,25 +162,29 @@ def flipping(T: int, *, seed: Seed) -> Pool:
     return Pool.from_rewards(np.column_stack([np.zeros(T), 1 - turn, turn]), costs=costs)
 
 
+# Pools of the claim, by name.
 POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flipping": flipping}
 
 
 def faithful_bound(margin: float) -> Callable[[int], float]:
-    """Return the bound of BudgetSimulation with this margin as a function of the horizon."""
+    """Return the bound of BudgetSimulation as a function of the horizon."""
     return lambda T: bounds.budget_simulation(T, ACTIONS, 1, RATE, DELTA, margin)
 
 
+# Learners of the claim, by name.
 LEARNERS: dict[str, BudgetedLearner] = {
     "as printed": BudgetSimulation(delta=DELTA, margin=2.0),
     "margin 3": BudgetSimulation(delta=DELTA, margin=3.0),
     "Serfling LP": SerflingLP(delta=DELTA),
     "empirical LP": EmpiricalLP(growth=1.2),
 }
+# Bound of each learner, as a function of the horizon.
 BOUNDS: dict[str, Callable[[int], float]] = {
     "as printed": faithful_bound(2.0),
     "margin 3": faithful_bound(3.0),
     "Serfling LP": lambda T: bounds.serfling_lp(T, ACTIONS, 1, RATE, DELTA),
 }
+# Margin of each version of Simulation.
 MARGINS = {"as printed": 2.0, "margin 3": 3.0}
 # Learners with a margin that should keep the stop rule from ending the play.
 UNSTOPPED = ("margin 3", "Serfling LP")
@@ -180,7 +193,12 @@ UNSTOPPED = ("margin 3", "Serfling LP")
 def budget_play(
     learner: BudgetedLearner, pool: Pool, order: OrderLike, overdraft: float, seed: Seed, *, fluid: bool
 ) -> dict[str, Any]:
-    """Play once at the rate of the claims; return regret, T OPT, and whether it overspent or stopped.
+    """Play once at the rate of the claims; return a row of results.
+
+    The row has regret, T OPT, and whether the play overspent or was stopped.
+
+    overdraft: factor on the amounts; 1 in a correct program.
+    fluid: play mixes with the strict stop rule, and charge expected costs.
 
     Fluid play uses the strict stop rule and charges expected costs.
     """
@@ -199,7 +217,7 @@ def budget_play(
 
 @dataclass(frozen=True)
 class Constraints(Claim, name="constraints", expected="holds as corrected", alpha=5e-4, verdict_only=("bounds",)):
-    """Regret and spending of BudgetSimulation and of two linear programs, at a rate of 0.8.
+    """Regret and spending of BudgetSimulation and two linear programs, rate 0.8.
 
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458)
@@ -295,7 +313,12 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
 
 def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
-    """Return computed values with their exact ones: the plays afforded, and the first plays of Simulation."""
+    """Return computed values with their exact ones.
+
+    They are the plays afforded, and the first plays of Simulation.
+
+    m, d: number of resources, and delay.
+    """
     made, affordable = affordable_plays(m, d)
     about = {"pool": None, "learner": "", "m": m, "d": d}
     found: list[Row] = [{**about, "rate": 0.0, "value": made, "exact": affordable, "slack": 0}]

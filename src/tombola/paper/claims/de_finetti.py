@@ -1,4 +1,6 @@
-"""Theorem A.1 (L844): exact distance of draws without replacement from mixtures of i.i.d. draws.
+"""Theorem A.1 (L844): exact distance of draws without replacement from i.i.d.
+
+Diaconis and Freedman 1980; i.i.d. draws may be mixtures.
 
 Diaconis and Freedman 1980. Their norm is twice the total variation distance; the paper prints their constant for the
 total variation distance, and an error term as large as the main term (erratum 46). The meaning for users is shown with
@@ -25,11 +27,14 @@ from tombola.report.chart import Chart
 CONSTANT = math.sqrt(2 / (math.pi * math.e))
 # Level of the interval; it is computed for k up to TRIED only, since it takes time k^2.
 LEVEL, TRIED = 0.05, 300
+# Distribution of red balls in 2k draws from 2n balls, by n and k.
 Law: TypeAlias = Callable[[int, int], Floats]
 
 
 def without(n: int, k: int) -> Floats:
-    """Return the distribution of red balls in 2k draws without replacement from n red, n black.
+    """Return the distribution of red balls in 2k draws without replacement.
+
+    There are n red and n black balls.
 
     >>> without(1, 1).round(3).tolist()
     [0.0, 1.0, 0.0]
@@ -62,6 +67,8 @@ def variation(one: Floats, other: Floats) -> float:
 def distance(n: int, k: int) -> float:
     """Return the total variation distance of draws without and with replacement.
 
+    n, k: 2k draws from 2n balls.
+
     >>> round(distance(100, 1) * 100, 3)
     0.251
     """
@@ -70,6 +77,8 @@ def distance(n: int, k: int) -> float:
 
 def least_distance(law: Floats, n: int, k: int) -> float:
     """Return a lower bound on the distance to any mixture of i.i.d. draws.
+
+    law: distribution of red balls in 2k draws from 2n balls.
 
     It is the difference on the event that separates both distributions. A mixture gives the event at most the largest
     probability under one binomial distribution, over p in 0, 1/200, .., 1.

@@ -1,4 +1,7 @@
-"""Corollary 4.4 (L421): regret O(sqrt(T log T) + d log T) with delay d, and two better ways."""
+"""Corollary 4.4 (L421): regret O(sqrt(T log T) + d log T) with delay d.
+
+Two other learners have smaller bounds.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,11 +27,12 @@ from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.source_faults import SourceFault
 from tombola.report.chart import Chart
 
+# Printed and corrected formula.
 WORDS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
 
 
 def default_learners() -> Learners:
-    """Return the three ways to live with late feedback."""
+    """Return three learners for delayed feedback, as functions of the delay."""
     return {name: LEARNERS[name] for name in ("Simulation", "Simulation, not waiting", "follow the leader")}
 
 

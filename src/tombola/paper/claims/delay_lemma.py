@@ -1,4 +1,4 @@
-"""Lemma 4.1 (L323): the mean of the training distribution is the mean of the past blocks.
+"""Lemma 4.1 (L323): training has the mean of the past blocks.
 
 The base learner records the rows it is trained on: row t of the pool is the t-th unit vector, and the base plays the
 action that its last row points at. The action frequencies of Simulation are then the frequencies of the draws, and both
@@ -27,14 +27,17 @@ TRAININGS = 40
 
 
 class State(NamedTuple):
-    """Index of the nonzero entry of the last row; the last action before the first row."""
+    """Index of the nonzero entry of the last row; the last action before any row."""
 
     last: Floats
 
 
 @dataclass(frozen=True)
 class LastRowRecorder(Learner):
-    """Base learner that plays the action with a loss in the last row, to record its training rows."""
+    """Base learner that plays the action with a loss in the last row.
+
+    Its plays record the rows of its training.
+    """
 
     feedback: ClassVar[Feedback] = "full"
 
@@ -54,7 +57,10 @@ class LastRowRecorder(Learner):
 
 @dataclass(frozen=True)
 class FirstRowRecorder(LastRowRecorder):
-    """Play the action with a loss in the first row: a fault, as if training drew one row only."""
+    """Play the action with a loss in the first row: a fault.
+
+    It is as if training drew one row only.
+    """
 
     def init(self, actions: int, horizon: int) -> State:
         return State(last=np.full(2, actions - 1.0))
@@ -67,12 +73,13 @@ class FirstRowRecorder(LastRowRecorder):
 
 
 Schedules: TypeAlias = Mapping[str, Callable[[int], Schedule]]
+# Schedule by name, as functions of the delay.
 SCHEDULES: Schedules = {"lemma": LemmaSchedule, "paper": PaperSchedule}
 
 
 @dataclass(frozen=True)
 class RecordingSimulation:
-    """Factory of Simulation with a recording base learner, for each schedule."""
+    """Create Simulation with a recording base learner, for each schedule."""
 
     base: Learner = field(default_factory=LastRowRecorder)
     kinds: Schedules = field(default_factory=lambda: SCHEDULES)
@@ -84,7 +91,10 @@ class RecordingSimulation:
 
 
 def training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
-    """Run a Simulation over T unit vectors; return the draw frequencies of the rows by training round."""
+    """Return the draw frequencies of the rows, by training round.
+
+    learner: a Simulation with a recording base, run over T unit vectors.
+    """
     rows = np.eye(T, T + 1)
     state = learner.init(T + 1, T)._replace(past=np.zeros((T, T + 1)))
     rng, mix = new_rng(seed_sequence("trained_on", seed)), np.zeros(T + 1)
@@ -100,7 +110,11 @@ def training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict
 
 
 def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
-    """Return the blocks that begin by round T: number i and rounds t_i, .., t_i + 2^i - 1.
+    """Return the blocks that begin by round T: number i and their rounds.
+
+    The rounds of block i are t_i, .., t_i + 2^i - 1.
+
+    schedule: "lemma" or "paper".
 
     >>> blocks("lemma", 10, 1)
     [(0, range(3, 4)), (1, range(5, 7)), (2, range(8, 12))]

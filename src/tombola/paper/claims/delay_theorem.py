@@ -1,4 +1,6 @@
-"""Theorem 4.2 (L333): with delay d, Simulation has regret 5 sqrt(T log T) + d log T + sum R(2^i).
+"""Theorem 4.2 (L333): regret of Simulation with delay d.
+
+5 sqrt(T log T) + d log T + sum R(2^i).
 
 Also the regret added by a delay, for the same learner in both orders. In random order the expected loss of a round
 depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d to a fixed Hedge, and
@@ -30,13 +32,16 @@ from tombola.pool import Pool
 from tombola.report.chart import Band, Chart
 from tombola.rng import repetition_seeds
 
+# Learner by name, as functions of the delay.
 Learners: TypeAlias = Mapping[str, Callable[[int], Learner]]
+# Learners of both delay claims.
 LEARNERS: dict[str, Callable[[int], Learner]] = {
     "Simulation": lambda d: Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
     "Simulation, not waiting": lambda _: Simulation(FollowTheLeader(), GrowingSchedule()),
     "follow the leader": lambda _: FollowTheLeader(),
     "Hedge": lambda d: Hedge(order="given", delay=d),
 }
+# Pools of both delay claims, as functions of the horizon.
 POOLS: dict[str, Callable[[int], Pool]] = {
     "split": lambda T: instances.split(T, 0.75),
     "gap": lambda T: instances.gap(T, 4, 0.4, seed=1),
@@ -57,7 +62,10 @@ def bound_of(learner: str, T: int, k: int, d: int) -> float:
 def play_learners(
     unit: Unit, learners: Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
-    """Play learners configured for delay d on a pool; `delay(d)` is the delay of the play."""
+    """Play learners configured for delay d on the pool of a unit; return rows.
+
+    delay: `delay(d)` is the delay of the play.
+    """
     T, d = unit["T"], unit["d"]
     pool = POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
@@ -71,7 +79,12 @@ def play_learners(
 
 
 def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tuple[list[float], float]:
-    """Return the p-value of every mean under its bound, and the largest ratio of mean and bound."""
+    """Return the p-value of every mean under its bound, and the largest ratio.
+
+    The ratio is that of mean and bound.
+
+    bound: function of learner, T, k and d.
+    """
     settings = sorted({(row["pool"], row["learner"], row["T"], row["k"], row["d"]) for row in rows})
     found, worst = [], 0.0
     for pool, name, T, k, d in settings:
@@ -82,7 +95,7 @@ def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tu
 
 
 def bound_formula(learner: str, T: int, k: int, d: int) -> float:
-    """Return the bound of a learner as a plain sum of the terms of its theorem, at most T.
+    """Return the bound of a learner as a plain sum of its terms, at most T.
 
     >>> round(bound_formula("Simulation", 2**16, 2, 0)), round(bound_formula("follow the leader", 1000, 10, 0), 1)
     (2285, 210.5)
@@ -102,18 +115,23 @@ def bound_formula(learner: str, T: int, k: int, d: int) -> float:
 
 
 def bound_formula_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> list[float]:
-    """Return the p-value of every bound equal to its formula, 0 or 1; regrets are too far below it to tell."""
+    """Return the p-value, 0 or 1, of every bound equal to its formula.
+
+    Regrets are too far below the bounds to tell.
+    """
     settings = sorted({(row["learner"], row["T"], row["k"], row["d"]) for row in rows})
     return [pvalues.exact(agrees(bound(*setting), bound_formula(*setting))) for setting in settings]
 
 
 POOL_NAMES, TRAP_DELAYS = ("split", "gap", "balanced"), (3, 7, 15)
+# Source fault shared by both delay claims.
 BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
+# Printed and corrected formula.
 WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
 
 
 def default_learners() -> Learners:
-    """Return the learners played on the trap."""
+    """Return the learners played on the trap, as functions of the delay."""
     return {name: LEARNERS[name] for name in ("follow the leader", "Hedge", "Simulation")}
 
 
@@ -141,7 +159,7 @@ def trap_regret(T: int, d: int) -> float:
 
 @dataclass(frozen=True)
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
-    """Regret of Simulation below both bounds, and the regret added by a delay in two orders.
+    """Regret of Simulation below both bounds, and regret added by a delay.
 
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
@@ -250,19 +268,27 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
 
 def hedge_trap_regret(pool: Pool, d: int) -> float:
-    """Return the regret of Hedge with the rate for delay d in given order, by its formula."""
+    """Return the regret of Hedge, tuned to delay d, in given order, by its formula."""
     rate = math.sqrt(8 * math.log(2) / (pool.rows * (1 + 2 * d)))
     return hedge_regret(np.asarray(pool.losses, dtype=np.float64), rate, d)
 
 
 def added_regrets(traps: Rows, order: str, learner: str, delay: int) -> Floats:
-    """Return the regret with delay minus the regret without, on the same rows, for every play."""
+    """Return the regret with delay minus that without, for every play.
+
+    Both are on the same rows.
+
+    traps: rows of the claim.
+    """
     late, prompt = (select(traps, column, order=order, learner=learner, d=delay) for column in ("regret", "prompt"))
     return late - prompt
 
 
 def mean_added_regret(traps: Rows, order: str, learner: str, delay: int) -> Estimate:
-    """Return the mean added regret with its 95 % interval."""
+    """Return the mean added regret with its 95 % interval.
+
+    traps: rows of the claim.
+    """
     return _statistics.mean(added_regrets(traps, order, learner, delay))
 
 

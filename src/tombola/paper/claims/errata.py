@@ -14,6 +14,7 @@ from tombola.paper.errata.base import demonstrates
 from tombola.paper.pvalues import exact
 from tombola.report.chart import Band, Chart
 
+# Severity -> text of the page.
 SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 
 
@@ -24,7 +25,7 @@ def is_demonstrated(row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Errata(Claim, name="errata", expected="holds as corrected"):
-    """Printed and corrected values of every erratum against an independent computation.
+    """Printed and corrected values of every erratum against the exact values.
 
     Title: Printed values divided by exact values
     Source: throughout (L210-L929)

@@ -20,15 +20,19 @@ from tombola.paper.curves import exact_column
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
+# All rows of two losses 0 or 1.
 KINDS = list(itertools.product([0.0, 1.0], repeat=2))
+# Input model -> text of the chart.
 MODELS = {"iid": "i.i.d. draws", "random": "random order", "adversarial": "adversarial order"}
+# Tolerance of inequalities between exact values.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
-    """Worst-case regrets over all inputs with two actions and losses 0 or 1, per horizon.
+    """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)

@@ -1,4 +1,6 @@
-"""Budgets in adversarial order (Mannor, Tsitsiklis and Yu 2009; L427): linear regret of every learner.
+"""Budgets in adversarial order (L427): linear regret of every learner.
+
+Mannor, Tsitsiklis and Yu 2009.
 
 Two lists share their first half. The spending there determines the regret on both, and on one of them the regret is at
 least T/16, in every play of every learner. On short lists the least regret of any learner, randomised or not, is the
@@ -26,16 +28,18 @@ from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# Learners of the claim, by name.
 LEARNERS: dict[str, BudgetedLearner] = {
     "empirical LP": EmpiricalLP(),
     "primal-dual": PrimalDual(),
     "dual descent": DualDescent(),
 }
+# Second half of the two lists.
 HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
 
 
 def regrets_by_spending(T: int) -> Floats:
-    """Return the least regret on both lists for every number of plays in the first half.
+    """Return the least regret on both lists, by plays in the first half.
 
     The minimum is over all numbers of plays in the second half within the budget T/2.
 
@@ -57,7 +61,7 @@ def regrets_by_spending(T: int) -> Floats:
 
 
 def least_regret(T: int) -> float:
-    """Return min over learners of the larger of the two expected regrets (linear program).
+    """Return the minimum over learners of the larger expected regret (LP).
 
     >>> round(least_regret(8), 9)
     0.5
@@ -76,7 +80,9 @@ def least_regret(T: int) -> float:
 
 @dataclass(frozen=True)
 class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
-    """Two lists with a common first half: linear regret in given order, sublinear in random order.
+    """Two lists with a common first half: linear regret in given order.
+
+    In random order the regret is sublinear.
 
     Title: Why budgets need the shuffle
     Source: Mannor et al. 2009 (cited at L427)

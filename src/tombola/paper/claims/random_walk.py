@@ -1,4 +1,6 @@
-"""The multi-scale random walk (Dekel, Ding, Koren and Peres 2014; L583) in given and random order.
+"""The multi-scale random walk (L583) in given and random order.
+
+Dekel, Ding, Koren and Peres 2014.
 
 In given order actions can only be compared by switching between them, and regret with switches is at least of order
 T^(2/3) / log T for every learner. In random order the same rows are ordinary noise, and a learner with few switches
@@ -32,6 +34,7 @@ from tombola.rng import repetition_seeds
 FRUGAL, SPREAD = "FrugalUCB", 0.25
 # Walks compared with the twin, and their longest horizon: the twin is slow.
 TWIN_WALKS, TWIN_ROUNDS = 6, 512
+# Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {
     FRUGAL: FrugalUCB(),
     "BatchedExp3": BatchedExp3(),
@@ -40,7 +43,9 @@ LEARNERS: dict[str, Learner] = {
 
 
 def stretched(walk: Pool) -> Pool:
-    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2, clipped to [0, 1].
+    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
+
+    Losses are clipped to [0, 1].
 
     The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small that up to millions of rounds a
     few switches cost more than the worse action; the rescaled walk shows the rates at thousands of rounds.
@@ -58,13 +63,15 @@ def stretched(walk: Pool) -> Pool:
 
 
 def walk_of(T: int, seed: Seed) -> Pool:
-    """Return a rescaled walk."""
+    """Return a rescaled walk of T rounds."""
     return stretched(instances.random_walk(T, seed=seed))
 
 
 @dataclass(frozen=True)
 class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
-    """Rates on the multi-scale random walk: T^(2/3) in given order, sqrt(T) in random order.
+    """Rates on the multi-scale random walk.
+
+    They are T^(2/3) in given order, and sqrt(T) in random order.
 
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)

@@ -1,4 +1,4 @@
-"""Section 4, template (L262): Simulation repairs the birthday test, regret of order sqrt(T).
+"""Section 4 (L262): Simulation repairs the birthday test, regret about sqrt(T).
 
 Training for block i draws from 2^i different rows, so the test stops as on i.i.d. draws from 2^i rows, and action 0 is
 played in a share (tau + 1) / 2^i of the block. Repetitions are independent of the losses, so in random order the
@@ -23,7 +23,9 @@ from tombola.report.chart import Chart
 
 
 def mean_plays_of_test(n: int) -> float:
-    """Return E min(tau + 1, n): mean plays of action 0 in n rounds of training on n rows.
+    """Return E min(tau + 1, n): mean plays of action 0 in n rounds of training.
+
+    Training draws from n rows.
 
     >>> mean_plays_of_test(1), mean_plays_of_test(2), mean_plays_of_test(4)
     (1.0, 2.0, 3.75)
@@ -33,7 +35,9 @@ def mean_plays_of_test(n: int) -> float:
 
 
 def exact_regret(T: int) -> float:
-    """Return the exact regret of the repaired test on the birthday pool; T is a power of two.
+    """Return the exact regret of the repaired test on the birthday pool.
+
+    T is a power of two.
 
     >>> exact_regret(2), round(exact_regret(4), 9)
     (1.5, 2.5)
@@ -49,7 +53,7 @@ def repaired_test(T: int) -> Learner:
 
 @dataclass(frozen=True)
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
-    """Regret of Simulation(BirthdayTest) in random order against its exact mean, 1.51 sqrt(T).
+    """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
 
     Title: Simulation repairs what random order broke
     Source: Section 4, the template (L262-L290)

@@ -1,4 +1,6 @@
-"""Theorem 3.2 (L256): the birthday test has no regret on i.i.d. inputs, and linear regret in random order.
+"""Theorem 3.2 (L256): the birthday test on i.i.d. inputs and in random order.
+
+It has no regret on i.i.d. inputs, and linear regret in random order.
 
 On i.i.d. inputs the regret is at most E[tau] <= 2 sqrt(T) plus the regret of following the leader; this is tested on
 the worst of a family of inputs. In random order the regret on the birthday pool is (T+1)/2 in every play. With one
@@ -26,11 +28,14 @@ from tombola.rng import repetition_seeds
 
 # Leads of action 1 in units of 1/sqrt(T): the hardest i.i.d. input is near 1.
 LEADS = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
+# Name of the input in which action 1 never loses.
 ZERO = "zero"
 
 
 def iid_input(T: int, lead: float | str) -> Pool:
-    """Return an i.i.d. input as a pool to draw from: action 0 has the losses 1/T, .., T/T.
+    """Return an i.i.d. input as a pool to draw from.
+
+    Action 0 has the losses 1/T, .., T/T.
 
     Action 1 has losses 0 or 1, lower than action 0 by lead / sqrt(T) on average; or always 0 ("zero").
 
@@ -45,7 +50,9 @@ def iid_input(T: int, lead: float | str) -> Pool:
 
 
 def pool_with_repeat(T: int) -> Pool:
-    """Return the birthday pool with the loss 1/2 of action 0 twice, first in the list, and without 1/T.
+    """Return the birthday pool with one loss of action 0 twice.
+
+    The loss is 1/2, first in the list; 1/T is left out.
 
     >>> pool_with_repeat(4).losses[:, 0].tolist()
     [0.5, 0.5, 0.75, 1.0]
@@ -56,7 +63,7 @@ def pool_with_repeat(T: int) -> Pool:
 
 
 def repeat_mean(T: int) -> float:
-    """Return the exact regret of the test on `pool_with_repeat(T)` in random order; T is even.
+    """Return the exact regret of the test on `pool_with_repeat(T)`; T is even.
 
     The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
 
@@ -79,7 +86,7 @@ def iid_bound(T: int) -> float:
 
 @dataclass(frozen=True)
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
-    """Regret of the birthday test: below its bound on i.i.d. inputs, T/2 in random order.
+    """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
 
     Title: One learner, one pool: i.i.d. draws and random order
     Source: Theorem 3.2 (L256)
@@ -167,7 +174,9 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
 
 def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
-    """Return the i.i.d. input with the largest mean in the first half of plays, and its other regrets.
+    """Return the worst i.i.d. input, and its regrets in the second half of plays.
+
+    The worst one has the largest mean in the first half of plays.
 
     >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)
@@ -180,5 +189,8 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
 
 
 def sorted_plays(rows: Rows, T: int, kind: str) -> Rows:
-    """Return the rows of one input in the order of plays."""
+    """Return the rows of one input in the order of plays.
+
+    kind: name of the input.
+    """
     return sorted((row for row in rows if row["T"] == T and row["kind"] == kind), key=lambda row: int(row["play"]))

@@ -1,4 +1,6 @@
-"""Theorem 4.9 (L622): elimination in blocks has regret and switches of order sqrt(k T) up to logarithms.
+"""Theorem 4.9 (L622): elimination in blocks, with switching costs.
+
+Regret and switches are of order sqrt(k T), up to logarithms.
 
 Gaps shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each learner is tested against its own
 guarantee: SerflingElimination against its bound at delta = 1/T, which has no term linear in T, its switches, and the
@@ -42,14 +44,18 @@ from tombola.report.chart import Chart
 
 # Gaps in units of 1/sqrt(T); the rounds of comparisons with twins; the horizon at which the paper's one drops.
 GAPS, TWIN_ROUNDS, LONG = (0.5, 8.0, 16.0), 1024, 3 * 2**18
+# Name of the tight version.
 TIGHT = "Serfling elimination"
+# Printed and corrected order.
 WORDS = ("√(k T log³ T)", "√(k T log T)")
+# Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {
     "faithful": SimulationSuccessiveElimination(),
     TIGHT: SerflingElimination(),
     "UCB2": UCB2(),
     "FrugalUCB": FrugalUCB(),
 }
+# Twins of the learners, as functions of k and T.
 TWINS: dict[str, Callable[[int, int], Twin]] = {
     "faithful": SimulationEliminationTwin,
     TIGHT: SerflingEliminationTwin,
@@ -66,7 +72,7 @@ class Narrow(SerflingElimination):
 
 
 def listed(T: int, gap: float, seed: Seed) -> Pool:
-    """Return two actions, the second better by `gap`, with the losses of the better one first.
+    """Return two actions, the second better by `gap`, its losses first.
 
     >>> listed(8, 0.25, seed=0).losses[:, 1].tolist()
     [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
@@ -76,7 +82,9 @@ def listed(T: int, gap: float, seed: Seed) -> Pool:
 
 
 def faithful_regret(T: int, gap: float) -> float:
-    """Return the exact regret of the paper's elimination with two actions while it drops nothing.
+    """Return the exact regret of the paper's elimination while it drops nothing.
+
+    There are two actions.
 
     It is half the difference of the total losses plus the switches; T is a power of two.
 
@@ -88,7 +96,9 @@ def faithful_regret(T: int, gap: float) -> float:
 
 
 def faithful_plays(T: int) -> int:
-    """Return the plays of the worse of two actions with constant losses 1 and 0 by the paper's elimination.
+    """Return the plays of the worse action by the paper's elimination.
+
+    Two actions have constant losses 1 and 0.
 
     Half of each block 2^i, until 2 e_i < 1 with e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
 
@@ -100,7 +110,9 @@ def faithful_plays(T: int) -> int:
 
 
 def bound_formula(T: int) -> float:
-    """Return the bound for two actions at delta = 1/T: 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
+    """Return the bound for two actions at delta = 1/T, from its formula.
+
+    4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
 
     >>> bound_formula(2**16) == bounds.elimination(2**16, 2)
     True
@@ -115,7 +127,9 @@ def bound_formula(T: int) -> float:
 
 @dataclass(frozen=True)
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
-    """Regret plus switches on pools with two actions and gaps of 1/2, 8 and 16 over sqrt(T).
+    """Regret plus switches on pools with two actions and small gaps.
+
+    The gaps are 1/2, 8 and 16 over sqrt(T).
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)
@@ -256,7 +270,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
 
 def drops_best(row: Row) -> bool:
-    """Return whether the best action was dropped, which the plays of the worse action reveal.
+    """Return whether the best action was dropped, by the plays of the worse one.
 
     >>> drops_best({"T": 1000, "worse": 500}), drops_best({"T": 1000, "worse": 900})
     (False, True)

@@ -1,4 +1,4 @@
-"""Lemma 5.1 (L701): after n of T rows in random order, all error rates are known up to one radius.
+"""Lemma 5.1 (L701): error rates of all hypotheses after n of T rows.
 
 The largest estimation error over all thresholds is measured on random labels, against three radii: the printed one, the
 one from the paper's proof with its steps corrected (erratum 41), and a direct one for finite lists. Over all labellings
@@ -30,6 +30,7 @@ from tombola.rng import RngStreams, repetition_seeds
 # Failure probability; (T, n) of the enumerated list; (T, n) of the class of all labellings.
 DELTA, SHORT, RICH = 0.05, (14, 7), (1024, 190)
 Radius: TypeAlias = Callable[[int, int, int, float], float]  # rows seen, rows of the pool, dimension, delta
+# Radius by name, as computed by the package.
 RADII: dict[str, Radius] = {
     "printed": lambda n, _, vc, delta: bounds.uniform_convergence_printed(n, vc, delta),
     "corrected": lambda n, _, vc, delta: bounds.uniform_convergence_corrected(n, vc, delta),
@@ -51,7 +52,7 @@ FORMULAS: dict[str, Radius] = {
 
 
 def labels_of(T: int) -> Any:
-    """Return labels that alternate along the feature, and the list order with all ones first.
+    """Return alternating labels along the feature, and an order with ones first.
 
     >>> labels_of(6)
     (array([0, 1, 0, 1, 0, 1]), array([1, 3, 5, 0, 2, 4]))
@@ -61,7 +62,10 @@ def labels_of(T: int) -> Any:
 
 
 def errors(labels: Any, seen: Any) -> Floats:
-    """Return the error rate of every threshold on the rows seen; rows are sorted by feature.
+    """Return the error rate of every threshold on the rows seen.
+
+    labels: sorted by feature.
+    seen: whether each row is seen.
 
     >>> errors(np.array([0, 1]), np.array([True, True])).tolist()
     [0.5, 0.0, 0.5]
@@ -73,7 +77,10 @@ def errors(labels: Any, seen: Any) -> Floats:
 
 
 def largest_error(rows: Any, T: int) -> float:
-    """Return the largest estimation error of a threshold's error rate from these rows of the list."""
+    """Return the largest error of a threshold's error rate, from some rows.
+
+    rows: indices of the rows seen, of T.
+    """
     labels, listed = labels_of(T)
     seen = np.zeros(T, bool)
     seen[listed[rows]] = True
@@ -91,7 +98,7 @@ def exact_errors() -> Floats:
 class UniformConvergence(
     Claim, name="uniform-convergence", expected="holds as corrected", alpha=5e-4, verdict_only=("radii",)
 ):
-    """Largest estimation error of error rates from n of T rows, against three radii.
+    """Largest error of estimated error rates, against three radii.
 
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)

@@ -1,4 +1,7 @@
-"""Errata: a line of the paper, its correction, and a computation that decides between them."""
+"""Errata: a line of the paper, its correction, and a computation.
+
+The computation decides between them.
+"""
 
 import math
 from collections.abc import Callable
@@ -6,15 +9,21 @@ from typing import Literal, NamedTuple
 
 from tombola.paper.base import docstring_fields
 
+# Kind of a defect.
 Severity = Literal["false", "gap", "typo", "loose"]
+# Relation of the true value to a correct one; see `Erratum`.
 Relation = Literal["equals", "at most", "at least", "within", "tighter"]
+# Origin of the true value; see `Erratum`.
 Method = Literal["computed", "arithmetic"]
 # Asymptotic constants are compared at finite sizes.
 RELATIVE_TOLERANCE = 0.01
 
 
 class Evidence(NamedTuple):
-    """Value of the line as printed, as corrected, and the true value from another computation."""
+    """Values of the line as printed and as corrected, and the true value.
+
+    The true value comes from another computation.
+    """
 
     printed: float
     corrected: float
@@ -22,7 +31,12 @@ class Evidence(NamedTuple):
 
 
 class Erratum(NamedTuple):
-    """One erratum: number, line, severity, both texts, and the quantity that is computed.
+    """One erratum of the paper.
+
+    number, line: of the erratum, and of the LaTeX source.
+    printed, correct: the text as printed and as corrected.
+    quantity: the quantity that is computed.
+    evidence: computes the numbers.
 
     `relation` is the relation of the true value to a correct one: "equals", "at most" (the value is an upper bound),
     "at least" (a lower bound), "within" (the true value is a limit for correct values), "tighter" (both values are upper
@@ -44,7 +58,13 @@ class Erratum(NamedTuple):
 def erratum(
     number: int, line: int, severity: Severity, relation: Relation, method: Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
-    """Decorate the function that computes the evidence; its docstring has the quantity and both texts."""
+    """Decorate the function that computes the evidence of an erratum.
+
+    The docstring of the function has the quantity and both texts.
+
+    number, line: of the erratum, and of the LaTeX source.
+    severity, relation, method: as in `Erratum`.
+    """
 
     def wrap(evidence: Callable[[], Evidence]) -> Erratum:
         quantity, words = (evidence.__doc__ or "").partition(".\n")[0], docstring_fields(evidence.__doc__)
@@ -65,7 +85,11 @@ def demonstrates(relation: str, printed: float, corrected: float, truth: float) 
 
 
 def satisfies(relation: str, value: float, truth: float) -> bool:
-    """Return whether a value has the required relation to the true value; equality is within 1 %.
+    """Return whether a value has the required relation to the true value.
+
+    Equality is within 1 %.
+
+    relation: as in `Erratum`.
 
     >>> satisfies("equals", 1.001, 1.0), satisfies("within", 1.001, 1.0)
     (True, False)

@@ -6,11 +6,12 @@ from tombola.paper.errata.base import Evidence, erratum
 
 # Setting of all examples: horizon, actions, resources, budget per round, failure probability.
 T, K, M, RATE, DELTA = 2**16, 3, 1, 0.5, 0.05
+# Logarithm in the paper's epsilon_i.
 LOG = math.log(M * K * math.log2(T) / DELTA)
 
 
 def epsilon(block: int) -> float:
-    """Return the paper's epsilon_i (L473).
+    """Return the paper's epsilon_i (L473) of a block i.
 
     >>> round(epsilon(12), 4)
     0.1003
@@ -19,7 +20,9 @@ def epsilon(block: int) -> float:
 
 
 def spend(budget: float, cost: float, rounds: int, *, strict: bool) -> float:
-    """Return what equal costs add up to until the stop: when the budget is exceeded, or when less than 1 is left.
+    """Return the sum of equal costs until play stops.
+
+    strict: stop when less than 1 is left, else when the budget is exceeded.
 
     >>> spend(10, 0.9, 100, strict=True) <= 10 < spend(10, 0.9, 100, strict=False)
     True

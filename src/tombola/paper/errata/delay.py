@@ -10,7 +10,9 @@ from tombola.paper.errata.base import Evidence, erratum
 
 
 def signs_agree(T: int, n: int) -> float:
-    """Return the probability that n rows of a pool, half +1 and half -1, are all equal: the mean is then 1 away from 0.
+    """Return the probability that n rows of a balanced pool are all equal.
+
+    The pool has T rows, half +1 and half -1; the mean of equal rows is 1 away from 0.
 
     >>> signs_agree(4, 2)
     0.3333333333333333

@@ -1,4 +1,7 @@
-"""Errata of Section 3, the separation (L205-L257), and of the appendices (L837-L937)."""
+"""Errata of Section 3, the separation, and of the appendices.
+
+L205-L257 and L837-L937.
+"""
 
 import itertools
 import math
@@ -11,7 +14,7 @@ from tombola.paper.errata.base import Evidence, erratum
 
 
 def first_repetition(T: int) -> float:
-    """Return E[tau] by its definition, the mean of the round in which the first loss comes again, without rounding.
+    """Return E[tau], the mean round of the first repeated loss, without rounding.
 
     >>> first_repetition(2)
     2.5

@@ -7,7 +7,7 @@ from tombola.paper.errata.base import Evidence, erratum
 
 
 def round_robin(T: int, k: int) -> list[int]:
-    """Return the actions of SimulationSuccessiveElimination while nothing is dropped.
+    """Return the actions of SimulationSuccessiveElimination while none is dropped.
 
     >>> round_robin(8, 3)
     [0, 1, 2, 0, 0, 1, 2, 2]

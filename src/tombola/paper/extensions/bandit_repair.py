@@ -1,4 +1,6 @@
-"""Theorem 1' (docs/theory/optimistic.md): simulation transfers i.i.d. learners under bandit feedback.
+"""Theorem 1' (docs/theory/optimistic.md): simulation under bandit feedback.
+
+It transfers learners for i.i.d. rows to random order.
 
 The birthday test under bandit feedback plays action 0 until one of its losses repeats, and then UCB1. On i.i.d. rows
 the test costs at most 2 sqrt(T); in random order no loss repeats, and the regret is (T + 1)/2 in every play. This pool has
@@ -26,17 +28,19 @@ from tombola.rng import RngStreams, repetition_seeds
 
 
 def birthday_test(T: int) -> Learner:
-    """Return the test on the grid of the pool."""
+    """Return the birthday test on the grid of the pool of T rows."""
     return BanditBirthdayTest(grid=T)
 
 
 def simulated(T: int) -> Learner:
-    """Return the test inside OptimisticSimulation."""
+    """Return the birthday test inside OptimisticSimulation."""
     return OptimisticSimulation(birthday_test(T))
 
 
 def proved(T: int) -> float:
-    """Return the bound of the theorem; R(h) is a birthday mean plus the bound of UCB1, at most h.
+    """Return the bound of the theorem at horizon T.
+
+    R(h) is a birthday mean plus the bound of UCB1, at most h.
 
     >>> proved(2**12) > 2**11, proved(2**14) < 2**13
     (True, True)
@@ -50,7 +54,10 @@ TWIN_PLAYS = 4
 
 
 def differs(T: int, seed: Seed) -> bool:
-    """Return whether UCB1 simulated with optimism differs from its twin, on noisy losses of two actions."""
+    """Return whether UCB1 simulated with optimism differs from its twin.
+
+    Losses of two actions are noisy.
+    """
     learner = OptimisticSimulation(UCB1())
     losses = (np.random.default_rng(seed).random((T, 2)) < (0.4, 0.7)).astype(np.float64)
     twin = OptimisticSimulationTwin(2, T, UCB1(), RngStreams(seed).learner(learner))

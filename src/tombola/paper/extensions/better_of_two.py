@@ -14,6 +14,7 @@ from tombola.report.chart import Chart
 
 # Below the values of the linear programs, 1.2096 to 1.2142, by more than their error.
 LIMIT = 1.2
+# Combines the regrets of two learners, pool by pool.
 Rivals = Callable[[Floats, Floats], Floats]
 
 
@@ -23,7 +24,7 @@ def better(first: Floats, second: Floats) -> Floats:
 
 
 def all_pools(T: int) -> range:
-    """Return all pools."""
+    """Return the numbers w of losses of action 1, one for each coin pool."""
     return range(T + 1)
 
 

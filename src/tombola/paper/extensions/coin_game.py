@@ -1,4 +1,6 @@
-"""The game on coin pools (two actions, each row a loss of 1 for exactly one) as a linear program.
+"""The game on coin pools as a linear program.
+
+In a coin pool each row is a loss of 1 for exactly one of two actions.
 
 By symmetry over orders a learner is the probability x(n, s) of playing action 1 after n rows of which action 1 lost s.
 The expected regret on the pool in which action 1 loses w of T rows is linear in x. The minimax learner is therefore the
@@ -13,11 +15,12 @@ from scipy.optimize import linprog
 
 from tombola._types import Floats
 
+# P(s of the first n rows are among the w of T), by T, w, n and s.
 Paths = Callable[[int, int, int, int], float]
 
 
 def shuffled(T: int, w: int, n: int, s: int) -> float:
-    """Return the probability that s of the first n rows are among the w of T, in random order.
+    """Return P(s of the first n rows are among the w of T), in random order.
 
     >>> shuffled(4, 2, 2, 1)
     0.6666666666666666
@@ -31,7 +34,11 @@ def unshuffled(T: int, w: int, n: int, s: int) -> float:
 
 
 def next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> float:
-    """Return P(action 1 loses the next row) after n rows of which it lost s."""
+    """Return P(action 1 loses the next row) after n rows of which it lost s.
+
+    T, w: rows of the pool, and losses of action 1.
+    paths: distribution of the order.
+    """
     here = paths(T, w, n, s)
     follow = paths(T, w, n + 1, s + 1)
     if here == 0:
@@ -40,7 +47,9 @@ def next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> float
 
 
 def game(T: int, delay: int = 0, paths: Paths = shuffled) -> tuple[Floats, Floats]:
-    """Return A and b with regret(w) = A[w] x + b[w]; columns are (n, s) with n < T, s <= n.
+    """Return A and b with regret(w) = A[w] x + b[w].
+
+    x has the probability of action 1 in each state (n, s), n < T and s <= n.
 
     With delay d the first mix is played d more times and the last d mixes are not played (Theorem 3, delay.md).
     """
@@ -57,7 +66,10 @@ def game(T: int, delay: int = 0, paths: Paths = shuffled) -> tuple[Floats, Float
 
 
 def min_factor(A: Floats, b: Floats, limits: Floats) -> float:
-    """Return the least v such that some learner has regret at most v times the limits on all pools."""
+    """Return the smallest v with regret <= v * limits on all pools for some learner.
+
+    A, b: as returned by `game`.
+    """
     size = A.shape[1]
     found = linprog(
         np.append(np.zeros(size), 1.0),

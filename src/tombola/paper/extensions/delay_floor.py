@@ -19,7 +19,7 @@ from tombola.report.chart import Chart
 
 @dataclass(frozen=True)
 class DelayFloor(Extension, name="delay-floor", expected="holds"):
-    """Regret on pools with one perfect unknown action, and the minimax learner on coin pools.
+    """Least cost of a delay: perfect unknown action, and minimax on coin pools.
 
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)

@@ -1,4 +1,7 @@
-"""Theorem 3 (docs/theory/delay.md): in random order a delay is a shift; all orders of small pools."""
+"""Theorem 3 (docs/theory/delay.md): in random order a delay is a shift.
+
+It is checked on all orders of small pools.
+"""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -16,13 +19,16 @@ from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
+# All orders to average over, as a function of the number of rows.
 Orders = Callable[[int], list[tuple[int, ...]]]
+# Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {
     "follow the leader": FollowTheLeader(),
     "Hedge": Hedge(),
     "Hedge, any time": HedgeAnytime(),
     "AdaHedge": AdaHedge(kappa=1.5),
 }
+# Pools of the claim, by name.
 POOLS: dict[str, list[list[float]]] = {
     "one is best": [[0.0, 1.0, 1.0]] * 6,
     "turns": [[0.0, 1.0, 0.5]] * 3 + [[1.0, 0.0, 0.5]] * 2,
@@ -47,7 +53,7 @@ def one_early(delay: int) -> int:
 
 @dataclass(frozen=True)
 class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted",)):
-    """Regret with delay against the shifted sum of the rounds without delay, and the bounds.
+    """Regret with delay against the shifted sum of the rounds without delay.
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)

@@ -1,4 +1,6 @@
-"""Theorem 4a (docs/theory/budget.md): EmpiricalLP keeps no margin and has a bound in random order.
+"""Theorem 4a (docs/theory/budget.md): a bound of EmpiricalLP in random order.
+
+EmpiricalLP keeps no margin.
 
 It solves its linear program again whenever the number of rows has doubled. The second pool exchanges the better action
 at these rounds: in given order the learner is always wrong and earns nothing; in random order its regret is far below its
@@ -20,13 +22,18 @@ from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# Rows between two solutions grow by this factor.
 GROWTH = 2.0
+# One action per round, or the whole mix.
 PLAY_MODES = ("sampled", "fluid")
+# Bound by horizon and play mode.
 Bound = Callable[[int, str], float]
 
 
 def proved(T: int, way: str) -> float:
-    """Return the bound of the theorem at the rate of the claim, for sampled or fluid play.
+    """Return the bound of the theorem at the rate of the claim.
+
+    way: "sampled" or "fluid".
 
     >>> proved(2**14, "sampled") > proved(2**14, "fluid")
     True

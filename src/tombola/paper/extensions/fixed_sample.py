@@ -1,4 +1,7 @@
-"""L7 (docs/theory/lower.md): least error of choosing the better of two from a fixed sample."""
+"""L7 (docs/theory/lower.md): least error of choosing from a fixed sample.
+
+The better of two candidates is chosen.
+"""
 
 import math
 from collections.abc import Callable, Iterator
@@ -10,6 +13,7 @@ from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.report.chart import Chart
 
+# P(i wins, j losses) in a sample; see `without_replacement`.
 Law = Callable[[int, int, int, int, int, int], float]
 # Rows, wins and losses of the lists.
 LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
@@ -17,6 +21,8 @@ LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
 def without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return P(i wins and j losses among n of N rows, without replacement).
+
+    wins, losses: in the list of N rows.
 
     >>> without_replacement(4, 2, 1, 1, 1, 0)
     0.5
@@ -26,14 +32,14 @@ def without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) 
 
 
 def with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
-    """Return the same with replacement."""
+    """Return the same as `without_replacement` with replacement."""
     ways = math.comb(n, i) * math.comb(n - i, j)
     rest = n - i - j
     return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** rest
 
 
 def unshuffled(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
-    """Return the same for the first n rows of the unshuffled list with losses first."""
+    """Return the same for the first n rows of the list with its losses first."""
     return float(j == min(n, losses) and i == min(n - j, wins))
 
 
@@ -43,13 +49,16 @@ def sample_counts(n: int) -> Iterator[tuple[int, int]]:
 
 
 def sign_rule_error(lower: float, equal: float) -> float:
-    """Return the error of the sign rule, which decides ties at random."""
+    """Return the error of the sign rule, which decides ties at random.
+
+    lower, equal: P(S < 0) and P(S = 0).
+    """
     return lower + equal / 2
 
 
 @dataclass(frozen=True)
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
-    """Least error on a list and its mirror image (Bayes), against the error of the sign rule.
+    """Least error on a list and its mirror image, against the sign rule.
 
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933

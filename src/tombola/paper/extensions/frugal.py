@@ -1,4 +1,7 @@
-"""Theorem 2 (docs/theory/frugal.md): FrugalUCB has regret of order sqrt(kT) with few switches."""
+"""Theorem 2 (docs/theory/frugal.md): FrugalUCB has regret about sqrt(kT).
+
+It switches rarely.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +24,13 @@ from tombola.report.chart import Chart
 
 # Gaps of the pools; -1 stands for the hard gap 2 sqrt(k/T).
 GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
+# Cost of a switch, in losses.
 PRICE = 1.0
 # Rounds of comparisons with the twin.
 TWIN_ROUNDS = 512
+# Fault: the index is the mean.
 NO_OPTIMISM = SourceFault("learners.switching.frugal_ucb:index", "return kl", "return mean + 0.0 * kl")
+# Fault: switches are free.
 NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = times", "toll = 0.0 * times")
 
 
@@ -39,7 +45,11 @@ def exp3_learner(T: int) -> Learner:
 
 
 def trap(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
-    """Return T rows: the best action loses (1 - gap)/2 of them, at the start; the others (1 + gap)/2.
+    """Return T rows in which the best action has its losses at the start.
+
+    It loses (1 - gap)/2 of the rows, the others (1 + gap)/2.
+
+    best: index of the best action.
 
     >>> trap(4, 2, 0.5).losses.tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]

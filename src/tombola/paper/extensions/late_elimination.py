@@ -1,4 +1,4 @@
-"""Elimination with delay (docs/theory/transfer.md): a delay d costs d (H_k - 1) once."""
+"""Elimination with delay (docs/theory/transfer.md): d costs d (H_k - 1) once."""
 
 import math
 from collections.abc import Callable
@@ -21,12 +21,16 @@ from tombola.rng import repetition_seeds
 
 # Gap large enough that all other actions are dropped early.
 GAP = 0.8
+# Horizon of the claim.
 T = 2**13
+# Rounds of comparisons with the twin.
 TWIN_ROUNDS = 1024
 
 
 def bound_formula(k: int, d: int) -> float:
-    """Return the bound: sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift, at most T.
+    """Return the bound of the theorem from its formula, at most T.
+
+    sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
 
     >>> agrees(bound_formula(5, 256), bounds.successive_elimination(T, 5, 256))
     True
@@ -44,7 +48,9 @@ def share(k: int) -> float:
 class LateElimination(
     Extension, name="late-elimination", expected="holds", alpha=1e-5, verdict_only=("bound", "weight")
 ):
-    """Regret of successive elimination with delay, against its bound and the regret without.
+    """Regret of successive elimination with delay, against its bound.
+
+    It is also compared with the regret without delay.
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)

@@ -1,4 +1,7 @@
-"""L1 and L2 (docs/theory/lower.md): minimax regret in random order, and the regret of our learners."""
+"""L1 and L2 (docs/theory/lower.md): minimax regret in random order.
+
+Also the regret of our learners.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -17,7 +20,9 @@ from tombola.paper.extensions.coin_game import game, min_factor, minimax_regret
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.report.chart import Chart
 
+# Rows of a coin pool.
 KINDS = [[0.0, 1.0], [1.0, 0.0]]
+# Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {
     "follow the leader": FollowTheLeader(),
     "Hedge": Hedge(),
@@ -27,18 +32,26 @@ LEARNERS: dict[str, Learner] = {
 
 
 def in_random_order(learner: Learner, T: int) -> float:
-    """Return the largest expected regret over all coin pools in random order."""
+    """Return the largest expected regret over all coin pools in random order.
+
+    T: number of rows.
+    """
     return worst_pool(learner, KINDS, T)[0]
 
 
 def worst_order_regret(learner: Learner, T: int) -> float:
-    """Return the largest regret of a learner over all lists of T rows in the worst order."""
+    """Return the largest regret of a learner over all lists of T coin rows.
+
+    The order is the worst one.
+    """
     return worst_case(learner, KINDS, T).adversarial
 
 
 @dataclass(frozen=True)
 class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound",)):
-    """Value of the game by linear programming and by Cover's formula; learners against both limits.
+    """Value of the game by linear programming and by Cover's formula.
+
+    The regrets of learners are compared with both.
 
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965

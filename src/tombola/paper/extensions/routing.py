@@ -1,4 +1,7 @@
-"""Theorems C1 and C3 (docs/theory/context.md): the learning curve is the loss; the guard costs at most `risk` rows."""
+"""Theorems C1 and C3 (docs/theory/context.md): learning curve, and guard.
+
+The progressive loss is the learning curve; the guard costs at most `risk` rows.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -17,13 +20,20 @@ from tombola.report.chart import Chart
 
 # Rows trained on in each round, before the delay: after every row, and at block starts.
 SCHEDULES = {"every row": (0, 1, 2, 3, 4), "blocks": (0, 0, 2, 2, 2)}
+# Routers that the guard must survive.
 HOSTILE = ("always bad", "good then bad", "alternating", "random")
+# Rounds of a play with a hostile router.
 ROUNDS = 200
+# Probability of the router in every round, by risk and differences.
 Stakes = Callable[[float, Floats], Floats]
 
 
 def rows_before(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
-    """Return the training rows of the policy: those answered before the row is played."""
+    """Return the training rows of the policy: those answered before the play.
+
+    seen: rows answered so far.
+    row: the row to be played.
+    """
     return seen
 
 
@@ -34,7 +44,9 @@ def with_own_row(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class LearningCurve(Extension, name="learning-curve", expected="holds"):
-    """Progressive loss of a nearest-neighbour policy against its learning curve; all orders of five rows.
+    """Progressive loss of a nearest-neighbour policy against its learning curve.
+
+    All orders of five rows are played.
 
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
@@ -109,7 +121,11 @@ def _curve(losses: Floats, features: Floats, n: int) -> float:
 
 
 def guard_stakes(risk: float, differences: Floats) -> Floats:
-    """Return the probability of the router in every round, by the guard of the package."""
+    """Return the probability of the router in every round, by our guard.
+
+    risk: rows at risk.
+    differences: loss of the safe learner minus loss of the router, per round.
+    """
     return Guard(risk).stakes(differences, differences).probabilities
 
 
@@ -130,7 +146,9 @@ def stakes_of_more_risk(risk: float, differences: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=("allowed",)):
-    """Loss of the guarded mixture above the safe learner, at every time, for hostile routers.
+    """Loss of the guarded mixture above the safe learner, for hostile routers.
+
+    It is checked at every time.
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)

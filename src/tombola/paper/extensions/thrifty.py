@@ -1,4 +1,4 @@
-"""Theorem on Thrifty (docs/theory/thrifty.md): regret of a guided learner with an exploration budget.
+"""Theorem on Thrifty (docs/theory/thrifty.md): exploration within a budget.
 
 The loss against FrugalUCB's indices is counted from the actions alone. On a pool without noise a few losses identify an
 action, but the indices demand more plays: the learner spends its exploration budget on ignoring them.
@@ -27,18 +27,27 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
+# Gaps of the pools, by name.
 GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
 
 
 def pool_of(name: str, T: int, k: int) -> Pool:
-    """Return a trap, or a pool without noise: losses 0.6 for the first action, 0.9 for the others."""
+    """Return a trap, or a pool without noise.
+
+    Losses without noise are 0.6 for the first action, 0.9 for the others.
+    """
     if name == "quiet":
         return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
     return trap(T, k, GAPS[name], best=k - 1 if name == "constant" else 0)
 
 
 def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> float:
-    """Return losses and switching costs of the stretches of actions without the smallest index.
+    """Return losses and switching costs of plays without the smallest index.
+
+    They are counted by stretches.
+
+    actions, losses: of every round.
+    price: cost of a switch, in losses.
 
     A stretch has an eighth of the earlier plays of its action, rounded up; indices are computed at its start.
 

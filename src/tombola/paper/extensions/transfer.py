@@ -19,6 +19,7 @@ from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
+# Function of rows, ones, least and level.
 Probability = Callable[[int, int, int, float], float]
 
 
@@ -33,7 +34,11 @@ def bernoulli_kl(p: float, q: float) -> float:
 
 
 def deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return P(some mean of the first n >= `least` entries is >= `level`) in random order.
+    """Return the probability of a late deviation in random order.
+
+    It is P(some mean of the first n >= `least` entries is >= `level`).
+
+    rows, ones: entries of the column, and ones among them.
 
     >>> deviation_probability(2, 1, 1, 1.0), deviation_probability(4, 2, 2, 0.75)
     (0.5, 0.16666666666666666)
@@ -53,18 +58,18 @@ def deviation_probability(rows: int, ones: int, least: int, level: float) -> flo
 
 
 def unshuffled_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the same for the unshuffled list with its ones first."""
+    """Return the same for the unshuffled column with its ones first."""
     return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
 
 
 def chernoff(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the bound of Lemma 1: exp(-m kl(y, mean))."""
+    """Return the bound of Lemma 1: exp(-m kl(y, mean)), with m = `least`, y = `level`."""
     return math.exp(-least * bernoulli_kl(level, ones / rows))
 
 
 @dataclass(frozen=True)
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
-    """Exact probability of a later deviation over its bound, for all 0/1 columns of a size.
+    """Probability of a late deviation over its bound, for all 0/1 columns.
 
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
@@ -120,6 +125,7 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         }
 
 
+# Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {
     "UCB1": UCB1(),
     "UCB2": UCB2(),
@@ -127,6 +133,7 @@ LEARNERS: dict[str, Learner] = {
     "FrugalUCB": FrugalUCB(price=0.0),
     "follow the leader": FollowTheLeader(),
 }
+# Pools of the claim, by name.
 POOLS: dict[str, list[list[float]]] = {
     "in turn": [[1.0, 0.0], [0.0, 1.0]] * 3,
     "referee": [[0.7, 1.0]] * 3 + [[0.3, 0.0]] * 2,
@@ -135,7 +142,7 @@ POOLS: dict[str, list[list[float]]] = {
 
 
 def allowed(T: int, k: int) -> float:
-    """Return the bound of Lemma 2 on the drift."""
+    """Return the bound of Lemma 2 on the drift of T rounds and k actions."""
     return bounds.drift(T, k)
 
 
