@@ -1,4 +1,4 @@
-"""Leases: tickets issued for one request of one worker, stored as events beside the tickets.
+"""Leases: tickets issued for one request of one worker, stored as events.
 
 | kind | key | value |
 |---|---|---|
@@ -18,7 +18,10 @@ MAX_NAME_LENGTH = 100
 
 
 class Lease(NamedTuple):
-    """Tickets issued for one request.
+    """Tickets issued for one request of one worker.
+
+    request: idempotency key.
+    worker: name of the worker.
 
     `time` is in Unix seconds and never decreases in a log, also if the clock is set back.
 
@@ -53,7 +56,13 @@ class LeaseTable:
         self._latest = 0.0
 
     def find(self, request: str, worker: str, count: int) -> Lease | None:
-        """Return the lease of a request; ConflictError if the key belongs to a different request."""
+        """Return the lease of a request, or None; raise if its key has another request.
+
+        ConflictError is raised if worker or count differ.
+
+        request: idempotency key.
+        count: number of tickets requested.
+        """
         lease = self.by_request.get(request)
         # Fewer tickets than requested are normal at the end of the list; more are not.
         if lease is not None and (lease.worker != worker or len(lease.tickets) > count):
@@ -64,7 +73,13 @@ class LeaseTable:
         return lease
 
     def new(self, request: str, worker: str, now: float, tickets: Iterable[int]) -> Lease:
-        """Return a lease that starts now, or at the latest start so far if the clock was set back."""
+        """Return a lease that starts now, or at the latest start so far.
+
+        The latter holds if the clock was set back.
+
+        request: idempotency key.
+        now: Unix seconds.
+        """
         return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
 
     def add(self, lease: Lease) -> None:
@@ -74,7 +89,11 @@ class LeaseTable:
         self._latest = lease.time
 
     def replay(self, ticket: Any, value: Any, issued: Container[int]) -> None:
-        """Add the lease of an event; ValueError if it is malformed or names tickets that are not in `issued`."""
+        """Add the lease of an event; ValueError if it is malformed.
+
+        ticket, value: key and value of the event.
+        issued: the tickets issued so far; a lease may not name others.
+        """
         if not (type(value) is dict and value.keys() == {"request", "worker", "time", "tickets"}):
             raise ValueError("malformed lease")
         request, worker, time, tickets = value["request"], value["worker"], value["time"], value["tickets"]
@@ -88,7 +107,10 @@ class LeaseTable:
         self.add(Lease(request, worker, time, tuple(tickets)))
 
     def expired(self, pending: Iterable[int], now: float, after: float) -> list[int]:
-        """Return the pending tickets leased at least `after` seconds ago, or never leased."""
+        """Return the pending tickets leased at least `after` seconds ago, or never.
+
+        now: Unix seconds.
+        """
         return [
             ticket
             for ticket in pending
@@ -97,7 +119,10 @@ class LeaseTable:
 
 
 def check_request(owner: str, request: Any, worker: Any) -> None:
-    """Reject idempotency keys and worker names that are empty, long or not printable."""
+    """Reject idempotency keys and worker names that are empty, long or unprintable.
+
+    owner: named in the error message.
+    """
     for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
         if not (type(text) is str and least <= len(text) <= MAX_NAME_LENGTH and text.isprintable()):
             raise ParameterError(

@@ -1,4 +1,4 @@
-"""Tables of a session file: the daily list, outcomes in any format, export of tickets to CSV or Parquet."""
+"""Tables of a session file: daily list, outcomes, and export of tickets."""
 
 import math
 from collections import deque
@@ -35,11 +35,14 @@ MAX_TICKET = 1 << 53
 # Tickets converted to text at a time: bounds the memory of an export.
 TICKETS_PER_CHUNK = 20_000
 
+# Columns of cells.
 Columns = list[list[Any]]
 
 
 def cost_columns(budget: Budget | None) -> tuple[str, ...]:
-    """Return the names of the cost columns: `cost`, or `cost:1`, `cost:2`, ... for several resources.
+    """Return the names of the cost columns of a budget.
+
+    They are `cost`, or `cost:1`, `cost:2`, ... for several resources.
 
     >>> cost_columns(Budget([5.0, 2.0], worst=1.0))
     ('cost:1', 'cost:2')
@@ -49,7 +52,7 @@ def cost_columns(budget: Budget | None) -> tuple[str, ...]:
 
 
 class OutcomeUnit(NamedTuple):
-    """The unit of outcomes in a table: direction, smallest and largest value.
+    """Unit of outcomes in a table: direction, smallest and largest value.
 
     >>> OutcomeUnit("scores", 0, 10).loss("7,5"), OutcomeUnit("scores").loss("yes"), OutcomeUnit("losses").loss("?!")
     (0.25, 0.0, None)
@@ -135,10 +138,12 @@ def read_outcomes(
 
 
 def daily_list(file: "SessionFile", assignments: "Sequence[Assignment]") -> list[list[str]]:
-    """Return the rows of tickets as cells: the list's own columns, ticket, action, and a blank outcome.
+    """Return the rows of tickets as cells, with a blank column for the outcome.
 
-    The first line has the names. With full feedback there is a blank column for every action. A column of the list that
-    is called ticket or action gets the prefix `list:`; one called like a column of outcomes is used for them.
+    The columns are the list's own ones, ticket, action and outcome; the first line has their names. A column of the
+    list that is called ticket or action gets the prefix `list:`; one called outcome is used for the outcomes.
+
+    assignments: the tickets.
     """
     own = [f"list:{name}" if name.lower() in ("ticket", "action") else name for name in file.columns]
     if file.feedback_model.full_feedback:
@@ -152,7 +157,9 @@ def daily_list(file: "SessionFile", assignments: "Sequence[Assignment]") -> list
 
 
 def write_daily_list(file: "SessionFile", assignments: "Sequence[Assignment]", path: Path) -> None:
-    """Write the rows of tickets to a .csv or .xlsx table, to be filled in and recorded.
+    """Write the rows of tickets to a .csv or .xlsx table, to be filled in.
+
+    assignments: the tickets.
 
     CSV has a byte order mark, without which Excel misreads letters outside ASCII, and the delimiter of the list.
     """
@@ -166,7 +173,10 @@ def write_daily_list(file: "SessionFile", assignments: "Sequence[Assignment]", p
 
 
 def check_daily_list(path: Path, *inputs: Path) -> None:
-    """Raise if a daily list cannot be written: before tickets are issued for it."""
+    """Raise if a daily list cannot be written, before tickets are issued for it.
+
+    inputs: files that must not be overwritten.
+    """
     if path.suffix.lower() not in (".csv", ".xlsx"):
         raise TableError(f"next: expected a table that ends in .csv or .xlsx, got {path}; write --out today.csv.")
     if path.exists():
@@ -178,7 +188,10 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
 
 
 def export_tickets(file: "SessionFile", path: Path) -> int:
-    """Write all tickets with their outcomes to a .csv or .parquet table; return the number of rows."""
+    """Write all tickets with their outcomes to a table; return the number of rows.
+
+    path: .csv or .parquet.
+    """
     return write_columns(path, column_types(file), lambda: column_chunks(file), file.path)
 
 
@@ -206,7 +219,10 @@ def column_types(file: "SessionFile") -> dict[str, str]:
 
 
 def column_chunks(file: "SessionFile") -> Iterator[Columns]:
-    """Return the exported columns, TICKETS_PER_CHUNK tickets at a time; unknown values are None."""
+    """Yield the exported columns, TICKETS_PER_CHUNK tickets at a time.
+
+    Unknown values are None.
+    """
     view = file.view()
     # Index of each ticket among the answered ones, -1 if it has no outcome.
     index = np.full(view.round, -1)

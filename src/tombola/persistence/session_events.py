@@ -1,4 +1,4 @@
-"""Events of a session: outcomes as given, and the replay of tickets and outcomes on a `Session`.
+"""Events of a session: outcomes as given, and their replay on a `Session`.
 
 | kind | key | value |
 |---|---|---|
@@ -21,6 +21,7 @@ from tombola.errors import FeedbackError
 if TYPE_CHECKING:
     from tombola.session import Session
 
+# One loss, or one per action with full feedback.
 Losses = float | tuple[float, ...]
 
 
@@ -39,11 +40,13 @@ class Outcome(NamedTuple):
 
 
 class ReplayError(ValueError):
-    """The learner does not repeat the ticket of an event."""
+    """Raised if the learner does not repeat the ticket of an event."""
 
 
 def ticket_value(ticket: Ticket, features: Sequence[float] = (), decision: list[float] | None = None) -> list[Any]:
-    """Return the value of a ticket event; a missing feature is null.
+    """Return the value of a ticket event.
+
+    features: of the row, for learners of labels.
 
     >>> ticket_value(Ticket(3, 1, math.nan)), ticket_value(Ticket(3, 1, 0.5), [0.25])
     ([1, None], [1, 0.5, 0.25])
@@ -59,12 +62,13 @@ def _or_null(number: float) -> float | None:
 
 
 def replay_ticket(session: "Session", round: int, value: Any, features: Any = None, *, check: bool = True) -> None:
-    """Let the learner act, and compare its ticket with that of the event to the last bit.
+    """Let the learner act, and compare its ticket with that of the event to the bit.
 
-    features: those of the row, if the event does not have them.
+    ValueError if the event is malformed, ReplayError if the tickets differ.
 
-    With `check=False` the ticket of the event replaces a different one: after an amendment the learner would have acted
-    otherwise, but the ticket was issued. ValueError if the event is malformed, ReplayError if the tickets differ.
+    round, value: key and value of the event.
+    check: False replaces a different ticket by that of the event: after an amendment the learner would have acted
+        otherwise, but the ticket was issued.
     """
     model = session.feedback_model
     width, decides = 0 if features is not None else model.n_features, model.n_decision > 0
@@ -97,7 +101,12 @@ def _act_again(session: "Session", rest: list[Any], features: Any, *, check: boo
 
 
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
-    """Pass the encoded outcome of a pending ticket to the learner; ValueError if it is not one."""
+    """Pass the encoded outcome of a pending ticket to the learner.
+
+    ValueError if the event is malformed or the ticket is not pending.
+
+    round, value: key and value of the event.
+    """
     if not (type(value) is list and len(value) == session.feedback_model.outcome_width):
         raise ValueError("malformed outcome")
     for number in value:
@@ -113,7 +122,10 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
 
 
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
-    """Return the encoded outcome of an issued ticket; FeedbackError if it is invalid."""
+    """Return the encoded outcome of an issued ticket; FeedbackError if invalid.
+
+    owner: named in the error message.
+    """
     action = int(session.book.cells[outcome.round, ACTION])
     given = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}
     try:
