@@ -1,4 +1,4 @@
-"""Sphinx hooks: fill pages with public names, errata and commands; escape docstrings."""
+"""Sphinx hooks: fill pages, escape docstrings, write formulas as MathML."""
 
 import importlib
 import inspect
@@ -40,7 +40,7 @@ def fill(app, page, source):
 
 
 def names(home, *others):
-    """Return the directives that document the names of a module, under their public names."""
+    """Return the directives that document the public names of a module."""
     exported = getattr(importlib.import_module(home), "__all__", ())
     everything = {*PUBLIC.get(home, ()), *exported, *others}
     return "\n".join(_directive(home, name) for name in sorted(everything, key=str.lower))
@@ -153,7 +153,9 @@ PARAMETER = re.compile(r"^(\w+(?:, \w+)*)(?:: | {2,})(\S.*)$")
 
 
 def _parameter_lists(lines):
-    """Convert lists of parameters ("name: text" or "name   text", continuations indented) to bullet lists.
+    """Convert lists of parameters to bullet lists.
+
+    Entries are "name: text" or "name   text", with indented continuations.
 
     A list has two entries or more; a single line with a colon is a sentence.
     """
@@ -187,7 +189,7 @@ def _escaped(text):
 
 
 def shorten(app, what, name, value, options, signature, returns):
-    """Write ndarray for an ndarray of any shape with a dtype, and three dots for a function as a default."""
+    """Write ndarray for an ndarray with a dtype, and ... for a default function."""
     return _short(signature), _short(returns)
 
 
@@ -210,7 +212,7 @@ def check(app, env):
 
 
 def inline_formula(writer, node):
-    """Write an inline formula as MathML, which browsers show without scripts and without network."""
+    """Write an inline formula as MathML, which needs no script and no network."""
     _write_formula(writer, node, as_block=False)
 
 

@@ -1,4 +1,7 @@
-"""Early stopping of an evaluation: stop once the best model on the whole test set is known."""
+"""Early stopping of an evaluation, once the best model is known.
+
+The best model is that on the whole test set.
+"""
 
 import numpy as np
 
@@ -11,7 +14,7 @@ order = np.random.default_rng(1).permutation(pool.rows)  # the shuffle is the on
 
 
 def evaluate(learner, *, within):
-    """Evaluate questions until a model is within this tolerance of the best, with probability 95 %."""
+    """Evaluate questions until a model is close to the best, with probability 95 %."""
     session = Session(learner, pool.actions, horizon=pool.rows, seed=2)
     watch = ActionMonitor(session, level=0.05)
     while session.round < session.horizon:

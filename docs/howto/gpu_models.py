@@ -1,4 +1,7 @@
-"""Models on one GPU: loading another model takes as long as several answers, so a switch has a price."""
+"""Models on one GPU, with a price for each switch.
+
+Loading another model takes as long as several answers.
+"""
 
 from tombola import UCB1, UCB2, FrugalUCB, compare, demo
 from tombola.learners import SerflingElimination, TsallisSwitching

@@ -1,4 +1,4 @@
-"""A learner of another library: scikit-learn's regressors, and an object with the methods of river."""
+"""A learner of another library: regressors of scikit-learn, objects of river."""
 
 from sklearn.linear_model import SGDRegressor
 
@@ -12,7 +12,7 @@ ONE = [[1.0]]
 
 
 def make(actions, rounds):
-    """Return fresh regressors, one for each action, each with a first look at a middling loss."""
+    """Return fresh regressors, one per action, each fitted to a middling loss."""
     return [SGDRegressor(random_state=0).partial_fit(ONE, [0.5]) for _ in range(actions)]
 
 

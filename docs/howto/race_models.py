@@ -8,7 +8,10 @@ models = {name: column for column, name in enumerate(pool.actions)}
 
 
 def evaluate(model, question):
-    """Return the loss of a model on a question (0 if it is right) and the cost; here by table look-up."""
+    """Return the loss of a model on a question, and the cost, by table look-up.
+
+    The loss is 0 if the answer is right.
+    """
     return float(pool.losses[question, model]), 0.002
 
 

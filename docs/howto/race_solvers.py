@@ -1,4 +1,4 @@
-"""Find the best solver setting on instances: run times with a cap, failures, and a baseline."""
+"""Find the best solver setting: capped run times, failures, and a baseline."""
 
 from tombola import demo, race
 
@@ -7,7 +7,10 @@ solvers = {name: column for column, name in enumerate(pool.actions)}
 
 
 def run(solver, instance):
-    """Return the run time as a share of the limit, here by table look-up; raise on a timeout."""
+    """Return the run time as a share of the limit; raise on a timeout.
+
+    Here it is looked up in a table.
+    """
     share = float(pool.losses[instance, solver])
     if share == 1.0:
         raise TimeoutError("no solution within the limit")

@@ -1,4 +1,7 @@
-"""Route prompts to language models under a dollar cap, against the best fixed mix at the same cost."""
+"""Route prompts to language models under a dollar cap.
+
+The best fixed mix at the same cost is the reference.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Pick a solver for each instance by its features, with a guard against useless features."""
+"""Choose a solver for each instance by its features, with a guard.
+
+The guard protects against useless features.
+"""
 
 import numpy as np
 

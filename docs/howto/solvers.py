@@ -1,4 +1,7 @@
-"""Solver choice with bandit feedback: only the run time of the solver that ran is known."""
+"""Solver choice with bandit feedback.
+
+Only the run time of the solver that ran is known.
+"""
 
 from tombola import UCB2, Exp3, compare, demo
 from tombola.learners import KLUCB, ThompsonSampling, Uniform

@@ -1,4 +1,4 @@
-"""Tables of docs/claims.md: all claims with ten seeds, all faults with three, and all claims in full size.
+"""Tables of docs/claims.md: claims and faults with several seeds.
 
     python docs/studies/claims.py FOLDER [CLAIM...]
 
@@ -19,7 +19,7 @@ FAULT_SEEDS, SEEDS = (1, 2, 3), range(1, 11)
 
 
 def run(claims: Sequence[Claim], folder: Path) -> dict[str, list[ClaimResult]]:
-    """Run the claims with every seed, faults with the first three, and all in full size."""
+    """Run the claims with every seed, faults with three, and all in full size."""
     done = {
         f"seed {seed}": reproduce(
             claims, folder / f"seed{seed}", full=False, seed=seed, workers=1, inject_faults=seed in FAULT_SEEDS
@@ -77,7 +77,10 @@ def cell(text: str) -> str:
 
 
 def main() -> None:
-    """Run, print unexpected verdicts and faults that were not caught, and write the tables."""
+    """Run, print unexpected results, and write the tables.
+
+    Unexpected are other verdicts, and faults that were not caught.
+    """
     folder, names = Path(sys.argv[1]), sys.argv[2:]
     done = run([kind() for kind in CLAIMS if not names or kind.name in names], folder)
     for run_name, many in done.items():

@@ -1,4 +1,6 @@
-"""Figures of "What random order is", drawn when the site is built, in a light and a dark version.
+"""Figures of "What random order is", in a light and a dark version.
+
+They are drawn when the site is built.
 
 `python docs/studies/figures.py reproduction` draws the figure of the README from the output of `tombola reproduce`.
 """

@@ -1,4 +1,6 @@
-"""Run every how-to script and store its output: `python docs/studies/howto_output.py`.
+"""Run every how-to script and store its output.
+
+`python docs/studies/howto_output.py`.
 
 Needed after a change of a script or of a learner.
 """

@@ -1,4 +1,6 @@
-"""Execute every notebook and store its outputs: `python docs/studies/notebook_output.py`.
+"""Execute every notebook and store its outputs.
+
+`python docs/studies/notebook_output.py`.
 
 Needed after a change of a notebook or of a learner. A test executes the notebooks again and compares their texts.
 """
@@ -29,7 +31,10 @@ def execute(path: Path) -> Any:
 
 
 def texts(notebook: Any) -> list[str]:
-    """Return the outputs of all cells as text; pictures and addresses in memory are left out."""
+    """Return the outputs of all cells as text.
+
+    Pictures and addresses in memory are left out.
+    """
     found = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):

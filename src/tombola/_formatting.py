@@ -309,7 +309,10 @@ def _cell(text: str) -> str:
 
 
 def _is_numeric(text: str) -> bool:
-    """Return whether a cell is a number, or stands for a missing one; intervals and names are not."""
+    """Return whether a cell is a number, or stands for a missing one.
+
+    Intervals and names are not.
+    """
     digits = text.replace(",", "").replace(".", "", 1).replace("e-", "", 1).lstrip("-+")
     return digits.isdigit() or text in ("", "–", "inf")
 

@@ -305,7 +305,9 @@ def _fail(learner: Any, expected: str, came: str, remedy: str) -> NoReturn:
 
 
 def _pool(learner: Any, seed: int) -> Any:
-    """Return a small pool with ties: losses are multiples of 1/4, the last action is better and costs more.
+    """Return a small pool with ties.
+
+    Losses are multiples of 1/4; the last action is better and costs more.
 
     For a LabelLearner: repeated rows with varying labels and weights.
     """
@@ -318,7 +320,10 @@ def _pool(learner: Any, seed: int) -> Any:
 
 
 def _easy_pool(learner: Any) -> tuple[Any, float]:
-    """Return a pool in which one action or hypothesis is always right, and the mean loss of uniform play on it."""
+    """Return an easy pool, and the mean loss of uniform play on it.
+
+    One action or hypothesis is always right.
+    """
     if isinstance(learner, LabelLearner):
         pool = _labelled(learner, np.ones(EASY_ROUNDS, np.int64), np.random.default_rng(1))
         if isinstance(learner.hypotheses, FiniteClass):  # it may not contain the constant 1
@@ -369,7 +374,10 @@ def _with_flipped_tail(pool: Any, since: int) -> Any:
 
 
 def _degenerate_pools(learner: Any) -> Iterator[Any]:
-    """Yield pools with one action, one row, constant losses or ties; or with constant or random labels."""
+    """Yield pools with one action, one row, constant losses or ties.
+
+    Labels are constant or random.
+    """
     generator = np.random.default_rng(0)
     if isinstance(learner, LabelLearner):
         for labels in (np.zeros(1), np.ones(1), np.zeros(9), np.ones(17), generator.integers(0, 2, 40)):
@@ -382,7 +390,7 @@ def _degenerate_pools(learner: Any) -> Iterator[Any]:
 
 
 def _budget_options(learner: Any, pool: Any, rate: float = 0.25) -> dict[str, Any]:
-    """Return the budget argument of `play` for a learner under budgets, otherwise nothing."""
+    """Return the budget argument of `play` for a learner under budgets."""
     if not issubclass(feedback_type(learner), BudgetedFeedback):
         return {}
     return {"budget": Budget(rate * pool.rows, worst=0.5, null="add")}
@@ -426,7 +434,10 @@ def _observe(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
 
 
 def _stream(learner: Any, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
-    """Run a session on the rows of a play; feedback of round s arrives before round s + d + 1."""
+    """Run a session on the rows of a play.
+
+    Feedback of round s arrives before round s + d + 1.
+    """
     session = _session(learner, pool, seed=11)
     waits = np.broadcast_to(np.asarray(delay), pool.rows)
     arrivals = np.arange(pool.rows) + waits + 1
@@ -457,7 +468,7 @@ def _repeat_round(learner: Any, draws: int) -> Iterator[tuple[int, float]]:
 
 
 def _play_rounds(learner: Any, rounds: int) -> tuple[StepRunner, list[Any]]:
-    """Return a learner after some rounds with an ample budget, and the mixes of those rounds."""
+    """Return a learner after some rounds with an ample budget, and its mixes."""
     pool: Pool = _pool(learner, 9)
     budget: Budget | None = _budget_options(learner, pool, rate=1e6).get("budget")
     setting = make_feedback_model(learner, pool.rows, actions=pool.k, budget_run=resolve_budget(pool, budget))
@@ -475,7 +486,10 @@ def _play_rounds(learner: Any, rounds: int) -> tuple[StepRunner, list[Any]]:
 
 
 def _play_interpreted(learner: Any, pool: Any, delay: DelayLike) -> Trace:
-    """Play in plain Python, which detects an action out of range; compiled code would read there."""
+    """Play in plain Python, which detects an action out of range.
+
+    Compiled code would read there.
+    """
     try:
         with interpreted():
             return _play(learner, pool, delay=delay, seed=1)

@@ -175,7 +175,9 @@ class Session(ProcessBound):
         return ticket
 
     def decision_of(self, round: int) -> list[float] | None:
-        """Return the record of a decision: stake, router's and safe choice, capital; None without a router.
+        """Return the record of a decision; None without a router.
+
+        It has the stake, the choices of router and safe learner, and the capital.
 
         A choice of -1 is that of the safe learner. Further numbers are the choices of models trained in this round for
         the rows in flight.

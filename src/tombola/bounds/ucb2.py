@@ -77,6 +77,9 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
 
 @lru_cache(maxsize=64)
 def _plays(horizon: int, alpha: float) -> tuple[Floats, Floats]:
-    """Gaps from 1/T to 1, and the plays at each but the last: no larger gap is played more."""
+    """Return gaps from 1/T to 1, and the plays at each but the last.
+
+    No larger gap is played more.
+    """
     edges = np.append(0.0, np.geomspace(0.1 / math.sqrt(horizon), 1.0, STEPS))
     return edges, np.array([ucb2_plays(float(gap), horizon, alpha) for gap in edges[:-1]])

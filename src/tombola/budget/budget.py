@@ -148,7 +148,7 @@ class Budget:
         return ResolvedBudget(amounts, worst, self._null(worst), added=False, prices=prices, target=target)
 
     def _prices(self, actions: int, resources: int, costs: Rows | None) -> Floats:
-        """Return the price list, shape (actions, resources), NaN where a cost is known only after the call."""
+        """Return the price list, shape (actions, resources), NaN where unknown."""
         if self.prices is None:
             return np.full((actions, resources), math.nan)
         given = self.price_list

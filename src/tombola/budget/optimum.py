@@ -94,7 +94,10 @@ def optimum(pool: Pool, budget: Budget) -> Optimum:
 
 
 def _reaching(program: Program, pool: Pool, target: float) -> Floats:
-    """Return the mix of a program from `target_as_budget`; raise UnreachableError if there is none."""
+    """Return the mix of a program from `target_as_budget`.
+
+    Raises UnreachableError if there is none.
+    """
     try:
         return best_mix(*program)[0]
     except UnreachableError:
@@ -312,7 +315,7 @@ def _least_ratio(upper: Floats, lower: Floats) -> int:
 
 
 def _mix_of(basic: Any, values: Floats, basis: Floats) -> tuple[Floats, Floats]:
-    """Return the mix of a basis with these values, and the basis in the codes of HiGHS."""
+    """Return the mix of a basis with these values, and the basis for HiGHS."""
     k = basis.size - values.size
     mix, codes = np.zeros(k), np.append(np.full(k, LOWER), np.full(values.size, UPPER))
     codes[basic] = BASIC
@@ -322,7 +325,7 @@ def _mix_of(basic: Any, values: Floats, basis: Floats) -> tuple[Floats, Floats]:
 
 
 class _Program:
-    """The LP of k actions and m resources in HiGHS; solved repeatedly with other coefficients."""
+    """The LP of k actions and m resources in HiGHS, solved repeatedly."""
 
     def __init__(self, k: int, m: int) -> None:
         import highspy
@@ -364,7 +367,10 @@ class _Program:
 
 
 def _program(k: int, m: int) -> _Program:
-    """Return the solver of this size for this thread: HiGHS objects are not thread-safe."""
+    """Return the solver of this size for this thread.
+
+    HiGHS objects are not thread-safe.
+    """
     if not hasattr(_programs, "by_size"):
         _programs.by_size = {}
     if (k, m) not in _programs.by_size:

@@ -47,7 +47,10 @@ def compiles() -> bool:
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Run kernels as plain Python in this block, as NUMBA_DISABLE_JIT=1 does for the process."""
+    """Run kernels as plain Python in this block.
+
+    NUMBA_DISABLE_JIT=1 does the same for the process.
+    """
     with _in_mode("interpreted"):
         yield
 
@@ -190,7 +193,9 @@ def _compile_or_interpret(
 def _compile(
     function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, arguments: tuple[Any, ...], *, hold_gil: bool
 ) -> Kernel:
-    """Compile without Numba's reference counting (NRT), or with it if the kernels allocate arrays.
+    """Compile without Numba's reference counting (NRT), or with it if needed.
+
+    Kernels that allocate arrays need it.
 
     Code without reference counting is many times faster.
     """
@@ -214,12 +219,18 @@ def _compile(
 
 
 def _cacheable(function: Kernel, digest: str | None) -> bool:
-    """Return whether machine code can be cached: it has a fingerprint and a source file."""
+    """Return whether machine code can be cached.
+
+    It needs a fingerprint and a source file.
+    """
     return digest is not None and os.path.isfile(function.__code__.co_filename)
 
 
 def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:
-    """Compile a dispatcher for these arguments, or load it from the cache, without calling it."""
+    """Compile a dispatcher for these arguments, or load it from the cache.
+
+    It is not called.
+    """
     from numba import typeof
 
     key = (id(dispatcher), *map(_type_key, arguments))
@@ -231,7 +242,10 @@ def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def _type_key(argument: Any) -> Any:
-    """Return the properties that determine Numba's type of an argument; `typeof` itself takes 0.25 ms."""
+    """Return the properties that determine Numba's type of an argument.
+
+    `typeof` itself takes 0.25 ms.
+    """
     if isinstance(argument, np.ndarray):
         flags = argument.flags
         return argument.dtype, argument.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
@@ -279,7 +293,7 @@ def _dispatcher(
 
 
 def _bind(function: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:
-    """Clone `function` with its own copy of its globals, in which `bound` has precedence."""
+    """Clone `function` with its own globals, in which `bound` has precedence."""
     cells = tuple(types.CellType(cell.cell_contents) for cell in function.__closure__ or ())
     clone = types.FunctionType(
         function.__code__,

@@ -39,7 +39,10 @@ class _Walk:
         self.digest: str | None = None
 
     def enter(self, function: types.FunctionType) -> None:
-        """Record code, defaults and cells of a function; holding the objects keeps their ids unique."""
+        """Record code, defaults and cells of a function.
+
+        Holding the objects keeps their ids unique.
+        """
         contents = _contents(function)
         self.functions.append((function, contents, [*map(id, contents)]))
 
@@ -85,7 +88,9 @@ def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., 
 
 
 def _identity(value: Any, depth: int = 8) -> Any:
-    """Return a key that is equal for equal kernels; closures, made anew for each play, are compared by content.
+    """Return a key that is equal for equal kernels.
+
+    Closures, made anew for each play, are compared by content.
 
     Limited in depth, since a closure may contain itself. The walk holds the objects, so that their ids stay unique.
     """

@@ -60,7 +60,10 @@ def _prefetch() -> Any:
 
 
 def _power_of_two() -> Any:
-    """Return `power_of_two` as bit operations: the last bits of `rounded` become the exponent."""
+    """Return `power_of_two` as bit operations.
+
+    The last bits of `rounded` become the exponent.
+    """
     from llvmlite import ir
     from numba.core import types
     from numba.core.extending import intrinsic

@@ -135,7 +135,7 @@ def distinct_rows(owner: str, learner: Any, rows: Input, budget: Budget | None) 
 
 
 def _distinct(table: Floats) -> tuple[Floats, Rounds, Rounds, Rounds]:
-    """Return distinct rows, their first positions, the index of every row, and the counts."""
+    """Return distinct rows, first positions, index of every row, and counts."""
     values, first, indices, counts = np.unique(
         table, axis=0, return_index=True, return_inverse=True, return_counts=True
     )

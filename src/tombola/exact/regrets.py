@@ -27,7 +27,7 @@ Path: TypeAlias = tuple[int, ...]
 
 
 class _Options(NamedTuple):
-    """Delay of the feedback, budget with its stop rule, and the largest number of nodes."""
+    """Delay, budget with its stop rule, and the largest number of nodes."""
 
     delay: int
     budget: Budget | None
@@ -191,7 +191,10 @@ def worst_case(
 
 
 class _AllSequences(NamedTuple):
-    """Expected losses of all sequences: the mean for each multiset of rows, and the worst sequence."""
+    """Expected losses of all sequences.
+
+    They are the mean for each multiset of rows, and the worst sequence.
+    """
 
     kinds: DistinctRows
     horizon: int
@@ -200,11 +203,14 @@ class _AllSequences(NamedTuple):
     path: Path
 
     def worst_pool(self) -> tuple[float, Path]:
-        """Return the largest regret in random order, and the counts of the distinct rows that attain it."""
+        """Return the largest regret in random order, and the counts of its rows."""
         return max((mean - self.kinds.best(counts, self.horizon), counts) for counts, mean in self.means.items())
 
     def worst_iid(self, grid: int) -> tuple[float, list[float]]:
-        """Return the largest i.i.d. regret on the grid; expected losses are averaged by the multinomial law."""
+        """Return the largest i.i.d. regret on the grid.
+
+        Expected losses are averaged by the multinomial law.
+        """
         counts, losses = np.array(list(self.means)), np.array(list(self.means.values()))
         ways = np.array([_count_orders(pool) for pool in self.means], dtype=np.float64)
         worst, at = -math.inf, [0.0]
@@ -260,7 +266,10 @@ def _unused_rows(counts: list[int]) -> Callable[[Path], list[int]]:
 
 
 class _Branch(NamedTuple):
-    """One outcome of the learner's rng: probability, state, and actions with pending feedback."""
+    """One outcome of the learner's rng.
+
+    probability, state, and actions with pending feedback.
+    """
 
     weight: float
     snapshot: Snapshot
@@ -291,7 +300,10 @@ class _Tree:
             self._raise_too_large()
 
     def leaves(self, next_rows: Callable[[Path], list[int]]) -> Iterator[tuple[Path, float]]:
-        """Yield every sequence, as indices of distinct rows, with the learner's expected loss."""
+        """Yield every sequence of distinct rows with the learner's expected loss.
+
+        next_rows: returns the distinct rows that may follow a path.
+        """
         stack = [_Node((), 0.0, [_Branch(1.0, self._enumerable.start())])]
         while stack:
             node = stack.pop()
@@ -322,7 +334,10 @@ class _Tree:
         return _Node(path, loss, branches)
 
     def _observe(self, branch: _Branch, own_choices: list[Choice], path: Path) -> list[_Branch]:
-        """Return the possible states after the feedback that arrives now, of the round `delay` ago."""
+        """Return the possible states after the feedback that arrives now.
+
+        It is of the round `delay` ago.
+        """
         played = len(path) - self._delay
         branches = []
         for choice in own_choices if self._enumerable.branches_on_actions else [Choice(0, 1.0, own_choices[0].after)]:

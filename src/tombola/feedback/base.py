@@ -138,7 +138,10 @@ class FeedbackModel(ABC):
 
     @property
     def n_decision(self) -> int:
-        """The number of cells of the ticket table, before the features, that record a decision."""
+        """The number of cells of the ticket table that record a decision.
+
+        They come before the features.
+        """
         return 0
 
     @classmethod

@@ -258,7 +258,10 @@ class BudgetedFeedback(FeedbackModel):
         return self._parse_cost_table(owner, cost, slice(0, self.n_listed_actions))
 
     def _parse_cost_table(self, owner: str, cost: Any, which: slice) -> EncodedOutcome:
-        """Return the costs of some actions, flat; missing costs are taken from the price list."""
+        """Return the costs of some actions, flat.
+
+        Missing costs are taken from the price list.
+        """
         worst, prices = self.limits.worst[which], self.limits.prices[which]
         if cost is None and not np.isnan(prices).any():
             return tuple(prices.ravel().tolist())

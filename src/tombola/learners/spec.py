@@ -100,7 +100,11 @@ def parse_learner(text: str) -> "Learner":
 
 
 def register(package: str, modules: Mapping[str, str]) -> None:
-    """Make classes of an upper layer known by name: class name -> module of the package."""
+    """Register classes of an upper layer by name.
+
+    package: name of the package.
+    modules: class name -> module of the package.
+    """
     _registered.update({name: f"{package}.{module}" for name, module in modules.items()})
 
 

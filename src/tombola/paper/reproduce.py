@@ -81,7 +81,10 @@ def reproduce(
 
 
 def _draw(result: ClaimResult, out: Path) -> Drawing:
-    """Draw the chart once: without a title for the page, which has headings, then with it as PNG and SVG."""
+    """Draw the chart once for the page, and as PNG and SVG.
+
+    The page has headings, so only the files have the title.
+    """
     claim = result.claim
     chart = claim.chart(result.rows)
     figure = draw_chart(chart, titled=False)
@@ -93,7 +96,10 @@ def _draw(result: ClaimResult, out: Path) -> Drawing:
 
 
 def _run_facts(results: Sequence[ClaimResult], options: RunOptions) -> list[tuple[str, str]]:
-    """Return the facts of the run for the page; not the number of workers, on which no page may depend."""
+    """Return the facts of the run for the page.
+
+    The number of workers is left out, because no page may depend on it.
+    """
     alpha = sum(result.claim.alpha for result in results)
     return [
         ("seed", str(options.seed)),

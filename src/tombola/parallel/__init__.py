@@ -1,1 +1,1 @@
-"""Parallel work: threads or a Dask cluster, progress, and objects bound to one process."""
+"""Parallel work: threads or a Dask cluster, progress, process-bound objects."""

@@ -1,4 +1,7 @@
-"""Parallel map over independent pieces of work: threads, or the backend that joblib is configured for."""
+"""Parallel map over independent pieces of work.
+
+It uses threads, or the backend that joblib is configured for.
+"""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, a line below the cell in a notebook, nothing elsewhere.
+"""Progress: a bar on a terminal, a line in a notebook, nothing elsewhere.
 
 rich draws its bars in notebooks with ipywidgets, which many of them lack; the display protocol of IPython is always there.
 """
@@ -24,7 +24,9 @@ NOTEBOOK_INTERVAL = 0.2
 
 
 def in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook; IPython is not imported for it.
+    """Return whether this process is the kernel of a notebook.
+
+    IPython is not imported for it.
 
     >>> in_notebook()
     False

@@ -321,7 +321,10 @@ def _check_agreement(
 
 
 def _outcome_place(table: CellTable, header: list[str], outcome: str, own_columns: Sequence[str]) -> int:
-    """Return the column of outcomes: the named one, or the only one with a usual name that is not blank."""
+    """Return the column of outcomes.
+
+    It is the named one, or the only one with a usual name that is not blank.
+    """
     if outcome:
         return _column(table, header, (outcome if outcome in header else outcome.lower(),), "--outcome NAME")
     own = {name.lower() for name in own_columns} - {"outcome"}

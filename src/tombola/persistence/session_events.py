@@ -89,7 +89,10 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
 
 
 def _act_again(session: "Session", rest: list[Any], features: Any, *, check: bool) -> tuple[Ticket, bool]:
-    """Let the learner act; a router by the record of its decision. Return whether the record is repeated, too."""
+    """Let the learner act again; return whether the record is repeated.
+
+    A router acts by the record of its decision.
+    """
     model = session.feedback_model
     if not model.n_decision:
         return (session.act(rest) if model.n_features else session.act()), True

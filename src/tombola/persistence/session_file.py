@@ -568,7 +568,7 @@ class SessionFile(ProcessBound):
         return session
 
     def _apply(self, session: Session, event: LogEvent, *, check: bool = True) -> None:
-        """Apply one event; SessionError if it is malformed or the learner does not repeat it."""
+        """Apply one event; SessionError if it is malformed or not repeated."""
         _, kind, round_, value = event
         try:
             if kind == "ticket":

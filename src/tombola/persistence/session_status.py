@@ -110,7 +110,10 @@ class TicketView:
 
     @property
     def decisions(self) -> Floats:
-        """The decisions of a router: stake, router's choice (-1: none), safe choice, capital; no columns without one."""
+        """The decisions of a router: stake, its choice, safe choice, capital.
+
+        The choice is -1 if there is none; without a router there are no columns.
+        """
         start = OUTCOME_START + self.feedback_model.outcome_width
         return self._cells[:, start : start + min(self.feedback_model.n_decision, N_LOGGED)]
 
@@ -130,7 +133,7 @@ class TicketView:
         return self.n_actions if self.feedback_model.full_feedback else 1
 
     def _per_action(self, rounds: Rounds, pick: Callable[[int, Any], Sequence[Any]]) -> Floats:
-        """Apply `pick(action, outcome)` to the outcomes of each action at once, as columns."""
+        """Apply `pick(action, outcome)` to the outcomes of each action, as columns."""
         actions = self.actions[rounds - 1]
         found = np.empty((len(pick(0, np.zeros(self.feedback_model.outcome_width))), len(rounds)))
         for action in np.flatnonzero(np.bincount(actions)).tolist():
@@ -255,7 +258,7 @@ class Status:
 def status_of(
     view: TicketView, pending: Sequence["Assignment"], level: float, balance: Balance, mix: Floats | None
 ) -> Status:
-    """Return the status of a session; under a budget with its balance and the current mix.
+    """Return the status of a session, under a budget with balance and mix.
 
     - `view`: tickets and outcomes.
     - `pending`: the tickets without an outcome.

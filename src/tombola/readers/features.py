@@ -188,7 +188,7 @@ def _encode_category(table: Columns, column: Column) -> Encoded:
 
 
 def _encode_text(table: Columns, column: Column) -> Encoded:
-    """Encode free text: hashed words and word pairs, TF-IDF, truncated SVD of scikit-learn."""
+    """Encode free text: hashed words and word pairs, TF-IDF, truncated SVD."""
     try:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
@@ -213,7 +213,10 @@ def _encode_text(table: Columns, column: Column) -> Encoded:
 
 
 def _one_per_row(table: Columns, column: Column, lines: Rounds) -> Column:
-    """Return the column with one cell for each row of a long table; raise if the lines of a row differ."""
+    """Return the column with one cell for each row of a long table.
+
+    Raises if the lines of a row differ.
+    """
     first = np.unique(lines, return_index=True)[1]
     cells: Sequence[Any] = column.texts if column.texts is not None else column.numbers.tolist()
     for line, row in enumerate(lines.tolist()):

@@ -106,7 +106,7 @@ def _short_name(name: str, length: int) -> str:
 
 
 def _named_short(chart: Chart, length: int) -> Chart:
-    """Return the chart with names that fit beside a curve, and have no signs that cannot be drawn."""
+    """Return the chart with names that fit beside a curve and can be drawn."""
     return replace(
         chart,
         title=escape_control(chart.title),
@@ -239,7 +239,10 @@ def _values(chart: Chart):  # type: ignore[no-untyped-def]
 
 @contextmanager
 def _without_remarks() -> Iterator[None]:
-    """Draw without a warning for every sign that the font lacks: browsers have others, and it repeats the sign."""
+    """Draw without a warning for every character that the font lacks.
+
+    Browsers have other fonts.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
         yield
@@ -301,7 +304,10 @@ def tick_label(value: float) -> str:
 
 
 def _space_ticks(axis: "Axis", short: float) -> None:
-    """Name 1, 2, 5 of an axis whose ends are less than `short` times apart, else powers of ten; never small ticks."""
+    """Label 1, 2, 5 on a short axis, else powers of ten; never small ticks.
+
+    An axis is short if its ends differ by less than the factor `short`.
+    """
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_minor_formatter(NullFormatter())
@@ -315,7 +321,7 @@ def _is_upright(line: Line) -> bool:
 
 
 def _name_upright(axes: "Axes", line: Line) -> None:
-    """Write the name of a line upright beside its top, on the side where there is room."""
+    """Write the name of a vertical line beside its top, where there is room."""
     x, top = float(line.x[0]), float(line.y.max())
     right = axes.transAxes.inverted().transform(axes.transData.transform((x, top)))[0] < 0.6
     axes.annotate(
@@ -325,7 +331,7 @@ def _name_upright(axes: "Axes", line: Line) -> None:
 
 
 def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> None:
-    """Write each name at the right end of its curve, moved apart where they would overlap."""
+    """Write each name at the right end of its curve; move names apart."""
     from tombola.report.display_figure import LabelPlacer
 
     before = len(_end_labels(axes))
@@ -363,7 +369,10 @@ def place_labels(axes: "Axes") -> None:
 
 
 def _apart(ends: list[tuple[float, int]], gap: float) -> list[tuple[float, int]]:
-    """Move heights apart by at least `gap`, upwards first, and down from the top where they would leave the axes."""
+    """Move heights apart by at least `gap`, upwards first.
+
+    Where they would leave the axes, they are moved down from the top.
+    """
     levels = [end[0] for end in ends]
     for i in range(1, len(levels)):
         levels[i] = max(levels[i], levels[i - 1] + gap)

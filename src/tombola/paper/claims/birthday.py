@@ -122,7 +122,10 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         return self.verdict_from([*agree, pvalues.exact(all(even)), pvalues.exact(worst <= 1)], measured, "2 √T")
 
     def _maximisers(self, T: int) -> list[list[int]]:
-        """Return the laws on T losses with the largest mean, among all with probabilities j/12."""
+        """Return the laws on T losses with the largest mean.
+
+        All laws with probabilities j/12 are tried.
+        """
         means = [(self.law_mean(law), law) for law in partitions(DENOMINATOR, T)]
         largest = max(mean for mean, _ in means)
         return [law for mean, law in means if mean == largest]

@@ -1,4 +1,4 @@
-"""Theorem 5.3 (L775): in random order ERM learns every class of finite VC dimension.
+"""Theorem 5.3 (L775): ERM in random order, for finite VC dimension.
 
 In adversarial order the Littlestone dimension decides, which is infinite for thresholds on the line. With labels by a
 threshold, ERM errs at every record of the zeros, so the mean number of mistakes is a harmonic number.
@@ -95,7 +95,10 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         return [*rows, {"T": rounds, "kind": "bad order", "play": 0, "regret": float(mistakes)}]
 
     def _near_the_horizon(self, horizon: int, seed: Seed) -> Row:
-        """Play all labellings of T - 1 points with labels 1: ERM predicts 0 on every new point."""
+        """Play all labellings of T - 1 points with labels 1.
+
+        ERM predicts 0 on every new point.
+        """
         pool = LabelledPool(np.minimum(np.arange(horizon), horizon - 2).astype(float), np.ones(horizon, int))
         regret = play(ERM(AllLabellings(horizon - 1)), pool, self.order, seed=seed).regret
         return {"T": horizon, "kind": "v = T - 1", "play": 0, "regret": float(regret)}

@@ -116,7 +116,10 @@ def affordable_plays(resources: int, delay: int) -> tuple[int, int]:
 
 
 def several_resources(T: int, m: int, seed: Seed) -> Pool:
-    """Return `three_actions` with m resources: independent 0/1 costs of the same means."""
+    """Return `three_actions` with m resources.
+
+    Their 0/1 costs are independent, with the same means.
+    """
     first, *others = (three_actions(T, seed=child) for child in repetition_seeds(seed, m))
     return Pool(first.losses, costs=np.concatenate([pool.costs for pool in (first, *others)], axis=2))
 
@@ -333,7 +336,10 @@ def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
 
 
 def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[float]:
-    """Return the p-values of the first play, and of spending the reduced rate in the last block up to epsilon."""
+    """Return the p-values of the first play, and of the spending in the last block.
+
+    It must be the reduced rate, up to epsilon.
+    """
     T = where["T"]
     first, last = select(rows, "first", **where), select(rows, "last", **where)
     epsilon = math.sqrt(12 / T * math.log(ACTIONS * math.log2(T) / DELTA))

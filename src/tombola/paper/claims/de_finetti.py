@@ -119,7 +119,10 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         return [{**unit, **far, **(self._misses(law, n, k) if k <= TRIED else {})}]
 
     def _misses(self, law: Floats, n: int, k: int) -> Row:
-        """Return the miss probability of the interval for the share of red balls, on list and samples."""
+        """Return the miss probability of the interval, on the list and on samples.
+
+        The interval is for the share of red balls.
+        """
         ends = with_ones(self.interval, 2 * n, 2 * k, LEVEL)
         outside = (ends.lows > 0.5 + ROUNDING) | (ends.highs < 0.5 - ROUNDING)
         return {"on_list": float(law[outside].sum()), "on_samples": float(replaced(n, k)[outside].sum())}
@@ -171,5 +174,8 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
 
 
 def _near(row: Row, constant: float) -> bool:
-    """Return whether n/k times the distance is this constant, up to the terms omitted by the theorem."""
+    """Return whether n/k times the distance is this constant.
+
+    Terms omitted by the theorem are allowed for.
+    """
     return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])

@@ -145,7 +145,9 @@ def max_added_regret(learner: str, T: int, d: int) -> float:
 
 
 def trap_regret(T: int, d: int) -> float:
-    """Return the expected regret of every learner on `delay_trap(T, d)` in given order.
+    """Return the expected regret of every learner on `delay_trap(T, d)`.
+
+    The order is the given one.
 
     It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
 

@@ -1,4 +1,4 @@
-"""Theorem B.1 (L885): for every learner, regret i.i.d. <= random order <= adversarial.
+"""Theorem B.1 (L885): i.i.d. <= random order <= adversarial, for every learner.
 
 Computed exactly on small inputs, and played: on the worst pool the mean over orders is the exact value.
 """

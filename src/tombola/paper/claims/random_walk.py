@@ -165,7 +165,9 @@ def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
 
 
 def _gains(rows: Rows, learner: str) -> Floats:
-    """Return (regret of a learner in given order - FrugalUCB in random order) / T^(2/3), per walk.
+    """Return the gain of random order over given order, per walk.
+
+    It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
 
     Walks of all horizons have equal weight.
     """

@@ -76,7 +76,9 @@ def repeat_mean(T: int) -> float:
 
 
 def iid_bound(T: int) -> float:
-    """Bound the birthday test on every i.i.d. input: E[tau], then follow the leader (L257).
+    """Bound the birthday test on every i.i.d. input (L257).
+
+    It costs E[tau] rounds, then follows the leader.
 
     >>> round(iid_bound(1024), 1)
     138.6

@@ -170,7 +170,10 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         return rows
 
     def _exact_rows(self, unit: Unit, seed: Seed) -> list[Row]:
-        """Return values of one learner with their exact ones: rounds that agree with the twin, or plays of action 0."""
+        """Return values of one learner with their exact ones.
+
+        They are rounds that agree with the twin, or plays of action 0.
+        """
         T, name, count = unit["T"], unit["learner"], unit["plays"]
         about = {"gap": None, "T": T, "learner": name}
         if count == 0:
@@ -280,6 +283,6 @@ def drops_best(row: Row) -> bool:
 
 
 def _dropped(rows: Rows, T: int) -> tuple[int, int]:
-    """Return the number of plays that dropped the best action, and of all plays, at this horizon."""
+    """Return the number of plays that dropped the best action, and of all plays."""
     tight = [row for row in rows if row["learner"] == TIGHT and row["T"] == T]
     return sum(drops_best(row) for row in tight), len(tight)

@@ -74,7 +74,11 @@ def erratum(
 
 
 def demonstrates(relation: str, printed: float, corrected: float, truth: float) -> bool:
-    """Return whether the printed value is wrong (or not tight) and the corrected one is correct.
+    """Return whether the printed value is wrong and the corrected one is right.
+
+    For "tighter", the printed one is valid but larger.
+
+    relation: as in `Erratum`.
 
     >>> demonstrates("at most", printed=1.0, corrected=3.0, truth=2.0), demonstrates("at most", printed=2.5, corrected=3.0, truth=2.0)
     (True, False)

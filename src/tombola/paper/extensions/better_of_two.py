@@ -1,4 +1,7 @@
-"""L4 (docs/theory/lower.md): least factor to the better of follow the leader and Hedge."""
+"""L4 (docs/theory/lower.md): least factor to the better of two learners.
+
+They are follow the leader and Hedge.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

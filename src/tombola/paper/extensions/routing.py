@@ -107,7 +107,10 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
 
 def _nearest_loss(losses: Floats, features: Floats, seen: tuple[int, ...], row: int) -> float:
-    """Return the loss on a row of the best action of its nearest neighbour; of action 0 without any."""
+    """Return the loss on a row of the best action of its nearest neighbour.
+
+    Without any neighbour, that of action 0.
+    """
     if not seen:
         return float(losses[row, 0])
     nearest = min(seen, key=lambda other: abs(float(features[other] - features[row])))

@@ -85,7 +85,7 @@ class ScaledBudget(Thrifty):
 
 @dataclass(frozen=True)
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
-    """Regret with switching costs, switches, and exploration loss against their bounds.
+    """Regret with switching costs, switches, and exploration loss of Thrifty.
 
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)

@@ -1,4 +1,7 @@
-"""Theorem 1 (docs/theory/transfer.md): deviations as on i.i.d. rows, plus a bounded drift."""
+"""Theorem 1 (docs/theory/transfer.md): deviations, and a bounded drift.
+
+Deviations are as on i.i.d. rows.
+"""
 
 import itertools
 import math
@@ -148,7 +151,9 @@ def allowed(T: int, k: int) -> float:
 
 @dataclass(frozen=True)
 class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)):
-    """Drift on all orders of small pools: the loss beyond the means of the actions played.
+    """Drift on all orders of small pools.
+
+    It is the loss beyond the means of the actions played.
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
