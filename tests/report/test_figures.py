@@ -101,9 +101,9 @@ import numpy as np
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 from tombola.report.chart import Band, Chart
-from tombola.report.figures import draw
+from tombola.report.figures import draw_chart
 y = np.array([1.0, 2.0])
-data, metadata = shell.display_formatter.format(draw(Chart("t", "x", "y", (Band("a", y, y, y, y),))))
+data, metadata = shell.display_formatter.format(draw_chart(Chart("t", "x", "y", (Band("a", y, y, y, y),))))
 assert "matplotlib.pyplot" not in sys.modules
 print(sorted(data), data["image/png"][:4], metadata["image/png"])
 """
