@@ -41,13 +41,13 @@ WORK = {
     "open and list what is pending": "run.pending",
     "open and show the status": "run.status()",
     "open and write the page": "session_page(run)",
-    "open and export a CSV": "export(run, Path(sys.argv[1] + '.csv'))",
+    "open and export a CSV": "export_tickets(run, Path(sys.argv[1] + '.csv'))",
 }
 CHILD = """
 import resource, sys, time
 from pathlib import Path
 from tombola.persistence import SessionFile
-from tombola.persistence.session_csv import export
+from tombola.persistence.session_csv import export_tickets
 from tombola.persistence.session_page import session_page
 began = time.process_time()
 with SessionFile.open(sys.argv[1]) as run:

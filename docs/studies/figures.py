@@ -109,7 +109,7 @@ def repair(measured):
     separation, repaired = (_rows(measured / f"{claim}.csv") for claim in ("separation", "repair"))
     at = levels(repaired, "T")
     drawn = [{"T": T, "regret": regret} for T in at for regret in worst_iid(separation, T)[1]]
-    return report_figures.draw(
+    return report_figures.draw_chart(
         Chart(
             title="Simulation repairs what random order broke",
             x_label="rows of the pool, T",
