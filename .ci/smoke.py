@@ -2,8 +2,8 @@
 
     python .ci/smoke.py dist [--python python3.13] [--constraints lower.txt]
 
-The wheel is tried in full, also where neither the package nor a home directory is writable. Then the sdist replaces it and
-must give the same answers.
+The wheel is tried in full, also where neither the package nor a home directory is writable. Then the sdist replaces it
+and must give the same answers.
 """
 
 import argparse

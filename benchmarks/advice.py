@@ -7,8 +7,8 @@
 
 The halves are every second table by name. The runs are kept in a folder, a file for each table, setting and seed, with
 whatever code they were played by: remove those of a learner that has changed. Each line says: the table, the setting,
-what was advised, its regret on fresh orders, the best of all default_learners there (one action picked blindly among them),
-and whether the two are tied.
+what was advised, its regret on fresh orders, the best of all default_learners there (one action picked blindly among
+them), and whether the two are tied.
 """
 
 import sys

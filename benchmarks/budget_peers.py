@@ -182,10 +182,10 @@ class EpsilonFirstLP(Planner):
 class Oracle(Planner):
     """Knows the mean and the deviation of the loss and of the cost of every action, but not which action is which.
 
-    For every action the probability of being each of the k, by what was seen of it (normal likelihoods; that no two can be
-    the same is not used). The LP has the means of these beliefs, plus their deviation for the reward, once every action
-    was tried. An approximation: the best possible play with this knowledge may be better. `types` has (loss, its sd,
-    cost, its sd), costs in the common scale of the budget.
+    For every action the probability of being each of the k, by what was seen of it (normal likelihoods; that no two
+    can be the same is not used). The LP has the means of these beliefs, plus their deviation for the reward, once
+    every action was tried. An approximation: the best possible play with this knowledge may be better. `types` has
+    (loss, its sd, cost, its sd), costs in the common scale of the budget.
     """
 
     types: tuple[tuple[float, ...], ...] = ()

@@ -7,9 +7,9 @@ has a guarantee for every table and any number of looks: wrong with probability 
 and the race compares mean losses; where the two differ, F-race is not wrong by its own criterion.
 
 All methods see the same shuffles. Methods that need a budget get the mean number of calls of the race on that table,
-and UCB-E also gets the true gaps. Optuna is the real package (extra `bench`). irace is a port of its tests, and the real
-package too where Rscript and its package irace are installed (Debian: r-cran-irace). Methods that take minutes per
-table run on the first shuffles only: a note prints the number.
+and UCB-E also gets the true gaps. Optuna is the real package (extra `bench`). irace is a port of its tests, and the
+real package too where Rscript and its package irace are installed (Debian: r-cran-irace). Methods that take minutes
+per table run on the first shuffles only: a note prints the number.
 """
 
 import argparse

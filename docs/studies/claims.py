@@ -61,7 +61,8 @@ def verdict_line(one: ClaimResult) -> str:
     alpha = f"{100 * one.claim.alpha:.2g} %" if one.claim.alpha else "exact"
     mark = "" if one.as_expected else f" (expected: {one.claim.expected})"
     verdict = f"{one.verdict.outcome}{mark}"
-    return f"| {one.claim.name} | {verdict} | {cell(one.verdict.measured)} | {one.claim.sample_size(one.rows):,} | {alpha} |"
+    size = one.claim.sample_size(one.rows)
+    return f"| {one.claim.name} | {verdict} | {cell(one.verdict.measured)} | {size:,} | {alpha} |"
 
 
 def broken_line(seeds: Sequence[FaultResult]) -> str:

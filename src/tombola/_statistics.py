@@ -30,12 +30,13 @@ class Estimate(NamedTuple):
         """
         if not half_width > 0:
             raise ParameterError(
-                f"Estimate.additional_repetitions: half_width must be above 0, got {half_width!r}; write for example 0.1."
+                f"Estimate.additional_repetitions: half_width must be above 0, got {half_width!r}; write for example "
+                "0.1."
             )
         if not math.isfinite(self.half_width):
             raise ParameterError(
-                f"Estimate.additional_repetitions: expected an interval from two repetitions or more, got {self.repetitions}; "
-                "repeat it first."
+                "Estimate.additional_repetitions: expected an interval from two repetitions or more, got "
+                f"{self.repetitions}; repeat it first."
             )
         return max(0, math.ceil(self.repetitions * (self.half_width / half_width) ** 2) - self.repetitions)
 

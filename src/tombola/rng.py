@@ -1,9 +1,9 @@
 """Random generator of a run: xoshiro256++ (Blackman and Vigna 2021), and seeds.
 
 The state is four 64-bit words. Functions that take an `RngState` are kernels: they run compiled and as plain Python,
-with the same bits, and learners may call them in their kernels. `RngStreams` derives one independent generator from the seed
-for the row order, for the action labels and for every learner. So all learners of a comparison see the same orders,
-and no result depends on the other learners or on the number of workers.
+with the same bits, and learners may call them in their kernels. `RngStreams` derives one independent generator from
+the seed for the row order, for the action labels and for every learner. So all learners of a comparison see the same
+orders, and no result depends on the other learners or on the number of workers.
 """
 
 import math

@@ -2,9 +2,9 @@
 
 Feedback may arrive in any order and at any time.
 
-`act()` issues a ticket, and `observe(ticket, ...)` takes its feedback; `tombola.engine.tickets` defines the rules for late,
-repeated, unknown and missing feedback. After the horizon `act` raises SessionError; pending feedback is still accepted.
-Threads may share a session. Processes may not, and it cannot be pickled: save it and load it there.
+`act()` issues a ticket, and `observe(ticket, ...)` takes its feedback; `tombola.engine.tickets` defines the rules for
+late, repeated, unknown and missing feedback. After the horizon `act` raises SessionError; pending feedback is still
+accepted. Threads may share a session. Processes may not, and it cannot be pickled: save it and load it there.
 
 Under a budget, `act` returns only actions whose worst cost still fits beside all costs spent and reserved, and the null
 action if no other one does. The worst cost of a ticket stays reserved until its feedback arrives.
@@ -55,7 +55,8 @@ class Session(ProcessBound):
     - `learner`: any learner.
     - `actions`: the number of actions, or their names; not for learners of labels.
     - `horizon`: the number of rounds.
-    - `budget`: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last one.
+    - `budget`: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last
+      one.
     - `stop`: when play under a budget ends, see `tombola.budget.budget.Stop`.
     - `features`: for `Routed` and learners of labels: the number of features per row (labels: 1 if None).
     - `seed`: determines all random choices; drawn if None. `Session.seed` has it.

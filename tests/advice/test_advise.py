@@ -45,7 +45,8 @@ def test_tie_is_broken_by_mean_rank() -> None:
     ranks = sorted(MEAN_RANKS["bandit"], key=lambda name: MEAN_RANKS["bandit"][name])
     good, bad = ranks[0], ranks[-1]
     other = NOISE[::-1] + 0.01
-    found = advise(runs(**{bad: 20 + NOISE, good: 20 + other, "UCB1" if "UCB1" not in (good, bad) else "Exp3": 90 + NOISE}), "bandit")  # fmt: skip
+    third = "Exp3" if "UCB1" in (good, bad) else "UCB1"
+    found = advise(runs(**{bad: 20 + NOISE, good: 20 + other, third: 90 + NOISE}), "bandit")
     assert (found.learner, found.tied) == (good, (bad,))
 
 

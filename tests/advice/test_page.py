@@ -52,7 +52,8 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
         "compare.html", title="Which <learner>?", lead="A lead", report=report, facts=[("rows", "100")],
         routing=[{"name": "always <a>", "mean_loss": "0.5000", "spent": ""}],
         rankings={"random": rows, "given": rows}, regret_definition="loss",
-        pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)], bars=mean_bars(means),
+        pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
+        bars=mean_bars(means),
         ticks=["0", "1"], command="tombola compare x.csv",
     )  # fmt: skip
 

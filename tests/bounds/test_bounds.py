@@ -320,7 +320,7 @@ def test_the_bound_of_frugal_ucb_is_the_sum_of_its_theorem(T: int, k: int, block
 
 @pytest.mark.parametrize(("T", "k"), [(300, 2), (200, 5), (90, 40)])
 def test_the_bound_of_thrifty_is_the_sum_of_its_theorem(T: int, k: int) -> None:
-    """BudgetTracker, first plays, A and B on the list that grows by eighths, drift, tolls and switches, each by a plain sum."""
+    """Budget, first plays, A and B on the list that grows by eighths, drift, tolls, switches, each by a plain sum."""
     A, B = naive_frugal(T, k, 1, 0.7, parts=8)
     assert A * 0.999 <= index_shortfall(T, k, 1, 0.7, 8) <= 1.04 * A + 1
     assert index_overshoot(T, k, 1, 0.7, 8) == pytest.approx(B)

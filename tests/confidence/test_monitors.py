@@ -167,7 +167,7 @@ def test_paired_level_is_divided() -> None:
 
 
 def test_interval_level_is_divided() -> None:
-    """Eight columns at level .2: with all of it for each the probability of a miss is far above; false alarm below 1e-6."""
+    """Eight columns at level .2: if each had all of it, misses would be far more likely; false alarm below 1e-6."""
     rng, level, runs = np.random.default_rng(0), 0.2, 200
     table = np.column_stack([rng.permutation(np.repeat([0.0, 1.0], 75)) for _ in range(8)])
     missed = {level / 8: 0, level: 0}

@@ -142,7 +142,7 @@ def test_mean_wealth_is_one_exactly(values: tuple[float, ...], strategies: Any) 
 
 
 def passed(found: np.ndarray[Any, Any]) -> float:
-    """Return the probability that a wealth ever reaches a goal, times the goal, for the worst goal: at most 1 is allowed."""
+    """Return P(a wealth ever reaches a goal) times the goal, for the worst goal: at most 1 is allowed."""
     highest = np.sort(np.maximum(found.max(axis=1), 1.0))[::-1]
     return float((highest * np.arange(1, highest.size + 1) / highest.size)[highest > 1.0].max())
 

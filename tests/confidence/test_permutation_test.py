@@ -37,7 +37,7 @@ def test_permutation_test_equals_naive_twin() -> None:
 
 @pytest.mark.parametrize("kept", [1, 2, 5])
 def test_permutation_p_value_exact(kept: int) -> None:
-    """All orders of three rows, all ways to shuffle them three times: a probability of at most c has at most probability c."""
+    """All orders of three rows, all ways to shuffle them three times: P(p-value <= c) is at most c."""
     for values in ((0.0, 0.3, 1.0), (0.0, 1.0, 1.0), (0.5, 0.5, 0.5)):
         exponents = [order_statistic(order) for order in permutations(values)]
         probabilities = Counter(rank_among(own, others, kept) for own, *others in product(exponents, repeat=4))

@@ -124,7 +124,8 @@ def test_the_command_line_says_that_it_stopped(
     np.save(tmp_path / "table.npy", np.random.default_rng(0).random((200_000, 4)))
     program = f"import sys; print('begun', file=sys.stderr, flush=True); {COMMAND}"
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "compare", "table.npy", "--losses", "--repetitions", "100000", "--workers", workers],
+        [sys.executable, "-c", program, "compare", "table.npy", "--losses", "--repetitions", "100000",
+         "--workers", workers],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if ignored else None,

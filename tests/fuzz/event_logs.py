@@ -76,7 +76,7 @@ def races(path: Path, seed: int) -> str:
 def tried(
     file: Path, seed: int, whole: bytes, said: str, says: Callable[[Path], str], forged: Callable[[Path, int], str]
 ) -> str:
-    """Return the result of a try: any other content than the written one is wrong, unless it was forged and is valid."""
+    """Return the result of a try: other content than the written one is wrong, unless it was forged and is valid."""
     file.write_bytes(damage(whole, seed) if seed % 3 == 0 else whole)
     try:
         if seed % 3 == 2:

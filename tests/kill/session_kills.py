@@ -3,8 +3,8 @@
     PYTHONPATH=src:tests python tests/kill/session_kills.py 300
 
 Prints the number of sessions, kills, interrupted writes, tickets and acknowledged calls. Raises AssertionError if a
-ticket was issued twice or lost, an acknowledged outcome was lost, a budget was overspent, or the final state differs from
-that of an undisturbed process.
+ticket was issued twice or lost, an acknowledged outcome was lost, a budget was overspent, or the final state differs
+from that of an undisturbed process.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """`tombola race run` with two workers, killed (-9) at random moments; as a script, this file is the driver.
 
-`PYTHONPATH=src:tests python tests/kill/test_race_kill.py 300` prints the counts. A call is answered when its answer is in the file. A call
-in flight at the time of a kill has no answer and is made again.
+`PYTHONPATH=src:tests python tests/kill/test_race_kill.py 300` prints the counts. A call is answered when its answer is
+in the file. A call in flight at the time of a kill has no answer and is made again.
 """
 
 import json

@@ -199,7 +199,7 @@ Seen = tuple[tuple[float, ...], ...]
 
 
 def simulated_chances(base: Learner, rounds: int, indices: tuple[float, ...]) -> Floats:
-    """Return the probability of each action in a round drawn blindly, over all simulated losses of a base without rng."""
+    """Return the probability of each action in a random round, over all simulated losses of a base without rng."""
     rng, probabilities = new_rng(np.random.SeedSequence(0)), np.zeros(len(indices))
 
     def walk(state: Any, left: int, weight: float) -> None:

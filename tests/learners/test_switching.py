@@ -137,7 +137,7 @@ def test_does_what_the_source_says(learner: Learner, twin: Callable[..., Any], p
 
 @pytest.mark.parametrize(("rows", "actions", "price"), [(3000, 2, 1.0), (2500, 3, 10.0)])
 def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) -> None:
-    """Without noise a few losses tell enough, but not for the index: it decides once the exploration budget is spent."""
+    """Without noise a few losses suffice, but not for the index: it decides once the exploration budget is spent."""
     losses = np.full((rows, actions), 0.9)
     losses[:, 0] = 0.6
     follow(Thrifty(price), naive.Thrifty, {"price": price}, losses, after(rows, 0))
@@ -227,7 +227,7 @@ def test_every_active_action_has_the_count_at_which_actions_may_be_dropped() -> 
     "radius", [SerflingElimination(delta=0.2), BernsteinElimination(delta=0.2), BettingElimination(delta=0.2)]
 )
 def test_the_best_action_is_dropped_seldom(radius: Learner) -> None:
-    """At most delta = 0.2 of 200 shuffles of a pool with small gaps; a true rate of 0.2 alarms with probability < 1e-4."""
+    """At most delta = 0.2 of 200 shuffles of a pool with small gaps; a rate of 0.2 alarms with probability < 1e-4."""
     pool, lost = instances.gap(400, 3, 0.04, seed=1), 0
     for seed in range(200):
         losses = np.random.default_rng(seed).permutation(pool.losses)

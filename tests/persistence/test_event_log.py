@@ -363,7 +363,8 @@ def test_row_needs_its_predecessor(missing: int, tmp_path: Path) -> None:
 def test_gap_in_event_numbers(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     kept = EventLog.create(
         tmp_path / "r.run", "forger",
-        {"kind": "session", "learner": to_spec(UCB1()), "actions": ["a", "b"], "seed": 1, **OWN_COLUMNS}, ["p", "q", "r"],
+        {"kind": "session", "learner": to_spec(UCB1()), "actions": ["a", "b"], "seed": 1, **OWN_COLUMNS},
+        ["p", "q", "r"],
     )  # fmt: skip
     with kept.writing():
         kept.append(*FIRST)

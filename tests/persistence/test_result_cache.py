@@ -191,7 +191,8 @@ def test_compare_killed_ten_times_prints_the_same_bytes(tmp_path: Path) -> None:
     lines = ["a,b,c,d", *(",".join(f"{x:.3f}" for x in row) for row in np.random.default_rng(0).random((4000, 4)))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     command = [
-        sys.executable, "-m", "tombola", "compare", "t.csv", "--losses", "--learners", "UCB1,UCB2,KLUCB", "--repetitions", "120",
+        sys.executable, "-m", "tombola", "compare", "t.csv", "--losses", "--learners", "UCB1,UCB2,KLUCB",
+        "--repetitions", "120",
         "--workers", "1", "--json",
     ]  # fmt: skip
 

@@ -100,7 +100,7 @@ def test_mean_excess_with_constant_delay_over_all_orders(delay: int) -> None:
 
 
 def test_settling_rows_that_were_shown_is_caught() -> None:
-    """The fault: a router that looks at pending rows is settled on rows where it is good, and played where it is bad."""
+    """The fault: a router that reads pending rows is settled on rows where it is good, and played where it is bad."""
     losses = np.array([[0.0, 1.0]] * 6)
     assert mean_excess(losses, 1, risk=1.0, fault="pending features") > 1.0
 

@@ -124,7 +124,7 @@ def test_session_opens_after_a_change_of_models(
 def test_forged_decision_is_refused(
     rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, number: int, change: float
 ) -> None:
-    """The stake, the safe choice and the capital are recomputed; a router's choice is checked by what follows from it."""
+    """Stake, safe choice and capital are recomputed; the choice of a router is checked by its consequences."""
     import json
 
     from tombola.persistence.session_json import _digest

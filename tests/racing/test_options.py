@@ -19,7 +19,8 @@ from tombola.racing.ranks import Place, Ranks
         {"rows": 0}, {"rows": ["x", "x"]}, {"candidates": []}, {"candidates": ["a"]},
         {"max_call_cost": 1}, {"question": "order"}, {"question": "ranks", "within": 0.1},
         {"question": "ranks", "baseline": "a"}, {"candidate": "a"}, {"question": "ranks", "candidate": "c"},
-        {"question": "ranks", "candidate": "a", "top": 2, "candidates": "abc"}, {"candidates": ["a", " "]}, {"max_calls": 2.5},
+        {"question": "ranks", "candidate": "a", "top": 2, "candidates": "abc"}, {"candidates": ["a", " "]},
+        {"max_calls": 2.5},
     ],
 )  # fmt: skip
 def test_settings_reject_invalid_values(wrong: Any, one_sentence: Any) -> None:

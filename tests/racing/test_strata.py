@@ -121,7 +121,7 @@ def finish(one: Race, count: int | None = None) -> Race:
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("known", [None, {"b": {str(row): float(TABLE[row, 1]) for row in range(0, 90, 2)}}])
 def test_group_answers_are_those_of_a_race_on_the_group(question: dict[str, Any], known: Any) -> None:
-    """Each group, raced alone in the same order at its share of the level, gives the same answer after the same rows."""
+    """Each group, raced alone in its order at its share of the level, gives the same answer after the same rows."""
     one = finish(Race("abc", 90, strata=LABELS, seed=5, known=known, **question))
     for name, result in one.by_group.items():
         members = [row for row in one._order if LABELS[row] == name]
@@ -209,7 +209,8 @@ def test_race_file_stores_the_groups(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     ("labels", "words"),
-    [(["x"] * 3, "at least two groups"), (["x", "y"], "a label for each of the 3 rows"), (["x", "", "y"], "an empty label"),
+    [(["x"] * 3, "at least two groups"), (["x", "y"], "a label for each of the 3 rows"),
+     (["x", "", "y"], "an empty label"),
      ("xyz", "strata")],
 )  # fmt: skip
 def test_wrong_labels_are_rejected(labels: Any, words: str) -> None:

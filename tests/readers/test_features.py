@@ -118,7 +118,8 @@ def test_aslib_features_are_matched_by_instance(tmp_path: Path) -> None:
             "@attribute algorithm string", "@attribute runtime numeric", "@attribute runstatus {ok,timeout}", "@data",
             "i1,1,a,1,ok", "i1,1,b,2,ok", "i2,1,a,3,ok", "i2,1,b,4,ok"]  # fmt: skip
     values = ["@relation f", "@attribute instance_id string", "@attribute repetition numeric",
-              "@attribute clauses numeric", "@attribute ratio numeric", "@data", "i2,1,20,?", "i1,1,10,0.5"]  # fmt: skip
+              "@attribute clauses numeric", "@attribute ratio numeric", "@data", "i2,1,20,?",
+              "i1,1,10,0.5"]  # fmt: skip
     (tmp_path / "algorithm_runs.arff").write_text("\n".join(runs))
     (tmp_path / "feature_values.arff").write_text("\n".join(values))
     (tmp_path / "description.txt").write_text("algorithm_cutoff_time: 10\n")

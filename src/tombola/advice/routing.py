@@ -90,8 +90,9 @@ class Routing:
             return f"Features do not help here: the best fixed mix at the same cost ({self.fixed})."
         if self.helps:
             return (
-                f"Route by features: on this list {self._gain_text} less loss a row than always {self.fixed}; on average "
-                f"{self._average} at most {format_number(self.risk)} rows worse than not routing, whatever the features."
+                f"Route by features: on this list {self._gain_text} less loss a row than always {self.fixed}; on "
+                f"average {self._average} at most {format_number(self.risk)} rows worse than not routing, whatever "
+                "the features."
             )
         return f"Features do not help here: {self.fixed}."
 
@@ -102,17 +103,17 @@ class Routing:
         share = f"{100 * self.share_of_gap.value:.0f} % of the gap to the best action of every row"
         if self.budget is not None:
             return (
-                f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders; the budget is never "
-                "exceeded. It sees whole rows with their costs after each round."
+                f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders; the budget is "
+                "never exceeded. It sees whole rows with their costs after each round."
             )
         assert self.against_safe is not None
         averaged, realised = (next(r for r in self.rows if r.name.endswith(end)) for end in ("averaged", "realised"))
         worse = self.against_safe.value
         return (
-            f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders. Mean loss averaged over "
-            f"the guard's draws {averaged.mean_loss.value:.4f}, realised {realised.mean_loss.value:.4f}; against the safe "
-            f"learner {format_number(abs(worse))} rows {'worse' if worse > 0 else 'better'} on average {self._average}. "
-            "It sees whole rows after each round."
+            f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders. Mean loss averaged "
+            f"over the guard's draws {averaged.mean_loss.value:.4f}, realised {realised.mean_loss.value:.4f}; against "
+            f"the safe learner {format_number(abs(worse))} rows {'worse' if worse > 0 else 'better'} on average "
+            f"{self._average}. It sees whole rows after each round."
         )
 
     @property
@@ -214,10 +215,13 @@ def _budgeted_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Flo
     gains = mix - runs["loss"] / pool.rows
     exact = np.full(len(gains), mix)
     return Routing(
-        "RoutedLP", mix_text(pool, best), _statistics.mean(gains), _statistics.mean(gains / max(mix - oracle, 1e-12)), None,
+        "RoutedLP", mix_text(pool, best), _statistics.mean(gains), _statistics.mean(gains / max(mix - oracle, 1e-12)),
+        None,
         (
             RoutingRow("RoutedLP", routed, _statistics.mean(runs["spent"])),
-            RoutingRow("best fixed mix", _statistics.mean(exact), _statistics.mean(0 * exact + pool.rows * best.cost[0])),
+            RoutingRow(
+                "best fixed mix", _statistics.mean(exact), _statistics.mean(0 * exact + pool.rows * best.cost[0])
+            ),
         ),
         np.zeros(0), np.zeros((len(gains), 0)), Routed().risk, 0, float(request.amounts[0]), len(pool.feature_names),
     )  # fmt: skip

@@ -1,8 +1,9 @@
 """Budget: the amount of each resource, or a target for the mean loss.
 
-Amounts are in the units of the costs. They are never exceeded, not even by a rounding error. Costs are therefore counted in ticks, integers held in
-float64. A tick of a resource is the power of two for which the amount has 52 bits; a cost is rounded up to whole
-ticks, the amount down. Integers below 2^53 add and subtract without error, so for the exact sums
+Amounts are in the units of the costs. They are never exceeded, not even by a rounding error. Costs are therefore
+counted in ticks, integers held in float64. A tick of a resource is the power of two for which the amount has 52 bits;
+a cost is rounded up to whole ticks, the amount down. Integers below 2^53 add and subtract without error, so for the
+exact sums
 
     spent  <=  tick * (ticks spent)  <=  tick * (ticks of the amount)  <=  amount,
 
@@ -335,6 +336,7 @@ def _numbers(name: str, values: Any, shown: Any = None) -> Floats:
         )
     if ((array > 0) & (array < MIN_AMOUNT)).any():
         raise ParameterError(
-            f"Budget: {name} must be 0 or at least {MIN_AMOUNT:g}, got {array[array > 0].min():g}; count in smaller units."
+            f"Budget: {name} must be 0 or at least {MIN_AMOUNT:g}, got {array[array > 0].min():g}; count in smaller "
+            "units."
         )
     return array

@@ -124,7 +124,8 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
 
     Costs are scaled by the largest one. Rates that no cost exceeds are left out.
 
-    >>> program, unit = target_as_budget(np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]]), np.array([9.0]), 0.25)
+    >>> losses, costs = np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]])
+    >>> program, unit = target_as_budget(losses, costs, np.array([9.0]), 0.25)
     >>> best_mix(*program)[0].tolist(), unit
     ([0.0, 0.5, 0.5], 4.0)
     """

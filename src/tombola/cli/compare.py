@@ -64,7 +64,8 @@ def compare(
 
     check_page(out, table)
     request = CompareRequest(
-        Conditions(feedback, delay, switching_price), split_learners(learners), split_commas(orders), parse_amounts(budget),
+        Conditions(feedback, delay, switching_price), split_learners(learners), split_commas(orders),
+        parse_amounts(budget),
         repetitions, seed, target,
     )  # fmt: skip
     read = read_table(table, rescale=rescale, missing=missing, **table_options)

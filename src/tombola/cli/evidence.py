@@ -354,8 +354,8 @@ def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list
             columns[name] = _ranks(cells)
     if not columns or (requested and ignored):
         raise TableError(
-            f"{source.source}: expected a column of numbers, got {_ignored_text(ignored)}; repair a cell, or name other "
-            "columns with --columns."
+            f"{source.source}: expected a column of numbers, got {_ignored_text(ignored)}; repair a cell, or name "
+            "other columns with --columns."
         )
     return list(columns), np.column_stack(list(columns.values())), ignored
 
@@ -435,8 +435,8 @@ def _write_order(out: Path, sentence: str, facts: dict[str, Any], path: list[tup
                   alt=f"Evidence against random order by row. {sentence}")  # fmt: skip
     caption = (
         f"Largest wealth of the test martingale so far, for at most {MAX_FIGURES} columns. In random order it ever "
-        "reaches the dashed line with at most half of the stated probability. The permutation test of the whole list is "
-        "not drawn."
+        "reaches the dashed line with at most half of the stated probability. The permutation test of the whole list "
+        "is not drawn."
     )
     alarm = () if facts["random"] else (("column", facts["column"]), ("alarm at row", f"{facts['row']:,}"))
     cards = (*alarm, ("rows", f"{facts['rows']:,}"), ("columns", str(len(facts["columns"]))),
@@ -535,8 +535,8 @@ def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: f
                   log_x=False, log_y=False, alt=alt)  # fmt: skip
     caption = (
         f"{result.outcome.capitalize()} after {result.rows:,} rows. The band contains the {kind} of the whole list at "
-        f"all times simultaneously with probability {1 - level:.3g}; dashed: the threshold. An outcome is one-sided, so "
-        "it may come a little before the band leaves the line."
+        f"all times simultaneously with probability {1 - level:.3g}; dashed: the threshold. An outcome is one-sided, "
+        "so it may come a little before the band leaves the line."
     )
     return Figure(text, caption, chart)
 

@@ -38,8 +38,8 @@ def rank(
 ) -> None:
     """Print the ranks that each candidate may have, at one level for all.
 
-    "On this list" is about exactly these rows. "Beyond this list" takes the rows as a sample of rows like these. Missing
-    cells are allowed if the rows answered so far are a random part of the list.
+    "On this list" is about exactly these rows. "Beyond this list" takes the rows as a sample of rows like these.
+    Missing cells are allowed if the rows answered so far are a random part of the list.
     """
     from tombola._files import write_atomic
     from tombola.ranking import rank as rank_table

@@ -43,7 +43,7 @@ def start(
     learner: Annotated[
         str,
         typer.Option(
-            help="For example UCB2 or 'Exp3(rate=0.1)'. Default: Thrifty; with a budget ThriftyLP; with features Routed."
+            help="Such as UCB2 or 'Exp3(rate=0.1)'. Default: Thrifty; with a budget ThriftyLP; with features Routed."
         ),
     ] = "",
     features: Annotated[
@@ -358,8 +358,8 @@ def _column_unit(session: "SessionFile", name: str, given: "Kind | None", limits
     stated = [kind for kind in (given, session.kind, by_name) if kind is not None]
     if not stated:
         raise TableError(
-            f"session record: expected losses (lower is better) or scores (higher is better, yes is good), got a column "
-            f"called {name!r}, which can be either; add --scores, or --losses."
+            "session record: expected losses (lower is better) or scores (higher is better, yes is good), got a "
+            f"column called {name!r}, which can be either; add --scores, or --losses."
         )
     # An option that differs from the name of the column is an explicit choice; the session's direction is fixed.
     if session.kind is not None and set(stated) != {session.kind}:
@@ -367,8 +367,8 @@ def _column_unit(session: "SessionFile", name: str, given: "Kind | None", limits
             f"session record: expected {session.kind}, as stated when the session was started, got {stated[0]} "
             f"in column {name!r}; leave out the option, or rename the column to outcome."
             if given is not None
-            else f"session record: expected {session.kind}, as stated when the session was started, got a column called "
-            f"{name!r}; rename it to outcome if it has {session.kind}."
+            else f"session record: expected {session.kind}, as stated when the session was started, got a column "
+            f"called {name!r}; rename it to outcome if it has {session.kind}."
         )
     return OutcomeUnit(stated[0], *_limits(limits, session.range))
 

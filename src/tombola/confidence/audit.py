@@ -154,7 +154,8 @@ class Audit:
     them is refuted, so these divide the share.
 
     >>> from tombola.confidence import parse_statement
-    >>> audit = Audit([parse_statement("mean(score) > 0.5"), parse_statement("share(ok = yes) >= 0.9")], population=1000)
+    >>> statements = [parse_statement("mean(score) > 0.5"), parse_statement("share(ok = yes) >= 0.9")]
+    >>> audit = Audit(statements, population=1000)
     >>> audit.extend({"score": [0.7, 0.8] * 30, "ok": ["yes", "no"] * 30})
     >>> for result in audit.results():
     ...     print(result)

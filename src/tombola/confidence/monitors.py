@@ -145,8 +145,8 @@ class ActionMonitor:
         size = float(session.horizon if population is None else population)
         if size < session.horizon:
             raise ParameterError(
-                f"ActionMonitor: population must be at least the horizon, {session.horizon} rounds, got {population!r}; "
-                "give the number of rows of the pool."
+                f"ActionMonitor: population must be at least the horizon, {session.horizon} rounds, got "
+                f"{population!r}; give the number of rows of the pool."
             )
         self.level = level
         full = session.feedback_model.full_feedback

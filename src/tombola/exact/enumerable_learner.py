@@ -78,8 +78,8 @@ class EnumerableLearner(ABC):
         reason: part of the message.
         """
         return ParameterError(
-            f"{self._owner}: expected a learner with known probabilities of its random choices, got {self._name} ({reason}); "
-            "write compare(...) to estimate its regret from many orders."
+            f"{self._owner}: expected a learner with known probabilities of its random choices, got {self._name} "
+            f"({reason}); write compare(...) to estimate its regret from many orders."
         )
 
 

@@ -278,8 +278,8 @@ class BudgetedFeedback(FeedbackModel):
         if table.shape != worst.shape or not ((table >= 0) & (table <= worst)).all():
             raise FeedbackError(
                 f"{owner}: cost must be {_count(worst.shape[0], 'action')} x {_count(worst.shape[1], 'resource')}, "
-                f"from 0 to the worst cost declared, got {' '.join(repr(cost).split())}; declare a larger worst cost from "
-                "the start."
+                f"from 0 to the worst cost declared, got {' '.join(repr(cost).split())}; declare a larger worst cost "
+                "from the start."
             )
         if (other := np.argwhere((table != prices) & ~np.isnan(prices))).size:
             row, resource = other[0].tolist()

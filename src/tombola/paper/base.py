@@ -6,9 +6,10 @@ A claim is divided into units. Each unit is run, cached and resumed independentl
 (its settings) and produces rows of JSON values; the verdict and the chart read rows and nothing else.
 
 The fields of a claim are the components it tests: learners, orders, bounds, confidence intervals. A fault replaces one
-of them by a wrong one; each fault must change the verdict (`tombola.paper.faults`). So must each source fault, a changed
-expression in a function of the package that the claim is about. Bounds are often many times the measured value, so
-claims also compare learners with twins (`tombola.paper.twins`) and bounds with their formulas, written out again.
+of them by a wrong one; each fault must change the verdict (`tombola.paper.faults`). So must each source fault, a
+changed expression in a function of the package that the claim is about. Bounds are often many times the measured
+value, so claims also compare learners with twins (`tombola.paper.twins`) and bounds with their formulas, written out
+again.
 """
 
 import inspect

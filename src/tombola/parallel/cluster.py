@@ -78,8 +78,8 @@ def cluster_map(client: Client, work: Callable[..., Result], pieces: Sequence[tu
             failures += 1
             if failures == MAX_FAILURES:
                 raise ParameterError(
-                    f"{option_text('cluster')}: expected workers that keep running, got {failures} failures at the same "
-                    "piece of work; give them more memory, or fewer threads each."
+                    f"{option_text('cluster')}: expected workers that keep running, got {failures} failures at the "
+                    "same piece of work; give them more memory, or fewer threads each."
                 ) from None
 
 

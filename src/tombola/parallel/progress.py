@@ -1,6 +1,7 @@
 """Progress: a bar on a terminal, a line in a notebook, nothing elsewhere.
 
-rich draws its bars in notebooks with ipywidgets, which many of them lack; the display protocol of IPython is always there.
+rich draws its bars in notebooks with ipywidgets, which many of them lack; the display protocol of IPython is always
+there.
 """
 
 import sys

@@ -8,13 +8,13 @@ about    the configuration as JSON values, its digest, and the number and digest
 pool     the row ids with their place, counted from 1, and the cells of the list's own columns (JSON)
 events   number (counted from 1), kind, key (the ticket), value (JSON) and digest
 
-Every event carries a digest of itself and of the digest before it, and so does every row id. Reading verifies the chain,
-so that a changed, missing or added record raises SessionError. Digests detect accidents, not attackers: the owner of
-the log checks the shape of every event and replays it.
+Every event carries a digest of itself and of the digest before it, and so does every row id. Reading verifies the
+chain, so that a changed, missing or added record raises SessionError. Digests detect accidents, not attackers: the
+owner of the log checks the shape of every event and replays it.
 
-Durability: a transaction is atomic also under `kill -9` (SQLite rolls back when the file is opened next), is on the disk
-when it returns (synchronous=EXTRA), and excludes other writers. The rollback journal is used instead of the write-ahead
-log, which needs shared memory and so does not work across machines.
+Durability: a transaction is atomic also under `kill -9` (SQLite rolls back when the file is opened next), is on the
+disk when it returns (synchronous=EXTRA), and excludes other writers. The rollback journal is used instead of the
+write-ahead log, which needs shared memory and so does not work across machines.
 
     log = EventLog.create(path, "Owner", {"kind": "session", ...}, ids)
     with log.writing():                     # or log.reading(): a consistent snapshot
@@ -22,8 +22,8 @@ log, which needs shared memory and so does not work across machines.
             state.apply(event)
         log.append("ticket", 1, [0, 0.5])   # on the disk when the block ends
 
-An exception inside `writing` undoes the appended events. The owner then drops its state and calls `rewind`, and the next
-`unread` starts at the first event.
+An exception inside `writing` undoes the appended events. The owner then drops its state and calls `rewind`, and the
+next `unread` starts at the first event.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 
 | kind | key | value |
 |---|---|---|
-| ticket | round | `[action, probability]`, probability null where it has no formula; label learners: also the features; |
+| ticket | round | `[action, probability]`, null without a formula; label learners: also the features; |
 | | | routers: also the decision (a list, see `Session.decision_of`) and, in a saved session, the features |
 | outcome, amend | round | the encoded outcome: a list of `outcome_width` floats |
 | cancel | round | null |

@@ -3,7 +3,8 @@
 b_t and a_t are the losses of the safe learner and of the router in round t, both seen after the round (full
 information). d_t = b_t - a_t. The router is played with probability p_t = min(1, rate_t * C_t), where the capital C_t
 starts at `risk` and grows by p_t d_t. Since p_t <= C_t and d_t >= -1, the capital never falls below 0, so the loss
-averaged over the guard's random draws is at most that of the safe learner plus `risk`, for every order and every router.
+averaged over the guard's random draws is at most that of the safe learner plus `risk`, for every order and every
+router.
 
 The promise is about this average. The realised loss has the noise of the draws. The guard's random stream must not be
 visible to the models: a router that sees the draw can lose without limit.

@@ -1,10 +1,11 @@
 """RoutedLP: routing by features under a hard budget, one linear program over actions, null and routers (Theorem C6).
 
 At solve times (rows seen grow by `growth`) the program chooses a mix of columns for the budget left per row left. The
-columns are the k actions, the null action, and for each model two routers: argmin of predicted loss + price x predicted
-cost over actions and null, at the two prices around the rate, found by bisection on out-of-bag choices with true costs.
-All columns are measured with true losses and costs; routers by their out-of-bag choices, never by rows they were trained
-on. The budget tracker is asked with the largest possible cost of the action, so no router can overspend.
+columns are the k actions, the null action, and for each model two routers: argmin of predicted loss + price x
+predicted cost over actions and null, at the two prices around the rate, found by bisection on out-of-bag choices with
+true costs. All columns are measured with true losses and costs; routers by their out-of-bag choices, never by rows
+they were trained on. The budget tracker is asked with the largest possible cost of the action, so no router can
+overspend.
 
 Out-of-bag measurement has no bound; Theorem C6 is for halves. The budget is never exceeded in either case.
 """

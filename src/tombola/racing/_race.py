@@ -46,15 +46,14 @@ COST_ROUNDING = 1e-12
 class Race(ProcessBound):
     """Race of candidates on a list of rows.
 
-    The best candidate is ever dropped with probability at most `level`.
-    `rows` are the names of the rows, or their number. The race shuffles them. Options and questions: see `RaceSettings`.
-    When `max_calls` or `max_cost` is reached, no more calls are issued, and `answer` lists the remaining candidates.
-    `known` has answers on file, for any set of cells that was fixed before the race: a table (rows, k) with NaN where
-    unknown, or a mapping from candidates to answers. They cost no call.
-    `history` is a table (rows, h) of numbers known of every row, such as losses of candidates that do not take part.
-    Predictions from it make the evidence sharper.
-    `strata` has the group of every row. The question is then asked for each group, too, and `by_group` has the answers:
-    any of them, or the one for the whole list, is wrong with probability at most `level`.
+    The best candidate is ever dropped with probability at most `level`. `rows` are the names of the rows, or their
+    number. The race shuffles them. Options and questions: see `RaceSettings`. When `max_calls` or `max_cost` is
+    reached, no more calls are issued, and `answer` lists the remaining candidates. `known` has answers on file, for
+    any set of cells that was fixed before the race: a table (rows, k) with NaN where unknown, or a mapping from
+    candidates to answers. They cost no call. `history` is a table (rows, h) of numbers known of every row, such as
+    losses of candidates that do not take part. Predictions from it make the evidence sharper. `strata` has the group
+    of every row. The question is then asked for each group, too, and `by_group` has the answers: any of them, or the
+    one for the whole list, is wrong with probability at most `level`.
 
     >>> race = Race(["small", "large"], rows=1000, seed=1)
     >>> while not race.done:

@@ -3,8 +3,8 @@
 H_ab is the hypothesis "L(a) <= L(b)". Its e-process E_ab bets on the differences loss(a) - loss(b). Rejecting H_ab
 proves "b before a". With k candidates there are M = k (k - 1) / 2 unordered pairs; a pair is rejected at E_ab >= M /
 level (Corollary 1). Then, with probability at least 1 - level, no claim contradicts the order by mean loss, ties in
-file order, at any time. The union runs over M hypotheses and not over k (k - 1), because of H_ab and H_ba the order by mean
-loss makes only one relevant.
+file order, at any time. The union runs over M hypotheses and not over k (k - 1), because of H_ab and H_ba the order by
+mean loss makes only one relevant.
 """
 
 import math

@@ -285,7 +285,8 @@ def _open_text(result: Result) -> str:
         ahead = tuple(name for name in result.answer if means[name] < last - ROUNDING_SLACK)
         tied = tuple(name for name in result.answer if name not in ahead)
         behind = f", behind {_join(ahead)}" if ahead else ""
-        return f"not separable on this list: {_join(tied)} have the same mean loss on all rows{behind}{_confidence(result)}"
+        tie = f"{_join(tied)} have the same mean loss on all rows"
+        return f"not separable on this list: {tie}{behind}{_confidence(result)}"
     target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
     words = f"{target} of {_candidates(result)} is among {_join(result.active)}{_confidence(result)}{_lead(result)}"
     if result.rows_counted == result.rule.rows:
@@ -312,12 +313,13 @@ def _place_text(result: Result, rule: Place) -> str:
     name, ranks = result.candidates[rule.candidate], rule.rank_set()
     if rule.is_contradictory:
         return (
-            f"contradiction: the rank of {name} was proved above {ranks[0] - 1} and below {ranks[1] + 1}, which happens "
-            f"with probability {result.settings.level:g} or less; start again with another seed"
+            f"contradiction: the rank of {name} was proved above {ranks[0] - 1} and below {ranks[1] + 1}, which "
+            f"happens with probability {result.settings.level:g} or less; start again with another seed"
         )
     if result.proved:
         return f"{name} has rank {ranks[0]} of {_candidates(result)}{_confidence(result)}"
-    return f"{_open_prefix(result)}: {name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}{_confidence(result)}"
+    rank = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}"
+    return f"{_open_prefix(result)}: {rank}{_confidence(result)}"
 
 
 def _open_prefix(result: Result) -> str:

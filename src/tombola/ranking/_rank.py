@@ -134,7 +134,8 @@ def _units(losses: Floats, clusters: Any) -> tuple[Floats, float]:
         return losses, 1.0
     if len(clusters) != losses.shape[0]:
         raise ParameterError(
-            f"rank: expected a cluster for each of the {losses.shape[0]} rows, got {len(clusters)}; give one for each row."
+            f"rank: expected a cluster for each of the {losses.shape[0]} rows, got {len(clusters)}; give one for each "
+            "row."
         )
     _, index, sizes = np.unique(np.asarray([str(one) for one in clusters]), return_inverse=True, return_counts=True)
     sums = np.zeros((sizes.size, losses.shape[1]))
@@ -206,8 +207,8 @@ def _beyond(rows: Floats, level: float, seed: int, *, asked: bool) -> Reading | 
         if not asked:
             return None
         raise ParameterError(
-            f"rank: expected enough rows or clusters to separate {k} candidates at level {level:g}, got {n}, with which "
-            "no result could prove anything beyond this list; collect more, or rank on this list only."
+            f"rank: expected enough rows or clusters to separate {k} candidates at level {level:g}, got {n}, with "
+            "which no result could prove anything beyond this list; collect more, or rank on this list only."
         )
     before = close_transitively(pair_pvalues(rows, seed=seed).T <= level / _pairs(k))
     contradiction = bool((before & before.T).any())

@@ -31,8 +31,8 @@ def check_memory(source: str, size: int) -> None:
     """Raise if `size` bytes are more than half of this machine's memory."""
     if size > machine_memory() // 2:
         raise TableError(
-            f"{source}: expected a table that fits into half of this machine's memory ({machine_memory() / 2e9:.1f} GB), got "
-            f"{size / 1e9:.1f} GB; save it as .npy in float32, which is not read into memory."
+            f"{source}: expected a table that fits into half of this machine's memory ({machine_memory() / 2e9:.1f} "
+            f"GB), got {size / 1e9:.1f} GB; save it as .npy in float32, which is not read into memory."
         )
 
 

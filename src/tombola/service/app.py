@@ -232,7 +232,8 @@ async def _problem_reply(request: Request, error: ProblemError) -> Response:
 async def _http_reply(request: Request, error: HTTPException) -> Response:
     kinds = {404: "a known path", 405: "another method"}
     expected = kinds.get(error.status_code, "a valid request")
-    detail = f"request: expected {expected}, got {request.method} {request.url.path!r:.200}; see the how-to on tombola serve."
+    got = f"{request.method} {request.url.path!r:.200}"
+    detail = f"request: expected {expected}, got {got}; see the how-to on tombola serve."
     return ProblemError(error.status_code, "http", detail, error.headers).response()
 
 

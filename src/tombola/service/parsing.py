@@ -33,7 +33,8 @@ async def read_body(request: Request) -> bytes:
                 raise ProblemError(
                     413,
                     "too-large",
-                    f"{request.method}: expected a body of at most {MAX_BODY_BYTES} bytes, got more; split the request.",
+                    f"{request.method}: expected a body of at most {MAX_BODY_BYTES} bytes, got more; split the "
+                    "request.",
                 )
     except ClientDisconnect:
         raise ProblemError(

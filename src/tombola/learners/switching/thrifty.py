@@ -1,6 +1,7 @@
 """Thrifty, for many actions: explore only if it can pay in the remaining rounds.
 
-It may differ from FrugalUCB as long as its exploration budget lasts, so its bound is twice the sum that bounds its indices.
+It may differ from FrugalUCB as long as its exploration budget lasts, so its bound is twice the sum that bounds its
+indices.
 
 The value of information, one look ahead at a time: Frazier, Powell and Dayanik 2008 (knowledge gradient), with as many
 plays as pay best (Frazier and Powell 2010), for online play (Ryzhov, Powell and Frazier 2012); the price of a switch,
@@ -157,11 +158,13 @@ class Thrifty(Learner):
     The spread of the means of the actions tried decides.
 
     With R rounds left, a visit of n = 1, 2, 4, .. rounds to action a, and then going on with it or with the best other
-    b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are posterior_mean of
+    b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are
+    posterior_mean of
     the mean losses, and M is the future mean of a. The cheapest visit is begun. Posterior means use a prior with
     the centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not
     broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
-    index with scale .7 asks for another action, losses and switch come from the exploration budget; once it is empty that decides.
+    index with scale .7 asks for another action, losses and switch come from the exploration budget; once it is empty
+    that decides.
     So for every pool in random order without delay its regret, with the price of its switches, is at most
     `bounds.thrifty`, of order sqrt(k T) + price k ln T. All formulas, the proof, and the tables it was tuned on:
     docs/theory/thrifty.md.

@@ -277,7 +277,8 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         last = levels(rows, "T")[-1]
         lost = {name: 100 * _share(rows, name, last) for name in self.learners}
         measured = (
-            f"{over} of {len(rows)} runs overspent; {differ} of {len(computed)} exact values differ; regret at most {max(shares):.2f} of the bounds; "
+            f"{over} of {len(rows)} runs overspent; {differ} of {len(computed)} exact values differ; regret at most "
+            f"{max(shares):.2f} of the bounds; "
             f"T = {last} loses, of T OPT: " + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
         )
         return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")

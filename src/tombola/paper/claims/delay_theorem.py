@@ -169,9 +169,10 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         random order.
     Meaning: On a shuffled list a delay costs a fixed number of rounds. In an adversarial order it costs in
         proportion to √(d T), so it grows with the list. Rows and learners are the same in both cases.
-    Limits: from the theorem: both bounds on three pools, and the corrected one, up to five times the regret, against its
-        plain sum; Hedge on given rows against its formula; by exchangeability, at most d more for the leader, 2 d for
-        Hedge and 2 d ⌈log T⌉ for Simulation in random order; in given order the exact regret of fair coin flips (Student)
+    Limits: from the theorem: both bounds on three pools, and the corrected one, up to five times the regret, against
+        its plain sum; Hedge on given rows against its formula; by exchangeability, at most d more for the leader, 2 d
+        for Hedge and 2 d ⌈log T⌉ for Simulation in random order; in given order the exact regret of fair coin flips
+        (Student)
     """
 
     learners: Learners = field(default_factory=default_learners)

@@ -79,9 +79,9 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     Meaning: Losses that drift slowly can only be compared by switching back and forth. In random order there is no
         drift.
     Limits: from the theorems for FrugalUCB: in given order its slope in T is at least that of T^(2/3) / log T,
-        shuffled at most that of √(T ln T) (regression); and for every learner, that it loses more in given order
-        than FrugalUCB shuffled, at the level of luck (the theorem bounds what a learner loses, not its slope at
-        these horizons, so the slopes of the others are shown and not judged); FrugalUCB against its twin, in every round
+        shuffled at most that of √(T ln T) (regression); and for every learner, that it loses more in given order than
+        FrugalUCB shuffled, at the level of luck (the theorem bounds what a learner loses, not its slope at these
+        horizons, so the slopes of the others are shown and not judged); FrugalUCB against its twin, in every round
     """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)

@@ -4,10 +4,10 @@ Regret and switches are of order sqrt(k T), up to logarithms.
 
 Gaps shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each learner is tested against its own
 guarantee: SerflingElimination against its bound at delta = 1/T, which has no term linear in T, its switches, and the
-probability of dropping the best action; the paper's elimination, which drops nothing at these horizons, against its exact
-regret. In given order the pools show the losses of the best action first, so that elimination without a shuffle drops
-it. The bound is many times the regret. So the learners are compared with twins round by round, and the paper's one on
-constant losses at a horizon at which it drops an action.
+probability of dropping the best action; the paper's elimination, which drops nothing at these horizons, against its
+exact regret. In given order the pools show the losses of the best action first, so that elimination without a shuffle
+drops it. The bound is many times the regret. So the learners are compared with twins round by round, and the paper's
+one on constant losses at a horizon at which it drops an action.
 """
 
 import math
@@ -137,10 +137,10 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     Meaning: Each change of action (another model, another tool) costs as much as a loss of 1. Playing in long blocks
         keeps switches few. The printed radius is too wide to drop any action at usual horizons; radii for finite
         lists are valid too, and drop actions early.
-    Limits: from the theorem: the bound of Serfling elimination at δ = 1/T, which is more than ten times the regret, so the
-        verdict rests on its formula, a slope in T of at most √T L, L = ln(kST), and its switches; the best action dropped with probability 1/T at
-        most (binomial); the exact regret of the faithful one (Student, two sides), also where it drops an action;
-        both eliminations against twins, in every round
+    Limits: from the theorem: the bound of Serfling elimination at δ = 1/T, which is more than ten times the regret, so
+        the verdict rests on its formula, a slope in T of at most √T L, L = ln(kST), and its switches; the best action
+        dropped with probability 1/T at most (binomial); the exact regret of the faithful one (Student, two sides),
+        also where it drops an action; both eliminations against twins, in every round
     """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)

@@ -107,9 +107,9 @@ class UniformConvergence(
     Meaning: After a part of a shuffled list the error rates of all rules are known, not only that of one chosen
         beforehand. The printed radius fails if the dimension is several times the number of rows seen; the corrected
         one holds, and a direct argument for finite lists gives a far smaller one.
-    Limits: from the lemma: each radius is missed in 5 % of the plays at most (binomial), and the corrected ones
-        never by all labellings; misses are far rarer than that, so each radius is also compared with its formula; on 7 of 14 rows the shares of plays are those of all 3,432 subsets (binomial, two
-        sides)
+    Limits: from the lemma: each radius is missed in 5 % of the plays at most (binomial), and the corrected ones never
+        by all labellings; misses are far rarer than that, so each radius is also compared with its formula; on 7 of 14
+        rows the shares of plays are those of all 3,432 subsets (binomial, two sides)
     """
 
     order: OrderLike = "random"

@@ -39,9 +39,9 @@ class Erratum(NamedTuple):
     evidence: computes the numbers.
 
     `relation` is the relation of the true value to a correct one: "equals", "at most" (the value is an upper bound),
-    "at least" (a lower bound), "within" (the true value is a limit for correct values), "tighter" (both values are upper
-    bounds, and the corrected one is smaller). `method` is the origin of the true value: "computed" independently of the
-    corrected text, or "arithmetic", which evaluates the corrected text and does not prove it.
+    "at least" (a lower bound), "within" (the true value is a limit for correct values), "tighter" (both values are
+    upper bounds, and the corrected one is smaller). `method` is the origin of the true value: "computed" independently
+    of the corrected text, or "arithmetic", which evaluates the corrected text and does not prove it.
     """
 
     number: int
@@ -80,8 +80,8 @@ def demonstrates(relation: str, printed: float, corrected: float, truth: float) 
 
     relation: as in `Erratum`.
 
-    >>> demonstrates("at most", printed=1.0, corrected=3.0, truth=2.0), demonstrates("at most", printed=2.5, corrected=3.0, truth=2.0)
-    (True, False)
+    >>> [demonstrates("at most", printed, corrected=3.0, truth=2.0) for printed in (1.0, 2.5)]
+    [True, False]
     """
     if relation == "tighter":
         return satisfies("at most", corrected, truth) and corrected < printed

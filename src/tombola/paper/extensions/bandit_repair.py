@@ -3,8 +3,8 @@
 It transfers learners for i.i.d. rows to random order.
 
 The birthday test under bandit feedback plays action 0 until one of its losses repeats, and then UCB1. On i.i.d. rows
-the test costs at most 2 sqrt(T); in random order no loss repeats, and the regret is (T + 1)/2 in every play. This pool has
-no noise in its better action, so it does not need optimism: a noisy one is compared with a twin round by round.
+the test costs at most 2 sqrt(T); in random order no loss repeats, and the regret is (T + 1)/2 in every play. This pool
+has no noise in its better action, so it does not need optimism: a noisy one is compared with a twin round by round.
 """
 
 from collections.abc import Callable
@@ -74,8 +74,9 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         where R(h) bounds the regret of the base on h i.i.d. rounds; the birthday test alone has T/2.
     Meaning: A learner for i.i.d. data may fail on a shuffled list. It can be used there even under bandit feedback:
         train it on draws from the losses seen, with optimistic values for uncertain ones.
-    Limits: directly exactly (T + 1)/2 in every play; simulated the bound of the theorem, and less than a third of
-        the direct play, which the bound implies from T = 2^17 on; UCB1 simulated on noisy losses against a twin, in every round
+    Limits: directly exactly (T + 1)/2 in every play; simulated the bound of the theorem, and less than a third of the
+        direct play, which the bound implies from T = 2^17 on; UCB1 simulated on noisy losses against a twin, in every
+        round
     """
 
     direct: Callable[[int], Learner] = birthday_test

@@ -3,8 +3,8 @@
 EmpiricalLP keeps no margin.
 
 It solves its linear program again whenever the number of rows has doubled. The second pool exchanges the better action
-at these rounds: in given order the learner is always wrong and earns nothing; in random order its regret is far below its
-bound.
+at these rounds: in given order the learner is always wrong and earns nothing; in random order its regret is far below
+its bound.
 """
 
 from collections.abc import Callable
