@@ -38,3 +38,14 @@ def split_commas(text: str) -> tuple[str, ...]:
     ('random', 'given')
     """
     return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+Url = Annotated[
+    str,
+    typer.Option(help="Address of tombola serve, such as http://127.0.0.1:8787; the first argument is a name there."),
+]
+Token = Annotated[str, typer.Option(envvar="TOMBOLA_TOKEN", help="With --url: your token.")]
+ReissueAfter = Annotated[
+    float | None,
+    typer.Option(help="With --url: first those issued so many seconds ago that have no answer. Default: none.", min=0),
+]

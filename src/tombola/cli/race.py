@@ -6,14 +6,15 @@ undecided; so does `status --exit-code`.
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from tombola._formatting import escape_control
-from tombola.cli.options import CORES, Json, Seeds, Workers, split_commas
+from tombola.cli.options import CORES, Json, ReissueAfter, Seeds, Token, Url, Workers, split_commas
 from tombola.cli.printing import new_table, print_error, show
 from tombola.cli.race_options import MakeSettings, Question, RankOf, with_race_options
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
 
     from tombola.persistence.race_file import RaceFile
     from tombola.pool import Pool
-    from tombola.racing import Plan, Race, SubprocessEvaluator
+    from tombola.racing import Call, Plan, RaceSettings, SubprocessEvaluator
     from tombola.racing.predictions import SideInformation
     from tombola.racing.report import RaceReport
     from tombola.racing.run_times import RunTimes
+    from tombola.service.client import RaceClient
 
-EXIT_REFUTED, EXIT_UNDECIDED = 1, 3
+# Exit codes by `proved`: answered, a gate refuted, undecided.
+EXIT_CODES: dict[bool | None, int] = {True: 0, False: 1, None: 3}
 # Share of all calls above which `plan` suggests --within.
 EXPENSIVE_SHARE = 0.5
 # Answers that `plan` spells out.
@@ -139,22 +142,29 @@ def next_(
         None
     ),
     again: Annotated[bool, typer.Option("--again", help="First list the calls without an answer.")] = False,  # noqa: FBT002
+    url: Url = "",
+    token: Token = "",
+    reissue_after: ReissueAfter = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Print the next calls, each with its ticket: which candidate on which row."""
-    with _open(file) as race_file:
-        calls = race_file.race.pending[:count] if again else []
+    from tombola.persistence.race_file import RaceFile
+
+    with _open_at(file, url, token) as opened:
+        calls = opened.pending[:count] if again else []
         if not again or (count is not None and len(calls) < count):
-            calls = calls + race_file.calls(None if count is None else count - len(calls))
-        now = race_file.race
+            more = None if count is None else count - len(calls)
+            calls = calls + (
+                opened.calls(more) if isinstance(opened, RaceFile) else opened.calls(more, reissue_after=reissue_after)
+            )
+        waiting, line = len(opened.pending), _summary(opened)[1]
     if as_json:
         typer.echo(json.dumps([call._asdict() for call in calls]))
         return
     for call in calls:
         show(f"ticket {call.ticket}: {call.candidate} on {call.row}", soft=True)
     if not calls:
-        waiting = len(now.pending)
-        show(f"{waiting} calls wait for an answer; --again lists them" if waiting else now.verdict, soft=True)
+        show(f"{waiting} calls wait for an answer; --again lists them" if waiting else line, soft=True)
 
 
 @app.command()
@@ -166,13 +176,14 @@ def record(
     cost: Annotated[float, typer.Option(help="Cost of the call.", min=0)] = 0.0,
     failed: Annotated[bool, typer.Option("--failed", help="Mark the call as failed; it counts as loss 1.")] = False,  # noqa: FBT002
     csv: Annotated[Path | None, typer.Option(help="Many answers: ticket (or candidate, row), loss (or score).")] = None,
+    url: Url = "",
+    token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Record the answer to a call, or many from a CSV file, in any order."""
     from tombola.errors import FeedbackError
     from tombola.persistence.race_csv import read_answers
     from tombola.racing import Event
-    from tombola.racing.driver import progress_line
 
     extra = csv is not None and (loss is not None or score is not None or cost != 0 or failed)
     if (ticket is None) == (csv is None) or (loss is not None and score is not None) or extra:
@@ -180,17 +191,17 @@ def record(
             "race record: expected either a ticket with its loss, or a table of them, got both or neither; "
             "write record FILE 17 --loss 0.25, or record FILE --csv answers.csv."
         )
-    with _open(file) as race_file:
+    with _open_at(file, url, token) as opened:
         if csv is not None:
-            answers = read_answers(csv, race_file)
+            answers = read_answers(csv, *_issued_calls(opened))
         else:
             answers = [Event("answer", ticket or 0, loss if score is None else 1.0 - score, cost, failed)]
-        new = race_file.record_all(answers)
-        now = race_file.race
+        new = opened.record_all(answers)
+        done, line = _summary(opened)
     if as_json:
-        typer.echo(json.dumps({"recorded": new, "already_recorded": len(answers) - new, "done": now.done}))
+        typer.echo(json.dumps({"recorded": new, "already_recorded": len(answers) - new, "done": done}))
     else:
-        show(f"{new} recorded; {now.verdict if now.done else progress_line(now)}", soft=True)
+        show(f"{new} recorded; {line}", soft=True)
 
 
 @app.command()
@@ -214,7 +225,7 @@ def status(
         _show_report(report, file)
         _show_run_times(times)
     if exit_code:
-        raise typer.Exit(_exit_code(report.race))
+        raise typer.Exit(EXIT_CODES[report.race.proved])
 
 
 @app.command()
@@ -251,7 +262,7 @@ def run(
     settings: MakeSettings,
     rows: RowsFile,
     candidate: Annotated[list[str], typer.Option(help="'name=COMMAND {row}', once per candidate.")],
-    file: NewFile,
+    file: Annotated[Path | None, typer.Option(help="The race file; not with --url.")] = None,
     loss: Annotated[str, typer.Option(help="stdout: last line is the loss (and cost); exit; seconds.")] = "stdout",
     cap: Annotated[float | None, typer.Option(help="With --loss seconds: the time that counts as loss 1.")] = None,
     workers: Annotated[int, typer.Option(help="Commands at a time.", min=1)] = 1,
@@ -263,22 +274,35 @@ def run(
     known: Known = None,
     out: Annotated[Path | None, typer.Option(help="A page to write, such as race.html.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,  # noqa: FBT002 - a flag
+    url: Url = "",
+    token: Token = "",
+    reissue_after: ReissueAfter = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Run commands until the question is answered; run again to continue."""
+    """Run commands until the question is answered; run again to continue.
+
+    With --url, ROWS is the name of a race at that server, and several machines may run it at the same time.
+    """
     from tombola._files import write_atomic
     from tombola.cli.options import check_page
+    from tombola.errors import ParameterError
     from tombola.persistence.race_file import RaceFile
     from tombola.racing import SubprocessEvaluator
     from tombola.racing.driver import run_race_file
     from tombola.racing.report import RaceReport
     from tombola.readers.cells import read_row_list
 
-    check_page(out, str(rows), str(file))
     commands = _commands(candidate)
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     evaluator.check()
     chosen = settings(commands)
+    if url:
+        _check_only_remote(chosen, {"--file": file, "--id": column, "--known": known, "--out": out})
+        log = None if quiet else print_error
+        _run_remote(url, token, str(rows), evaluator, workers, max_seconds, log, reissue_after, as_json=as_json)
+    if file is None:
+        raise ParameterError("race run: expected a race file, got none; write --file my.race, or --url ADDRESS.")
+    check_page(out, str(rows), str(file))
     if cap is not None and chosen.max_cost is not None and chosen.max_call_cost is None:
         # With --loss seconds the cost is the run time, and the cap bounds it.
         chosen = replace(chosen, max_call_cost=cap)
@@ -297,7 +321,50 @@ def run(
             show(f"written: {out}", soft=True)
         if hint := evaluator.hint(now):
             show(hint, soft=True)
-    raise typer.Exit(_exit_code(now))
+    raise typer.Exit(EXIT_CODES[now.proved])
+
+
+def _check_only_remote(chosen: "RaceSettings", given: dict[str, Any]) -> None:
+    """Reject options that belong to the start of a race, which the server has."""
+    from tombola.errors import ParameterError
+    from tombola.racing import RaceSettings
+
+    wrong = [name for name, value in given.items() if value]
+    if wrong or chosen != RaceSettings(chosen.candidates):
+        raise ParameterError(
+            f"race run: expected only commands with --url, got {wrong[0] if wrong else 'options of the race'}; give "
+            "it to race start, before the race is served."
+        )
+
+
+def _run_remote(
+    url: str,
+    token: str,
+    name: str,
+    evaluator: "SubprocessEvaluator",
+    workers: int,
+    max_seconds: float | None,
+    log: "Callable[[str], None] | None",
+    reissue_after: float | None,
+    *,
+    as_json: bool,
+) -> NoReturn:
+    """Run the commands of a served race, print its verdict, and exit."""
+    import asyncio
+
+    from tombola.service.client import AsyncRaceClient
+    from tombola.service.remote_race import run_remote_race
+
+    async def run_it() -> dict[str, Any]:
+        async with AsyncRaceClient(url, token, name) as client:
+            return await run_remote_race(client, evaluator, workers, max_seconds, log, reissue_after)
+
+    found = asyncio.run(run_it())
+    if as_json:
+        typer.echo(json.dumps(found))
+    else:
+        show(found["verdict"], soft=True)
+    raise typer.Exit(EXIT_CODES[found["proved"]])
 
 
 @app.command("table")
@@ -372,8 +439,35 @@ def _open(path: Path) -> "RaceFile":
     return RaceFile.open(path)
 
 
-def _exit_code(race: "Race") -> int:
-    return {True: 0, False: EXIT_REFUTED, None: EXIT_UNDECIDED}[race.proved]
+def _open_at(file: Path, url: str, token: str) -> "RaceFile | RaceClient":
+    """Open a race file, or with --url the race of this name."""
+    if not url:
+        return _open(file)
+    from tombola.service.client import RaceClient
+
+    return RaceClient(url, token, str(file))
+
+
+def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
+    """Return whether a race is done, and its verdict or its progress."""
+    from tombola.persistence.race_file import RaceFile
+    from tombola.racing.driver import progress_line
+
+    if isinstance(opened, RaceFile):
+        race = opened.race
+        return race.done, race.verdict if race.done else progress_line(race)
+    now = opened.verdict()
+    return now["done"], now["verdict"] if now["done"] else now["progress"]
+
+
+def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str], int], Callable[[int], Call | None]]":
+    """Return the tickets by candidate and row, and a function from tickets to calls; over HTTP the pending ones."""
+    from tombola.persistence.race_file import RaceFile
+
+    if isinstance(opened, RaceFile):
+        return opened.tickets(), opened.race.call
+    calls = {call.ticket: call for call in opened.pending}
+    return {(call.candidate, call.row): ticket for ticket, call in calls.items()}, calls.get
 
 
 def _show_report(report: "RaceReport", file: Path) -> None:

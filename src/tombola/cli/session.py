@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tombola._formatting import escape_control
+from tombola.cli.options import ReissueAfter, Token, Url
 from tombola.cli.printing import new_table, show
 
 if TYPE_CHECKING:
+    from tombola.cli.remote import RemoteSession
     from tombola.persistence.session_csv import OutcomeUnit
     from tombola.persistence.session_events import Losses
     from tombola.persistence.session_file import Assignment, SessionFile
@@ -126,12 +128,15 @@ def next_(
         typer.Option(help="Write the tickets to .csv or .xlsx, with the list's own columns and a blank outcome."),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="List the pending tickets again; issue none.")] = False,  # noqa: FBT002
+    url: Url = "",
+    token: Token = "",
+    reissue_after: ReissueAfter = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Issue tickets: print which action to play on which row, or write a list to work through."""
     from tombola.persistence.session_csv import check_daily_list, write_daily_list
 
-    with _open(file) as session:
+    with _open_at(file, url, token, reissue_after) as session:
         if out is not None:
             check_daily_list(out, file)
         assignments = session.pending if again else session.next(count)
@@ -142,7 +147,8 @@ def next_(
     elif out is not None:
         blank = "a column for every action" if session.feedback_model.full_feedback else "the column outcome"
         show(f"{out}: {len(assignments)} tickets. Fill in {blank}, then record it:", soft=True)
-        show(f"  tombola session record {file} --csv {out}{_missing_direction(session)}", soft=True)
+        where = f" --url {url}" if url else ""
+        show(f"  tombola session record {file} --csv {out}{_missing_direction(session)}{where}", soft=True)
     elif not assignments:
         show("no ticket is pending")
     else:
@@ -171,6 +177,8 @@ def record(
     losses: Annotated[bool, typer.Option("--losses", help="Table: lower is better.")] = False,  # noqa: FBT002
     scores: Annotated[bool, typer.Option("--scores", help="Table: higher is better; yes is good.")] = False,  # noqa: FBT002
     limits: Range = "",
+    url: Url = "",
+    token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Record the outcome of a ticket, or a table of outcomes; repeating one is harmless."""
@@ -185,7 +193,7 @@ def record(
             "session record: expected either a ticket with its loss or score, or a table of outcomes, got both or "
             "neither; write record FILE 17 --loss 0.25 (or --score 0.75), or record FILE --csv today.csv."
         )
-    with _open(file) as session:
+    with _open_at(file, url, token) as session:
         full = session.feedback_model.full_feedback
         if csv is not None:
             outcomes = read_outcomes(
@@ -218,10 +226,12 @@ def amend(
     loss: Annotated[str, typer.Option(help="The correct loss, as for record.")] = "",
     score: Annotated[str, typer.Option(help="The correct score, as for record.")] = "",
     limits: Range = "",
+    url: Url = "",
+    token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Replace a wrong outcome; the old one stays in the log, and the learner replays everything."""
-    with _open(file) as session:
+    with _open_at(file, url, token) as session:
         before = session.amend(ticket, loss=_loss("session amend", session, loss, score, limits))
     if as_json:
         typer.echo(json.dumps({"ticket": ticket, "loss before": before}))
@@ -233,10 +243,12 @@ def amend(
 def cancel(
     file: File,
     ticket: Annotated[int, typer.Argument(help="Number of the ticket.", min=1)],
+    url: Url = "",
+    token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Cancel a ticket that will never be answered; if its action failed, record loss 1 instead."""
-    with _open(file) as session:
+    with _open_at(file, url, token) as session:
         new = session.cancel(ticket)
     if as_json:
         typer.echo(json.dumps({"ticket": ticket, "new": new}))
@@ -311,6 +323,15 @@ def _open(file: Path) -> "SessionFile":
     return session
 
 
+def _open_at(file: Path, url: str, token: str, reissue_after: float | None = None) -> "SessionFile | RemoteSession":
+    """Open a session file, or with --url the session of this name."""
+    if not url:
+        return _open(file)
+    from tombola.cli.remote import RemoteSession
+
+    return RemoteSession(url, token, str(file), reissue_after)
+
+
 def names_in(text: str) -> list[str]:
     """Split names at commas; double quotes enclose a name with a comma.
 
@@ -327,7 +348,7 @@ def names_in(text: str) -> list[str]:
         raise ParameterError(f"expected names separated by commas, got {text!r}; write them on one line.") from None
 
 
-def _instruction(session: "SessionFile", assignment: "Assignment") -> str:
+def _instruction(session: "SessionFile | RemoteSession", assignment: "Assignment") -> str:
     if session.budget is not None and session.names.index(assignment.action) >= session.feedback_model.n_listed_actions:
         recorded = "" if session.feedback_model.full_feedback else " (recorded)"
         return f"leave {assignment.id} alone{recorded}"
@@ -348,7 +369,7 @@ def _limits(text: str, default: tuple[float, float]) -> tuple[float, float]:
     return parse_range(text) if text else default
 
 
-def _column_unit(session: "SessionFile", name: str, given: "Kind | None", limits: str) -> "OutcomeUnit":
+def _column_unit(session: "SessionFile | RemoteSession", name: str, given: "Kind | None", limits: str) -> "OutcomeUnit":
     """Return the unit of a column of outcomes; raise if its direction is not stated, or stated twice."""
     from tombola.errors import TableError
     from tombola.persistence.session_csv import OutcomeUnit
@@ -373,11 +394,13 @@ def _column_unit(session: "SessionFile", name: str, given: "Kind | None", limits
     return OutcomeUnit(stated[0], *_limits(limits, session.range))
 
 
-def _missing_direction(session: "SessionFile") -> str:
+def _missing_direction(session: "SessionFile | RemoteSession") -> str:
     return "" if session.kind is not None else " --scores"
 
 
-def _loss(owner: str, session: "SessionFile", loss: str, score: str, limits: str) -> "float | list[float]":
+def _loss(
+    owner: str, session: "SessionFile | RemoteSession", loss: str, score: str, limits: str
+) -> "float | list[float]":
     """Return the loss that --loss or --score states, in [0, 1]; a list with full feedback."""
     from tombola.errors import FeedbackError
     from tombola.persistence.session_csv import OutcomeUnit

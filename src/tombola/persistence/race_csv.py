@@ -1,7 +1,7 @@
 """Answers of a race as CSV: read many answers at once, and export all of them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from tombola._types import Floats
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_csv import ID_COLUMNS, write_columns
-from tombola.racing.events import Event
+from tombola.racing.events import Call, Event
 from tombola.readers.cells import read_cells
 from tombola.readers.formats.delimited import text_table
 
@@ -26,10 +26,13 @@ ANSWER_TYPES = {
 }  # fmt: skip
 
 
-def read_answers(path: Path, file: RaceFile) -> list[Event]:
+def read_answers(
+    path: Path, tickets: Mapping[tuple[str, str], int], call_of: Callable[[int], Call | None]
+) -> list[Event]:
     """Return the answers in a table of any format that `read_table` reads.
 
-    file: the race they belong to.
+    `tickets` has the issued calls by (candidate, row). `call_of` returns the call of a ticket, with which the columns
+    candidate and row must agree; None if it is not known here.
 
     Columns: ticket, or candidate and row; loss or score (1 - loss); optionally cost and failed. A row with neither
     loss, score nor failed has no answer yet and is skipped.
@@ -43,7 +46,6 @@ def read_answers(path: Path, file: RaceFile) -> list[Event]:
             f"{path}: expected columns ticket (or candidate and row) and loss (or score), got "
             f"{', '.join(header[:20])}; write a header such as ticket,loss,cost."
         )
-    tickets, race = file.tickets() if by_name else {}, file.race
     answers = []
     for line, cells in zip(table.lines, table.rows, strict=True):
         values = {name: cells[position] for name, position in columns.items()}
@@ -53,8 +55,8 @@ def read_answers(path: Path, file: RaceFile) -> list[Event]:
         if loss is not None and failed:
             raise TableError(f"{path}: expected a loss or a failed call in line {line}, got both; leave one out.")
         ticket = _ticket_by_name(path, line, values, tickets) if by_name else _ticket(path, line, values["ticket"])
-        call = race.call(ticket)
-        if not (
+        call = call_of(ticket)
+        if call is not None and not (
             csv_cell_matches(values.get("candidate", ""), call.candidate)
             and csv_cell_matches(values.get("row", ""), call.row)
         ):
@@ -135,7 +137,7 @@ def export_answers(file: RaceFile, path: Path) -> int:
     return write_columns(path, ANSWER_TYPES, lambda: iter([columns]), file.path)
 
 
-def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: dict[tuple[str, str], int]) -> int:
+def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: Mapping[tuple[str, str], int]) -> int:
     name = values["candidate"], values["row"]
     if name not in tickets:
         raise FeedbackError(

@@ -263,6 +263,12 @@ class RaceFile(ProcessBound):
                 self._race.apply(event)
             self._write(event)
 
+    @property
+    def pending(self) -> list[Call]:
+        """The issued calls without an answer whose candidates are still in the race."""
+        with self._reading():
+            return self._current_race().pending
+
     def replay(self) -> tuple[Event, ...]:
         """Return the stored events in order."""
         return self.events

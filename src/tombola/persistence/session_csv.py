@@ -7,7 +7,7 @@ from contextlib import closing
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
@@ -137,7 +137,23 @@ def read_outcomes(
     return outcomes
 
 
-def daily_list(file: "SessionFile", assignments: "Sequence[Assignment]") -> list[list[str]]:
+class ListSource(Protocol):
+    """A session that knows the list's own columns: a file, or one behind HTTP."""
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    delimiter: str
+    feedback_model: Any
+
+    @property
+    def path(self) -> Path:
+        """The file, or the name at the server."""
+
+    def rows_of(self, assignments: "Sequence[Assignment]") -> list[tuple[str, ...]]:
+        """Return the rows of the list that the tickets are for."""
+
+
+def daily_list(file: ListSource, assignments: "Sequence[Assignment]") -> list[list[str]]:
     """Return the rows of tickets as cells, with a blank column for the outcome.
 
     The columns are the list's own ones, ticket, action and outcome; the first line has their names. A column of the
@@ -156,7 +172,7 @@ def daily_list(file: "SessionFile", assignments: "Sequence[Assignment]") -> list
     return lines
 
 
-def write_daily_list(file: "SessionFile", assignments: "Sequence[Assignment]", path: Path) -> None:
+def write_daily_list(file: ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
     """Write the rows of tickets to a .csv or .xlsx table, to be filled in.
 
     assignments: the tickets.

@@ -259,7 +259,7 @@ class Driver:
     def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()
         if error is None:
-            answer = Event("answer", call.ticket, *_loss_and_cost(call, task.result()))
+            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result()))
         elif isinstance(error, Exception):
             answer = Event("answer", call.ticket, failed=True)
         else:
@@ -346,7 +346,8 @@ def run_lock(path: Path) -> Iterator[None]:
             lock_path.unlink(missing_ok=True)
 
 
-def _loss_and_cost(call: Call, result: Any) -> tuple[float, float]:
+def loss_and_cost(call: Call, result: Any) -> tuple[float, float]:
+    """Return the loss and the cost that an evaluation returned; FeedbackError if it is something else."""
     parts = result if isinstance(result, tuple) else (result, 0.0)
     if len(parts) != 2 or not all(isinstance(part, Real) for part in parts):
         raise FeedbackError(

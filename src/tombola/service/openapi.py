@@ -175,6 +175,7 @@ ANSWERS_BODY = _object({"answers": _list(ANSWER, minItems=1, maxItems=MAX_OUTCOM
 ANSWERED = _reply_object(recorded=COUNT, known=COUNT, done=BOOLEAN)
 VERDICT_FIELDS: Schema = {
     "verdict": TEXT,
+    "progress": TEXT,
     "proved": _nullable(BOOLEAN),
     "answer": _list(TEXT),
     "done": BOOLEAN,

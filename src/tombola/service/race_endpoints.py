@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from tombola.persistence.race_csv import export_answers
 from tombola.persistence.race_file import RaceFile
+from tombola.racing.driver import progress_line
 from tombola.racing.events import Call
 from tombola.racing.report import RaceReport
 from tombola.service import parsing
@@ -57,7 +58,7 @@ async def verdict(service: "Service", request: Request, identity: Identity) -> R
     """Return the answer of the race with its confidence and the number of calls."""
     hosted = service.race(request)
     now = await hosted.cached("status", lambda: race_status(hosted.file))
-    names = ("verdict", "proved", "answer", "done", "active", "leader", "calls", "calls_saved")
+    names = ("verdict", "progress", "proved", "answer", "done", "active", "leader", "calls", "calls_saved")
     return json_reply({name: now[name] for name in names})
 
 
@@ -79,6 +80,7 @@ def race_status(file: RaceFile) -> dict[str, Any]:
         "pending": [call._asdict() for call in race.pending],
         "active": list(race.active),
         "leader": race.leader,
+        "progress": progress_line(race),
     }
 
 

@@ -1,0 +1,76 @@
+"""Sessions and races behind `tombola serve`, for commands with --url."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import SimpleNamespace, TracebackType
+from typing import Any, Self
+
+from tombola.budget.budget import Budget
+from tombola.errors import FeedbackError, ParameterError
+from tombola.persistence.session_events import Outcome
+from tombola.persistence.session_file import Assignment
+from tombola.service.client import Client
+
+
+class RemoteSession:
+    """A served session with the attributes of `SessionFile` that commands use."""
+
+    def __init__(self, url: str, token: str, name: str, reissue_after: float | None = None) -> None:
+        self._client, self._reissue_after = Client(url, token, name), reissue_after
+        found = next((one for one in self._client.overview()["sessions"] if one["name"] == name), None)
+        if found is None:
+            self._client.close()
+            raise ParameterError(f"session: expected the name of a session at {url}, got {name!r}; check the name.")
+        self.path = Path(name)
+        self.names = tuple(found["actions"])
+        self.kind, self.range = found["direction"], tuple(found["range"])
+        self.columns, self.id_column, self.delimiter = tuple(found["columns"]), found["id_column"], found["delimiter"]
+        self.budget = None if found["budget"] is None else Budget(*found["budget"])
+        self.feedback_model = SimpleNamespace(
+            full_feedback=found["full_feedback"], n_listed_actions=found["n_listed_actions"]
+        )
+
+    def next(self, count: int) -> list[Assignment]:
+        """Issue tickets."""
+        return self._client.next(count, reissue_after=self._reissue_after)
+
+    @property
+    def pending(self) -> list[Assignment]:
+        """The tickets without an outcome."""
+        return self._client.pending
+
+    def record_all(self, outcomes: Iterable[Outcome]) -> int:
+        """Record outcomes, all or none; return how many are new."""
+        return self._client.record_all(outcomes)
+
+    def amend(self, round: int, *, loss: Any) -> Any:
+        """Replace an outcome; return its old losses."""
+        return self._client.amend(round, loss=loss)
+
+    def cancel(self, round: int) -> bool:
+        """Cancel a ticket; return whether that is new."""
+        return self._client.cancel(round)
+
+    def assignment(self, round: int) -> Assignment:
+        """Return the ticket with this number."""
+        return self._client.assignment(round)
+
+    def round_of(self, id: str) -> int:
+        """Raise: the server does not search tickets by id."""
+        raise FeedbackError(
+            f"session record: expected the column ticket with --url, got a table with ids such as {id!r}; take the "
+            "table that `session next --out` wrote."
+        )
+
+    def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
+        """Return the rows of the list that the tickets are for."""
+        rows = [{self.id_column: task.id, **self._client.columns(task.round)} for task in assignments]
+        return [tuple(cells.get(name, "") for name in self.columns) for cells in rows]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()

@@ -1,0 +1,147 @@
+"""Run the commands of a served race on this machine; several machines may do so at the same time."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from tombola.errors import ConflictError, ParameterError, SessionError
+from tombola.racing.driver import Log, loss_and_cost
+from tombola.racing.events import Call, Event
+from tombola.racing.subprocess_evaluator import SubprocessEvaluator
+from tombola.service.client import AsyncRaceClient
+
+# Seconds between two looks at the verdict, which other machines may have reached, and at calls that become possible.
+POLL_SECONDS = 1.0
+
+
+async def run_remote_race(
+    client: AsyncRaceClient,
+    evaluator: SubprocessEvaluator,
+    workers: int = 1,
+    max_seconds: float | None = None,
+    log: Log | None = None,
+    reissue_after: float | None = None,
+) -> dict[str, Any]:
+    """Run commands until the race is done, here or elsewhere, and return its verdict.
+
+    - `client`: the race.
+    - `evaluator`: the commands, one for each candidate of the race.
+    - `workers`: commands at a time on this machine.
+    - `max_seconds`: time limit of this run; calls under way then stay pending.
+    - `log`: receives a line at each change seen, and per failed command; None: silent.
+    - `reissue_after`: take over calls that were leased so many seconds ago and have no answer; None: never.
+    """
+    await _check_evaluator(client, evaluator)
+
+    async def ask(call: Call) -> Any:
+        return await evaluator.ask(call, log)
+
+    worker = RemoteWorker(client, len(evaluator.commands), log, reissue_after)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(worker.drive(ask, workers), max_seconds)
+    return await client.verdict()
+
+
+class RemoteWorker:
+    """Makes calls of a served race, a limited number at a time.
+
+    While every answer of this machine is a failure, answers are held back: its set-up is probably broken. `drive`
+    raises SessionError after `patience` failures without a success; those calls stay pending for other machines.
+    """
+
+    def __init__(
+        self, client: AsyncRaceClient, patience: int, log: Log | None = None, reissue_after: float | None = None
+    ) -> None:
+        self._client, self._patience, self._log, self._reissue_after = client, patience, log, reissue_after
+        # By ticket: a call that was offered again keeps its last answer.
+        self._held: dict[int, Event] = {}
+        self._has_succeeded = False
+        self._last_line, self._next_look = "", 0.0
+
+    async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
+        """Make calls until the race is done."""
+        tasks: dict[asyncio.Future[Any], Call] = {}
+        try:
+            while not await self._is_done(tasks, ask, workers):
+                if tasks:
+                    done, _ = await asyncio.wait(tasks, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                    for task in done:
+                        await self._take(tasks.pop(task), task)
+                else:
+                    # Only answers of other machines make new calls possible, or those held back here.
+                    await self._flush()
+                    await asyncio.sleep(POLL_SECONDS)
+            await self._flush()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _is_done(self, tasks: dict[Any, Call], ask: Callable[[Call], Awaitable[Any]], workers: int) -> bool:
+        """Start calls until all workers are busy; return whether the race is done."""
+        while len(tasks) < workers:
+            calls, done = await self._client.next(1, reissue_after=self._reissue_after)
+            if done or not calls:
+                return done
+            # A call that is under way here may be offered again.
+            if calls[0] in tasks.values():
+                break
+            tasks[asyncio.ensure_future(ask(calls[0]))] = calls[0]
+        if time.monotonic() < self._next_look:
+            return False
+        self._next_look = time.monotonic() + POLL_SECONDS
+        now = await self._client.verdict()
+        if self._log is not None and now["progress"] != self._last_line:
+            self._last_line = now["progress"]
+            self._log(self._last_line)
+        return bool(now["done"])
+
+    async def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
+        error = task.exception()
+        if error is not None and not isinstance(error, Exception):
+            raise error
+        if error is None:
+            self._has_succeeded = True
+            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result()))
+        else:
+            answer = Event("answer", call.ticket, failed=True)
+        self._held[call.ticket] = answer
+        if self._has_succeeded:
+            await self._flush()
+        elif len(self._held) >= self._patience:
+            raise SessionError(
+                f"race run: expected a loss, but the first {len(self._held)} calls on this machine all failed, the "
+                f"last, {call.candidate} on row {call.row}, with {error!r}; run it by hand to see why."
+            ) from error
+
+    async def _flush(self) -> None:
+        for ticket, answer in list(self._held.items()):
+            try:
+                await self._client.record_all([answer])
+            except ConflictError as error:
+                # Another machine took the call over and has answered it.
+                if self._log is not None:
+                    self._log(str(error))
+            del self._held[ticket]
+
+
+async def _check_evaluator(client: AsyncRaceClient, evaluator: SubprocessEvaluator) -> None:
+    """Reject commands for other candidates, and another definition of the loss than that of the race."""
+    name = await client.name()
+    found = next((one for one in (await client.overview())["races"] if one["name"] == name), None)
+    if found is None:
+        raise ParameterError(f"race run: expected the name of a race at {client.url}, got {name!r}; check the name.")
+    if set(found["candidates"]) != set(evaluator.commands):
+        raise ParameterError(
+            f"race run: expected a command for each of {', '.join(found['candidates'][:10])}, got those of "
+            f"{', '.join(list(evaluator.commands)[:10])}; write --candidate 'NAME=COMMAND {{row}}' once for each."
+        )
+    stored, given = found["evaluator"] or {}, evaluator.to_json()
+    different = [name for name in ("loss", "cap") if name in stored and stored[name] != given[name]]
+    if different:
+        raise ParameterError(
+            f"race run: expected --{different[0]} {stored[different[0]]} as in the race, got {given[different[0]]}; "
+            "give the same."
+        )

@@ -1,0 +1,80 @@
+"""Commands with --url: the same output as on a file."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from race_cases import start_file
+from service_cases import Server, start_session
+from tombola import RaceFile, SessionFile
+from tombola.cli.app import app
+from tombola.errors import FeedbackError, ParameterError
+from tombola.service.tokens import TokenStore
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+    folder = tmp_path_factory.mktemp("served")
+    start_session(folder / "calls.run", phones=True)
+    start_file(folder / "models.race").close()
+    with Server(folder / "calls.run", folder / "models.race", "--tokens", folder / "t") as server:
+        yield server, folder
+
+
+def run(*arguments: object, token: str = "") -> str:
+    ran = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"TOMBOLA_TOKEN": token})
+    if ran.exception is not None and not isinstance(ran.exception, SystemExit):
+        raise ran.exception
+    return ran.stdout
+
+
+def test_session_next_and_record_over_http(served: tuple[Server, Path], tmp_path: Path) -> None:
+    server, folder = served
+    at = ("--url", server.url)
+    (first,) = json.loads(run("session", "next", "calls", *at, "--json"))
+    assert json.loads(run("session", "record", "calls", first["ticket"], "--score", "yes", *at, "--json")) == {
+        "recorded": 1, "known before": 0,
+    }  # fmt: skip
+    assert "amended" in run("session", "amend", "calls", first["ticket"], "--score", "no", *at)
+    out = tmp_path / "today.csv"
+    assert f"--url {server.url}" in run("session", "next", "calls", "--count", 3, "--out", out, *at)
+    lines = out.read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0] == "id,phone,ticket,action,outcome"
+    assert lines[1].split(",")[1] == f"+{lines[1].split(',')[0].split()[1]}"
+    out.write_text("\n".join([lines[0], *(f"{line}yes" for line in lines[1:3])]), encoding="utf-8")
+    assert run("session", "record", "calls", "--csv", out, "--scores", *at).startswith("2 recorded")
+    assert "was cancelled before" not in run("session", "cancel", "calls", 4, *at)
+    with SessionFile.open(folder / "calls.run") as file:
+        assert file.view().outcomes == [1.0, 0.0, 0.0, None]
+    out.write_text("id,score\nrow 1,1\n", encoding="utf-8")
+    with pytest.raises(FeedbackError, match="column ticket with --url"):
+        run("session", "record", "calls", "--csv", out, *at)
+    with pytest.raises(ParameterError, match="name of a session"):
+        run("session", "next", "other", *at)
+
+
+def test_race_next_and_record_over_http(served: tuple[Server, Path], tmp_path: Path) -> None:
+    server, folder = served
+    at = ("--url", server.url)
+    calls = json.loads(run("race", "next", "models", *at, "--json"))
+    assert json.loads(run("race", "record", "models", calls[0]["ticket"], "--loss", "0.5", *at, "--json"))["recorded"]
+    again = json.loads(run("race", "next", "models", "--again", "--count", 1, *at, "--json"))
+    assert again == calls[1:2]
+    assert json.loads(run("race", "next", "models", "--count", 1, "--reissue-after", 0, *at, "--json")) == again
+    table = tmp_path / "answers.csv"
+    table.write_text(f"candidate,row,loss\n{calls[1]['candidate']},{calls[1]['row']},0.25\n", encoding="utf-8")
+    assert run("race", "record", "models", "--csv", table, *at).startswith("1 recorded; row")
+    with RaceFile.open(folder / "models.race") as file:
+        assert [event.loss for event in file.events if event.kind == "answer"] == [0.5, 0.25]
+
+
+def test_token_comes_from_the_environment(tmp_path: Path) -> None:
+    path = start_session(tmp_path / "calls.run")
+    token = TokenStore(tmp_path / "t").add("Ann", "admin")
+    with Server(path, "--tokens", tmp_path / "t") as server:
+        assert "ticket 1" in run("session", "next", "calls", "--url", server.url, token=token)
+        with SessionFile.open(path) as file:
+            assert file.leases[0].worker == "Ann"

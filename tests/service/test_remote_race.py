@@ -1,0 +1,118 @@
+"""`race run --url`: several machines run programs for one race."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import SOURCE
+from service_cases import Server
+from tombola import AsyncRaceClient, RaceClient, RaceFile
+from tombola.errors import ParameterError, SessionError
+from tombola.racing import RaceSettings, SubprocessEvaluator
+from tombola.service import remote_race
+from tombola.service.remote_race import run_remote_race
+from tombola.service.tokens import TokenStore
+
+# Prints a loss, and the machine (HOME) that made the call to its own log.
+PROGRAM = """import os, sys
+name, row = sys.argv[1:]
+with open(os.path.join(os.environ["HOME"], "calls.log"), "a") as log:
+    log.write(f"{name} {row}\\n")
+print((int(row) * 7919 % 100) / 200 + {"low": 0.0, "middle": 0.2, "high": 0.45}[name])
+"""
+NAMES = ("low", "middle", "high")
+
+
+def start(tmp_path: Path, rows: int = 400) -> Path:
+    path = tmp_path / "models.race"
+    RaceFile.start(path, RaceSettings(NAMES, seed=3), [str(row) for row in range(rows)]).close()
+    (tmp_path / "call.py").write_text(PROGRAM, encoding="utf-8")
+    return path
+
+
+def machine(tmp_path: Path, name: str, url: str, token: str, *more: str) -> "subprocess.Popen[str]":
+    """Start `race run --url` with a home of its own."""
+    home = tmp_path / name
+    home.mkdir()
+    command = [sys.executable, "-m", "tombola", "race", "run", "models", "--url", url, "--workers", "2", *more]
+    for candidate in NAMES:
+        command += ["--candidate", f"{candidate}={sys.executable} -I -S {tmp_path / 'call.py'} {candidate} {{row}}"]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "HOME": str(home), "TOMBOLA_TOKEN": token, "COLUMNS": "300"}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def test_two_machines_run_one_race(tmp_path: Path) -> None:
+    path = start(tmp_path)
+    store = TokenStore(tmp_path / "models.race.tokens")
+    tokens = [store.add("one", "admin"), store.add("two", "worker")]
+    with Server(path) as server:
+        processes = [machine(tmp_path, f"home{n}", server.url, token) for n, token in enumerate(tokens)]
+        ended = [(*process.communicate(timeout=300), process.returncode) for process in processes]
+    verdicts = {out.strip() for out, _, _ in ended}
+    assert [code for _, _, code in ended] == [0, 0], ended
+    assert len(verdicts) == 1
+    logs = [(tmp_path / f"home{n}" / "calls.log").read_text(encoding="utf-8").splitlines() for n in range(2)]
+    with RaceFile.open(path) as file:
+        assert file.race.answer == ("low",)
+        assert verdicts == {file.race.verdict}
+        answered = {ticket for ticket, lease in file.lease_of_ticket().items()}
+        workers = {lease.worker for lease in file.lease_of_ticket().values()}
+        assert workers == {"one", "two"}
+        # No call was made twice, on either machine.
+        made = logs[0] + logs[1]
+        assert len(made) == len(set(made))
+        assert len(made) >= file.race.calls_answered
+        assert min(map(len, logs)) > 5
+        assert len(answered) == file.race.calls_made
+
+
+def run_here(url: str, commands: dict[str, str], reissue_after: float | None = None) -> dict[str, object]:
+    async def main() -> dict[str, object]:
+        async with AsyncRaceClient(url) as client:
+            return await run_remote_race(client, SubprocessEvaluator(commands), 2, reissue_after=reissue_after)
+
+    return asyncio.run(main())
+
+
+def test_broken_machine_records_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of a machine whose programs all fail stay pending, and another one takes them over on request."""
+    monkeypatch.setattr(remote_race, "POLL_SECONDS", 0.1)
+    path = start(tmp_path, rows=200)
+    with Server(path) as server:
+        with pytest.raises(SessionError, match="all failed"):
+            run_here(server.url, dict.fromkeys(NAMES, "false {row}"))
+        with RaceClient(server.url) as client:
+            assert client.status()["failures"] == 0
+            assert len(client.pending) >= 3
+        good = {name: f"sh -c 'echo {loss} #{{row}}'" for name, loss in zip(NAMES, (0.1, 0.6, 0.9), strict=True)}
+        assert run_here(server.url, good, reissue_after=0.0)["answer"] == ["low"]
+
+
+def test_other_candidates_and_options_are_rejected(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from tombola.cli.app import app
+
+    with Server(start(tmp_path)) as server:
+        with pytest.raises(ParameterError, match="a command for each of low, middle, high"):
+            run_here(server.url, {"low": "true {row}"})
+        command = [
+            "race",
+            "run",
+            "models",
+            "--url",
+            server.url,
+            "--candidate",
+            "a=true {row}",
+            "--candidate",
+            "b=true {row}",
+        ]
+        ran = CliRunner().invoke(app, [*command, "--level", "0.1"])
+        assert isinstance(ran.exception, ParameterError)
+        assert "options of the race" in str(ran.exception)
+    ran = CliRunner().invoke(app, ["race", "run", "rows.txt", *command[5:]])
+    assert "--file my.race" in str(ran.exception)
