@@ -12,18 +12,11 @@ from tombola.bounds import budget as bounds
 from tombola.budget.budget import Budget, BudgetTerms
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
-from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
-from tombola.learners.reductions.budget_simulation import average_mix
-from tombola.order import iid_order
+from tombola.learners import BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.pool import Pool
-from tombola.rng import new_rng
+from tombola.rng import RngStreams
+from twin_cases import BUDGET_SIMULATIONS, BUDGETED, Case, each_case
 
-TWINS: dict[str, tuple[BudgetedLearner, Any]] = {
-    "primal dual": (PrimalDual(), naive.PrimalDual),
-    "dual descent": (DualDescent(), naive.DualDescent),
-    "empirical LP": (EmpiricalLP(), naive.EmpiricalLP),
-    "serfling LP": (SerflingLP(), naive.SerflingLP),
-}
 SIZES = ((1, 1, 1), (1, 3, 2), (2, 2, 1), (23, 3, 1), (37, 4, 2), (64, 3, 3))
 
 
@@ -38,21 +31,31 @@ def pool_of(T: int, k: int, m: int, seed: int, *, cheap: float = 1.0) -> Pool:
 @pytest.mark.parametrize("delay", [0, 3, 100])
 @pytest.mark.parametrize("stop", ["strict", "fits"])
 @pytest.mark.parametrize("mixed", [True, False])
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", BUDGETED)
 def test_learner_agrees_with_its_twin(name: str, mixed: bool, stop: Any, delay: int) -> None:
-    learner, twin = TWINS[name]
     for T, k, m in SIZES:
         for share in (0.0, 0.2, 0.6):
-            pool = pool_of(T, k, m, 1)
-            assert pool.costs is not None
-            amounts = [share * T * (1 + j) / 2 for j in range(m)]
-            trace = play(learner, pool, "given", delay, budget=Budget(amounts), stop=stop, mixed=mixed, seed=5)
-            agree(twin, pool, amounts, trace, mixed=mixed, stop=stop, delay=min(delay, T))
+            agree(BUDGETED[name], pool_of(T, k, m, 1), share, mixed=mixed, stop=stop, delay=delay)
 
 
-def agree(twin: Any, pool: Pool, amounts: list[float], trace: Any, *, mixed: bool, stop: str, delay: int) -> None:
-    T, k, m = pool.costs.shape  # type: ignore[union-attr]
-    largest = pool.costs.max(axis=(0, 1))  # type: ignore[union-attr]
+@pytest.mark.parametrize("delay", [0, 3, 100])
+@pytest.mark.parametrize("stop", ["strict", "fits"])
+@pytest.mark.parametrize("name", BUDGET_SIMULATIONS)
+@pytest.mark.filterwarnings("ignore:BudgetSimulation")
+def test_simulation_agrees_with_its_twin(name: str, stop: Any, delay: int) -> None:
+    """All its blocks, trainings and margins, with fewer rows than blocks and with a delay it does not know."""
+    for T, k, m in SIZES:
+        for share in (0.3, 0.9):
+            agree(BUDGET_SIMULATIONS[name], pool_of(T, k, m, 1), share, mixed=True, stop=stop, delay=delay)
+
+
+def agree(case: Case, pool: Pool, share: float, *, mixed: bool, stop: Any, delay: int) -> None:
+    """Play a learner with this share of the rows as budget, and compare every mix and the spending with its twin."""
+    assert pool.costs is not None
+    T, k, m = pool.costs.shape
+    amounts = [share * T * (1 + j) / 2 for j in range(m)]
+    trace = play(case.learner, pool, "given", delay, budget=Budget(amounts), stop=stop, mixed=mixed, seed=5)
+    largest = pool.costs.max(axis=(0, 1))
     rates = [a / c / T for a, c in zip(amounts, largest, strict=True) if a > 0 and c > 0]
 
     def check(t: int, mix: list[float]) -> None:
@@ -63,13 +66,13 @@ def agree(twin: Any, pool: Pool, amounts: list[float], trace: Any, *, mixed: boo
             assert trace.probabilities[t] == pytest.approx(mix[trace.actions[t]], abs=1e-7)
 
     spent = naive.play(
-        twin(k, m, T, min([1.0, *rates]), 0),
+        case.new_twin(k, m, T, min([1.0, *rates]), 0, rng=RngStreams(5).learner(case.learner)),
         pool.losses,
         pool.costs,
         amounts,
         0,
         stop=stop,
-        delay=delay,
+        delay=min(delay, T),
         actions=None if mixed else trace.actions.tolist(),
         check=check,
     )
@@ -78,14 +81,9 @@ def agree(twin: Any, pool: Pool, amounts: list[float], trace: Any, *, mixed: boo
     assert not any(trace.overspent)
 
 
-ALL: list[BudgetedLearner] = [learner for learner, _ in TWINS.values()]
-FAITHFUL = BudgetSimulation(delta=0.9, margin=0.01)
-ALL += [FAITHFUL, BudgetSimulation(EmpiricalLP(), delta=0.9, margin=0.01, delay=3)]
-
-
-@pytest.mark.parametrize("learner", ALL, ids=repr)
-def test_plain_python_does_the_same_to_the_bit(learner: BudgetedLearner) -> None:
-    pool = pool_of(40, 3, 2, 2)
+@each_case([*BUDGETED.values(), *BUDGET_SIMULATIONS.values()])
+def test_plain_python_does_the_same_to_the_bit(case: Case) -> None:
+    pool, learner = pool_of(40, 3, 2, 2), case.learner
     for mixed in (True, False):
         compiled = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
         with interpreted():
@@ -93,24 +91,6 @@ def test_plain_python_does_the_same_to_the_bit(learner: BudgetedLearner) -> None
         assert compiled.costs.tolist() == again.costs.tolist()
         assert compiled.rewards.tolist() == again.rewards.tolist()
         assert compiled.balance == again.balance
-
-
-def test_training_is_primal_dual_on_iid_rows_with_its_own_strict_stop() -> None:
-    generator = np.random.default_rng(0)
-    rows, k, m, n, rate = 16, 3, 2, 4, 0.3
-    losses, costs = generator.random((rows, k)), generator.uniform(0.5, 1.0, (rows, k, m))
-    costs[:, 0] = 0
-    rng = new_rng(np.random.SeedSequence(3))
-    order = iid_order(n, rows, rng.copy())
-    learned = average_mix(PrimalDual(), losses, costs.reshape(rows, -1), n, rate, 0, rng)
-    twin, mixes, spent = naive.PrimalDual(k, m, n, rate, 0), [], np.zeros(m)
-    for row in order.tolist():
-        x = twin.mix([], []) if (rate * n - spent >= 1).all() else twin.nothing()
-        mixes.append(x)
-        spent += np.array(x) @ costs[row]
-        twin.observe(x, losses[row].tolist(), costs[row].tolist())
-    assert mixes[-1] == twin.nothing(), "the stop is part of this test"
-    assert learned == pytest.approx(np.mean(mixes, axis=0), abs=1e-9)
 
 
 def test_simulation_plays_null_until_its_first_block_and_then_one_mix_a_block() -> None:

@@ -1,21 +1,18 @@
 """Every learner with bandit feedback against its naive twin, round by round, also when feedback is late or lost."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from naive import bandit as naive
-from tombola.engine.state_vector import mix_slice
 from tombola.errors import ParameterError
-from tombola.feedback import StepRunner, make_feedback_model
 from tombola.learners import (
     KLUCB,
     UCB1,
     UCB2,
-    EpsilonGreedy,
     Exp3,
     ExploreThenCommit,
     SuccessiveElimination,
@@ -23,148 +20,38 @@ from tombola.learners import (
     TsallisInf,
 )
 from tombola.learners.bandit.counts import kl_lower_bound
-from tombola.learners.base import Learner, MixedLearner
-from tombola.rng import new_rng
-
-Rows = np.ndarray[Any, np.dtype[np.float64]]
-RowStream = list[list[int]]
-
-LEARNERS: list[tuple[Learner, Callable[..., Any], dict[str, Any]]] = [
-    (UCB1(), naive.UCB1, {}),
-    (UCB1(scale=0.3), naive.UCB1, {"scale": 0.3}),
-    (UCB2(), naive.UCB2, {}),
-    (UCB2(alpha=0.1), naive.UCB2, {"alpha": 0.1}),
-    (KLUCB(), naive.KLUCB, {}),
-    (KLUCB(c=3.0), naive.KLUCB, {"c": 3.0}),
-    (Exp3(), naive.Exp3, {}),
-    (Exp3(rate=2.0), naive.Exp3, {"rate": 2.0}),
-    (EpsilonGreedy(), naive.EpsilonGreedy, {}),
-    (EpsilonGreedy(c=0.2), naive.EpsilonGreedy, {"c": 0.2}),
-    (TsallisInf(), naive.TsallisInf, {}),
-    (ThompsonSampling(), naive.ThompsonSampling, {}),
-    (SuccessiveElimination(), naive.SuccessiveElimination, {}),
-    (ExploreThenCommit(), naive.ExploreThenCommit, {}),
-    (ExploreThenCommit(rounds=3), naive.ExploreThenCommit, {"rounds": 3}),
-]
-each_learner = pytest.mark.parametrize(("learner", "twin", "parameters"), LEARNERS, ids=[repr(x[0]) for x in LEARNERS])
+from tombola.learners.base import Learner
+from twin_cases import BANDIT, Case, after, anyhow, each_case, follow, new_live, steps, ugly_tables
 
 
-def ugly_tables() -> Iterator[Rows]:
-    """Yield tables of losses that are ordinary, tied, constant, of two values, far apart, tiny."""
-    generator = np.random.default_rng(7)
-    yield generator.random((90, 3))
-    yield generator.random((60, 1))
-    yield generator.random((1, 4))
-    yield generator.random((3, 5))
-    yield np.zeros((40, 3))
-    yield np.ones((40, 3))
-    yield (generator.random((100, 4)) < [0.9, 0.5, 0.1, 0.1]).astype(float)
-    yield np.tile([1.0, 0.0], (200, 1))
-    yield np.tile([0.0, 1.0, 1.0], (130, 1))
-    yield generator.integers(0, 3, (77, 2)) / 2
-    yield 1e-9 * generator.random((50, 2))
-
-
-def on_time(rounds: int) -> RowStream:
-    """Return the rounds whose feedback comes right after each round, when nothing is late."""
-    return [[t] for t in range(rounds)]
-
-
-def after(rounds: int, delay: int) -> RowStream:
-    """Return the rounds whose feedback comes right after each round, when all are late by `delay`."""
-    return [[t - delay] if t >= delay else [] for t in range(rounds)]
-
-
-def anyhow(rounds: int, seed: int) -> RowStream:
-    """Return the same when feedback comes late, out of order, or (one in five) never."""
-    generator = np.random.default_rng(seed)
-    arrivals: RowStream = [[] for _ in range(rounds)]
-    for t in range(rounds):
-        due = t + int(generator.geometric(0.2)) - 1
-        if generator.random() < 0.8 and due < rounds:
-            arrivals[due].append(t)
-    for some in arrivals:
-        generator.shuffle(some)
-    return arrivals
-
-
-def follow(learner: Learner, twin: Any, losses: Rows, arrivals: RowStream, seed: int = 0) -> Any:
-    """Play the learner one round at a time, and ask the twin about every round."""
-    live = new_live(learner, losses, seed)
-    runner = live.runner
-    for action, probability in steps(live, losses, arrivals, twin.observe):
-        if isinstance(learner, MixedLearner):
-            np.testing.assert_allclose(mix_slice(runner.memory), twin.mix(), rtol=0, atol=1e-9)
-            assert probability == mix_slice(runner.memory)[action] > 0
-        else:
-            assert action in twin.best()
-            assert math.isnan(probability) if isinstance(learner, ThompsonSampling) else probability == 1.0
-        twin.acted(action)
-    return runner
-
-
-def new_live(learner: Learner, losses: Rows, seed: int = 0) -> StepRunner:
-    """Return a learner in live use, for this table."""
-    setting = make_feedback_model(learner, losses.shape[0], actions=losses.shape[1])
-    return setting.step_runner(learner, new_rng(np.random.SeedSequence(seed)))
-
-
-def steps(
-    live: StepRunner, losses: Rows, arrivals: RowStream, heard: Callable[[int, float, float], None] = lambda *_: None
-) -> Iterator[tuple[int, float]]:
-    """Play all rounds, yield the action and probability of each, and hand out the feedback as it arrives."""
-    tickets = []
-    for t in range(losses.shape[0]):
-        tickets.append(live.act(t))
-        yield tickets[t]
-        for s in arrivals[t]:
-            action, probability = tickets[s]
-            live.learn(s + 1, action, probability, (float(losses[s, action]),))
-            heard(action, probability, float(losses[s, action]))
-
-
-def new_twin(twin: Callable[..., Any], losses: Rows, parameters: dict[str, Any], *, late: bool, seed: int = 0) -> Any:
-    """Return a twin for this table; two of them need to know a little more."""
-    if twin is naive.ThompsonSampling:
-        parameters = {"rng": new_rng(np.random.SeedSequence(seed))}
-    if twin is naive.UCB2:
-        parameters = {**parameters, "late": late}
-    return twin(losses.shape[1], losses.shape[0], **parameters)
-
-
-@each_learner
-def test_does_what_the_source_says(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any]) -> None:
+@each_case(BANDIT)
+def test_does_what_the_source_says(case: Case) -> None:
     for losses in ugly_tables():
-        follow(learner, new_twin(twin, losses, parameters, late=False), losses, on_time(len(losses)))
+        follow(case, losses, after(len(losses)))
 
 
-@each_learner
+@each_case(BANDIT)
 @pytest.mark.parametrize("delay", [1, 17, 1000])
-def test_late_feedback(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], delay: int) -> None:
+def test_late_feedback(case: Case, delay: int) -> None:
     losses = (np.random.default_rng(3).random((120, 4)) < [0.9, 0.5, 0.1, 0.2]).astype(float)
-    follow(learner, new_twin(twin, losses, parameters, late=True), losses, after(len(losses), delay))
+    follow(case, losses, after(len(losses), delay))
 
 
-@each_learner
+@each_case(BANDIT)
 @pytest.mark.parametrize("seed", range(4))
-def test_lost_and_disordered_feedback(
-    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], seed: int
-) -> None:
+def test_lost_and_disordered_feedback(case: Case, seed: int) -> None:
     losses = np.random.default_rng(seed).random((110, 3)) * [1.0, 0.7, 0.2]
-    late = new_twin(twin, losses, parameters, late=True, seed=seed)
-    follow(learner, late, losses, anyhow(len(losses), seed), seed)
+    follow(case, losses, anyhow(len(losses), seed), seed)
 
 
-@each_learner
-def test_the_same_bits_without_numba(
-    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@each_case(BANDIT)
+def test_the_same_bits_without_numba(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     for losses in ugly_tables():
-        compiled = new_live(learner, losses)
+        compiled = new_live(case.learner, losses)
         list(steps(compiled, losses, anyhow(len(losses), 1)))
         with monkeypatch.context() as patch:
             patch.setenv("NUMBA_DISABLE_JIT", "1")
-            plain = new_live(learner, losses)
+            plain = new_live(case.learner, losses)
             list(steps(plain, losses, anyhow(len(losses), 1)))
         assert compiled.runner.memory.tobytes() == plain.runner.memory.tobytes()
         assert compiled.runner.rng.tobytes() == plain.runner.rng.tobytes()
@@ -173,14 +60,14 @@ def test_the_same_bits_without_numba(
 def test_exp3_survives_weights_that_vanish() -> None:
     """A rate so high that every weight falls below the smallest float many times over."""
     losses = np.ones((150, 2))
-    runner = follow(Exp3(rate=200.0), naive.Exp3(2, 150, rate=200.0), losses, on_time(150))
+    runner = follow(Case(Exp3(rate=200.0), naive.Exp3, {"rate": 200.0}), losses, after(150))
     assert runner.state.base[0] > 1000
 
 
 def test_tsallis_inf_with_many_actions_and_huge_estimates() -> None:
     """Late answers to rare actions make estimates that differ by orders of magnitude."""
     losses = np.random.default_rng(0).random((150, 40))
-    runner = follow(TsallisInf(), naive.TsallisInf(40, 150), losses, after(150, 20))
+    runner = follow(Case(TsallisInf(), naive.TsallisInf), losses, after(150, 20))
     assert runner.state.totals.max() > 40
 
 
@@ -215,21 +102,21 @@ def test_ucb2_switches_seldom() -> None:
     losses = (np.random.default_rng(1).random((200, 2)) < 0.5).astype(float)
     switches = {}
     for learner in (UCB1(), UCB2()):
-        actions = [action for action, _ in steps(new_live(learner, losses), losses, on_time(200))]
+        actions = [action for action, _ in steps(new_live(learner, losses), losses, after(200))]
         switches[type(learner)] = int(np.count_nonzero(np.diff(actions)))
     assert switches[UCB2] <= 20 < switches[UCB1]
 
 
 def test_successive_elimination_keeps_going_round_without_answers() -> None:
     losses = np.tile([1.0, 0.0, 0.5], (30, 1))
-    silence: RowStream = [[] for _ in range(30)]
+    silence: list[list[int]] = [[] for _ in range(30)]
     actions = [action for action, _ in steps(new_live(SuccessiveElimination(), losses), losses, silence)]
     assert actions == [0, 1, 2] * 10
 
 
 def test_explore_then_commit_never_changes_its_mind() -> None:
     losses = np.vstack([np.tile([1.0, 0.0], (6, 1)), np.tile([0.0, 1.0], (100, 1))])
-    actions = [action for action, _ in steps(new_live(ExploreThenCommit(rounds=3), losses), losses, on_time(106))]
+    actions = [action for action, _ in steps(new_live(ExploreThenCommit(rounds=3), losses), losses, after(106))]
     assert actions == [0, 1] * 3 + [1] * 100
 
 
@@ -241,9 +128,7 @@ def test_regret_in_random_order_stays_below_the_bound(learner: Learner) -> None:
     regrets = []
     for seed in range(60):
         losses = generator.permutation(pool)
-        loss = sum(
-            losses[t, a] for t, (a, _) in enumerate(steps(new_live(learner, losses, seed), losses, on_time(200)))
-        )
+        loss = sum(losses[t, a] for t, (a, _) in enumerate(steps(new_live(learner, losses, seed), losses, after(200))))
         regrets.append(loss - pool.sum(axis=0).min())
     bound = learner.bound(3, 200)
     assert bound is not None

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive import full as naive
 from tombola._types import Floats
 from tombola.bounds import full_information as bounds
 from tombola.engine.state_vector import mix_slice
@@ -24,28 +23,15 @@ from tombola.learners import (
     FlipFlop,
     FollowTheLeader,
     Hedge,
-    HedgeAnytime,
     Uniform,
 )
 from tombola.learners.base import Learner
 from tombola.rng import new_rng
+from twin_cases import FULL, REDUCTIONS, Case, new_live
 
-TWINS: dict[str, tuple[Learner, Callable[[int, int], Any]]] = {
-    "follow the leader": (FollowTheLeader(), naive.FollowTheLeader),
-    "follow a random leader": (FollowTheLeader(ties="random"), naive.FollowTheLeader),
-    "hedge": (Hedge(), naive.Hedge),
-    "hedge, fixed rate": (Hedge(rate=30), lambda k, T: naive.Hedge(k, T, rate=30)),
-    "hedge, any time": (HedgeAnytime(), naive.HedgeAnytime),
-    "ada hedge": (AdaHedge(), naive.AdaHedge),
-    "ada hedge, kappa": (AdaHedge(kappa=1.5), lambda k, T: naive.AdaHedge(k, T, kappa="1.5")),
-    "flip flop": (FlipFlop(), naive.FlipFlop),
-    "birthday test": (BirthdayTest(), naive.BirthdayTest),
-    "birthday test, own grid": (BirthdayTest(grid=8), lambda k, T: naive.BirthdayTest(k, T, grid=8)),
-    "uniform": (Uniform(), naive.Uniform),
-    "fixed action": (FixedAction(0), lambda k, T: naive.FixedAction(k, T, action=0)),
-}
+TWINS = {**FULL, **REDUCTIONS}
 BOUNDED = {
-    name: TWINS[name][0]
+    name: FULL[name].learner
     for name in ("hedge", "hedge, fixed rate", "hedge, any time", "ada hedge", "ada hedge, kappa", "flip flop")
 }
 
@@ -101,16 +87,17 @@ def arrivals(T: int, delay: str) -> list[list[int]]:
     return coming
 
 
-def drive(learner: Learner, rows: Floats, coming: list[list[int]], twin: Any = None) -> Played:
+def drive(learner: Learner, rows: Floats, coming: list[list[int]], case: Case | None = None) -> Played:
     """Play round by round, and compare with the twin before every round is answered."""
     T, k = rows.shape
-    live = make_feedback_model(learner, T, actions=k).step_runner(learner, new_rng(np.random.SeedSequence(0)))
+    live = new_live(learner, rows)
+    twin = None if case is None else case.new_twin(k, T, rng=live.runner.rng)
     played = Played([], [], [])
     for t in range(T):
         for s in coming[t]:
             live.learn(s + 1, 0, 1.0, tuple(rows[s]))
             if twin is not None:
-                twin.observe(rows[s])
+                twin.observe(rows[s], s)
         action, probability = live.act(t)
         mix = mix_slice(live.runner.memory).tolist() if learner.mixes else []
         if twin is not None:
@@ -138,25 +125,25 @@ def agree(learner: Learner, twin: Any, action: int, probability: float, mix: lis
 @pytest.mark.parametrize("delay", ["none", "fixed", "random"])
 @pytest.mark.parametrize("name", TWINS)
 def test_learner_agrees_with_its_twin(name: str, delay: str) -> None:
-    learner, twin = TWINS[name]
+    case = TWINS[name]
     for kind, (T, k) in itertools.product(KINDS, SIZES):
-        drive(learner, rows_of(kind, T, k), arrivals(T, delay), twin(k, T))
+        drive(case.learner, rows_of(kind, T, k), arrivals(T, delay), case)
 
 
 @pytest.mark.parametrize("name", TWINS)
 @settings(max_examples=15, derandomize=True, deadline=None)
 @given(data=st.data())
 def test_learner_agrees_with_its_twin_on_anything(name: str, data: st.DataObject) -> None:
-    learner, twin = TWINS[name]
+    case = TWINS[name]
     T, k = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 4))
     loss = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
     rows = data.draw(st.lists(st.lists(loss, min_size=k, max_size=k), min_size=T, max_size=T))
-    drive(learner, np.array(rows), arrivals(T, data.draw(st.sampled_from(["none", "fixed", "random"]))), twin(k, T))
+    drive(case.learner, np.array(rows), arrivals(T, data.draw(st.sampled_from(["none", "fixed", "random"]))), case)
 
 
 @pytest.mark.parametrize("name", TWINS)
 def test_learner_is_the_same_bit_for_bit_without_the_compiler(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    learner = TWINS[name][0]
+    learner = TWINS[name].learner
     cases = [(rows_of(kind, T, k), arrivals(T, "random")) for kind in KINDS for T, k in ((1, 1), (120, 4))]
     compiled = [drive(learner, *case) for case in cases]
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")

@@ -11,16 +11,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from naive import bandit as naive
 from tombola import Pool, check_learner, compare, instances, play
 from tombola._types import Floats, RngState
 from tombola.advice.default_learners import Conditions, default_learners
 from tombola.bounds import by_indices
 from tombola.engine.compiler import compiles
 from tombola.errors import ParameterError
-from tombola.feedback import make_feedback_model
 from tombola.learners import (
-    KLUCB,
     UCB1,
     BanditBirthdayTest,
     EpsilonGreedy,
@@ -39,6 +36,7 @@ from tombola.learners.reductions.optimistic import SimulatedHistory, compile_sim
 from tombola.learners.switching.frugal_ucb import index
 from tombola.learners.switching.prior import believe, notice
 from tombola.rng import new_rng
+from twin_cases import OPTIMISTIC, Case, after, each_case, follow
 
 
 @pytest.mark.usefixtures("either_way")
@@ -169,9 +167,10 @@ def test_simulated_losses_have_the_mean_of_the_index() -> None:
     assert total / count == pytest.approx(expected, abs=5 * 0.4 / math.sqrt(40_000))
 
 
-@pytest.mark.parametrize("base", [UCB1(), KLUCB()], ids=repr)
-def test_the_simulation_does_what_its_theorem_says(base: Learner) -> None:
-    """Every action of the fresh simulation, against plain Python with the same rng; ties, constants, T < k, T = 1."""
+@each_case(OPTIMISTIC)
+@pytest.mark.parametrize("delay", [0, 3])
+def test_the_simulation_does_what_its_theorem_says(case: Case, delay: int) -> None:
+    """Every action, against plain Python with the same rng; ties, constants, T < k, T = 1."""
     generator = np.random.default_rng(5)
     tables = [
         generator.random((40, 3)),
@@ -181,16 +180,7 @@ def test_the_simulation_does_what_its_theorem_says(base: Learner) -> None:
         np.eye(4)[:3],
     ]
     for losses in [*tables, np.ones((1, 2)), np.ones((9, 1))]:
-        rows, k = losses.shape
-        learner = OptimisticSimulation(base)
-        live = make_feedback_model(learner, rows, actions=k).step_runner(learner, new_rng(np.random.SeedSequence(2)))
-        twin = naive.OptimisticSimulation(k, rows, base, live.runner.rng)
-        for t in range(rows):
-            action, probability = live.act(t)
-            assert {action} == twin.best()
-            twin.acted(action)
-            live.learn(t + 1, action, probability, (float(losses[t, action]),))
-            twin.observe(action, 1.0, float(losses[t, action]))
+        follow(case, losses, after(len(losses), delay), seed=2)
 
 
 # The law of the simulation, exactly: 0/1 losses, all orders, all simulated rounds

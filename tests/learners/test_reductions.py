@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tombola
+from naive import full as naive
+from naive.reductions import frequencies, kinds_of_rounds
 from tombola import (
     FollowTheLeader,
     Hedge,
@@ -37,18 +39,7 @@ from tombola.learners import (
     Uniform,
 )
 from tombola.learners.reductions.simulation import N_KEPT, play_counts
-from tombola.rng import integers, new_rng
-
-
-def naive_rounds(reading: str, T: int, d: int) -> list[tuple[str, int]]:
-    """Walk through the pseudo-code of spec.md 2, and say of every round what it is: free, buffer, or block i."""
-    rounds: list[tuple[str, int]] = [("free", -1)]
-    i = 0 if reading == "lemma" else 1
-    while len(rounds) < T:
-        rounds += [("buffer", -1)] * d
-        rounds += [("block", i)] * 2**i
-        i += 1
-    return rounds[:T]
+from tombola.rng import new_rng
 
 
 def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
@@ -75,17 +66,6 @@ def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
     return notes
 
 
-def naive_frequencies(past: Any, n: int, rng: Any) -> Any:
-    """Follow the leader on n i.i.d. draws, in plain Python, drawn as `train` draws them: all rows first."""
-    with np.errstate(over="ignore"):
-        drawn = [integers(rng, len(past)) for _ in range(n)]
-    totals, plays = [0.0] * past.shape[1], [0] * past.shape[1]
-    for row in drawn:
-        plays[totals.index(min(totals))] += 1
-        totals = [a + b for a, b in zip(totals, past[row], strict=True)]
-    return np.array(plays) / n
-
-
 @pytest.mark.parametrize("reading", ["lemma", "paper"])
 @pytest.mark.parametrize("d", [0, 1, 3, 10, 59, 60, 200])
 @pytest.mark.parametrize("T", [1, 2, 3, 37, 60, 64])
@@ -94,7 +74,7 @@ def test_faithful_simulation_follows_the_pseudo_code(reading: str, d: int, T: in
     rows = np.random.default_rng(T + d).integers(0, 5, (T, 3)) / 4
     schedule = LemmaSchedule(delay=d) if reading == "lemma" else PaperSchedule(delay=d)
     notes = watch(Simulation(FollowTheLeader(), schedule, free_action=min(2, 2)), rows, d)
-    plan = naive_rounds(reading, T, d)
+    plan = kinds_of_rounds(reading, T, d)
     known = [0]
     for t, ((kind, i), note) in enumerate(zip(plan, notes, strict=True)):
         begins = kind == "block" and (t == 0 or plan[t - 1] != (kind, i))
@@ -103,9 +83,9 @@ def test_faithful_simulation_follows_the_pseudo_code(reading: str, d: int, T: in
             assert len(known) == (2**i if reading == "lemma" else 2**i - 1)
             assert sorted(note["past"].tolist()) == sorted(rows[known].tolist())
             assert note["past"].mean(axis=0) == pytest.approx(rows[known].mean(axis=0), abs=1e-15)
-            frequencies = naive_frequencies(note["past"], 2**i, note["rng"].copy())
+            mix = frequencies(naive.FollowTheLeader(3, 2**i), note["past"], 2**i, note["rng"].copy())
         if kind == "block":
-            assert note["mix"].tolist() == frequencies.tolist()
+            assert note["mix"].tolist() == mix
             known.append(t)
         else:
             assert note["mix"].tolist() == [0.0, 0.0, 1.0]

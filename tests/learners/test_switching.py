@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,6 @@ from tombola.bounds import drift, thrifty_exploration_budget
 from tombola.bounds import switching as bounds
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
-from tombola.feedback import make_feedback_model
-from tombola.feedback.base import StepRunner
 from tombola.learners import (
     BatchedExp3,
     BernsteinElimination,
@@ -30,109 +28,13 @@ from tombola.learners import (
     UCB2WithoutReplacement,
 )
 from tombola.learners.base import Learner
-from tombola.rng import new_rng
-
-Rows = np.ndarray[Any, np.dtype[np.float64]]
-RowStream = list[list[int]]
-
-LEARNERS: list[tuple[Learner, Callable[..., Any], dict[str, Any]]] = [
-    (SimulationSuccessiveElimination(), naive.SimulationSuccessiveElimination, {}),
-    (SerflingElimination(), naive.Elimination, {}),
-    (SerflingElimination(delta=0.5), naive.Elimination, {"delta": 0.5}),
-    (BernsteinElimination(delta=0.9), naive.BernsteinElimination, {"delta": 0.9}),
-    (BettingElimination(), naive.BettingElimination, {}),
-    (BettingElimination(delta=0.9), naive.BettingElimination, {"delta": 0.9}),
-    (UCB2WithoutReplacement(), naive.UCB2WithoutReplacement, {}),
-    (UCB2WithoutReplacement(alpha=0.1), naive.UCB2WithoutReplacement, {"alpha": 0.1}),
-    (BlockUCB(), naive.BlockUCB, {}),
-    (BatchedExp3(), naive.BatchedExp3, {}),
-    (BatchedExp3(price=0.1), naive.BatchedExp3, {"price": 0.1}),
-    (BatchedExp3(block=7), naive.BatchedExp3, {"block": 7}),
-    (TsallisSwitching(), naive.TsallisSwitching, {}),
-    (TsallisSwitching(price=3.0), naive.TsallisSwitching, {"price": 3.0}),
-    (Thrifty(), naive.Thrifty, {}),
-    (Thrifty(price=0.0), naive.Thrifty, {"price": 0.0}),
-    (Thrifty(price=7.0), naive.Thrifty, {"price": 7.0}),
-    (FrugalUCB(), naive.FrugalUCB, {}),
-    (FrugalUCB(price=0.0), naive.FrugalUCB, {"price": 0.0}),
-    (FrugalUCB(price=0.2, scale=1.5), naive.FrugalUCB, {"price": 0.2, "scale": 1.5}),
-]
-each_learner = pytest.mark.parametrize(("learner", "twin", "parameters"), LEARNERS, ids=[repr(x[0]) for x in LEARNERS])
+from twin_cases import SWITCHING, Case, after, anyhow, each_case, follow, new_live, steps, ugly_tables
 
 
-def ugly_tables() -> Iterator[Rows]:
-    """Yield tables of losses that are ordinary, tied, constant, of two values, short, and of one action."""
-    generator = np.random.default_rng(7)
-    yield generator.random((130, 3))
-    yield generator.random((60, 1))
-    yield generator.random((1, 4))
-    yield generator.random((3, 5))
-    yield np.zeros((70, 3))
-    yield np.ones((70, 3))
-    yield (generator.random((300, 4)) < [0.9, 0.5, 0.1, 0.1]).astype(float)
-    yield np.tile([1.0, 0.0], (200, 1))
-    yield np.tile([0.0, 1.0, 1.0], (230, 1))
-    yield generator.integers(0, 3, (77, 2)) / 2
-
-
-def anyhow(rounds: int, seed: int) -> RowStream:
-    """Return the rounds whose feedback comes after each round, when it is late, out of order, or (one in five) lost."""
-    generator = np.random.default_rng(seed)
-    arrivals: RowStream = [[] for _ in range(rounds)]
-    for t in range(rounds):
-        due = t + int(generator.geometric(0.2)) - 1
-        if generator.random() < 0.8 and due < rounds:
-            arrivals[due].append(t)
-    for some in arrivals:
-        generator.shuffle(some)
-    return arrivals
-
-
-def after(rounds: int, delay: int) -> RowStream:
-    """Return the rounds whose feedback comes right after each round, when all are late by `delay`."""
-    return [[t - delay] if t >= delay else [] for t in range(rounds)]
-
-
-def new_live(learner: Learner, losses: Rows, seed: int = 0) -> StepRunner:
-    """Return a learner in live use, for this table."""
-    setting = make_feedback_model(learner, losses.shape[0], actions=losses.shape[1])
-    return setting.step_runner(learner, new_rng(np.random.SeedSequence(seed)))
-
-
-def steps(
-    live: StepRunner, losses: Rows, arrivals: RowStream, heard: Callable[[int, float, float], None] = lambda *_: None
-) -> Iterator[tuple[int, float]]:
-    """Play all rounds, yield the action and probability of each, and hand out the feedback as it arrives."""
-    tickets = []
-    for t in range(losses.shape[0]):
-        tickets.append(live.act(t))
-        yield tickets[t]
-        for s in arrivals[t]:
-            action, probability = tickets[s]
-            live.learn(s + 1, action, probability, (float(losses[s, action]),))
-            heard(action, probability, float(losses[s, action]))
-
-
-def follow(
-    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], losses: Rows, arrivals: RowStream
-) -> None:
-    """Play the learner one round at a time, and ask the twin about every round."""
-    live = new_live(learner, losses)
-    draws = isinstance(twin, type) and issubclass(twin, naive.Drawn)
-    more: dict[str, Any] = {"rng": live.runner.rng} if draws else {}
-    if twin is naive.UCB2WithoutReplacement:
-        more = {"late": True}
-    follower = twin(losses.shape[1], losses.shape[0], **parameters, **more)
-    for action, probability in steps(live, losses, arrivals, follower.observe):
-        assert action in follower.best()
-        assert probability == pytest.approx(getattr(follower, "probability", 1.0), abs=1e-9)
-        follower.acted(action)
-
-
-@each_learner
-def test_does_what_the_source_says(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any]) -> None:
+@each_case(SWITCHING)
+def test_does_what_the_source_says(case: Case) -> None:
     for losses in ugly_tables():
-        follow(learner, twin, parameters, losses, after(len(losses), 0))
+        follow(case, losses, after(len(losses)))
 
 
 @pytest.mark.parametrize(("rows", "actions", "price"), [(3000, 2, 1.0), (2500, 3, 10.0)])
@@ -140,7 +42,7 @@ def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) ->
     """Without noise a few losses suffice, but not for the index: it decides once the exploration budget is spent."""
     losses = np.full((rows, actions), 0.9)
     losses[:, 0] = 0.6
-    follow(Thrifty(price), naive.Thrifty, {"price": price}, losses, after(rows, 0))
+    follow(Case(Thrifty(price), naive.Thrifty, {"price": price}), losses, after(rows))
     live = new_live(Thrifty(price), losses)
     actions_played = [action for action, _ in steps(live, losses, after(rows, 0))]
     assert set(actions_played[100:900]) == {0}
@@ -148,38 +50,36 @@ def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) ->
     assert 0 <= live.runner.state.exploration_budget[0] < thrifty_exploration_budget(rows, actions) / 5
 
 
-@each_learner
+@each_case(SWITCHING)
 @pytest.mark.parametrize("delay", [1, 17, 1000])
-def test_late_feedback(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], delay: int) -> None:
+def test_late_feedback(case: Case, delay: int) -> None:
     losses = (np.random.default_rng(3).random((120, 4)) < [0.9, 0.5, 0.1, 0.2]).astype(float)
-    follow(learner, twin, parameters, losses, after(len(losses), delay))
+    follow(case, losses, after(len(losses), delay))
 
 
-@each_learner
+@each_case(SWITCHING)
 @pytest.mark.parametrize("seed", range(3))
-def test_lost_and_disordered_feedback(
-    learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any], seed: int
-) -> None:
+def test_lost_and_disordered_feedback(case: Case, seed: int) -> None:
     losses = np.random.default_rng(seed).random((150, 3)) * [1.0, 0.7, 0.2]
-    follow(learner, twin, parameters, losses, anyhow(len(losses), seed))
+    follow(case, losses, anyhow(len(losses), seed))
 
 
-@each_learner
-def test_the_same_bits_without_numba(learner: Learner, twin: Callable[..., Any], parameters: dict[str, Any]) -> None:
+@each_case(SWITCHING)
+def test_the_same_bits_without_numba(case: Case) -> None:
     for losses in ugly_tables():
-        compiled = new_live(learner, losses)
+        compiled = new_live(case.learner, losses)
         list(steps(compiled, losses, anyhow(len(losses), 1)))
         with interpreted():
-            plain = new_live(learner, losses)
+            plain = new_live(case.learner, losses)
             list(steps(plain, losses, anyhow(len(losses), 1)))
         assert compiled.runner.memory.tobytes() == plain.runner.memory.tobytes()
         assert compiled.runner.rng.tobytes() == plain.runner.rng.tobytes()
 
 
 @pytest.mark.usefixtures("either_way")
-@pytest.mark.parametrize("learner", [x[0] for x in LEARNERS], ids=repr)
-def test_obeys_the_laws(learner: Learner) -> None:
-    assert len(check_learner(learner)) >= 12
+@each_case(SWITCHING)
+def test_obeys_the_laws(case: Case) -> None:
+    assert len(check_learner(case.learner)) >= 12
 
 
 # Switches, and what elimination can do

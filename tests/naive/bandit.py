@@ -1,18 +1,21 @@
 """Naive twins of the learners with bandit feedback: straight from the sources, everything from the whole history."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
 from tombola._types import RngState
 from tombola.learners.base import Learner
-from tombola.rng import gamma, integers, uniform
+from tombola.rng import choice, gamma, integers, uniform
 
 CLOSE = 1e-9
 
 
 class Twin:
-    """The history of a bandit, and what is plainly computed from it."""
+    """The history of a bandit, and plain statistics of it; `probability` is that of the last action."""
+
+    probability = 1.0
 
     def __init__(self, k: int, T: int) -> None:
         self.k, self.T = k, T
@@ -188,6 +191,8 @@ class TsallisInf(Twin):
 class ThompsonSampling(Twin):
     """Agrawal and Goyal 2012, Algorithm 1, with fractions, and with the rng of the learner."""
 
+    probability = math.nan
+
     def __init__(self, k: int, T: int, rng: RngState) -> None:
         super().__init__(k, T)
         self.rng = rng.copy()
@@ -260,6 +265,49 @@ class ExploreThenCommit(Twin):
         super().acted(action)
 
 
+class RandomFixedAction(Twin):
+    """One action for all rounds, drawn before the first one."""
+
+    def __init__(self, k: int, T: int, rng: RngState) -> None:
+        super().__init__(k, T)
+        with np.errstate(over="ignore"):
+            self.action = integers(rng.copy(), k)
+
+    def best(self) -> set[int]:
+        """Return the action; only the first play of it was random."""
+        self.probability = 1.0 if self.plays else 1 / self.k
+        return {self.action}
+
+
+class BanditBirthdayTest(Twin):
+    """Paper, Section 3: action 0 until a loss of it is off the grid or repeats; then UCB1 from scratch."""
+
+    def __init__(self, k: int, T: int, grid: int | None = None) -> None:
+        super().__init__(k, T)
+        self.grid = [Fraction(i, grid or T) for i in range(1, (grid or T) + 1)]
+        self.points: list[Fraction] = []
+        self.ucb1: UCB1 | None = None
+
+    def best(self) -> set[int]:
+        """Return action 0, or the actions of UCB1."""
+        return {0} if self.ucb1 is None else self.ucb1.best()
+
+    def acted(self, action: int) -> None:
+        """Count the play for UCB1 only after the test has fired."""
+        if self.ucb1 is not None:
+            self.ucb1.acted(action)
+
+    def observe(self, action: int, probability: float, loss: float) -> None:
+        """Search the grid for the loss, or pass it on."""
+        if self.ucb1 is not None:
+            self.ucb1.observe(action, probability, loss)
+            return
+        point = [p for p in self.grid if abs(p - Fraction(loss)) * len(self.grid) <= Fraction(1, 10**6)]
+        if not point or point[0] in self.points:
+            self.ucb1 = UCB1(self.k, self.T)
+        self.points += point
+
+
 class OptimisticSimulation(Twin):
     """docs/theory/optimistic.md: a fresh base in every round, in plain Python, with the learner's own rng."""
 
@@ -286,21 +334,53 @@ class OptimisticSimulation(Twin):
         return high
 
     def best(self) -> set[int]:
-        """Return an action never answered, or what a fresh base plays in a round drawn blindly."""
+        """Return an action never answered, or the action of a fresh base in a random round of a simulation."""
+        self.probability = 1.0
         if self.untried():
             return self.untried()
-        rounds = 2 ** int(math.log2(len(self.plays) + 1))
+        self.probability = math.nan
+        rounds = self.length()
+        with np.errstate(over="ignore"):
+            return {self.simulated(integers(self.rng, rounds) + 1, rounds)[-1]}
+
+    def length(self) -> int:
+        """Return 2^floor(log2 t)."""
+        return int(2 ** math.floor(math.log2(len(self.plays) + 1)))
+
+    def simulated(self, rounds: int, horizon: int) -> list[int]:
+        """Return the actions of a fresh base in the first of `horizon` simulated rounds."""
         means = [math.fsum(self.looked(a)) / len(self.looked(a)) for a in range(self.k)]
         shares = [self.index(a) / means[a] if means[a] > 0 else 0.0 for a in range(self.k)]
-        with np.errstate(over="ignore"):
-            return {self.simulated(rounds, shares)}
-
-    def simulated(self, rounds: int, shares: list[float]) -> int:
-        """Return the action of the base in a round drawn blindly."""
-        state, action = self.base.init(self.k, rounds), -1
-        for _ in range(integers(self.rng, rounds) + 1):
+        state, actions = self.base.init(self.k, horizon), []
+        for _ in range(rounds):
             action, probability = self.base.act(state, self.rng)
             kept = uniform(self.rng) < shares[action]
             loss = self.looked(action)[integers(self.rng, len(self.looked(action)))] if kept else 0.0
             self.base.observe(state, action, probability, loss)
-        return action
+            actions.append(action)
+        return actions
+
+
+class LazyOptimisticSimulation(OptimisticSimulation):
+    """The frequencies of the last simulation; a new one when rounds have doubled or answers grown by half."""
+
+    def __init__(self, k: int, T: int, base: Learner, rng: RngState) -> None:
+        super().__init__(k, T, base, rng)
+        self.last_round, self.counts = 0, [0] * k
+        self.frequencies = np.zeros(k)
+
+    def best(self) -> set[int]:
+        """Return an action never answered, or one drawn by the frequencies."""
+        self.probability = 1.0
+        if self.untried():
+            return self.untried()
+        t, counts = len(self.plays) + 1, [self.n(a) for a in range(self.k)]
+        grown = any(2 * now >= 3 * before for now, before in zip(counts, self.counts, strict=True))
+        with np.errstate(over="ignore"):
+            if grown or t >= 2 * self.last_round:
+                actions = self.simulated(self.length(), self.length())
+                self.frequencies = np.array([actions.count(a) / len(actions) for a in range(self.k)])
+                self.last_round, self.counts = t, counts
+            action = choice(self.frequencies, self.rng)
+        self.probability = float(self.frequencies[action])
+        return {action}

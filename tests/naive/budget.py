@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from naive.prior import beliefs
+from naive.reductions import kinds_of_rounds
+from tombola._types import RngState
+from tombola.rng import integers
+
 Mix = list[float]
 
 
@@ -140,16 +145,66 @@ class SerflingLP(Twin):
         return self.last
 
 
-class OptimisticLP:
-    """Bandit feedback: every mix must be a best one for the highest rewards and the lowest costs that are possible."""
+class BudgetSimulation(Twin):
+    """L427-L581: in block i train a base at the rate rho - margin epsilon_i on i.i.d. draws, and play its average mix."""
+
+    def __init__(
+        self,
+        *sizes: Any,
+        rng: RngState,
+        base: Callable[..., Any],
+        delta: float,
+        margin: float,
+        delay: int = 0,
+    ) -> None:
+        super().__init__(*sizes)
+        self.rng, self.base, self.delta, self.margin = rng.copy(), base, delta, margin
+        self.kinds = kinds_of_rounds("lemma", self.T, delay)
+        self.t, self.average = 0, self.nothing()
+
+    def mix(self, left: list[float], fits: list[bool]) -> Mix:
+        """Return null between blocks, in round 1, and in blocks with less than half of the rate."""
+        kind = self.kinds[self.t]
+        if kind[0] == "block" and kind not in self.kinds[: self.t]:
+            self.average = self.train(kind[1])
+        self.t += 1
+        return self.average if kind[0] == "block" else self.nothing()
+
+    def train(self, i: int) -> Mix:
+        """Return the average mix of the base in 2^i rounds with the budget of rho_i for each, and its strict stop."""
+        log = math.log(self.m * self.k * max(1.0, math.log2(self.T)) / self.delta)
+        rate, n = self.rate - self.margin * math.sqrt(6 * 2.0**-i * log), 2**i
+        past = [self.seen[t] for t in range(len(self.seen)) if t == 0 or self.kinds[t][0] == "block"]
+        if rate < self.rate / 2 or not past:
+            return self.nothing()
+        with np.errstate(over="ignore"):
+            drawn = [past[integers(self.rng, len(past))] for _ in range(n)]
+        mixes: list[Mix] = []
+        worst = [[Fraction(int(a != self.null))] * self.m for a in range(self.k)]
+        play(
+            self.base(self.k, self.m, n, rate, self.null),
+            np.array([losses for _, losses, _ in drawn]),
+            np.array([costs for _, _, costs in drawn]),
+            [rate * n] * self.m,
+            self.null,
+            stop="strict",
+            delay=0,
+            actions=None,
+            check=lambda t, mix: mixes.append(mix),
+            worst=worst,
+        )
+        return [sum(column) / n for column in zip(*mixes, strict=True)]
+
+
+class PlannedBandit:
+    """Bandit feedback: every new mix must be a best one of a program; it is kept until a new one is due."""
 
     growth = 1.44
 
-    def __init__(self, k: int, m: int, T: int, budget: Any, delta: float) -> None:
+    def __init__(self, k: int, m: int, T: int, budget: Any) -> None:
         self.k, self.m, self.T, self.amounts = k, m, T, [float(a) for a in budget.per_resource]
         self.added = budget.null == "add"
         self.null: int = k - 1 if self.added else budget.null
-        self.log = math.log(2 * (k + 1) * (m + 1) * T / delta)
         self.plays: list[list[tuple[float, list[float]]]] = [[] for _ in range(k)]
         self.solved: tuple[int, list[int]] | None = None
         self.last: Mix = []
@@ -159,21 +214,21 @@ class OptimisticLP:
         """Remember the play."""
         self.plays[action].append((loss, costs))
 
-    def low(self, values: list[float]) -> float:
-        """How low the mean may be."""
-        if not values:
-            return 0.0
-        p = sum(values) / len(values)
-        v = p * (1 - p) if p <= 0.5 else 0.25
-        return max(0.0, p - math.sqrt(2 * v * self.log / len(values)))
+    def losses(self, a: int) -> list[float]:
+        """Return the losses seen of an action."""
+        return [loss for loss, _ in self.plays[a]]
+
+    def program(self, left: list[float]) -> tuple[list[float], list[list[float]]]:
+        """Return the rewards and the costs of the program, with these amounts left."""
+        raise NotImplementedError
 
     def due(self) -> bool:
-        """Whether an action was played 1.44 times as often, or the rest is 1/1.44 of what it was."""
+        """Whether an action was answered 1.44 times as often, or the rest is 1/1.44 of what it was."""
         if self.solved is None:
             return True
         n, counts = self.solved
         grown = any(
-            len(plays) >= max(before + 1, math.floor(self.growth * before)) > before
+            len(plays) >= max(before + 1, math.floor(self.growth * before))
             for plays, before in zip(self.plays, counts, strict=True)
         )
         total = sum(len(plays) for plays in self.plays)
@@ -186,18 +241,95 @@ class OptimisticLP:
             return
         n = sum(len(plays) for plays in self.plays)
         self.solved, self.last = (n, [len(plays) for plays in self.plays]), mix
-        rewards = [1 - self.low([loss for loss, _ in plays]) for plays in self.plays]
-        costs = [[self.low([c[j] for _, c in plays]) for j in range(self.m)] for plays in self.plays]
-        costs[self.null] = [0.0] * self.m
-        rewards[self.null] = 0.0 if self.added else rewards[self.null]
-        scale = min(float(self.T), *self.amounts)
-        rates = [scale * (a - s) / a / (self.T - n) for a, s in zip(self.amounts, spent, strict=True)]
-        scaled = [[c * scale / a for c, a in zip(row, self.amounts, strict=True)] for row in costs]
-        best = best_mix(rewards, scaled, rates, list(range(self.k)))
-        assert all(sum(x * scaled[a][j] for a, x in enumerate(mix)) <= rates[j] + 1e-7 for j in range(self.m))
+        left = [a - s for a, s in zip(self.amounts, spent, strict=True)]
+        rewards, costs = self.program(left)
+        rates = [amount / (self.T - n) for amount in left]
+        best = best_mix(rewards, costs, rates, list(range(self.k)))
+        assert all(sum(x * costs[a][j] for a, x in enumerate(mix)) <= rates[j] + 1e-7 for j in range(self.m))
         value, top = (sum(x * r for x, r in zip(m_, rewards, strict=True)) for m_ in (mix, best))
         assert abs(value - top) <= 1e-6, (value, top)
         self.checked += 1
+
+
+class OptimisticLP(PlannedBandit):
+    """The highest rewards and the lowest costs that are possible."""
+
+    def __init__(self, k: int, m: int, T: int, budget: Any, delta: float) -> None:
+        super().__init__(k, m, T, budget)
+        self.log = math.log(2 * (k + 1) * (m + 1) * T / delta)
+
+    def low(self, values: list[float]) -> float:
+        """How low the mean may be."""
+        if not values:
+            return 0.0
+        p = sum(values) / len(values)
+        v = p * (1 - p) if p <= 0.5 else 0.25
+        return max(0.0, p - math.sqrt(2 * v * self.log / len(values)))
+
+    def program(self, left: list[float]) -> tuple[list[float], list[list[float]]]:
+        """Return one minus the lowest losses, and the lowest costs."""
+        rewards = [1 - self.low(self.losses(a)) for a in range(self.k)]
+        costs = [[self.low([c[j] for _, c in plays]) for j in range(self.m)] for plays in self.plays]
+        costs[self.null] = [0.0] * self.m
+        rewards[self.null] = 0.0 if self.added else rewards[self.null]
+        return rewards, costs
+
+
+class ThriftyLP(PlannedBandit):
+    """Posterior means plus sqrt(d) ln(R/(k n)) / 2; mean costs with half a play at the usual cost; trials first."""
+
+    def __init__(self, k: int, m: int, T: int, budget: Any) -> None:
+        super().__init__(k, m, T, budget)
+        self.chosen, self.limits = [0.0] * k, [0.0] * k
+
+    def due(self) -> bool:
+        """Whether answers have grown, or an action was chosen much more often than answered."""
+        return super().due() or any(now >= most for now, most in zip(self.chosen, self.limits, strict=True))
+
+    def check(self, mix: Mix, spent: list[float]) -> None:
+        """Count the plays of the mix, and how many are enough for a new one."""
+        limits = [c + max(1.0, 0.44 * len(p)) for c, p in zip(self.chosen, self.plays, strict=True)]
+        limits = limits if self.due() else self.limits
+        super().check(mix, spent)
+        self.limits, self.chosen = limits, [c + x for c, x in zip(self.chosen, mix, strict=True)]
+
+    def usual(self) -> list[float]:
+        """Return the mean of the mean costs of all actions tried."""
+        means = [self.mean_costs(a) for a in range(self.k) if self.plays[a]]
+        return [sum(mean[j] for mean in means) / len(means) if means else 0.0 for j in range(self.m)]
+
+    def mean_costs(self, a: int) -> list[float]:
+        """Return the mean costs of an action."""
+        return [sum(c[j] for _, c in self.plays[a]) / len(self.plays[a]) for j in range(self.m)]
+
+    def program(self, left: list[float]) -> tuple[list[float], list[list[float]]]:
+        """Return posterior rewards with a bonus, and shrunk costs; an action to try earns most and costs nothing."""
+        prior, usual = beliefs([self.losses(a) for a in range(self.k)]), self.usual()
+        rest = self.T - sum(len(plays) for plays in self.plays)
+        R = min([float(rest), *[amount / u for amount, u in zip(left, usual, strict=True) if u > 0]])
+        rewards, costs = [], []
+        for a in range(self.k):
+            seen, n = len(self.plays[a]), max(1.0, len(self.plays[a]), self.chosen[a])
+            variance = prior.doubt[a] * max(1, seen) / n
+            bonus = math.sqrt(variance) * math.log(max(1.0, R / (self.k * n))) / 2
+            rewards.append(min(1.0, 1 - float(prior.guess[a]) + bonus))
+            own = self.mean_costs(a) if seen else [0.0] * self.m
+            costs.append([(seen * own[j] + 0.5 * usual[j]) / (seen + 0.5) for j in range(self.m)])
+        costs[self.null] = [0.0] * self.m
+        rewards[self.null] = 0.0 if self.added else rewards[self.null]
+        for a in self.trials(prior, R):
+            rewards[a], costs[a] = 2.0, [0.0] * self.m
+        return rewards, costs
+
+    def trials(self, prior: Any, R: float) -> list[int]:
+        """Return the actions to try: all never chosen, if the best of them may repay its trial in R plays."""
+        fresh = [
+            a for a in range(self.k) if not self.plays[a] and self.chosen[a] < 1 and (a != self.null or not self.added)
+        ]
+        wide = max(prior.spread, prior.centre * (1 - prior.centre) / 3)
+        least = min((float(prior.guess[a]) for a in range(self.k) if self.plays[a]), default=0.0)
+        pays = R * math.sqrt(wide) / (prior.tried + 1) >= prior.centre - least
+        return fresh if prior.tried < 2 or pays else []
 
 
 def softmax(values: list[float]) -> Mix:
@@ -240,11 +372,15 @@ def play(
     delay: int,
     actions: Sequence[int] | None,
     check: Callable[[int, Mix], None],
+    worst: list[list[Fraction]] | None = None,
 ) -> list[Fraction]:
-    """Play in the order of the rows, fluid or with the actions given; `check` sees every mix; return what is spent."""
+    """Play in the order of the rows, fluid or with the actions given; `check` sees every mix; return the total spent.
+
+    `worst` are the largest costs of the actions, by default those in the table.
+    """
     T, k, m = costs.shape
     exact = [[[Fraction(float(c)) for c in row] for row in rows] for rows in costs]
-    worst = [[max(exact[t][a][j] for t in range(T)) for j in range(m)] for a in range(k)]
+    worst = worst or [[max(exact[t][a][j] for t in range(T)) for j in range(m)] for a in range(k)]
     largest = [max(worst[a][j] for a in range(k)) for j in range(m)]
     budget = [Fraction(a) for a in amounts]
     common = min([Fraction(T), *[budget[j] / largest[j] for j in range(m) if budget[j] and largest[j]]])

@@ -19,8 +19,8 @@ class Twin:
     def acted(self, action: int) -> None:
         """Full feedback: what was played does not matter."""
 
-    def observe(self, row: Row) -> None:
-        """Remember the row."""
+    def observe(self, row: Row, t: int = 0) -> None:
+        """Remember the row; t is its round, from 0, which only reductions need."""
         self.rows.append([Decimal(float(loss)) for loss in row])
 
 

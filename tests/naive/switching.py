@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from naive.bandit import UCB2, Twin, kl
+from naive.prior import beliefs
 from tombola import bounds
 from tombola._types import RngState
 from tombola.confidence import Betting
@@ -218,31 +219,9 @@ class Thrifty(FrugalUCB):
         self.tracker = bounds.thrifty_exploration_budget(T, k)
 
     def believe(self) -> None:
-        """Estimate centre, spread and noise, and with them guess and doubt of every action."""
-        tried = [a for a in range(self.k) if self.n(a) > 0]
-        n = np.array([self.n(a) for a in tried], dtype=float)
-        m = np.array([self.mean(a) for a in tried])
-        centre = (m.sum() + 0.5) / (len(tried) + 1)
-        within = math.fsum((x - self.mean(a)) ** 2 for a in tried for x in self.losses(a))
-        share = min(1.0, (within + 1) / (float((n * m * (1 - m)).sum()) + 1))
-        damped = np.full(self.k, centre)
-        damped[tried] = (n * m + 2 * centre) / (n + 2)
-        between = (2 * min(damped[tried], default=centre) + damped) / 3
-        self.noise = share * between * (1 - between)
-        error = self.noise[tried] / n
-        widest = spread = centre * (1 - centre) / 3
-        for _ in range(3 if tried else 0):
-            w = 1 / (spread + error)
-            scatter = float((w * (m - np.average(m, weights=w)) ** 2).sum())
-            surplus = max(0.0, scatter - float((w * error).sum() - (w**2 * error).sum() / w.sum()))
-            spread = (surplus + 0.05 * w.mean() * widest) / (w.sum() - (w**2).sum() / w.sum() + 0.05 * w.mean())
-            spread = max(1e-8, float(spread))
-            vague = 1 / (spread + 1 / 12)
-            centre = float(((w * m).sum() + vague / 2) / (w.sum() + vague))
-        kept = max(widest, spread) / (max(widest, spread) + error)
-        self.centre, self.spread, self.tried = centre, spread, len(tried)
-        self.guess, self.doubt = np.full(self.k, centre), np.full(self.k, spread)
-        self.guess[tried], self.doubt[tried] = centre + kept * (m - centre), kept * error
+        """Estimate the beliefs from all answers."""
+        found = beliefs([self.losses(a) for a in range(self.k)])
+        self.tried, self.guess, self.doubt, self.noise = found.tried, found.guess, found.doubt, found.noise
 
     def saving(self, a: int, plays: float, bar: float) -> float:
         """Return E max(0, bar - M) for the guess M of action a after so many more answers."""
@@ -332,7 +311,6 @@ class Drawn(Twin):
         self.rng = rng.copy()
         self.blocks = 0
         self.block: list[int] = []
-        self.probability = 1.0
 
     def length(self) -> int:
         """Return the length of block number `blocks`."""

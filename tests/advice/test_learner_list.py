@@ -1,0 +1,21 @@
+"""The list of learners."""
+
+import numpy as np
+import pytest
+
+from tombola.advice.learner_list import LearnerInfo, list_learners
+from tombola.budget.budget import BudgetTerms
+from tombola.learners import BudgetedBase
+from twin_cases import ALL
+
+
+@pytest.mark.parametrize("entry", list_learners(), ids=lambda entry: entry.name)
+def test_proved_means_that_bound_returns_a_number(entry: LearnerInfo) -> None:
+    """With some of the parameters of the twin tests, which are not those that the list tries."""
+    terms = BudgetTerms(3, 1, 4096, 0.5, 0, np.full((3, 1), np.nan))
+    learners = [case.learner for case in ALL if type(case.learner).__name__ == entry.name]
+    bounds = [
+        learner.bound(terms, 0.9) if isinstance(learner, BudgetedBase) else learner.bound(3, 4096)
+        for learner in learners
+    ]
+    assert entry.proved == any(bound is not None and bound >= 0 for bound in bounds)

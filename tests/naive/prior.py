@@ -1,0 +1,46 @@
+"""Naive empirical-Bayes prior over mean losses: the formulas of docs/theory/thrifty.md with numpy, from all losses."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Beliefs(NamedTuple):
+    """Centre and spread of the means, actions tried, and posterior mean, posterior variance and noise by action."""
+
+    centre: float
+    spread: float
+    tried: int
+    guess: Any
+    doubt: Any
+    noise: Any
+
+
+def beliefs(losses: Sequence[Sequence[float]]) -> Beliefs:
+    """Estimate the prior from the losses of every action, and the posterior of every action."""
+    k, tried = len(losses), [a for a, seen in enumerate(losses) if seen]
+    n = np.array([len(losses[a]) for a in tried], dtype=float)
+    m = np.array([math.fsum(losses[a]) / len(losses[a]) for a in tried])
+    centre = (m.sum() + 0.5) / (len(tried) + 1)
+    within = math.fsum((x - mean) ** 2 for a, mean in zip(tried, m, strict=True) for x in losses[a])
+    share = min(1.0, (within + 1) / (float((n * m * (1 - m)).sum()) + 1))
+    damped = np.full(k, centre)
+    damped[tried] = (n * m + 2 * centre) / (n + 2)
+    between = (2 * min(damped[tried], default=centre) + damped) / 3
+    noise = share * between * (1 - between)
+    error = noise[tried] / n
+    widest = spread = centre * (1 - centre) / 3
+    for _ in range(3 if tried else 0):
+        w = 1 / (spread + error)
+        scatter = float((w * (m - np.average(m, weights=w)) ** 2).sum())
+        surplus = max(0.0, scatter - float((w * error).sum() - (w**2 * error).sum() / w.sum()))
+        spread = (surplus + 0.05 * w.mean() * widest) / (w.sum() - (w**2).sum() / w.sum() + 0.05 * w.mean())
+        spread = max(1e-8, float(spread))
+        vague = 1 / (spread + 1 / 12)
+        centre = float(((w * m).sum() + vague / 2) / (w.sum() + vague))
+    kept = max(widest, spread) / (max(widest, spread) + error)
+    guess, doubt = np.full(k, centre), np.full(k, spread)
+    guess[tried], doubt[tried] = centre + kept * (m - centre), kept * error
+    return Beliefs(centre, spread, len(tried), guess, doubt, noise)

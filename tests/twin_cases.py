@@ -1,0 +1,273 @@
+"""Learners with their naive twins, and the tables and arrivals on which both are played, for several test files.
+
+`tests/learners/test_twins.py` checks that no learner of the package is missing here.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from naive import bandit, budget, full, reductions, switching
+from tombola.engine.state_vector import mix_slice
+from tombola.feedback import StepRunner, make_feedback_model
+from tombola.learners import (
+    KLUCB,
+    UCB1,
+    UCB2,
+    AdaHedge,
+    BanditBirthdayTest,
+    BatchedExp3,
+    BernsteinElimination,
+    BettingElimination,
+    BirthdayTest,
+    BlockUCB,
+    BudgetSimulation,
+    DualDescent,
+    EmpiricalLP,
+    EpsilonGreedy,
+    Exp3,
+    ExploreThenCommit,
+    FixedAction,
+    FlipFlop,
+    FollowTheLeader,
+    FrugalUCB,
+    Hedge,
+    HedgeAnytime,
+    Interleaved,
+    LazyOptimisticSimulation,
+    LemmaSchedule,
+    OptimisticLP,
+    OptimisticSimulation,
+    PaperSchedule,
+    PrimalDual,
+    RandomFixedAction,
+    SerflingElimination,
+    SerflingLP,
+    Simulation,
+    SimulationSuccessiveElimination,
+    SuccessiveElimination,
+    ThompsonSampling,
+    Thrifty,
+    ThriftyLP,
+    TsallisInf,
+    TsallisSwitching,
+    UCB2WithoutReplacement,
+    Uniform,
+)
+from tombola.learners.base import MixedLearner
+from tombola.rng import new_rng
+
+Rows = np.ndarray[Any, np.dtype[np.float64]]
+RowStream = list[list[int]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learner, the class of its twin, and the parameters of the twin."""
+
+    learner: Any
+    twin: Callable[..., Any]
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def new_twin(self, *sizes: Any, **context: Any) -> Any:
+        """Return a new twin; of the context (rng, late) it gets the parameters that it has."""
+        known = inspect.signature(self.twin).parameters
+        return self.twin(*sizes, **self.parameters, **{name: context[name] for name in context if name in known})
+
+
+BANDIT = [
+    Case(UCB1(), bandit.UCB1),
+    Case(UCB1(scale=0.3), bandit.UCB1, {"scale": 0.3}),
+    Case(UCB2(), bandit.UCB2),
+    Case(UCB2(alpha=0.1), bandit.UCB2, {"alpha": 0.1}),
+    Case(KLUCB(), bandit.KLUCB),
+    Case(KLUCB(c=3.0), bandit.KLUCB, {"c": 3.0}),
+    Case(Exp3(), bandit.Exp3),
+    Case(Exp3(rate=2.0), bandit.Exp3, {"rate": 2.0}),
+    Case(EpsilonGreedy(), bandit.EpsilonGreedy),
+    Case(EpsilonGreedy(c=0.2), bandit.EpsilonGreedy, {"c": 0.2}),
+    Case(TsallisInf(), bandit.TsallisInf),
+    Case(ThompsonSampling(), bandit.ThompsonSampling),
+    Case(SuccessiveElimination(), bandit.SuccessiveElimination),
+    Case(ExploreThenCommit(), bandit.ExploreThenCommit),
+    Case(ExploreThenCommit(rounds=3), bandit.ExploreThenCommit, {"rounds": 3}),
+    Case(RandomFixedAction(), bandit.RandomFixedAction),
+    Case(BanditBirthdayTest(), bandit.BanditBirthdayTest),
+    Case(BanditBirthdayTest(grid=2), bandit.BanditBirthdayTest, {"grid": 2}),
+]
+# They simulate the base in every round, so their tables are smaller.
+OPTIMISTIC = [
+    Case(OptimisticSimulation(UCB1()), bandit.OptimisticSimulation, {"base": UCB1()}),
+    Case(OptimisticSimulation(KLUCB()), bandit.OptimisticSimulation, {"base": KLUCB()}),
+    Case(LazyOptimisticSimulation(UCB1()), bandit.LazyOptimisticSimulation, {"base": UCB1()}),
+    Case(LazyOptimisticSimulation(KLUCB()), bandit.LazyOptimisticSimulation, {"base": KLUCB()}),
+]
+SWITCHING = [
+    Case(SimulationSuccessiveElimination(), switching.SimulationSuccessiveElimination),
+    Case(SerflingElimination(), switching.Elimination),
+    Case(SerflingElimination(delta=0.5), switching.Elimination, {"delta": 0.5}),
+    Case(BernsteinElimination(delta=0.9), switching.BernsteinElimination, {"delta": 0.9}),
+    Case(BettingElimination(), switching.BettingElimination),
+    Case(BettingElimination(delta=0.9), switching.BettingElimination, {"delta": 0.9}),
+    Case(UCB2WithoutReplacement(), switching.UCB2WithoutReplacement),
+    Case(UCB2WithoutReplacement(alpha=0.1), switching.UCB2WithoutReplacement, {"alpha": 0.1}),
+    Case(BlockUCB(), switching.BlockUCB),
+    Case(BatchedExp3(), switching.BatchedExp3),
+    Case(BatchedExp3(price=0.1), switching.BatchedExp3, {"price": 0.1}),
+    Case(BatchedExp3(block=7), switching.BatchedExp3, {"block": 7}),
+    Case(TsallisSwitching(), switching.TsallisSwitching),
+    Case(TsallisSwitching(price=3.0), switching.TsallisSwitching, {"price": 3.0}),
+    Case(Thrifty(), switching.Thrifty),
+    Case(Thrifty(price=0.0), switching.Thrifty, {"price": 0.0}),
+    Case(Thrifty(price=7.0), switching.Thrifty, {"price": 7.0}),
+    Case(FrugalUCB(), switching.FrugalUCB),
+    Case(FrugalUCB(price=0.0), switching.FrugalUCB, {"price": 0.0}),
+    Case(FrugalUCB(price=0.2, scale=1.5), switching.FrugalUCB, {"price": 0.2, "scale": 1.5}),
+]
+FULL = {
+    "follow the leader": Case(FollowTheLeader(), full.FollowTheLeader),
+    "follow a random leader": Case(FollowTheLeader(ties="random"), full.FollowTheLeader),
+    "hedge": Case(Hedge(), full.Hedge),
+    "hedge, fixed rate": Case(Hedge(rate=30), full.Hedge, {"rate": 30}),
+    "hedge, any time": Case(HedgeAnytime(), full.HedgeAnytime),
+    "ada hedge": Case(AdaHedge(), full.AdaHedge),
+    "ada hedge, kappa": Case(AdaHedge(kappa=1.5), full.AdaHedge, {"kappa": "1.5"}),
+    "flip flop": Case(FlipFlop(), full.FlipFlop),
+    "birthday test": Case(BirthdayTest(), full.BirthdayTest),
+    "birthday test, own grid": Case(BirthdayTest(grid=8), full.BirthdayTest, {"grid": 8}),
+    "uniform": Case(Uniform(), full.Uniform),
+    "fixed action": Case(FixedAction(0), full.FixedAction, {"action": 0}),
+}
+REDUCTIONS = {
+    "simulation": Case(Simulation(FollowTheLeader()), reductions.Simulation, {"base": full.FollowTheLeader}),
+    "simulation, lemma": Case(
+        Simulation(FollowTheLeader(), LemmaSchedule(3)),
+        reductions.Simulation,
+        {"base": full.FollowTheLeader, "schedule": "lemma", "delay": 3},
+    ),
+    "simulation, paper": Case(
+        Simulation(FollowTheLeader(), PaperSchedule(3), past="all", waiting="last"),
+        reductions.Simulation,
+        {"base": full.FollowTheLeader, "schedule": "paper", "delay": 3, "past": "all", "waiting": "last"},
+    ),
+    "simulation of hedge": Case(
+        Simulation(Hedge(), LemmaSchedule(), trainings=2),
+        reductions.Simulation,
+        {"base": full.Hedge, "schedule": "lemma", "trainings": 2},
+    ),
+    "interleaved": Case(
+        Interleaved(FollowTheLeader(), 3), reductions.Interleaved, {"base": full.FollowTheLeader, "delay": 3}
+    ),
+    "interleaved hedge": Case(Interleaved(Hedge(), 2), reductions.Interleaved, {"base": full.Hedge, "delay": 2}),
+}
+BUDGETED = {
+    "primal dual": Case(PrimalDual(), budget.PrimalDual),
+    "dual descent": Case(DualDescent(), budget.DualDescent),
+    "empirical LP": Case(EmpiricalLP(), budget.EmpiricalLP),
+    "serfling LP": Case(SerflingLP(), budget.SerflingLP),
+}
+# They train with their own generator, so only fluid play can be followed.
+BUDGET_SIMULATIONS = {
+    "simulation": Case(
+        BudgetSimulation(delta=0.9, margin=0.01),
+        budget.BudgetSimulation,
+        {"base": budget.PrimalDual, "delta": 0.9, "margin": 0.01},
+    ),
+    "simulation of the LP, delay": Case(
+        BudgetSimulation(EmpiricalLP(), delta=0.9, margin=0.05, delay=3),
+        budget.BudgetSimulation,
+        {"base": budget.EmpiricalLP, "delta": 0.9, "margin": 0.05, "delay": 3},
+    ),
+}
+BUDGETED_BANDIT = {
+    "optimistic LP": Case(OptimisticLP(delta=0.9), budget.OptimisticLP, {"delta": 0.9}),
+    "thrifty LP": Case(ThriftyLP(), budget.ThriftyLP),
+}
+ALL = [
+    *BANDIT,
+    *OPTIMISTIC,
+    *SWITCHING,
+    *FULL.values(),
+    *REDUCTIONS.values(),
+    *BUDGETED.values(),
+    *BUDGET_SIMULATIONS.values(),
+    *BUDGETED_BANDIT.values(),
+]
+each_case = partial(pytest.mark.parametrize, "case", ids=lambda case: repr(case.learner))
+
+
+def ugly_tables() -> Iterator[Rows]:
+    """Yield tables of losses: ordinary, one action, short, constant, 0/1, far apart, with ties, tiny."""
+    generator = np.random.default_rng(7)
+    yield generator.random((130, 3))
+    yield generator.random((60, 1))
+    yield generator.random((1, 4))
+    yield generator.random((3, 5))
+    yield np.zeros((70, 3))
+    yield np.ones((70, 3))
+    yield (generator.random((300, 4)) < [0.9, 0.5, 0.1, 0.1]).astype(float)
+    yield np.tile([1.0, 0.0], (200, 1))
+    yield np.tile([0.0, 1.0, 1.0], (230, 1))
+    yield generator.integers(0, 3, (77, 2)) / 2
+    yield 1e-9 * generator.random((50, 2))
+
+
+def after(rounds: int, delay: int = 0) -> RowStream:
+    """Return the rounds whose feedback arrives after each round, if every one is late by `delay`."""
+    return [[t - delay] if t >= delay else [] for t in range(rounds)]
+
+
+def anyhow(rounds: int, seed: int) -> RowStream:
+    """Return the same if feedback arrives late, out of order, or (one in five) never."""
+    generator = np.random.default_rng(seed)
+    arrivals: RowStream = [[] for _ in range(rounds)]
+    for t in range(rounds):
+        due = t + int(generator.geometric(0.2)) - 1
+        if generator.random() < 0.8 and due < rounds:
+            arrivals[due].append(t)
+    for some in arrivals:
+        generator.shuffle(some)
+    return arrivals
+
+
+def new_live(learner: Any, losses: Rows, seed: int = 0) -> StepRunner:
+    """Return a learner in live use, for this table."""
+    setting = make_feedback_model(learner, losses.shape[0], actions=losses.shape[1])
+    return setting.step_runner(learner, new_rng(np.random.SeedSequence(seed)))
+
+
+def steps(
+    live: StepRunner, losses: Rows, arrivals: RowStream, observe: Callable[[int, float, float], None] = lambda *_: None
+) -> Iterator[tuple[int, float]]:
+    """Play all rounds with bandit feedback, and yield action and probability of each before its feedback arrives."""
+    tickets = []
+    for t in range(losses.shape[0]):
+        tickets.append(live.act(t))
+        yield tickets[t]
+        for s in arrivals[t]:
+            action, probability = tickets[s]
+            live.learn(s + 1, action, probability, (float(losses[s, action]),))
+            observe(action, probability, float(losses[s, action]))
+
+
+def follow(case: Case, losses: Rows, arrivals: RowStream, seed: int = 0) -> Any:
+    """Play a learner with bandit feedback, and compare every round with its twin; return the runner."""
+    live = new_live(case.learner, losses, seed)
+    runner = live.runner
+    twin = case.new_twin(losses.shape[1], losses.shape[0], rng=runner.rng, late=arrivals != after(len(losses)))
+    for action, probability in steps(live, losses, arrivals, twin.observe):
+        if isinstance(case.learner, MixedLearner):
+            np.testing.assert_allclose(mix_slice(runner.memory), twin.mix(), rtol=0, atol=1e-9)
+            assert probability == mix_slice(runner.memory)[action] > 0
+        else:
+            assert action in twin.best()
+            same = math.isnan(probability) and math.isnan(twin.probability)
+            assert same or abs(probability - twin.probability) < 1e-9
+        twin.acted(action)
+    return runner
