@@ -176,7 +176,7 @@ def test_the_simulation_does_what_its_theorem_says(case: Case, delay: int) -> No
         generator.random((40, 3)),
         np.ones((20, 2)),
         np.zeros((20, 2)),
-        generator.integers(0, 2, (33, 2)),
+        generator.integers(0, 2, (33, 2)) / 1,
         np.eye(4)[:3],
     ]
     for losses in [*tables, np.ones((1, 2)), np.ones((9, 1))]:
