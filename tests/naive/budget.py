@@ -146,7 +146,7 @@ class SerflingLP(Twin):
 
 
 class BudgetSimulation(Twin):
-    """L427-L581: in block i train a base at the rate rho - margin epsilon_i on i.i.d. draws, and play its average mix."""
+    """L427-L581: train a base at the rate rho - margin epsilon_i on i.i.d. draws, play its average mix in block i."""
 
     def __init__(
         self,
