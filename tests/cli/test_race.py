@@ -462,3 +462,55 @@ def test_plan_with_known_answers(command: Callable[..., tuple[int, str]], tmp_pa
     arguments = ("plan", "losses.csv", "--losses", "--shuffles", "5", "--workers", "1", "--json")
     plain, known = (json.loads(command(*arguments, *more)[1])["races"][0] for more in ((), ("--known", "known.csv")))
     assert 2 * known["calls"] == plain["calls"]
+
+
+@pytest.fixture
+def groups(command: Callable[..., tuple[int, str]], tmp_path: Path) -> Callable[..., tuple[int, str]]:
+    """A table of losses by category, with costs: a is best for law, b for code."""
+    (tmp_path / "losses.csv").write_text(
+        "id,category,a,b,cost_a,cost_b\n"
+        + "".join(f"q{n},{'law,0,1' if n % 2 else 'code,1,0'},0.1,0.3\n" for n in range(120))
+    )
+    return command
+
+
+def test_race_by_group(groups: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    (tmp_path / "loss.py").write_text(
+        "import sys; odd = int(sys.argv[2][1:]) % 2; print(int((sys.argv[1] == 'a') != bool(odd)))"
+    )
+    commands = [word for name in "ab" for word in ("--candidate", f"{name}={sys.executable} loss.py {name} {{row}}")]
+    code, printed = groups(
+        "run", "losses.csv", *commands, "--by", "category", "--file", "r", "--seed", "1", "--quiet", "--out", "p.html"
+    )
+    assert "by category, all with probability 0.95 or more: code: b; law: a" in printed
+    # The candidates tie on the whole list, so the question is not answered.
+    assert code == 3
+    answers = json.loads(groups("status", "r", "--json")[1])["groups"]
+    assert {name: one["answer"] for name, one in answers.items()} == {"code": ["b"], "law": ["a"]}
+    assert "By category" in (tmp_path / "p.html").read_text()
+    assert "law" in groups("status", "r")[1]
+    with pytest.raises(TombolaError, match="with different groups"):
+        groups("run", "losses.csv", *commands, "--file", "r", "--seed", "1", "--quiet")
+    with pytest.raises(
+        TombolaError, match="--by: expected a column of the list, got 'topic'; name one of id, category"
+    ):
+        groups("start", "losses.csv", "--candidates", "a,b", "--by", "topic", "--file", "s")
+
+
+def test_plan_by_group_and_under_a_cap(groups: Callable[..., tuple[int, str]]) -> None:
+    options = ["plan", "losses.csv", "--by", "category", "--shuffles", "5", "--level", "0.05", "--json"]
+    [whole] = json.loads(groups(*options)[1])["races"]
+    assert {name: one["answers"][0]["candidates"] for name, one in whole["groups"].items()} == {
+        "law": ["a"],
+        "code": ["b"],
+    }
+    [capped] = json.loads(groups(*options, "--max-cost", "2")[1])["races"]
+    assert capped["cost"] <= 2.0
+    assert capped["groups"]["law"]["decided"] < 1
+    assert "never above 2." in groups(*options[:-1], "--max-cost", "2")[1]
+    with pytest.raises(TombolaError, match="must come with the costs of the calls"):
+        groups(*options, "--max-cost", "2", "--ignore", "cost_a,cost_b")
+    [fixed] = json.loads(groups(*options, "--max-cost", "2", "--ignore", "cost_a,cost_b", "--max-call-cost", "0.1")[1])[
+        "races"
+    ]
+    assert fixed["calls"] == 20

@@ -22,6 +22,7 @@ from tombola.engine.provenance import package_hash, source_hash
 from tombola.feedback import feedback_type
 from tombola.persistence.result_cache import ResultCache, play_cached, result_key
 from tombola.pool import Pool
+from tombola.readers.groups import GroupRow, group_rows
 from tombola.readers.to_pool import Table
 from tombola.runs import Entry, Runs
 
@@ -128,6 +129,20 @@ class CompareReport:
         random_action = RankingRow(None, RANDOM_ACTION, loss, exact, 0.0, (), gains[0] if place else None)
         return (*rows[:place], random_action, *rows[place:])
 
+    @property
+    def quantity(self) -> str:
+        """The word for the numbers of the table, such as accuracy or loss."""
+        return self.table.quantity
+
+    @cached_property
+    def groups(self) -> list[GroupRow]:
+        """The best action of each group, in the unit of the table; empty without groups."""
+        if self.table.strata is None:
+            return []
+        rows = group_rows(self.pool.losses, self.table.strata, self.pool.actions, "losses")
+        value = self.table.value
+        return [one._replace(best_mean=value(one.best_mean), second_mean=value(one.second_mean)) for one in rows]
+
     @cached_property
     def summary(self) -> Summary:
         """The result in sentences, for terminal, page and JSON."""
@@ -225,6 +240,7 @@ class CompareReport:
                 "bound": self.bound,
             },
             "best_mix": self._mix_data(),
+            "groups": [one._asdict() for one in self.groups],
             "routing": None if self.routing is None else self.routing.to_dict(),
             "notes": list(self.notes),
         }  # fmt: skip

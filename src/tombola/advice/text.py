@@ -68,9 +68,7 @@ def _best_text(report: "CompareReport") -> str:
         which = "Cheapest fixed mix that reaches the target" if budget.target is not None else "Best fixed mix"
         price = price_text(pool, budget, best)
         return f"{which} (exact): {mix_text(pool, best)}. {price} Learners are for new lists."
-    # In the unit of the table, if that is not the loss itself.
-    plain = table.kind == "losses" and table.range == (0.0, 1.0)
-    quantity = "loss" if plain else table.unit or ("score" if table.kind == "scores" else "loss")
+    quantity = report.quantity
     loss = float(pool.means[pool.best])
     text = f"Best action in this table (exact): {pool.actions[pool.best]}, mean {quantity} {table.value(loss):.4g}"
     if pool.k > 1:

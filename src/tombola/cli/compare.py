@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola.cli.options import CORES, Json, Page, Seeds, Workers, check_page, split_commas
-from tombola.cli.printing import escape_control, new_table, show
+from tombola.cli.options import CORES, By, Json, Page, Seeds, Workers, check_page, split_commas
+from tombola.cli.printing import escape_control, new_table, show, show_groups
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def compare(
         float | None,
         typer.Option(help="Mean loss to reach at the least cost, such as .1 for 90 % correct.", min=0, max=1),
     ] = None,
+    by: By = "",
     rescale: Rescale = False,  # noqa: FBT002 - a flag
     missing: Missing = "error",
     fresh: Annotated[bool, typer.Option("--fresh", help="Ignore cached repetitions of earlier runs.")] = False,  # noqa: FBT002 - a flag
@@ -68,7 +69,7 @@ def compare(
         parse_amounts(budget),
         repetitions, seed, target,
     )  # fmt: skip
-    read = read_table(table, rescale=rescale, missing=missing, **table_options)
+    read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
     name = "standard input" if table == "-" else Path(table).name
     with _workers_at(cluster):
         cache_dir = None if fresh else default_cache_dir("compare")
@@ -78,7 +79,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps(report.to_dict(), allow_nan=False))
         return
-    show_report(report)
+    show_report(report, by)
     if out is not None:
         show(f"Page: {out}", soft=True)
 
@@ -114,7 +115,7 @@ def parse_amounts(text: str) -> tuple[float, ...]:
         ) from None
 
 
-def show_report(report: "CompareReport") -> None:
+def show_report(report: "CompareReport", by: str = "") -> None:
     """Print a report: summary, rankings, order test, notes."""
     summary = report.summary
     show(f"{summary.table}\n\n{summary.best}\n\n{summary.advice}\n{summary.gain}\n{summary.precision}\n")
@@ -124,6 +125,9 @@ def show_report(report: "CompareReport") -> None:
         show("")
     if report.routing is not None:
         show(f"{report.routing.sentence}\n{report.routing.detail}\n")
+    if report.groups:
+        show(f"Best action by {by} (exact):")
+        show_groups(report.groups, by, f"mean {report.quantity}")
     for warning in summary.warnings:
         show(f"Warning: {warning}\n")
     show_rankings(report)

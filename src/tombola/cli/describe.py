@@ -5,8 +5,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tombola.cli.options import Json
-from tombola.cli.printing import escape_control, new_table, show
+from tombola.cli.options import By, Json
+from tombola.cli.printing import escape_control, new_table, show, show_groups
 from tombola.cli.reading import TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def describe(
     table: TableArgument,
     table_options: TableOptions,
+    by: By = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Print detected columns, missing values, and the command to run next."""
@@ -24,15 +25,26 @@ def describe(
     from tombola.readers.summary import summarise_table
 
     options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
-    summary = summarise_table(table, ReadOptions(**options))
+    summary = summarise_table(table, ReadOptions(**options, by=by or None))
+    found = next(iter(summary.parsed.groups), None)
+    if found is not None and table != "-":
+        # A column of groups was detected: show the results by it, as --by would.
+        by = by or found
+        summary = summary._replace(parsed=summary.parsed._replace(strata=_labels(table, options, by)))
     steps = summary.next_steps(shlex.join(["tombola", "compare", *_given_arguments(table)]), table)
     if as_json:
         parsed = summary.parsed
         facts: dict[str, Any] = {heading: text for heading, text in summary.facts() if heading != "ignored"}
         facts |= {"kind": parsed.kind, "unit": parsed.unit, "ignored": dict(parsed.ignored), "notes": parsed.notes}
+        if summary.parsed.strata is not None:
+            facts["by_group"] = {"column": by, "groups": [group._asdict() for group in summary.by_group()]}
         sys.stdout.write(json.dumps({**facts, "next": [command for _, command in steps]}) + "\n")
         return
     _print_summary(table, summary)
+    if summary.parsed.strata is not None:
+        show_groups(summary.by_group(), by, f"mean {summary.quantity}", ranked=summary.parsed.kind is not None)
+        means = "means over filled cells, exact where none is missing" if summary.n_missing else "exact"
+        show(f"Results by {by}: {means}. Add --by {by} to compare, race plan, race start or race run.")
     for purpose, command in steps:
         show(f"next, {purpose}:")
         show(command, soft=True)
@@ -54,6 +66,13 @@ def _print_summary(table: str, summary: "TableSummary") -> None:
     for row in rows:
         sample.add_row(*map(escape_control, row))
     show(sample)
+
+
+def _labels(table: str, options: dict[str, Any], by: str) -> tuple[str, ...] | None:
+    from tombola.readers.options import ReadOptions
+    from tombola.readers.table import parse_table
+
+    return parse_table(table, ReadOptions(**{**options, "by": by})).strata
 
 
 def _given_arguments(table: str) -> list[str]:

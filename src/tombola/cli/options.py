@@ -10,6 +10,9 @@ Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
 Workers = Annotated[int, typer.Option(help="Number of threads.", min=1)]
 Page = Annotated[Path | None, typer.Option(help="HTML page to write, such as page.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+By = Annotated[
+    str, typer.Option("--by", help="Column of groups of rows, such as category: also answer for each group.")
+]
 CORES = os.cpu_count() or 1
 
 

@@ -1,6 +1,7 @@
 """Print to the terminal, with control characters in text escaped."""
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,7 +11,9 @@ from tombola._formatting import escape_control
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["escape_control", "new_table", "print_error", "show", "show_warning"]
+    from tombola.readers.groups import GroupRow
+
+__all__ = ["escape_control", "new_table", "print_error", "show", "show_groups", "show_warning"]
 
 _default_showwarning = warnings.showwarning
 
@@ -34,6 +37,19 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
     text = escape_control(content, line=soft) if isinstance(content, str) else content
     printed = Padding(text, (0, 0, 0, indent)) if indent else text
     Console(highlight=False, markup=False).print(printed, soft_wrap=soft)
+
+
+def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:
+    """Print the best action of each group; without a direction, the largest and the smallest mean."""
+    first, second = ("best", "next") if ranked else ("highest", "lowest")
+    table = new_table(by, "rows", first, quantity, second, quantity)
+    for column in (1, 3, 5):
+        table.columns[column].justify = "right"
+    for one in groups:
+        best, other = (escape_control(name) or "–" for name in (one.best, one.second))
+        means = ("–" if mean != mean else f"{mean:.4g}" for mean in (one.best_mean, one.second_mean))
+        table.add_row(escape_control(one.name), f"{one.rows:,}", best, next(means), other, next(means))
+    show(table)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from tombola._formatting import escape_control
-from tombola.cli.options import CORES, Json, ReissueAfter, Seeds, Token, Url, Workers, split_commas
+from tombola.cli.options import CORES, By, Json, ReissueAfter, Seeds, Token, Url, Workers, split_commas
 from tombola.cli.printing import new_table, print_error, show
-from tombola.cli.race_options import MakeSettings, Question, RankOf, with_race_options
+from tombola.cli.race_options import MakeSettings, MaxCost, Question, RankOf, with_race_options
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
 from tombola.cli.session import ID_HELP, LIST_HELP
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
     from tombola.persistence.race_file import RaceFile
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from tombola.racing.predictions import SideInformation
     from tombola.racing.report import RaceReport
     from tombola.racing.run_times import RunTimes
+    from tombola.racing.strata import Strata
     from tombola.service.client import RaceClient
 
 # Exit codes by `proved`: answered, a gate refuted, undecided.
@@ -74,6 +77,11 @@ def plan_(
     baseline: Annotated[str, typer.Option(help="Gate: are the others better than this candidate?")] = "",
     question: Question = "best",
     rank_of: RankOf = "",
+    by: By = "",
+    max_cost: MaxCost = None,
+    max_call_cost: Annotated[
+        float | None, typer.Option(help="Largest cost of a call; without cost columns, the cost of every call.", min=0)
+    ] = None,
     shuffles: Annotated[int, typer.Option(help="Number of simulated races, each in its own order.", min=1)] = 200,
     rescale: Rescale = False,  # noqa: FBT002 - a flag
     missing: Missing = "error",
@@ -87,22 +95,23 @@ def plan_(
     from tombola.readers import read_table
 
     name = "standard input" if table == "-" else Path(table).name
-    read = read_table(table, rescale=rescale, missing=missing, **table_options)
+    read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
     pool, notes = read.pool, read.notes
     asked: Any = {"question": question, "candidate": rank_of or None}
     plans = plan(
         pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top,
         baseline=baseline or None, **asked, shuffles=shuffles, workers=workers, known=_known_cells(known, pool),
+        max_cost=max_cost, max_call_cost=max_call_cost, strata=_strata(read.strata, pool.rows, by),
     )  # fmt: skip
     if as_json:
         facts = {
             "table": name, "rows": pool.rows, "candidates": list(pool.actions), "total_calls": pool.losses.size,
-            "notes": notes, "within": within,
+            "notes": notes, "within": within, "max_cost": max_cost,
         }  # fmt: skip
         typer.echo(json.dumps({**facts, "shuffles": shuffles, "seed": seed, "races": [one.to_json() for one in plans]}))
     else:
-        _show_plans(name, plans)
-        for note in notes:
+        _show_plans(f"{name}: {read.direction}", plans)
+        for note in notes[1:]:
             show(f"note: {note}")
 
 
@@ -115,6 +124,7 @@ def start(
     file: NewFile,
     column: Column = "",
     known: Known = None,
+    by: By = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Shuffle a list of rows and start a race on it; you make the calls."""
@@ -122,9 +132,11 @@ def start(
     from tombola.persistence.race_file import RaceFile
     from tombola.readers.cells import read_row_list
 
-    ids, asked = list(read_row_list(rows, column or None).ids), settings(names_in(candidates))
+    row_list, asked = read_row_list(rows, column or None), settings(names_in(candidates))
+    ids = list(row_list.ids)
     side = _side_information(known, asked.candidates, ids, column)
-    with RaceFile.start(file, asked, ids, side=side) as race_file:
+    strata = _strata(row_list.labels(by) if by else None, len(ids), by)
+    with RaceFile.start(file, asked, ids, side=side, strata=strata) as race_file:
         count, chosen, on_file = len(race_file.rows), race_file.settings, race_file.race.calls_on_file
     if as_json:
         typer.echo(json.dumps({"file": str(file), "rows": count, "race": chosen.to_json()}))
@@ -272,6 +284,7 @@ def run(
     max_seconds: Annotated[float | None, typer.Option(help="Time limit of this run; run again to continue.")] = None,
     column: Column = "",
     known: Known = None,
+    by: By = "",
     out: Annotated[Path | None, typer.Option(help="A page to write, such as race.html.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,  # noqa: FBT002 - a flag
     url: Url = "",
@@ -306,9 +319,11 @@ def run(
     if cap is not None and chosen.max_cost is not None and chosen.max_call_cost is None:
         # With --loss seconds the cost is the run time, and the cap bounds it.
         chosen = replace(chosen, max_call_cost=cap)
-    ids = list(read_row_list(rows, column or None).ids)
+    row_list = read_row_list(rows, column or None)
+    ids = list(row_list.ids)
     side = _side_information(known, chosen.candidates, ids, column)
-    with RaceFile.at(file, chosen, ids, _stored(evaluator), side) as race_file:
+    strata = _strata(row_list.labels(by) if by else None, len(ids), by)
+    with RaceFile.at(file, chosen, ids, _stored(evaluator), side, strata) as race_file:
         now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else print_error)
         found = RaceReport.from_file(race_file, now)
     if out is not None:
@@ -402,6 +417,13 @@ def _side_information(
     return SideInformation.of(candidates, rows, read_known(known, candidates, rows, column or None))
 
 
+def _strata(labels: "Sequence[str] | None", rows: int, by: str) -> "Strata | None":
+    """Return the groups of --by; None without it."""
+    from tombola.racing.strata import Strata
+
+    return None if labels is None else Strata.of(labels, rows, by)
+
+
 def _known_cells(known: Path | None, pool: "Pool") -> Any:
     """Return the cells of a finished table that --known has answers for; None without it."""
     import numpy as np
@@ -477,9 +499,25 @@ def _show_report(report: "RaceReport", file: Path) -> None:
         show(_rank_table(report))
     else:
         show(_standings_table(report))
+    if race.strata is not None:
+        show(_group_table(report))
     if race.pending:
         show(f"{len(race.pending)} calls wait for an answer; list them:")
         show(f"  tombola race next {file} --again", soft=True)
+
+
+def _group_table(report: "RaceReport") -> "Table":
+    """Return the answer of each group as a table."""
+    title = "group" if report.race.strata is None else report.race.strata.title
+    table = new_table(title, "rows counted", "answer", "leader", "mean loss")
+    for column in (1, 4):
+        table.columns[column].justify = "right"
+    for name, result in report.race.by_group.items():
+        leader = result.leader
+        mean = "–" if leader is None else f"{result.mean_losses[leader]:.4g}"
+        counted = f"{result.rows_counted:,} of {result.rule.rows:,}"
+        table.add_row(escape_control(name), counted, escape_control(result.text), escape_control(leader or "–"), mean)
+    return table
 
 
 def _rank_table(report: "RaceReport") -> "Table":
@@ -565,7 +603,8 @@ def _levels(text: str) -> tuple[float, ...]:
 
 def _show_plans(name: str, plans: "list[Plan]") -> None:
     first = plans[0]
-    show(f"{name}: {first.rows:,} rows, {len(first.settings.candidates)} candidates, {len(first.outcomes):,} shuffles")
+    show(name)
+    show(f"{first.rows:,} rows, {len(first.settings.candidates)} candidates, {len(first.outcomes):,} simulated races")
     table = new_table("", "calls", "90 % range", "of all", "decided", "wrong")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -577,8 +616,28 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
     show(table)
     for one in plans:
         show(f"answer at level {one.settings.level:g}: {_answers(one)}")
+        if one.strata is not None:
+            show(_group_plans(one))
+    if first.settings.max_cost is not None:
+        costs = " and ".join(f"{one.cost:,.4g} at level {one.settings.level:g}" for one in plans)
+        show(f"Cost: {costs} on average, never above {first.settings.max_cost:,.6g}.")
+        if first.decided < 1:
+            show("An undecided race names the candidates that are left; the best is one of them, up to the level.")
     if first.share > EXPENSIVE_SHARE and first.settings.within == 0.0:
         show("Near ties take most of these calls. Use --within to accept a candidate that is close to the best.")
+
+
+def _group_plans(plan: "Plan") -> "Table":
+    """Return the most frequent answer of each group as a table."""
+    assert plan.strata is not None
+    table = new_table(plan.strata.title, "rows", "answer", "of shuffles", "decided", "wrong")
+    for column in (1, 3, 4, 5):
+        table.columns[column].justify = "right"
+    for name, one in plan.by_group.items():
+        names, times = one.answers[0]
+        shares = (_percent(share) for share in (times / len(one.outcomes), one.decided, one.wrong))
+        table.add_row(escape_control(name), f"{one.rows:,}", escape_control(", ".join(names)), *shares)
+    return table
 
 
 def _percent(share: float) -> str:

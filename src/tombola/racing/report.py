@@ -115,6 +115,7 @@ class RaceReport:
             "calls": race.calls_made,
             "calls_saved": race.calls_saved,
             **({"calls_on_file": race.calls_on_file} if race.calls_on_file else {}),
+            **({"groups": _groups_json(race)} if race.strata is not None else {}),
             "failures": race.failures,
             "cost": race.cost,
             "cost_saved_estimate": self.cost_saved,
@@ -138,6 +139,7 @@ class RaceReport:
             cards=_cards(self),
             lines=[_table_row(one) for one in self.standings],
             shown=MAX_TABLE_ROWS,
+            groups=_group_cells(self.race),
             ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
             ranks_shown=MAX_RANK_BARS,
             drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
@@ -193,6 +195,27 @@ def _to_json(one: Standing) -> dict[str, Any]:
     wealth = "certain" if math.isinf(one.wealth) else None if math.isnan(one.wealth) else one.wealth
     mean = None if math.isnan(one.mean_loss) else one.mean_loss
     return {**one._asdict(), "mean_loss": mean, "wealth": wealth, "against": one.against or None}
+
+
+def _groups_json(race: Race) -> dict[str, Any]:
+    return {
+        name: {
+            "proved": result.proved, "answer": list(result.answer), "rows": result.rule.rows,
+            "rows_counted": result.rows_counted,
+            "mean_losses": {one: None if math.isnan(mean) else mean for one, mean in result.mean_losses.items()},
+        }
+        for name, result in race.by_group.items()
+    }  # fmt: skip
+
+
+def _group_cells(race: Race) -> list[dict[str, str]]:
+    """Return the answer of each group as text."""
+    return [
+        {"name": name, "rows": f"{result.rows_counted:,} of {result.rule.rows:,}", "answer": result.text,
+         "leader": result.leader or "–",
+         "mean": "–" if result.leader is None else f"{result.mean_losses[result.leader]:.4g}"}
+        for name, result in race.by_group.items()
+    ]  # fmt: skip
 
 
 def _rank_bar(race: Race, one: Standing) -> dict[str, str | float | bool]:

@@ -49,6 +49,16 @@ class RowList(NamedTuple):
     delimiter: str = ","
     notes: tuple[str, ...] = ()
 
+    def labels(self, column: str) -> tuple[str, ...]:
+        """Return the cells of a column, such as groups; a blank cell is the group "(none)"."""
+        if column not in self.columns:
+            raise TableError(
+                f"--by: expected a column of the list, got {column!r}; name one of "
+                f"{join_names(self.columns, limit=20)}."
+            )
+        place = self.columns.index(column)
+        return tuple(row[place] or "(none)" for row in self.cells)
+
 
 def read_cells(path: Path, sheet: str | None = None) -> CellTable:
     """Read a table as text; blank lines are left out.

@@ -78,8 +78,8 @@ def add_features(
     if not plain and not texts:
         return parsed
     if lines is not None:
-        plain = [_one_per_row(table, column, lines) for column in plain]
-        texts = [_one_per_row(table, column, lines) for column in texts]
+        plain = [one_per_row(table, column, lines) for column in plain]
+        texts = [one_per_row(table, column, lines) for column in texts]
     encoded = encode_features(table, plain, texts)
     return parsed._replace(
         features=encoded.values, feature_names=encoded.names, notes=[*parsed.notes, *encoded.notes]
@@ -212,7 +212,7 @@ def _encode_text(table: Columns, column: Column) -> Encoded:
     return Encoded(np.column_stack([reduced, length]), names, [f"{note}, and the logarithm of its length"])
 
 
-def _one_per_row(table: Columns, column: Column, lines: Rounds) -> Column:
+def one_per_row(table: Columns, column: Column, lines: Rounds) -> Column:
     """Return the column with one cell for each row of a long table.
 
     Raises if the lines of a row differ.
@@ -223,7 +223,7 @@ def _one_per_row(table: Columns, column: Column, lines: Rounds) -> Column:
         one, other = cells[line], cells[first[row]]
         if one != other and not (one != one and other != other):  # NaN is unequal to itself
             raise TableError(
-                f"{table.source}: expected the feature {column.name!r} to be the same in all lines of a row, got "
+                f"{table.source}: expected the column {column.name!r} to be the same in all lines of a row, got "
                 f"{one!r} after {other!r} in {table.place(line)}; leave it out if it depends on the action."
             )
     texts = None if column.texts is None else [column.texts[line] for line in first]

@@ -33,6 +33,7 @@ class ReadOptions(NamedTuple):
     header: bool | None = None
     features: Sequence[str] = ()
     text: Sequence[str] = ()
+    by: str | None = None
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -60,6 +61,7 @@ class ParsedTable(NamedTuple):
     features: rows x features, NaN where missing; None without features
     feature_names: a name for each feature
     possible_features: ignored numeric columns that could be features
+    strata: the group of each row, from the column of the option `by`; None without it
     """
 
     source: str
@@ -77,6 +79,7 @@ class ParsedTable(NamedTuple):
     features: Floats | None = None
     feature_names: tuple[str, ...] = ()
     possible_features: tuple[str, ...] = ()
+    strata: tuple[str, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

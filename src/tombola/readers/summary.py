@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tombola._formatting import join_names, option_text, truncate
 from tombola.errors import TableError
+from tombola.readers.groups import GroupRow, group_rows
 from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable, ReadOptions
 from tombola.readers.table import parse_table
@@ -70,6 +71,16 @@ class TableSummary(NamedTuple):
             facts.append(("could be features", f"{names} ({option_text('features', 'NAMES')}, {known})"))
         ignored = [f"{name or '(no name)'}: {reason}" for name, reason in parsed.ignored.items()]
         return [*facts, *(("ignored", line) for line in ignored)]
+
+    @property
+    def quantity(self) -> str:
+        """The word for the numbers: unit, loss, score or value."""
+        return self.parsed.unit or {"losses": "loss", "scores": "score", None: "value"}[self.parsed.kind]
+
+    def by_group(self) -> list[GroupRow]:
+        """Return the best action of each group, in the unit of the table; empty without groups."""
+        parsed = self.parsed
+        return [] if parsed.strata is None else group_rows(parsed.values, parsed.strata, parsed.names, parsed.kind)
 
     def sample(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and cells of the first rows and actions."""

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola import _validate
-from tombola._formatting import is_encodable, join_names, truncate
+from tombola._formatting import is_encodable, join_names, option_text, truncate
 from tombola.errors import ParameterError, TableError
 from tombola.pool import Pool
 from tombola.readers.columns import Columns
-from tombola.readers.features import add_features, feature_columns
+from tombola.readers.features import add_features, feature_columns, one_per_row
 from tombola.readers.formats import read_file
 from tombola.readers.formats.arrays import read_array, select_actions
 from tombola.readers.formats.frames import read_frame
@@ -48,6 +48,7 @@ def read_table(
     header: bool | None = None,
     features: Sequence[str] = (),
     text: Sequence[str] = (),
+    by: str | None = None,
 ) -> Table:
     """Read a table as a pool, with delays if it has any, and notes on the conversion.
 
@@ -74,6 +75,7 @@ def read_table(
     features: columns (arrays of an archive) known before the action is chosen, for policies; never actions. Words
         become categories.
     text: columns of free text that become features (TF-IDF of words, reduced; needs scikit-learn).
+    by: the column with the group of each row, such as category; `Table.strata` has its labels.
 
     >>> values = np.array([[3.0, 1.0], [5.0, 2.0]])
     >>> table = read_table(values, kind="losses", range=(0, 5), actions=["slow", "quick"])
@@ -88,7 +90,7 @@ def read_table(
     limits = _check_range(range, rescale=rescale)
     options = ReadOptions(
         kind, [actions] if isinstance(actions, str) else actions, costs, delay, ids, action, value, _patterns(ignore),
-        sheet, decimal, header, _patterns(features), _patterns(text),
+        sheet, decimal, header, _patterns(features), _patterns(text), by,
     )  # fmt: skip
     return to_pool(parse_table(source, options), missing=missing, limits=limits, rescale=rescale)
 
@@ -137,13 +139,22 @@ def _parse(source: Any, options: ReadOptions) -> ParsedTable:
         read = select_actions(read_array(source, "array", options), options.actions)
     else:
         read = read_frame(source, source_name(source))
-    return _parse_columns(read, options) if isinstance(read, Columns) else read
+    if isinstance(read, Columns):
+        return _parse_columns(read, options)
+    if options.by is not None:
+        raise TableError(
+            f"{read.source}: expected a table with named columns as {option_text('by')} says, got an array; leave "
+            f"{option_text('by')} out."
+        )
+    return read
 
 
 def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
     excluded = dict.fromkeys(name for pattern in options.ignore for name in table.matching(pattern, "ignore"))
     numeric, texts = feature_columns(table, options, excluded)
-    table = replace(table, columns=[column for column in table.columns if column.name not in {*numeric, *texts}])
+    by = None if options.by is None else table.find(options.by, "by")
+    taken = {*numeric, *texts} if by is None else {*numeric, *texts, by.name}
+    table = replace(table, columns=[column for column in table.columns if column.name not in taken])
     rest = replace(table, columns=[column for column in table.columns if column.name not in excluded])
     action = find_action_column(rest, options)
     lines = None
@@ -154,6 +165,9 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
         lines = rows_of_lines(rest, options)
         parsed.notes.extend([f"ignored: {join_names([*excluded])} (as requested)"] if excluded else [])
     parsed = parsed._replace(notes=[*table.notes, *parsed.notes])
+    if by is not None:
+        labels = (by if lines is None else one_per_row(table, by, lines)).labels
+        parsed = parsed._replace(strata=tuple(label.strip() or "(none)" for label in labels))
     return add_features(parsed, table, list(numeric.values()), list(texts.values()), lines)
 
 

@@ -24,7 +24,7 @@ class Table(NamedTuple):
 
     `kind` is "losses" (lower is better) or "scores" (higher is better). `unit` is the word that the column names use
     for the numbers ("accuracy", "seconds"), "" if there is none. `range` holds the two table values that were mapped
-    to losses 0 and 1, the smaller one first.
+    to losses 0 and 1, the smaller one first. `strata` has the group of each row, if the option `by` names their column.
 
     >>> table = Table(Pool([[0.2, 0.5]]), None, [], "scores", "accuracy", (0.0, 100.0))
     >>> table.direction, table.value(0.2), table.gap(0.05)
@@ -37,11 +37,18 @@ class Table(NamedTuple):
     kind: Kind = "losses"
     unit: str = ""
     range: tuple[float, float] = (0.0, 1.0)
+    strata: tuple[str, ...] | None = None
 
     @property
     def direction(self) -> str:
         """The direction of the numbers as a phrase, for the first line of an answer."""
         return direction_text(self.kind, self.unit)
+
+    @property
+    def quantity(self) -> str:
+        """The word for the numbers, such as accuracy, score or loss."""
+        plain = self.kind == "losses" and self.range == (0.0, 1.0)
+        return "loss" if plain else self.unit or ("score" if self.kind == "scores" else "loss")
 
     def value(self, loss: float) -> float:
         """Convert a loss in [0, 1] to a number in the unit of the table."""
@@ -81,9 +88,10 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
         losses, parsed.actions, parsed.ids, parsed.costs, features=parsed.features,
         feature_names=parsed.feature_names or None,
     )  # fmt: skip
-    best = f"best fixed action: {pool.actions[pool.best]}, mean loss {pool.means[pool.best]:.4g}"
-    notes = [direction_text(kind, parsed.unit), *parsed.notes, *notes, best]
-    return Table(pool, _delays(parsed), notes, kind, parsed.unit, (low, high))
+    table = Table(pool, _delays(parsed), [], kind, parsed.unit, (low, high), parsed.strata)
+    mean = f"mean {table.quantity} {table.value(float(pool.means[pool.best])):.4g}"
+    best = f"best fixed action: {pool.actions[pool.best]}, {mean}"
+    return table._replace(notes=[direction_text(kind, parsed.unit), *parsed.notes, *notes, best])
 
 
 def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -155,6 +163,7 @@ def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTabl
         costs=None if parsed.costs is None else parsed.costs[complete],
         delays=None if parsed.delays is None else parsed.delays[complete],
         features=None if parsed.features is None else parsed.features[complete],
+        strata=None if parsed.strata is None else tuple(np.array(parsed.strata, dtype=object)[complete]),
         notes=[*parsed.notes, f"dropped {int(incomplete.sum())} of {len(incomplete)} rows, which have missing cells"],
     )
 
