@@ -159,7 +159,7 @@ checked exactly, in `tests/bounds/test_bounds.py` (`test_no_small_pool_has_more_
 for T = 5 to 8. The bounds of the other learners equal T at these sizes, so no pool could exceed them. Of UCB1, UCB2,
 FrugalUCB, ExploreThenCommit and Thrifty the drift is checked exactly there
 (`test_drift_of_bandit_learners_on_all_small_pools`); of the eliminations the radius, by the claim `concentration`;
-FlipFlop and TsallisInf only on this page. OptimisticSimulation in `tests/learners/test_practical_learners.py`
+FlipFlop and TsallisInf only on this page. OptimisticSimulation in `tests/learners/reductions/test_optimistic.py`
 (`test_no_larger_pool_has_more_regret_than_the_bound_of_the_simulation`).
 
 ## No delay

@@ -46,3 +46,11 @@ def npz_of(name: str, folder: Path) -> Path:
     }
     path.with_suffix(".json").write_text(json.dumps(card))
     return path
+
+
+def pool_with_costs(T: int, k: int, m: int, seed: int, *, cheap: float = 1.0) -> Pool:
+    """Return random rows whose action 0 is null; nothing ties, so every LP has one solution."""
+    generator = np.random.default_rng([seed, T, k, m])
+    costs = generator.random((T, k, m)) * cheap
+    costs[:, 0] = 0.0
+    return Pool.from_rewards(generator.random((T, k)) * np.linspace(0.2, 1.0, k), costs=costs)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from label_cases import Majority
 from tombola import FollowTheLeader, Hedge, Session, Simulation, Ticket, play
 from tombola.classification import (
     ERM,
@@ -44,18 +45,6 @@ LEARNERS: list[tuple[LabelLearner, int]] = [
     (StandardOptimal(CHAIN), 1),
     (Experts(CHAIN, Hedge()), 1),
 ]
-
-
-class Majority:
-    """The smallest model in the style of scikit-learn: the heavier label for all."""
-
-    def fit(self, rows: Any, labels: Any, sample_weight: Any = None) -> "Majority":
-        weights = np.ones(len(labels)) if sample_weight is None else sample_weight
-        self.label = int(weights[labels == 1].sum() > weights[labels == 0].sum())
-        return self
-
-    def predict(self, rows: Any) -> Any:
-        return np.full(len(rows), self.label)
 
 
 def play_some(session: Session, rounds: int, seed: int) -> list[int]:
@@ -95,38 +84,6 @@ def test_session_equals_play(learner: LabelLearner, features: int) -> None:
             session.observe(tickets[t - 2], label=trace.labels[t - 2])
         tickets.append(session.act(pool.features[trace.order[t]]))
     assert [ticket.action for ticket in tickets] == trace.actions.tolist()
-
-
-def test_estimator_refits_as_the_data_grows() -> None:
-    fits = []
-
-    class Counting(Majority):
-        def fit(self, rows: Any, labels: Any, sample_weight: Any = None) -> "Majority":
-            fits.append(len(labels))
-            return Majority.fit(self, rows, labels, sample_weight)
-
-    pool = LabelledPool(np.zeros(100), [0, 0, 0, *[1] * 97])
-    trace = play(ERM(Estimator(Counting(), growth_factor=2)), pool, order="given", seed=0)
-    assert fits == [4, 8, 16, 32, 64]
-    assert trace.regret == 2
-    assert fits[-1] == 100, "the comparator is the model fitted to the whole pool"
-    assert trace.actions.tolist() == [0] * 8 + [1] * 92
-    assert trace.mistakes == 5
-    assert ERM(Estimator(Majority())).bound(100) is None
-    weighted = LabelledPool(np.zeros(4), [0, 1, 1, 0], [1, 0.25, 0.25, 1])
-    assert play(ERM(Estimator(Majority())), weighted, order="given", seed=0).actions[3] == 0
-
-
-def test_estimator_session_needs_its_learner(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    learner = ERM(Estimator(Majority()))
-    session = Session(learner, horizon=10, seed=0)
-    session.observe(session.act(1.0), label=1)
-    session.save(tmp_path / "s.json")
-    with pytest.raises(SessionError, match="learner=") as error:
-        Session.load(tmp_path / "s.json")
-    one_sentence(error.value)
-    with pytest.raises(SessionError, match="the same learner"):
-        Session.load(tmp_path / "s.json", ERM(Thresholds()))
 
 
 def test_feedback_that_does_not_fit_is_refused(one_sentence: Callable[[object], str]) -> None:
@@ -187,30 +144,6 @@ def test_files_that_are_no_session_are_refused(tmp_path: Path) -> None:
         Session.load(path)
 
 
-def test_bad_pools_are_refused(one_sentence: Callable[[object], str]) -> None:
-    nan, inf = float("nan"), float("inf")
-    bad: list[tuple[tuple[Any, ...], str]] = [
-        (([1.0], [2]), "labels must be 0 or 1, got 2 in row 0"),
-        (([1.0, 2.0], [0, -1]), "got -1 in row 1"),
-        (([1.0], [0.5]), "got 0.5"),
-        (([1.0], [nan]), "got nan"),
-        (([1.0], ["yes"]), "labels must be numbers"),
-        (([1.0], [0, 1]), "for each of the 1 rows"),
-        (([1.0, nan], [0, 1]), "features must be finite, got nan in row 1"),
-        (([[1.0, inf]], [0]), "got inf in row 0, column 1"),
-        (([], []), "at least one row"),
-        (([["a"]], [0]), "features must be numbers"),
-        (([[1.0], [1.0, 2.0]], [0, 1]), "features must be numbers"),
-        (([1.0], [0], [0.0]), "weights must be one number above 0"),
-        (([1.0], [0], [1.5]), "weights must be"),
-        (([1.0], [0], [1.0, 1.0]), "weights must be"),
-    ]
-    for arguments, words in bad:
-        with pytest.raises(PoolError) as error:
-            LabelledPool(*arguments)
-        assert words in one_sentence(error.value)
-
-
 def test_bad_learners_are_refused(one_sentence: Callable[[object], str]) -> None:
     wrong: list[Any] = [
         lambda: ERM("thresholds"),  # type: ignore[arg-type]
@@ -229,15 +162,3 @@ def test_bad_learners_are_refused(one_sentence: Callable[[object], str]) -> None
         play(ERM(Thresholds()), LabelledPool([[1, 2]], [0]), seed=0)
     one_sentence(refused.value)
     assert Experts(CHAIN, FollowTheLeader()).bound(10) == FollowTheLeader().bound(7, 10)
-
-
-def test_pool_keeps_its_own_copy_and_rounds_weights() -> None:
-    features = np.array([1.0, 2.0])
-    pool = LabelledPool(features, [True, False], [1e-9, 0.3])
-    features[0] = 7
-    assert pool.features[0, 0] == 1.0
-    assert pool.weights[0] == 2.0**-20
-    assert abs(pool.weights[1] - 0.3) <= 2.0**-21
-    assert len(pool) == 2
-    with pytest.raises(ValueError, match="read-only"):
-        pool.labels[0] = 0

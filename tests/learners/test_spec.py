@@ -1,15 +1,18 @@
 """Learner specifications and learners of other packages."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any, ClassVar
 
 import pytest
 
-from tombola import learners
+from tombola import UCB2, Hedge, learners
 from tombola.advice.learner_list import list_learners
+from tombola.errors import ParameterError
 from tombola.learners import UCB1
 from tombola.learners import spec as specs
+from tombola.learners.spec import parse_learner
 
 
 @dataclass(frozen=True)
@@ -50,3 +53,17 @@ def test_proved_learners_return_a_bound() -> None:
     proved = {one.name for one in list_learners() if one.proved}
     assert {"Simulation", "OptimisticSimulation", "Hedge", "UCB2", "SerflingElimination", "EmpiricalLP"} <= proved
     assert not {"LazyOptimisticSimulation", "ThompsonSampling", "KLUCB", "BudgetSimulation", "Uniform"} & proved
+
+
+@pytest.mark.parametrize(
+    "text", ["Nobody", "UCB2(3)", "UCB2(beta=1)", "UCB2(alpha=7)", "1", "", "UCB2(alpha=open('x'))", "a.b()"]
+)
+def test_parse_learner_rejects(text: str, one_sentence: Callable[[object], str]) -> None:
+    with pytest.raises(ParameterError) as refused:
+        parse_learner(text)
+    one_sentence(refused.value)
+
+
+def test_parse_learner_reads_repr() -> None:
+    for learner in (UCB2(alpha=0.25), Hedge(rate=0.5), parse_learner("Simulation(base=FollowTheLeader())")):
+        assert parse_learner(repr(learner)) == learner

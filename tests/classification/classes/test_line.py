@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from label_cases import EXTREME_NUMBERS, TIES, predict_live
 from naive.classes import LineTwin
-from tombola import Session, Ticket, play
+from tombola import Session, play
 from tombola.classification import ERM, Intervals, LabelledPool, Stumps, Thresholds, Unions
-from tombola.classification.classes.base import Ties
 from tombola.classification.classes.line import LineClass
-from tombola.classification.segment_tree import bits_of, highest_bit
 from tombola.delay import resolve_delays
 from tombola.engine.compiler import interpreted
 from tombola.rng import RngStreams, uniform
@@ -25,8 +24,6 @@ CLASSES: dict[str, tuple[LineClass, int, int]] = {
     "stumps on 1": (Stumps(1), 1, 2),
     "stumps on 3": (Stumps(3), 1, 2),
 }
-TIES: tuple[Ties, ...] = ("first", "last", "middle", "random")
-UGLY = (0.0, -0.0, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e308, -1e308, 1.0 + 2**-52, 0.1, 0.1 + 2**-56)
 
 
 def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, delay: Any, seed: int) -> list[int]:
@@ -50,26 +47,11 @@ def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, d
     return predictions
 
 
-def live(learner: ERM, pool: LabelledPool, order: Any, delay: Any, seed: int) -> list[int]:
-    """Predict through a session, with labels as late as the delay says."""
-    session = Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
-    lags = resolve_delays(delay, pool.rows)
-    due = [s + (lags if isinstance(lags, int) else int(lags[s])) + 1 for s in range(pool.rows)]
-    tickets: list[Ticket] = []
-    for t in range(pool.rows):
-        for s in range(pool.rows):
-            if due[s] == t:
-                row = order[s]
-                session.observe(tickets[s], label=pool.labels[row], weight=pool.weights[row])
-        tickets.append(session.act(pool.features[order[t]]))
-    return [ticket.action for ticket in tickets]
-
-
 def pool_of(generator: np.random.Generator, rows: int, columns: int, kind: str) -> LabelledPool:
     """Return a pool with many ties, or with ugly numbers, or with weights."""
     values = {
         "few": generator.integers(0, 4, (rows, columns)).astype(float),
-        "ugly": generator.choice(UGLY, (rows, columns)),
+        "ugly": generator.choice(EXTREME_NUMBERS, (rows, columns)),
     }
     features = values.get(kind, generator.random((rows, columns)))
     labels = generator.integers(0, 2, rows)
@@ -92,7 +74,7 @@ def test_whole_play_and_session_agree_with_the_twin(name: str, ties: Any) -> Non
             trace = play(learner, pool, delay=delay, seed=trial)
             expected = twin_predictions(learner, (switches, entries), pool, delay, trial)
             assert trace.actions.tolist() == expected, (kind, delay)
-            assert live(learner, pool, trace.order, delay, trial) == expected, (kind, delay)
+            assert predict_live(learner, pool, trace.order, delay, trial) == expected, (kind, delay)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -102,7 +84,7 @@ def test_best_hypothesis_is_the_brute_force_minimum(name: str, data: st.DataObje
     hypotheses, switches, entries = CLASSES[name]
     rows = data.draw(st.integers(1, 12))
     columns = hypotheses.dimensions or 1
-    number = st.sampled_from([*UGLY, 2.0, 3.0])
+    number = st.sampled_from([*EXTREME_NUMBERS, 2.0, 3.0])
     features = data.draw(st.lists(st.lists(number, min_size=columns, max_size=columns), min_size=rows, max_size=rows))
     pool = LabelledPool(features, data.draw(st.lists(st.integers(0, 1), min_size=rows, max_size=rows)))
     twin = LineTwin(switches, entries, "first", lambda: math.nan)
@@ -120,7 +102,7 @@ def test_plain_python_gives_the_same_bits(ties: Any) -> None:
         compiled = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
         with interpreted():
             slow = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
-            assert live(ERM(hypotheses, ties), pool, slow.order, 2, 5) == slow.actions.tolist()
+            assert predict_live(ERM(hypotheses, ties), pool, slow.order, 2, 5) == slow.actions.tolist()
         assert slow.actions.tolist() == compiled.actions.tolist()
         assert slow.regret == compiled.regret
 
@@ -135,7 +117,7 @@ def test_session_equals_play_on_a_longer_pool() -> None:
             pool = LabelledPool(features, generator.integers(0, 2, 500))
             learner = ERM(hypotheses, ties)
             trace = play(learner, pool, delay=1, seed=2)
-            assert live(learner, pool, trace.order, 1, 2) == trace.actions.tolist()
+            assert predict_live(learner, pool, trace.order, 1, 2) == trace.actions.tolist()
 
 
 def test_prediction_depends_only_on_what_was_seen() -> None:
@@ -162,22 +144,3 @@ def test_random_ties_are_uniform() -> None:
     session.observe(session.act(1), label=1)
     ones = sum(session.act(1).action for _ in range(1998))
     assert abs(ones - 999) < 4 * math.sqrt(1998 / 4)
-
-
-def test_keys_keep_the_order_of_numbers() -> None:
-    numbers = np.sort(np.array([*UGLY, 2.5, -3.5, 1e-10]))
-    keys = [int(bits_of(numbers, place)) for place in range(numbers.size)]
-    assert all((a < b) == (x < y) for a, b, x, y in zip(keys, keys[1:], numbers, numbers[1:], strict=False))
-    assert [int(highest_bit(np.uint64(1 << bit))) for bit in range(64)] == list(range(64))
-    assert int(highest_bit(np.uint64(2**64 - 1))) == 63
-
-
-def test_adversarial_shape_of_the_trie_is_no_problem() -> None:
-    """Powers of two make the deepest paths; the answers must not care."""
-    features = np.concatenate(
-        [2.0 ** np.arange(-500, 500, 5), -(2.0 ** np.arange(-500, 500, 5)), 1 + 2.0 ** -np.arange(1, 53)]
-    )
-    pool = LabelledPool(features, (np.arange(features.size) % 3 == 0).astype(int))
-    for ties in TIES:
-        trace = play(ERM(Intervals(), ties), pool, seed=3)
-        assert live(ERM(Intervals(), ties), pool, trace.order, 0, 3) == trace.actions.tolist()

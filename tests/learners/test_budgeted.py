@@ -1,15 +1,15 @@
 """The budgeted learners against their naive twins, without the compiler, and the paper's Simulation step by step."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
 from naive import budget as naive
+from pools import pool_with_costs
 from tombola import instances, play
 from tombola.bounds import budget as bounds
-from tombola.budget.budget import Budget, BudgetTerms
+from tombola.budget.budget import Budget
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 from tombola.learners import BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
@@ -20,14 +20,6 @@ from twin_cases import BUDGET_SIMULATIONS, BUDGETED, Case, each_case
 SIZES = ((1, 1, 1), (1, 3, 2), (2, 2, 1), (23, 3, 1), (37, 4, 2), (64, 3, 3))
 
 
-def pool_of(T: int, k: int, m: int, seed: int, *, cheap: float = 1.0) -> Pool:
-    """Return random rows whose action 0 is null; nothing ties, so every LP has one solution."""
-    generator = np.random.default_rng([seed, T, k, m])
-    costs = generator.random((T, k, m)) * cheap
-    costs[:, 0] = 0.0
-    return Pool.from_rewards(generator.random((T, k)) * np.linspace(0.2, 1.0, k), costs=costs)
-
-
 @pytest.mark.parametrize("delay", [0, 3, 100])
 @pytest.mark.parametrize("stop", ["strict", "fits"])
 @pytest.mark.parametrize("mixed", [True, False])
@@ -35,7 +27,7 @@ def pool_of(T: int, k: int, m: int, seed: int, *, cheap: float = 1.0) -> Pool:
 def test_learner_agrees_with_its_twin(name: str, mixed: bool, stop: Any, delay: int) -> None:
     for T, k, m in SIZES:
         for share in (0.0, 0.2, 0.6):
-            agree(BUDGETED[name], pool_of(T, k, m, 1), share, mixed=mixed, stop=stop, delay=delay)
+            agree(BUDGETED[name], pool_with_costs(T, k, m, 1), share, mixed=mixed, stop=stop, delay=delay)
 
 
 @pytest.mark.parametrize("delay", [0, 3, 100])
@@ -46,7 +38,7 @@ def test_simulation_agrees_with_its_twin(name: str, stop: Any, delay: int) -> No
     """All its blocks, trainings and margins, with fewer rows than blocks and with a delay it does not know."""
     for T, k, m in SIZES:
         for share in (0.3, 0.9):
-            agree(BUDGET_SIMULATIONS[name], pool_of(T, k, m, 1), share, mixed=True, stop=stop, delay=delay)
+            agree(BUDGET_SIMULATIONS[name], pool_with_costs(T, k, m, 1), share, mixed=True, stop=stop, delay=delay)
 
 
 def agree(case: Case, pool: Pool, share: float, *, mixed: bool, stop: Any, delay: int) -> None:
@@ -83,7 +75,7 @@ def agree(case: Case, pool: Pool, share: float, *, mixed: bool, stop: Any, delay
 
 @each_case([*BUDGETED.values(), *BUDGET_SIMULATIONS.values()])
 def test_plain_python_does_the_same_to_the_bit(case: Case) -> None:
-    pool, learner = pool_of(40, 3, 2, 2), case.learner
+    pool, learner = pool_with_costs(40, 3, 2, 2), case.learner
     for mixed in (True, False):
         compiled = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
         with interpreted():
@@ -91,41 +83,6 @@ def test_plain_python_does_the_same_to_the_bit(case: Case) -> None:
         assert compiled.costs.tolist() == again.costs.tolist()
         assert compiled.rewards.tolist() == again.rewards.tolist()
         assert compiled.balance == again.balance
-
-
-def test_simulation_plays_null_until_its_first_block_and_then_one_mix_a_block() -> None:
-    pool = pool_of(600, 3, 1, 4)
-    learner = BudgetSimulation(delta=0.9, margin=0.5)
-    budget = Budget(180.0, worst=1.0, null=0)
-    trace = play(learner, pool, "given", budget=budget, stop="strict", mixed=True, seed=0)
-    first = bounds.budget_first_play(600, 3, 1, 0.3, 0.9, 0.5)
-    assert 17 <= first <= 257
-    assert not trace.costs[: first - 1].any()
-    assert trace.costs[first - 1 : 300].all()
-    assert pool.costs is not None
-    for start in (2**i for i in range(4, 9) if 2**i >= first - 1):
-        rows = slice(start, min(2 * start, 300))
-        table: Any = np.column_stack([pool.costs[rows, 1, 0], pool.costs[rows, 2, 0]])
-        mix, residue, *_ = np.linalg.lstsq(table, trace.costs[rows, 0], rcond=None)
-        assert residue.sum() < 1e-18
-        assert (mix > 0).all()
-
-
-def test_simulation_with_delay_waits_between_its_blocks() -> None:
-    pool = pool_of(300, 2, 1, 4)
-    learner = BudgetSimulation(delta=0.9, margin=0.0, delay=7)
-    trace = play(learner, pool, "given", 7, budget=Budget(150.0), stop="strict", mixed=True, seed=0)
-    plays = (trace.costs[:100, 0] > 0).tolist()
-    blocks = [(2**i + 1 + (i + 1) * 7, 2**i) for i in range(1, 7)]  # one round of training has less than 1 to spend
-    assert plays == [any(s <= t < s + n for s, n in blocks) for t in range(1, 101)]
-
-
-def test_simulation_warns_with_numbers_when_it_can_never_play() -> None:
-    with pytest.warns(UserWarning, match=r"131,073, and there are 65,536 rounds"):
-        BudgetSimulation().init(BudgetTerms(3, 1, 2**16, 0.1, 0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        BudgetSimulation().init(BudgetTerms(3, 1, 2**16, 0.5, 0))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,58 @@
+"""ERM in the plane finds the least error, and keeps it."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from naive import classes as naive
+from tombola.classification import (
+    Halfplanes,
+    LabelledPool,
+    Rectangles,
+)
+
+
+def test_growth_in_the_plane_bounds_what_is_found() -> None:
+    """No three points of a parabola are on a line, so half-planes must find exactly n^2 - n + 2 labellings (Cover)."""
+    for points in range(1, 6):
+        table = np.array([[x, x * x] for x in range(points)], float)
+        boxes, planes = set(), set()
+        for labels in itertools.product((0, 1), repeat=points):
+            boxes.add(tuple(Rectangles().best(LabelledPool(table, labels)).tolist()))
+            planes.add(tuple(Halfplanes().best(LabelledPool(table, labels)).tolist()))
+        assert len(boxes) <= (Rectangles().growth(points) or 0)
+        assert len(planes) == Halfplanes().growth(points)
+
+
+@pytest.mark.parametrize("plain_class", ["rectangles", "halfplanes"])
+def test_plane_finds_the_least_error(plain_class: str) -> None:
+    generator = np.random.default_rng(5)
+    hypotheses = Rectangles() if plain_class == "rectangles" else Halfplanes()
+    for trial in range(40 if plain_class == "rectangles" else 12):
+        rows = int(generator.integers(1, 12 if plain_class == "rectangles" else 8))
+        table = generator.integers(0, 3, (rows, 2)).astype(float)
+        labels, weights = generator.integers(0, 2, rows), generator.choice([0.25, 0.5, 1.0], rows)
+        pool = LabelledPool(table, labels, weights)
+        truth = naive.rectangle_error if plain_class == "rectangles" else naive.halfplane_error
+        expected = truth(table.tolist(), labels.tolist(), weights.tolist())
+        got = naive.error_of(hypotheses.best(pool).tolist(), labels.tolist(), weights.tolist())
+        assert got == expected, trial
+
+
+def test_plane_keeps_a_minimiser_round_by_round() -> None:
+    """After every row the hypothesis in force has least error on what was seen, also where no search is done."""
+    generator = np.random.default_rng(6)
+    for hypotheses in (Rectangles(), Halfplanes()):
+        table, labels = generator.integers(0, 3, (9, 2)).astype(float), generator.integers(0, 2, 9)
+        searcher = hypotheses.online_erm("first", 9, 2)
+        rng = np.zeros(4, np.uint64)
+        for t in range(9):
+            given = [searcher.predict(row, rng) for row in table[:t]]
+            truth = naive.rectangle_error if isinstance(hypotheses, Rectangles) else naive.halfplane_error
+            if t:
+                assert naive.error_of(given, labels[:t].tolist(), [1.0] * t) == truth(
+                    table[:t].tolist(), labels[:t].tolist(), [1.0] * t
+                )
+            searcher.predict(table[t], rng)
+            searcher.learn(table[t], int(labels[t]), 1.0)

@@ -1,0 +1,27 @@
+"""Full-information learners over a finite class."""
+
+import numpy as np
+
+from tombola import Hedge, play
+from tombola.classification import (
+    ERM,
+    Experts,
+    FiniteClass,
+    LabelledPool,
+    Thresholds,
+    attack_thresholds,
+)
+
+
+def test_hedge_over_a_class_has_small_regret_where_erm_has_not() -> None:
+    """Littlestone order for ERM over thresholds, as places of 63 points: ERM errs every time, Hedge keeps its bound.
+
+    The bound is on the expectation; 3 sqrt(T / 2) more has probability below exp(-9).
+    """
+    rows = attack_thresholds(ERM(Thresholds()), 63, seed=0).pool
+    pool = LabelledPool(np.argsort(np.argsort(rows.features[:, 0])), rows.labels)
+    assert play(ERM(Thresholds()), pool, order="given", seed=0).regret == 63
+    learner = Experts(FiniteClass(Thresholds().on_points(63)), Hedge())
+    limit = learner.bound(63)
+    assert limit is not None
+    assert play(learner, pool, order="given", seed=0).regret <= limit + 3 * np.sqrt(63 / 2)

@@ -1,0 +1,20 @@
+"""The Standard Optimal Algorithm never errs more often than the dimension."""
+
+import itertools
+
+from tombola import play
+from tombola.classification import (
+    FiniteClass,
+    LabelledPool,
+    StandardOptimal,
+    Thresholds,
+)
+
+
+def test_optimal_never_errs_more_than_the_dimension_in_any_order() -> None:
+    matrix = Thresholds().on_points(4)
+    chain = FiniteClass(matrix)
+    for truth in matrix:
+        for order in itertools.permutations(range(4)):
+            pool = LabelledPool(list(order), truth[list(order)])
+            assert play(StandardOptimal(chain), pool, order="given", seed=0).mistakes <= 2
