@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.bets import is_impossible, update_wealth
+from tombola.racing.bets import is_impossible
 from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
+from tombola.racing.pair_bets import bet_on_pair, pair_weights
 
 
 class Ranks(Elimination):
@@ -37,8 +38,10 @@ class Ranks(Elimination):
 
     def init(self) -> EliminationState:
         k = self.candidates
-        pairs = max(1, k * (k - 1) // 2)
-        return self.initial_state(bettors=k * k, threshold=pairs / self.level, rule_parameter=float(self.top), pairs=k)
+        state = self.initial_state(
+            bettors=k * k, threshold=n_pairs(k) / self.level, rule_parameter=float(self.top), pairs=k
+        )
+        return state._replace(wealth=np.tile(pair_weights(self.population), (k * k, 1)))
 
     def rank_sets(self) -> "np.typing.NDArray[np.int64]":
         """Return the first and last rank of every candidate, shape (k, 2), ranks from 1."""
@@ -84,8 +87,8 @@ def bet_on_pairs(state: Any, losses: Floats) -> None:
         if state.active[a] > 0.0:
             for b in range(k):
                 if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0 and state.settled[b, a] == 0.0:
-                    wealth = update_wealth(
-                        state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b], 0.0
+                    wealth = bet_on_pair(
+                        state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
                     )
                     if wealth >= state.threshold:
                         add_order(state, b, a)
@@ -132,6 +135,11 @@ def stop_settled(state: Any) -> None:
             drop(state, a, -1, state.threshold)
     if places >= min(state.rule_parameter, k) or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
+
+
+def n_pairs(k: int) -> int:
+    """Return the number of unordered pairs of k candidates, at least 1."""
+    return max(1, k * (k - 1) // 2)
 
 
 def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.int64]":
@@ -181,7 +189,8 @@ class Place(Elimination):
         )
         rule_values = np.zeros(k)
         rule_values[0], rule_values[-1] = 1.0, float(k)
-        return state._replace(rule_values=rule_values, settled=np.ones((2, k)))
+        wealth = np.tile(pair_weights(self.population), (2 * k, 1))
+        return state._replace(rule_values=rule_values, settled=np.ones((2, k)), wealth=wealth)
 
     def rank_set(self) -> tuple[int, int]:
         """Return the first and the last rank that the candidate may have."""
@@ -204,8 +213,8 @@ class Place(Elimination):
         for b in range(k):
             if b != a and state.active[b] > 0.0:
                 lead, d = state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
-                state.settled[0, b] = update_wealth(state, b, lead, d, 0.0)
-                state.settled[1, b] = update_wealth(state, k + b, -lead, -d, 0.0)
+                state.settled[0, b] = bet_on_pair(state, b, lead, d)
+                state.settled[1, b] = bet_on_pair(state, k + b, -lead, -d)
         count_row(state, losses)
         for b in range(k):
             if b != a and state.active[b] > 0.0:

@@ -11,7 +11,7 @@ from tombola._types import Floats
 from tombola.confidence import Betting
 from tombola.errors import ParameterError
 from tombola.pool import Pool
-from tombola.racing.ranks import Ranks, close_transitively, rank_sets
+from tombola.racing.ranks import Ranks, close_transitively, n_pairs, rank_sets
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 
@@ -171,10 +171,6 @@ def _variance(rows: Floats) -> Floats:
     return np.asarray(np.maximum(own[:, None] + own[None, :] - 2.0 * covariance, 0.0))
 
 
-def _pairs(k: int) -> int:
-    return max(1, k * (k - 1) // 2)
-
-
 def _exact(rows: Floats, level: float) -> Reading:
     """Order the candidates of a full table by their sums; only equal sums stay open."""
     n, k = rows.shape
@@ -182,7 +178,7 @@ def _exact(rows: Floats, level: float) -> Reading:
     before = totals[:, None] < totals[None, :] - ROUNDING * n
     means = totals / n
     return Reading(
-        "this list", EXACT, level, n, before, rank_sets(before), means, means, _variance(rows), _pairs(k) / level
+        "this list", EXACT, level, n, before, rank_sets(before), means, means, _variance(rows), n_pairs(k) / level
     )
 
 
@@ -202,7 +198,7 @@ def _without_replacement(rows: Floats, population: int, level: float, seed: int)
 def _beyond(rows: Floats, level: float, seed: int, *, asked: bool) -> Reading | None:
     """Prove an order for rows like these: one-sided tests at level / (k (k - 1) / 2), and transitive closure."""
     n, k = rows.shape
-    if 2.0**-n > level / _pairs(k):
+    if 2.0**-n > level / n_pairs(k):
         # Even n rows that all agree would not reject one pair.
         if not asked:
             return None
@@ -210,11 +206,11 @@ def _beyond(rows: Floats, level: float, seed: int, *, asked: bool) -> Reading | 
             f"rank: expected enough rows or clusters to separate {k} candidates at level {level:g}, got {n}, with "
             "which no result could prove anything beyond this list; collect more, or rank on this list only."
         )
-    before = close_transitively(pair_pvalues(rows, seed=seed).T <= level / _pairs(k))
+    before = close_transitively(pair_pvalues(rows, level=level, seed=seed).T <= level / n_pairs(k))
     contradiction = bool((before & before.T).any())
     low, high = _intervals(rows, np.inf, level)
     ranks = rank_sets(before & ~before.T)
-    goal = _pairs(k) / level
+    goal = n_pairs(k) / level
     return Reading(
         "beyond this list", ESTIMATED, level, n, before, ranks, low, high, _variance(rows), goal, contradiction
     )

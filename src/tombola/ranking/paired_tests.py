@@ -8,25 +8,26 @@ import math
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.bets import update_wealth
 from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row
+from tombola.racing.pair_bets import bet_on_pair, pair_weights
+from tombola.racing.ranks import n_pairs
 
 ORDERS = 8  # e-values are averaged over this many orders fixed by a seed; more orders only reduce their noise
 
 
-def pair_pvalues(losses: Floats, *, seed: int = 0) -> Floats:
+def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
     """Return the p-value of H_ab for every ordered pair, shape (k, k); 1 on the diagonal.
 
     Losses of 0 and 1 get the exact conditional binomial test (McNemar): of m rows on which a and b differ, a alone
     loses w, p = P(Bin(m, 1/2) >= w). Other losses get 1 / E with E a betting e-value for independent rows, because
-    sign-flip and signed-rank tests are tests of symmetry and not of the mean.
+    sign-flip and signed-rank tests are tests of symmetry and not of the mean. `level` only sets the goal of the bets.
 
     >>> pair_pvalues(np.array([[1.0, 0.0]] * 5)).tolist()
     [[1.0, 0.03125], [1.0, 1.0]]
     """
     if np.isin(losses, (0.0, 1.0)).all():
         return _binomial_pvalues(losses)
-    return np.asarray(np.minimum(1.0, 1.0 / np.maximum(pair_evalues(losses, seed=seed), 1e-300)))
+    return np.asarray(np.minimum(1.0, 1.0 / np.maximum(pair_evalues(losses, level=level, seed=seed), 1e-300)))
 
 
 def _binomial_pvalues(losses: Floats) -> Floats:
@@ -38,10 +39,13 @@ def _binomial_pvalues(losses: Floats) -> Floats:
     return pvalues
 
 
-def pair_evalues(losses: Floats, *, seed: int = 0) -> Floats:
-    """Return betting e-values of all H_ab for independent rows, averaged over random orders, shape (k, k)."""
+def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
+    """Return betting e-values of all H_ab for independent rows, averaged over random orders, shape (k, k).
+
+    The bets aim at rejecting at level / number of pairs; the e-values are valid at any level.
+    """
     n, k = losses.shape
-    generator, rule, total = np.random.default_rng(seed), AllPairs(k, n, math.inf, level=1.0), np.zeros((k, k))
+    generator, rule, total = np.random.default_rng(seed), AllPairs(k, n, math.inf, level), np.zeros((k, k))
     for _ in range(ORDERS):
         rule.play(losses, generator.permutation(n).astype(np.uint32))
         total += rule.evalues()
@@ -52,7 +56,9 @@ class AllPairs(Elimination):
     """Wealth of every ordered pair; nothing is decided and nobody is dropped."""
 
     def init(self) -> EliminationState:
-        return self.initial_state(bettors=self.candidates**2, threshold=math.inf)
+        k = self.candidates
+        state = self.initial_state(bettors=k * k, threshold=n_pairs(k) / self.level)
+        return state._replace(wealth=np.tile(pair_weights(self.population), (k * k, 1)))
 
     def open_questions(self) -> list[OpenQuestion]:
         return []
@@ -69,7 +75,5 @@ class AllPairs(Elimination):
         for a in range(k):
             for b in range(k):
                 if a != b:
-                    update_wealth(
-                        state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b], 0.0
-                    )
+                    bet_on_pair(state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b])
         count_row(state, losses)
