@@ -118,3 +118,101 @@ def test_long_tables_of_several_candidates_are_read_as_logs(tmp_path: Path) -> N
         (tmp_path / f"{name}.csv").write_text("\n".join(lines))
     output = run(tmp_path / "b.csv", tmp_path / "a.csv", "--pair", "a,b")
     assert "a is before b (beyond this list)." in output
+
+
+def test_in_order_holds_at_every_look_and_counts_the_rows_before_a_gap(table: Path) -> None:
+    lines = table.read_text().splitlines()
+    blank = [
+        line if i < 41 or 50 < i < 60 else ",".join([*line.split(",")[:2], "", "", ""]) for i, line in enumerate(lines)
+    ]
+    table.write_text("\n".join(blank) + "\n")
+    facts = json.loads(run(table, "--scores", "--ignore", "talk", "--in-order", "--json"))
+    [reading] = facts["readings"]
+    assert (reading["rows"], reading["every_look"]) == (40, True)
+    assert "however often you look" in run(table, "--scores", "--ignore", "talk", "--in-order", "--beyond-this-list")
+    table.write_text("\n".join([lines[0], ",".join([*lines[1].split(",")[:2], "", "", ""]), *lines[2:]]) + "\n")
+    with pytest.raises(ParameterError, match="from the first row on"):
+        run(table, "--scores", "--ignore", "talk", "--in-order")
+
+
+@pytest.fixture
+def metrics(tmp_path: Path) -> dict[str, Path]:
+    """Accuracy (higher is better) and price from 0 to 10: large is dominated, its columns are in another order."""
+    generator = np.random.default_rng(3)
+    right = (generator.random((150, 3)) < [0.9, 0.6, 0.3]).astype(int)
+    price = generator.uniform([6, 1, 8], [7, 2, 9], (150, 3))
+    paths = {"accuracy": tmp_path / "accuracy.csv", "price": tmp_path / "price.csv"}
+    rows = [f"r{i},{a},{b},{c}" for i, (a, b, c) in enumerate(right)]
+    paths["accuracy"].write_text("\n".join(["id,small,middle,large", *rows]))
+    rows = [f"r{i},{c:.3f},{a:.3f},{b:.3f}" for i, (a, b, c) in enumerate(price)]
+    paths["price"].write_text("\n".join(["id,large,small,middle", *rows]))
+    return paths
+
+
+def test_metrics_share_the_level_and_print_the_pareto_front(metrics: dict[str, Path], tmp_path: Path) -> None:
+    words = [f"{name}={path}" for name, path in metrics.items()]
+    options = ["--lower", "price", "--metric-range", "price=0,10", "--pair", "small,middle"]
+    output = " ".join(run(*words, *options, "--out", tmp_path / "page.html").split())
+    assert output.startswith(
+        "2 metrics share the level 0.05. On this list: 2 of 3 candidates may be on the Pareto front"
+    )
+    assert "accuracy: small is before middle (this list)." in output
+    assert "price: middle is before small (beyond this list)." in output
+    assert "Pareto front" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    facts = json.loads(run(*words, *options[:4], "--json"))
+    assert facts["pareto_front"] == {"this list": ["small", "middle"], "beyond this list": ["small", "middle"]}
+    assert {one["level"] for one in facts["metrics"]["price"]["readings"]} == {0.025}
+    assert facts["metrics"]["price"]["readings"][0]["candidates"][0]["candidate"] == "middle"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "direction of each metric"),
+        (["--lower", "cost"], "among accuracy, price, got 'cost'"),
+        (["--scores", "--metric-range", "0,10"], "--metric-range accuracy=0,10"),
+        (["--lower", "price"], "expected values from 0 to 1"),
+    ],
+)
+def test_metrics_with_missing_facts_are_refused(metrics: dict[str, Path], options: list[str], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        run(*(f"{name}={path}" for name, path in metrics.items()), *options)
+
+
+def test_metric_options_without_metrics_are_refused(table: Path, metrics: dict[str, Path]) -> None:
+    for option, value in (("--lower", "price"), ("--metric-range", "price=0,1")):
+        with pytest.raises(ParameterError, match="expected several metrics"):
+            run(table, "--scores", option, value)
+    table.write_text("id,small,middle,large\nx,1,0,1\ny,0,1,1\n")
+    with pytest.raises(ParameterError, match="the same candidates and rows"):
+        run(f"accuracy={metrics['accuracy']}", f"other={table}", "--scores")
+
+
+def test_several_scores_of_long_tables_are_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    lines = [f"{name},r{i},{right},{price}" for name, right, price in (("a", 1, 0.9), ("b", 0, 0.1)) for i in range(30)]
+    path.write_text("\n".join(["candidate,row,accuracy,price", *lines]))
+    facts = json.loads(run(path, "--metric", "accuracy,price", "--lower", "price", "--json"))
+    best = {name: one["readings"][0]["candidates"][0] for name, one in facts["metrics"].items()}
+    assert {name: (one["candidate"], one["mean"]) for name, one in best.items()} == {
+        "accuracy": ("a", 1.0),
+        "price": ("b", pytest.approx(0.1)),
+    }
+
+
+def test_results_of_promptfoo_and_lm_eval_are_ranked(tmp_path: Path) -> None:
+    entries = [
+        {"provider": f"p:{name}", "promptIdx": 0, "testIdx": i, "score": score}
+        for name, score in (("weak", 0.25), ("strong", 1))
+        for i in range(30)
+    ]
+    (tmp_path / "results.json").write_text(json.dumps({"results": {"results": entries}}))
+    assert "p:strong is before p:weak (beyond this list)." in run(
+        tmp_path / "results.json", "--pair", "p:weak,p:strong"
+    )
+    for name, score in (("weak", 0.0), ("strong", 1.0)):
+        (tmp_path / name).mkdir()
+        samples = [json.dumps({"doc_id": i, "metrics": ["acc"], "acc": score}) for i in range(30)]
+        (tmp_path / name / "samples_task.jsonl").write_text("\n".join(samples))
+    output = run(*sorted(tmp_path.glob("*/samples_*.jsonl")), "--pair", "weak,strong")
+    assert "strong is before weak (this list)." in output

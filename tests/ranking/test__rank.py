@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,6 +115,50 @@ def test_metrics_share_the_level_and_give_a_front() -> None:
     found = rank({"error": right, "price": cheap}, kind="losses", names=["a", "b", "c"])
     assert found.metrics["error"].readings[0].level == pytest.approx(0.025)
     assert found.front() == ["a", "b"]
+    assert found.front_sentences()[0].startswith("On this list: 2 of 3 candidates may be on the Pareto front: a, b")
+    assert "<h4>price</h4>" in found._repr_html_()
+    one_metric = rank(
+        {"error": right, "price": cheap}, kind={"error": "losses", "price": "scores"}, names=["a", "b", "c"]
+    )
+    assert one_metric.metrics["price"].kind == "scores"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kind": {"error": "losses", "size": "losses"}}, "kind of the metrics error, price, got 'size'"),
+        ({"kind": "losses", "limits": {"size": (0, 1)}}, "limits of the metrics"),
+    ],
+)
+def test_unknown_metrics_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        rank({"error": [[0.0, 1.0]], "price": [[0.0, 1.0]]}, **arguments)
+    with pytest.raises(ParameterError, match="give a mapping of tables too"):
+        rank([[0.0, 1.0]], kind={"error": "losses"})
+
+
+def test_plot_draws_one_bar_per_candidate() -> None:
+    losses = right_or_wrong(120, [0.1, 0.3, 0.35, 0.8], seed=12)
+    found = rank(losses, kind="losses", names=["a", "b", "c", "d"])
+    figure = found.plot("beyond this list")
+    ends = [path.vertices[:, 0].tolist() for path in figure.axes[0].collections[0].get_paths()]
+    assert ends == found.reading("beyond this list").ranks[found.order()].tolist()
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["a", "b", "c", "d"]
+
+
+def test_looks_at_a_growing_table_only_add_claims_in_order() -> None:
+    """With `in_order` a later look keeps every claim of an earlier one: one e-process, not a new one per look."""
+    losses = right_or_wrong(200, [0.2, 0.3, 0.45], seed=13)
+    for reading in ("this list", "beyond this list"):
+        earlier = np.zeros((3, 3), bool)
+        for n in (25, 60, 90, 140, 199):
+            table = losses.copy()
+            table[n:] = np.nan
+            one = rank(table, kind="losses", reading=reading, in_order=True, level=0.3).reading()
+            assert one.rows == n
+            assert (one.before | ~earlier).all()
+            earlier = one.before
+        assert earlier.any()
 
 
 def test_values_outside_limits_are_refused() -> None:

@@ -3,13 +3,17 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tombola.cli.options import Json, Page, check_level, check_page
-from tombola.cli.printing import show
-from tombola.cli.reading import TABLE_HELP, TableOptions, with_table_options
+from tombola.cli.printing import print_error, show
+from tombola.cli.reading import TABLE_HELP, TableOptions, parse_names, with_table_options
+from tombola.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tombola.pool import Pool
 
 READINGS = {(True, False): "this list", (False, True): "beyond this list", (False, False): None, (True, True): None}
 
@@ -18,7 +22,9 @@ READINGS = {(True, False): "this list", (False, True): "beyond this list", (Fals
 def rank(
     tables: Annotated[
         list[str],
-        typer.Argument(help=f"{TABLE_HELP} Several files, or .eval: evaluation logs, one candidate each."),
+        typer.Argument(
+            help=f"{TABLE_HELP} Several files, .eval, or --metric: evaluation logs. NAME=FILE, several: one table per metric."
+        ),
     ],
     table_options: TableOptions,
     level: Annotated[float, typer.Option(help="Probability that any rank set is wrong.")] = 0.05,
@@ -29,9 +35,18 @@ def rank(
         bool, typer.Option("--beyond-this-list", help="Rank for rows like these, of which these are a sample.")
     ] = False,
     clusters: Annotated[
-        str, typer.Option(help="Column of groups of related rows, such as conversation or repository.")
+        str, typer.Option("--clusters", "--cluster", help="Column of groups of related rows, such as conversation.")
     ] = "",
-    metric: Annotated[str, typer.Option(help="Evaluation logs: the score to use, if there are several.")] = "",
+    in_order: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--in-order", help="Rows are in the random order of the answers; look as often as you like.")
+    ] = False,
+    metric: Annotated[
+        str, typer.Option(help="Evaluation logs: the score to use; several, with commas between: several metrics.")
+    ] = "",
+    lower: Annotated[str, typer.Option(help="Several metrics: those of which lower is better, such as price.")] = "",
+    metric_range: Annotated[
+        list[str] | None, typer.Option(help="Several metrics: smallest and largest value of one, as price=0,10.")
+    ] = None,
     pair: Annotated[str, typer.Option(help="Two candidates to compare, with a comma between.")] = "",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
@@ -39,37 +54,39 @@ def rank(
     """Print the ranks that each candidate may have, at one level for all.
 
     "On this list" is about exactly these rows. "Beyond this list" takes the rows as a sample of rows like these.
-    Missing cells are allowed if the rows answered so far are a random part of the list.
+    Missing cells are allowed if the rows answered so far are a random part of the list. Several metrics share the
+    level; the Pareto front has the candidates that may be best in some trade-off.
     """
     from tombola._files import write_atomic
     from tombola.ranking import rank as rank_table
     from tombola.ranking.page import ranking_page
-    from tombola.readers.options import ReadOptions
-    from tombola.readers.table import parse_table
 
     check_level(level)
-    check_page(out, *tables)
-    settings: dict[str, Any] = {"reading": READINGS[this_list, beyond_this_list], "level": level}
-    if len(tables) > 1 or Path(tables[0]).suffix == ".eval":
-        ranking = rank_table(_read_logs(tables, metric, clusters), **settings)
-        name = f"{len(tables)} evaluation logs"
-    else:
-        [table] = tables
-        options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
-        if clusters:
-            options["ignore"] = [*options.get("ignore", ()), clusters]
-        parsed = parse_table(table, ReadOptions(**options))
-        ranking = rank_table(
-            parsed.values,
-            kind=parsed.require_direction(),
-            names=parsed.names,
-            limits=table_options.get("range"),
-            clusters=_labels(table, clusters) if clusters else None,
-            **settings,
+    files = _metric_files(tables)
+    check_page(out, *(files.values() if files else tables))
+    settings: dict[str, Any] = {"reading": READINGS[this_list, beyond_this_list], "level": level, "in_order": in_order}
+    if files or len(parse_names(metric)) > 1:
+        read = (
+            _read_metric_tables(files, table_options, clusters)
+            if files
+            else _read_metric_logs(tables, metric, clusters)
         )
-        name = "standard input" if table == "-" else Path(table).name
+        settings |= _metric_directions(read, lower, metric_range or [], table_options, logs=not files)
+        ranking = rank_table({name: one.pop("table") for name, one in read.items()}, **settings)
+        name = f"{len(read)} metrics"
+    elif lower or metric_range:
+        option = "--lower" if lower else "--metric-range"
+        raise ParameterError(
+            f"{option}: expected several metrics, got one table; write NAME=FILE for each metric, or --metric A,B."
+        )
+    elif len(tables) > 1 or metric or _is_log(tables[0]):
+        ranking = rank_table(_read_logs(tables, metric, clusters), **settings)
+        name = "an evaluation log" if len(tables) == 1 else f"{len(tables)} evaluation logs"
+    else:
+        ranking = rank_table(**_read_table(tables[0], table_options, clusters), **settings)
+        name = "standard input" if tables[0] == "-" else Path(tables[0]).name
     if out is not None:
-        write_atomic(out, ranking_page(ranking, f"Ranks: {name}"), *tables)
+        write_atomic(out, ranking_page(ranking, f"Ranks: {name}"), *(files.values() if files else tables))
     if as_json:
         sys.stdout.write(json.dumps(ranking.to_json(), allow_nan=False) + "\n")
         return
@@ -81,9 +98,120 @@ def rank(
         show(f"Page: {out}", soft=True)
 
 
-def _read_logs(files: list[str], metric: str, clusters: str) -> Any:
+def _read_table(table: str, table_options: TableOptions, clusters: str) -> dict[str, Any]:
+    """Return the arguments of `rank` for one table."""
+    from tombola.readers.costs import AS_REQUESTED
+    from tombola.readers.options import ReadOptions
+    from tombola.readers.table import parse_table
+
+    options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
+    if clusters:
+        options["ignore"] = [*options.get("ignore", ()), clusters]
+    parsed = parse_table(table, ReadOptions(**options))
+    left_out = [f"{name} ({reason})" for name, reason in parsed.ignored.items() if reason != AS_REQUESTED]
+    if left_out:
+        # A column that is not ranked must not go unnoticed; standard output may be JSON.
+        print_error(f"note: not ranked: {', '.join(left_out)}; name the candidates with --actions")
+    return {
+        "table": parsed.values,
+        "kind": parsed.require_direction(),
+        "names": parsed.names,
+        "limits": table_options.get("range"),
+        "clusters": _labels(table, clusters) if clusters else None,
+    }
+
+
+def _metric_files(tables: list[str]) -> dict[str, str]:
+    """Return the file of each metric if all arguments are NAME=FILE, else nothing."""
+    pairs = [table.partition("=") for table in tables]
+    if not all(
+        sign and name.strip() and file and not Path(table).exists()
+        for table, (name, sign, file) in zip(tables, pairs, strict=True)
+    ):
+        return {}
+    files = {name.strip(): file for name, _, file in pairs}
+    if len(files) < len(tables):
+        raise ParameterError(f"rank: expected different names of metrics, got {tables}; name each once.")
+    return files
+
+
+def _read_metric_tables(files: dict[str, str], table_options: TableOptions, clusters: str) -> dict[str, dict[str, Any]]:
+    """Read one table per metric, with the candidates of all in the order of the first."""
+    # The direction of a metric may differ from that of the others: see `_metric_directions`.
+    options = {"kind": "losses", **table_options}
+    read: dict[str, dict[str, Any]] = {}
+    for name, file in files.items():
+        # The first table decides which columns are candidates: the range of a metric may look like another quantity.
+        read[name] = one = _read_table(file, options, clusters)
+        options["actions"] = list(one["names"])
+        first = next(iter(read.values()))
+        if sorted(one["names"]) != sorted(first["names"]) or len(one["table"]) != len(first["table"]):
+            raise ParameterError(
+                f"rank: expected the same candidates and rows in every metric, got others in {name!r}; give tables "
+                "with the same columns and rows."
+            )
+        one["table"] = one["table"][:, [one["names"].index(candidate) for candidate in first["names"]]]
+    return read
+
+
+def _read_metric_logs(files: list[str], metric: str, clusters: str) -> dict[str, dict[str, Any]]:
+    """Read several scores of the same logs, one table each."""
+    pools = {name: _read_logs(files, name, clusters) for name in parse_names(metric)}
+    # A column named loss is read as a loss, every other score as a score.
+    return {
+        name: {"table": pool.losses if _is_loss(name) else 1.0 - pool.losses, "names": pool.actions}
+        for name, pool in pools.items()
+    }
+
+
+def _is_loss(metric: str) -> bool:
+    return metric.lower() == "loss"
+
+
+def _metric_directions(
+    read: dict[str, dict[str, Any]], lower: str, ranges: list[str], table_options: TableOptions, *, logs: bool
+) -> dict[str, Any]:
+    """Return names, kind, limits and clusters of all metrics as arguments of `rank`."""
+    from tombola.cli.units import parse_range
+
+    limits = {name: one["limits"] for name, one in read.items() if one.get("limits")}
+    for text in ranges:
+        name, sign, values = text.partition("=")
+        if not sign or name not in read:
+            raise ParameterError(
+                f"--metric-range: expected a metric and its range, got {text!r}; write --metric-range {next(iter(read))}=0,10."
+            )
+        limits[name] = parse_range(values)
+    fewer = parse_names(lower)
+    if unknown := [name for name in fewer if name not in read]:
+        raise ParameterError(
+            f"--lower: expected metrics among {', '.join(read)}, got {unknown[0]!r}; write one of them."
+        )
+    if not (logs or fewer or "kind" in table_options):
+        raise ParameterError(
+            "rank: expected the direction of each metric, got none; write --scores or --losses for all, or --lower with "
+            "the metrics of which lower is better."
+        )
+    general = table_options.get("kind", "scores")
+    first = next(iter(read.values()))
+    return {
+        "names": first["names"],
+        "kind": {name: "losses" if name in fewer or (logs and _is_loss(name)) else general for name in read},
+        "limits": limits or None,
+        "clusters": first.get("clusters"),
+    }
+
+
+def _is_log(table: str) -> bool:
+    """Return whether a single file is an evaluation log: .eval, or JSON with the results of a run."""
+    from tombola.plugins.logs import is_results_file
+
+    path = Path(table)
+    return path.suffix == ".eval" or (path.suffix == ".json" and is_results_file(path))
+
+
+def _read_logs(files: list[str], metric: str, clusters: str) -> "Pool":
     """Return the losses of all candidates of evaluation logs as a pool."""
-    from tombola.errors import ParameterError
     from tombola.plugins.logs import read_logs
 
     if clusters:
@@ -100,18 +228,15 @@ def _read_logs(files: list[str], metric: str, clusters: str) -> Any:
 
 
 def _compare_pair(ranking: Any, pair: str) -> str:
-    from tombola.cli.reading import parse_names
-    from tombola.errors import ParameterError
-
     names = parse_names(pair)
     if len(names) != 2:
         raise ParameterError(f"--pair: expected two candidates, got {pair!r}; write --pair A,B.")
-    return "\n".join(ranking.compare(*names, reading=one.name) for one in ranking.readings)
+    readings = [getattr(one, "name", one) for one in ranking.readings]
+    return "\n".join(ranking.compare(*names, reading=one) for one in readings)
 
 
 def _labels(table: str, column: str) -> list[str]:
     """Return the cells of a column as text."""
-    from tombola.errors import ParameterError
     from tombola.readers.columns import Columns
     from tombola.readers.formats import read_file
     from tombola.readers.options import ReadOptions

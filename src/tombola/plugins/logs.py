@@ -78,6 +78,16 @@ def pool_of(answers: Iterable[LoggedAnswer], source: str) -> Pool:
     return Pool(np.array([[table[row, name] for name in names] for row in rows]), actions=names, ids=rows)
 
 
+def is_results_file(path: Path) -> bool:
+    """Return whether a JSON file has the results of a run, of inspect_ai or promptfoo."""
+    check_file(path)
+    try:
+        data = json.loads("".join(text_lines(path)))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and ("results" in data or "eval" in data)
+
+
 def _reader(path: Path) -> Callable[[Path, str | None], Iterator[LoggedAnswer]]:
     """Return the reader of a file by its suffix and content."""
     check_file(path)

@@ -44,7 +44,7 @@ class EliminationState(NamedTuple):
     rule_values       (k,) `Top`: workspace; `Place`: first and last possible rank at both ends
     rows, population  length of the list, and of the population (may be infinite)
     threshold         wealth at which a bet decides
-    margin            tolerance of `Within` and `Gate`
+    margin            tolerance of `Within` and `Gate`; `Ranks`, `Place`: 1 / goal of bets towards the last row
     rule_parameter    `Top`: number of candidates to keep; `Gate`: the baseline
     """
 

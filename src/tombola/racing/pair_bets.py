@@ -2,27 +2,31 @@
 
 On a list every pair without a tie is certain after the last row. Rows that are a sample never make a pair certain: it
 counts only if the wealth reaches the threshold by the last row. `bet_on_pair` therefore gives HORIZON_SHARE of the
-wealth to a strategy with that goal. Were the sum S of the differences a Brownian motion with variance v per row,
-P(S_N >= goal | S_n) = Phi((S_n - goal) / sqrt((N - n) v)) would be a martingale under equal means, worth 1 / P(S_N >=
-goal) times its start in the best case. Its relative derivative by S is the bet. A bet in [0, 1) that depends on past rows
-only keeps the wealth an e-process for every law of the rows, so the approximation affects power and not validity.
+wealth to a strategy with that goal. Were the sum of the differences a Brownian motion with variance v per row, the
+probability q of ending above a goal would be a martingale under equal means, and wealth proportional to q the best way
+to reach 1 / q(0) by the last row. With q = Phi(u), its bet is phi(u) / Phi(u) / sqrt((N - n) v). Here q is the wealth as
+a share of its goal, so that the bet recovers from changes of the estimated v. A bet in [0, 1) that depends on past rows
+only keeps the wealth an e-process for every law of the rows: the approximation affects power and not validity.
 """
 
 import math
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from tombola._types import Floats
 from tombola.racing.bets import MAX_LOSS_SHARE, STRATEGY_WEIGHTS, update_wealth
 
-# Share of the wealth for the strategy that aims at the last row.
+# Share of the wealth for the strategy that aims at the last row; the rest can decide earlier.
 HORIZON_SHARE = 0.5
-# Below this the quotient phi / Phi is replaced by its asymptotic series, before Phi underflows.
-FAR_TAIL = -8.0
+# Standard deviations beyond the quantile of the threshold: the approximation misses its goal by a little.
+GOAL_RESERVE = 0.4
+# Smallest share of the goal for which the quantile is computed; below it the bet is at its cap.
+MIN_SHARE = 1e-12
 
 
-def pair_weights(population: float) -> Floats:
+def pair_weights(population: float, horizon_share: float = HORIZON_SHARE) -> Floats:
     """Return the initial wealth by strategy: 4 strategies on a list, 5 for rows that are a sample.
 
     >>> pair_weights(100).size, pair_weights(math.inf).tolist()
@@ -30,7 +34,16 @@ def pair_weights(population: float) -> Floats:
     """
     if population != math.inf:
         return STRATEGY_WEIGHTS
-    return np.append((1.0 - HORIZON_SHARE) * STRATEGY_WEIGHTS, HORIZON_SHARE)
+    return np.append((1.0 - horizon_share) * STRATEGY_WEIGHTS, horizon_share)
+
+
+def share_of_goal(threshold: float, horizon_share: float = HORIZON_SHARE) -> float:
+    """Return 1 / goal of the strategy that aims at the last row, which starts with `horizon_share`.
+
+    >>> round(1.0 / share_of_goal(20.0, 1.0), 1)
+    48.9
+    """
+    return float(ndtr(ndtri(1.0 / threshold) - GOAL_RESERVE)) / horizon_share
 
 
 def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
@@ -41,31 +54,30 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
     wealth = state.wealth[bettor]
     if wealth.size > STRATEGY_WEIGHTS.size:
         variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
-        wealth[STRATEGY_WEIGHTS.size] *= (
-            1.0 + horizon_bet(lead, state.rows_seen[0], state.rows, variance, state.threshold) * d
-        )
+        share = wealth[STRATEGY_WEIGHTS.size] * state.margin
+        wealth[STRATEGY_WEIGHTS.size] *= 1.0 + horizon_bet(share, (state.rows - state.rows_seen[0]) * variance) * d
     return float(update_wealth(state, bettor, lead, d, 0.0))
 
 
-def horizon_bet(lead: float, n: float, rows: float, variance: float, threshold: float) -> float:
-    """Return the bet of row n + 1 that aims at the threshold by the last row.
+def horizon_bet(share: float, variance_left: float) -> float:
+    """Return the bet of the next row; `share` is the wealth over its goal, the variance that of the rows left.
 
-    The goal is sqrt(2 ln(threshold)) standard deviations of the sum of all rows. That is further out than the quantile
-    1 / threshold of the normal law, which leaves a reserve for the other strategies and for the approximation.
+    >>> horizon_bet(1.0, 50.0), round(horizon_bet(0.5, 50.0), 4), horizon_bet(1e-9, 50.0) < horizon_bet(1e-9, 40.0)
+    (0.0, 0.1128, True)
     """
-    if n >= rows:
+    if share >= 1.0 or variance_left <= 0.0:
         return 0.0
-    deviation = math.sqrt((rows - n) * variance)
-    goal = math.sqrt(2.0 * math.log(threshold) * rows * variance)
-    return min(normal_hazard((lead - goal) / deviation) / deviation, MAX_LOSS_SHARE)
+    return min(
+        isoperimetric(max(share, MIN_SHARE)) / (max(share, MIN_SHARE) * math.sqrt(variance_left)), MAX_LOSS_SHARE
+    )
 
 
-def normal_hazard(u: float) -> float:
-    """Return phi(u) / Phi(u), density over distribution function of the normal law.
+def isoperimetric(q: float) -> float:
+    """Return phi(Phi^-1(q)) for 0 < q < 1, by the quantile of Abramowitz and Stegun 26.2.23.
 
-    >>> round(normal_hazard(0.0), 4), round(normal_hazard(-9.0), 2)
-    (0.7979, 9.11)
+    >>> round(isoperimetric(0.5), 4), round(isoperimetric(0.001), 4)
+    (0.3989, 0.0034)
     """
-    if u < FAR_TAIL:
-        return -u - 1.0 / u
-    return math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi) / (0.5 * math.erfc(-u / math.sqrt(2.0)))
+    t = math.sqrt(-2.0 * math.log(min(q, 1.0 - q)))
+    u = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+    return math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)

@@ -16,7 +16,7 @@ import numpy as np
 from tombola._types import Floats
 from tombola.racing.bets import is_impossible
 from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
-from tombola.racing.pair_bets import bet_on_pair, pair_weights
+from tombola.racing.pair_bets import bet_on_pair, pair_weights, share_of_goal
 
 
 class Ranks(Elimination):
@@ -37,9 +37,9 @@ class Ranks(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> EliminationState:
-        k = self.candidates
+        k, threshold = self.candidates, n_pairs(self.candidates) / self.level
         state = self.initial_state(
-            bettors=k * k, threshold=n_pairs(k) / self.level, rule_parameter=float(self.top), pairs=k
+            bettors=k * k, threshold=threshold, margin=share_of_goal(threshold), rule_parameter=float(self.top), pairs=k
         )
         return state._replace(wealth=np.tile(pair_weights(self.population), (k * k, 1)))
 
@@ -183,10 +183,11 @@ class Place(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> EliminationState:
-        k = self.candidates
+        k, threshold = self.candidates, 2.0 / self.level
         state = self.initial_state(
-            bettors=2 * k, threshold=2.0 / self.level, rule_parameter=float(self.candidate), pairs=2
-        )
+            bettors=2 * k, threshold=threshold, margin=share_of_goal(threshold), rule_parameter=float(self.candidate),
+            pairs=2,
+        )  # fmt: skip
         rule_values = np.zeros(k)
         rule_values[0], rule_values[-1] = 1.0, float(k)
         wealth = np.tile(pair_weights(self.population), (2 * k, 1))

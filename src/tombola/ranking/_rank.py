@@ -1,5 +1,6 @@
 """`rank`: rank sets of all candidates of a table, on this list and beyond it."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from tombola.ranking.report import MetricsRanking, Ranking, Reading
 
 Kind = Literal["losses", "scores"]
 ReadingName = Literal["this list", "beyond this list"]
+Limits = tuple[float, float]
 EXACT, ESTIMATED = True, False
 ROUNDING = 1e-9  # times the number of rows: sums of losses that differ by less are ties
 
@@ -24,26 +26,31 @@ ROUNDING = 1e-9  # times the number of rows: sums of losses that differ by less 
 def rank(
     table: Any,
     *,
-    kind: Kind | None = None,
+    kind: Kind | Mapping[str, Kind] | None = None,
     names: Sequence[str] | None = None,
     reading: ReadingName | None = None,
     level: float = 0.05,
-    limits: tuple[float, float] | None = None,
+    limits: Limits | Mapping[str, Limits] | None = None,
     clusters: Any = None,
+    in_order: bool = False,
     seed: int = 0,
 ) -> Any:
     """Rank the candidates of a table, with the ranks that each of them may have.
 
     table: a `Pool`, a data frame, or an array of rows x candidates; NaN marks an answer that is missing. A mapping
         from metric names to such tables ranks by several metrics at one shared level.
-    kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses.
+    kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses. With several metrics
+        also a mapping.
     names: the candidates, if the table does not name them.
     reading: "this list" for the order on these rows, exact where the table is full; "beyond this list" for rows as a
         sample of rows like these. By default both for a full table, and "this list" for a partly filled one.
     level: the probability that any rank set of a reading is wrong.
-    limits: the smallest and the largest possible value; by default 0 and 1.
+    limits: the smallest and the largest possible value; by default 0 and 1. With several metrics also a mapping.
     clusters: one value per row; rows of one cluster are treated as one unit.
-    seed: fixes the order in which rows are bet on; the rows answered must be a random part of the list.
+    in_order: the rows are listed in the random order in which they are answered. Then the level holds over all looks
+        at the growing table, and the rows before the first incomplete one count. Else the rows answered must be a
+        random part of the list, and the level holds for one look.
+    seed: fixes the order in which rows are bet on, if they are not in order.
 
     Returns a `Ranking`, or a `MetricsRanking` for several metrics.
 
@@ -58,20 +65,18 @@ def rank(
     """
     level = _validate.real("rank", "level", level, above=0, below=1)
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
-        shared = level / len(table)
-        found = {
-            name: rank(
-                one, kind=kind, names=names, reading=reading, level=shared, limits=limits, clusters=clusters, seed=seed
-            )
-            for name, one in table.items()
-        }
-        return MetricsRanking(found, level)
+        options = {"names": names, "reading": reading, "clusters": clusters, "in_order": in_order, "seed": seed}
+        return _rank_metrics(table, kind, limits, level, options)
+    if isinstance(kind, Mapping) or isinstance(limits, Mapping):
+        raise ParameterError(
+            "rank: expected one kind and one pair of limits for one table, got a mapping; give a mapping of tables too."
+        )
     values, labels, kind = _values(table, names, kind)
     low, high = limits or (0.0, 1.0)
     losses = _losses(values, kind, low, high)
     population = losses.shape[0]
     units, scale = _units(losses, clusters)
-    readings = tuple(_in_row_units(one, scale) for one in _readings(units, reading, level, seed))
+    readings = tuple(_in_row_units(one, scale) for one in _readings(units, reading, level, seed, in_order=in_order))
     answered = losses[~np.isnan(losses).any(axis=1)]
     return Ranking(
         labels,
@@ -82,6 +87,43 @@ def rank(
         0 if clusters is None else units.shape[0],
         (low, high),
     )
+
+
+def _rank_metrics(
+    tables: Mapping[str, Any],
+    kind: Kind | Mapping[str, Kind] | None,
+    limits: Limits | Mapping[str, Limits] | None,
+    level: float,
+    options: dict[str, Any],
+) -> MetricsRanking:
+    """Rank by each metric at an equal share of the level (a union over metrics)."""
+    for what, given in (("kind", kind), ("limits", limits)):
+        unknown = [name for name in given if name not in tables] if isinstance(given, Mapping) else []
+        if unknown:
+            raise ParameterError(
+                f"rank: expected {what} of the metrics {', '.join(map(str, tables))}, got {unknown[0]!r}; "
+                "write one of them."
+            )
+    if not tables:
+        raise ParameterError("rank: expected tables of one metric or more, got none; give {'accuracy': table}.")
+    found = {
+        str(name): rank(
+            one,
+            kind=kind.get(name) if isinstance(kind, Mapping) else kind,
+            limits=limits.get(name) if isinstance(limits, Mapping) else limits,
+            level=level / len(tables),
+            **options,
+        )
+        for name, one in tables.items()
+    }
+    first = next(iter(found.values()))
+    for name, one in found.items():
+        if one.names != first.names:
+            raise ParameterError(
+                f"rank: expected the same candidates in every metric, got {', '.join(one.names[:3])}, ... in {name!r} "
+                f"and {', '.join(first.names[:3])}, ... before; give the columns in one order."
+            )
+    return MetricsRanking(found, level)
 
 
 def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple[Floats, tuple[str, ...], Kind]:
@@ -149,19 +191,33 @@ def _in_row_units(one: Reading, scale: float) -> Reading:
     return replace(one, low=low, high=high, variance=one.variance * scale**2)
 
 
-def _readings(units: Floats, wanted: ReadingName | None, level: float, seed: int) -> tuple[Reading, ...]:
-    full = not np.isnan(units).any()
+def _readings(
+    units: Floats, wanted: ReadingName | None, level: float, seed: int, *, in_order: bool
+) -> tuple[Reading, ...]:
+    missing = np.isnan(units).any(axis=1)
+    full = not missing.any()
     if wanted not in (None, "this list", "beyond this list"):
         raise ParameterError(f"rank: expected reading='this list' or 'beyond this list', got {wanted!r}; write one.")
-    answered = units[~np.isnan(units).any(axis=1)]
-    if answered.shape[0] == 0:
-        raise ParameterError("rank: expected rows that all candidates have answered, got none; fill some rows first.")
-    found: list[Reading | None] = []
+    # A row that is waited for may depend on its answer, so in order only the rows before it count.
+    answered = units[: int(np.argmax(missing))] if in_order and not full else units[~missing]
+    n, population = answered.shape[0], units.shape[0]
+    if n == 0:
+        where = "from the first row on" if in_order else "of all candidates"
+        raise ParameterError(f"rank: expected rows with answers {where}, got none; fill some rows first.")
+    order = np.arange(n) if in_order else np.random.default_rng(seed).permutation(n)
+    found: list[Reading] = []
     if wanted in (None, "this list"):
-        found.append(_exact(units, level) if full else _without_replacement(answered, units.shape[0], level, seed))
+        found.append(
+            _exact(units, level)
+            if full
+            else _running(answered[order], population, level, population, every_look=in_order)
+        )
     if wanted == "beyond this list" or (wanted is None and full):
-        found.append(_beyond(answered, level, seed, asked=wanted is not None))
-    return tuple(one for one in found if one is not None)
+        if in_order:
+            found.append(_running(answered, math.inf, level, population, every_look=True))
+        elif _enough_rows(n, units.shape[1], level, asked=wanted is not None):
+            found.append(_beyond(answered, level, seed))
+    return tuple(found)
 
 
 def _variance(rows: Floats) -> Floats:
@@ -182,33 +238,38 @@ def _exact(rows: Floats, level: float) -> Reading:
     )
 
 
-def _without_replacement(rows: Floats, population: int, level: float, seed: int) -> Reading:
-    """Prove an order from the answered rows, a random part of the list, taken in a random order of their own."""
+def _running(rows: Floats, population: float, level: float, horizon: int, *, every_look: bool) -> Reading:
+    """Prove an order from rows in random order, of a list (`population` rows) or a sample (infinite)."""
     n, k = rows.shape
-    rule = Ranks(k, population, population, level)
-    rule.play(rows, np.random.default_rng(seed).permutation(n).astype(np.uint32))
-    low, high = _intervals(rows, float(population), level)
+    rule = Ranks(k, horizon, population, level)
+    rule.play(rows, np.arange(n, dtype=np.uint32))
+    low, high = _intervals(rows, population, level, every_look=every_look)
     before = rule.before
     return Reading(
-        "this list", ESTIMATED, level, n, before, rank_sets(before), low, high, _variance(rows), rule.state.threshold,
-        contradiction=bool((before & before.T).any()),
+        "beyond this list" if population == math.inf else "this list", ESTIMATED, level, n, before, rank_sets(before),
+        low, high, _variance(rows), rule.state.threshold, contradiction=bool((before & before.T).any()),
+        every_look=every_look,
     )  # fmt: skip
 
 
-def _beyond(rows: Floats, level: float, seed: int, *, asked: bool) -> Reading | None:
-    """Prove an order for rows like these: one-sided tests at level / (k (k - 1) / 2), and transitive closure."""
-    n, k = rows.shape
-    if 2.0**-n > level / n_pairs(k):
-        # Even n rows that all agree would not reject one pair.
-        if not asked:
-            return None
+def _enough_rows(n: int, k: int, level: float, *, asked: bool) -> bool:
+    """Return whether n rows can prove anything beyond this list; ParameterError if it was asked for."""
+    # Even n rows that all agree would not reject one pair.
+    enough = 2.0**-n <= level / n_pairs(k)
+    if asked and not enough:
         raise ParameterError(
             f"rank: expected enough rows or clusters to separate {k} candidates at level {level:g}, got {n}, with "
             "which no result could prove anything beyond this list; collect more, or rank on this list only."
         )
+    return enough
+
+
+def _beyond(rows: Floats, level: float, seed: int) -> Reading:
+    """Prove an order for rows like these: one-sided tests at level / (k (k - 1) / 2), and transitive closure."""
+    n, k = rows.shape
     before = close_transitively(pair_pvalues(rows, level=level, seed=seed).T <= level / n_pairs(k))
     contradiction = bool((before & before.T).any())
-    low, high = _intervals(rows, np.inf, level)
+    low, high = _intervals(rows, math.inf, level)
     ranks = rank_sets(before & ~before.T)
     goal = n_pairs(k) / level
     return Reading(
@@ -216,10 +277,10 @@ def _beyond(rows: Floats, level: float, seed: int, *, asked: bool) -> Reading | 
     )
 
 
-def _intervals(rows: Floats, population: float, level: float) -> tuple[Floats, Floats]:
-    """Return an interval for each mean on its own: exact binomial for 0/1 and independent rows, else by betting."""
+def _intervals(rows: Floats, population: float, level: float, *, every_look: bool = False) -> tuple[Floats, Floats]:
+    """Return an interval for each mean on its own: exact binomial for one look at independent 0/1 rows, else by betting."""
     n, k = rows.shape
-    if np.isinf(population) and np.isin(rows, (0.0, 1.0)).all():
+    if np.isinf(population) and not every_look and np.isin(rows, (0.0, 1.0)).all():
         from scipy.stats import beta
 
         wrong = rows.sum(axis=0)

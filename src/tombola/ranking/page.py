@@ -3,30 +3,58 @@
 from html import escape
 from typing import Any
 
-from tombola.ranking.report import Ranking, Reading
+import numpy as np
+
+from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.report.page import render
 
 MAX_NOTEBOOK_ROWS = 30  # a notebook cell shows the first candidates; the page has all
 
 
-def ranking_page(ranking: Ranking, title: str) -> str:
-    """Return a self-contained HTML page with one section per reading."""
-    better = "higher is better" if ranking.kind == "scores" else "lower is better"
-    lead = f"{len(ranking.names)} candidates, {ranking.population:,} rows, read as {ranking.kind} ({better})."
-    readings = [_section(ranking, one) for one in ranking.readings]
-    return render("rank.html", title=title, lead=lead, readings=readings, count=len(ranking.names))
+def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
+    """Return a self-contained HTML page with one section per reading, and per metric if there are several."""
+    metrics = ranking.metrics if isinstance(ranking, MetricsRanking) else {"": ranking}
+    first = next(iter(metrics.values()))
+    lead = f"{len(first.names)} candidates, {first.population:,} rows"
+    if len(metrics) == 1:
+        lead += f", read as {first.kind} ({_better(first)})."
+    else:
+        lead += f", {len(metrics)} metrics: {', '.join(f'{name} ({_better(one)})' for name, one in metrics.items())}."
+    sections = [_section(one, reading, name) for name, one in metrics.items() for reading in one.readings]
+    front = ranking.front_sentences() if isinstance(ranking, MetricsRanking) else []
+    return render("rank.html", title=title, lead=lead, readings=sections, front=front, count=len(first.names))
 
 
-def _section(ranking: Ranking, one: Reading) -> dict[str, Any]:
+def _better(ranking: Ranking) -> str:
+    return "higher is better" if ranking.kind == "scores" else "lower is better"
+
+
+def _section(ranking: Ranking, one: Reading, metric: str) -> dict[str, Any]:
     groups = ranking.groups(one.name)
     starts = {group[0] for group in groups[1:]}
     pairs = f"{one.separated:.0%} of the pairs are separated."
+    where = "on this list" if one.name == "this list" else one.name
     return {
-        "title": one.name.capitalize(),
+        "title": f"{metric}, {where}" if metric else where.capitalize(),
         "sentence": one.sentence(),
         "summary": f"{len(groups)} groups; {pairs}" if len(groups) > 1 else f"One group; {pairs}",
         "rows": [_row(ranking, one, a, starts) for a in ranking.order()],
+        "pairs": _pair_runs(one, ranking.order()),
     }
+
+
+def _pair_runs(one: Reading, order: list[int]) -> list[dict[str, Any]]:
+    """Return the matrix of pairs, candidates by mean, as horizontal runs of equal cells.
+
+    Runs keep the picture of 240 candidates small. Class "ahead": the row is proved before the column; "behind": after.
+    """
+    before = one.before[np.ix_(order, order)]
+    runs = []
+    for kind, cells in (("ahead", before & ~before.T), ("behind", before.T & ~before)):
+        edges = np.diff(np.pad(cells.astype(np.int8), ((0, 0), (1, 1))), axis=1)
+        for (row, start), (_, end) in zip(np.argwhere(edges == 1), np.argwhere(edges == -1), strict=True):
+            runs.append({"kind": kind, "x": int(start), "y": int(row), "width": int(end - start)})
+    return runs
 
 
 def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, Any]:
@@ -60,3 +88,9 @@ def table_html(ranking: Ranking) -> str:
         head = "<tr><th>ranks</th><th style='text-align:left'>candidate</th><th>mean</th><th>interval</th></tr>"
         parts.append(f"<p>{escape(one.sentence())}</p><table>{head}{body}</table>{rest}")
     return "".join(parts)
+
+
+def metrics_html(ranking: MetricsRanking) -> str:
+    """Return the Pareto front and the rank sets by every metric as HTML for a notebook."""
+    front = "".join(f"<p>{escape(sentence)}</p>" for sentence in ranking.front_sentences())
+    return front + "".join(f"<h4>{escape(name)}</h4>{table_html(one)}" for name, one in ranking.metrics.items())

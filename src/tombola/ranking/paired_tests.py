@@ -9,7 +9,7 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row
-from tombola.racing.pair_bets import bet_on_pair, pair_weights
+from tombola.racing.pair_bets import bet_on_pair, pair_weights, share_of_goal
 from tombola.racing.ranks import n_pairs
 
 ORDERS = 8  # e-values are averaged over this many orders fixed by a seed; more orders only reduce their noise
@@ -56,9 +56,10 @@ class AllPairs(Elimination):
     """Wealth of every ordered pair; nothing is decided and nobody is dropped."""
 
     def init(self) -> EliminationState:
-        k = self.candidates
-        state = self.initial_state(bettors=k * k, threshold=n_pairs(k) / self.level)
-        return state._replace(wealth=np.tile(pair_weights(self.population), (k * k, 1)))
+        k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, horizon_share=1.0)
+        state = self.initial_state(bettors=k * k, threshold=math.inf, margin=share)
+        # Only the wealth after the last row counts.
+        return state._replace(wealth=np.tile(pair_weights(self.population, horizon_share=1.0), (k * k, 1)))
 
     def open_questions(self) -> list[OpenQuestion]:
         return []

@@ -2,12 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tombola._types import Floats
 from tombola.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Order = np.typing.NDArray[np.bool_]
 MAX_SHOWN = 20  # candidates printed by `__str__`; the page and the JSON have all
@@ -20,7 +24,8 @@ class Reading:
     `before[a, b]` is True where a is proved to come before b; `ranks` has the first and the last possible rank of every
     candidate, shape (k, 2). With probability at least 1 - level all rank sets hold simultaneously. `low` and `high`
     bound each mean loss on its own at the same level. `contradiction` reports a cycle of proved pairs, which happens
-    with probability at most `level`; the rank sets then say nothing.
+    with probability at most `level`; the rank sets then say nothing. `every_look`: the level holds over all looks at a
+    growing table, else for one look.
     """
 
     name: Literal["this list", "beyond this list"]
@@ -34,6 +39,7 @@ class Reading:
     variance: Floats
     goal: float
     contradiction: bool = False
+    every_look: bool = False
 
     @property
     def separated(self) -> float:
@@ -45,7 +51,8 @@ class Reading:
         """Return the statement of this reading in one line."""
         if self.name == "this list" and self.exact:
             return "On this list: the ranks are exact, because every candidate has answered every row."
-        held = f"all rank sets hold simultaneously with probability {1 - self.level:g}"
+        looks = ", however often you look" if self.every_look else ""
+        held = f"all rank sets hold simultaneously with probability {1 - self.level:g}{looks}"
         if self.name == "this list":
             return f"On this list: from {self.rows:,} rows in random order; {held}."
         return f"Beyond this list, for rows like these: {held}."
@@ -138,6 +145,32 @@ class Ranking:
         ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))
         return ends[0], ends[1]
 
+    def plot(
+        self,
+        reading: str | None = None,
+        *,
+        ax: "Axes | None" = None,
+        size: tuple[float, float] | None = None,
+    ) -> "Figure":
+        """Draw the rank set of every candidate as a bar, the best mean first; return the figure.
+
+        The dot is the rank by mean. The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in
+        inches.
+        """
+        from tombola.report.figures import draw_intervals
+
+        one, order = self.reading(reading), self.order()
+        ranks = one.ranks[order].astype(np.float64)
+        return draw_intervals(
+            [self.names[a] for a in order],
+            np.arange(1.0, len(order) + 1.0),
+            ranks[:, 0],
+            ranks[:, 1],
+            x_label="rank " + ("on this list" if one.name == "this list" else one.name),
+            axes=ax,
+            size=size,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the ranking as plain data."""
         return {
@@ -160,7 +193,8 @@ class Ranking:
             )  # fmt: skip
         return {
             "reading": one.name, "exact": one.exact, "level": one.level, "rows": one.rows,
-            "pairs_separated": one.separated, "contradiction": one.contradiction, "groups": self.groups(one.name),
+            "pairs_separated": one.separated, "contradiction": one.contradiction, "every_look": one.every_look,
+            "groups": self.groups(one.name),
             "candidates": rows,
         }  # fmt: skip
 
@@ -207,10 +241,24 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class MetricsRanking:
-    """Rankings by several metrics at one shared level, and the candidates that may be on the Pareto front."""
+    """Rankings by several metrics at one shared level, and the candidates that may be on the Pareto front.
+
+    >>> from tombola import rank
+    >>> error, price = [[0, 1, 1]] * 40, [[1, 0, 1]] * 40
+    >>> both = rank({"error": error, "price": price}, kind="losses", names=["a", "b", "c"], reading="this list")
+    >>> both.front(), both.metrics["error"].rank_set("a")
+    (['a', 'b', 'c'], (1, 1))
+    """
 
     metrics: dict[str, Ranking]
     level: float
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """The names of the readings that every metric has."""
+        common = [{one.name for one in ranking.readings} for ranking in self.metrics.values()]
+        first = next(iter(self.metrics.values()))
+        return tuple(one.name for one in first.readings if all(one.name in names for names in common))
 
     def front(self, reading: str | None = None) -> list[str]:
         """Return the candidates that may be on the Pareto front.
@@ -222,17 +270,41 @@ class MetricsRanking:
         dominated = np.logical_and.reduce([one.reading(reading).before for one in rankings]).any(axis=0)
         return [name for name, out in zip(rankings[0].names, dominated, strict=True) if not out]
 
+    def front_sentences(self) -> list[str]:
+        """Return one sentence per reading about the Pareto front."""
+        count = len(next(iter(self.metrics.values())).names)
+        found = []
+        for reading in self.readings:
+            front = self.front(reading)
+            names = ", ".join(front[:MAX_SHOWN]) + (
+                f" and {len(front) - MAX_SHOWN} more" if len(front) > MAX_SHOWN else ""
+            )
+            where = "On this list" if reading == "this list" else reading.capitalize()
+            found.append(f"{where}: {len(front)} of {count} candidates may be on the Pareto front: {names}.")
+        return found
+
+    def compare(self, first: str, second: str, reading: str | None = None) -> str:
+        """Return one sentence about two candidates for each metric."""
+        return "\n".join(f"{name}: {one.compare(first, second, reading)}" for name, one in self.metrics.items())
+
     def to_json(self) -> dict[str, Any]:
         """Return all rankings and the front as plain data."""
         return {
             "level": self.level,
-            "pareto_front": self.front(),
+            "pareto_front": {reading: self.front(reading) for reading in self.readings},
             "metrics": {name: one.to_json() for name, one in self.metrics.items()},
         }
 
     def __str__(self) -> str:
-        parts = [f"{len(self.metrics)} metrics share the level {self.level:g}."]
-        parts += [f"May be on the Pareto front: {', '.join(self.front())}."]
+        parts = [f"{len(self.metrics)} metrics share the level {self.level:g}.", *self.front_sentences()]
         for name, one in self.metrics.items():
             parts += ["", f"Metric {name}.", str(one)]
         return "\n".join(parts)
+
+    def __repr__(self) -> str:
+        return f"MetricsRanking({', '.join(self.metrics)}, level {self.level:g})"
+
+    def _repr_html_(self) -> str:
+        from tombola.ranking.page import metrics_html
+
+        return metrics_html(self)
