@@ -23,7 +23,7 @@ def rank(
     tables: Annotated[
         list[str],
         typer.Argument(
-            help=f"{TABLE_HELP} Several files, .eval, or --metric: evaluation logs. NAME=FILE, several: one table per metric."
+            help=f"{TABLE_HELP} Several files, .eval, or --metric: evaluation logs. NAME=FILE: the table of a metric."
         ),
     ],
     table_options: TableOptions,
@@ -179,7 +179,8 @@ def _metric_directions(
         name, sign, values = text.partition("=")
         if not sign or name not in read:
             raise ParameterError(
-                f"--metric-range: expected a metric and its range, got {text!r}; write --metric-range {next(iter(read))}=0,10."
+                f"--metric-range: expected a metric and its range, got {text!r}; "
+                f"write --metric-range {next(iter(read))}=0,10."
             )
         limits[name] = parse_range(values)
     fewer = parse_names(lower)
@@ -189,8 +190,8 @@ def _metric_directions(
         )
     if not (logs or fewer or "kind" in table_options):
         raise ParameterError(
-            "rank: expected the direction of each metric, got none; write --scores or --losses for all, or --lower with "
-            "the metrics of which lower is better."
+            "rank: expected the direction of each metric, got none; write --scores or --losses for all, or --lower "
+            "with the metrics of which lower is better."
         )
     general = table_options.get("kind", "scores")
     first = next(iter(read.values()))

@@ -3,10 +3,10 @@
 On a list every pair without a tie is certain after the last row. Rows that are a sample never make a pair certain: it
 counts only if the wealth reaches the threshold by the last row. `bet_on_pair` therefore gives HORIZON_SHARE of the
 wealth to a strategy with that goal. Were the sum of the differences a Brownian motion with variance v per row, the
-probability q of ending above a goal would be a martingale under equal means, and wealth proportional to q the best way
-to reach 1 / q(0) by the last row. With q = Phi(u), its bet is phi(u) / Phi(u) / sqrt((N - n) v). Here q is the wealth as
-a share of its goal, so that the bet recovers from changes of the estimated v. A bet in [0, 1) that depends on past rows
-only keeps the wealth an e-process for every law of the rows: the approximation affects power and not validity.
+probability q of ending above a goal would be a martingale under equal means, and wealth proportional to q the best
+way to reach 1 / q(0) by the last row. With q = Phi(u), its bet is phi(u) / Phi(u) / sqrt((N - n) v). Here q is the
+wealth as a share of its goal, so that the bet recovers from changes of the estimated v. A bet in [0, 1) that depends on
+past rows only keeps the wealth an e-process for every law of the rows: the approximation affects power, not validity.
 """
 
 import math

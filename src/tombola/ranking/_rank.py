@@ -278,7 +278,7 @@ def _beyond(rows: Floats, level: float, seed: int) -> Reading:
 
 
 def _intervals(rows: Floats, population: float, level: float, *, every_look: bool = False) -> tuple[Floats, Floats]:
-    """Return an interval for each mean on its own: exact binomial for one look at independent 0/1 rows, else by betting."""
+    """Return an interval for each mean on its own: binomial for one look at independent 0/1 rows, else by betting."""
     n, k = rows.shape
     if np.isinf(population) and not every_look and np.isin(rows, (0.0, 1.0)).all():
         from scipy.stats import beta

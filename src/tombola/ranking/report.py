@@ -154,8 +154,8 @@ class Ranking:
     ) -> "Figure":
         """Draw the rank set of every candidate as a bar, the best mean first; return the figure.
 
-        The dot is the rank by mean. The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in
-        inches.
+        The dot is the rank by mean. The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is
+        in inches.
         """
         from tombola.report.figures import draw_intervals
 
