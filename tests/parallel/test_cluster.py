@@ -84,7 +84,7 @@ def test_shared_work_travels_once_to_each_worker(client: Client, tmp_path: Path)
     assert [number for number, _ in found] == list(range(40)), "in the order of the pieces"
     unpacked = (tmp_path / "log").read_text().split()
     assert sorted(unpacked) == sorted({str(who) for _, who in found})
-    assert len(unpacked) == 2
+    assert len(unpacked) <= 2, "one worker may be fast enough for all pieces"
 
 
 def test_killed_workers_cost_time_only(client: Client, tmp_path: Path) -> None:
